@@ -1,0 +1,12 @@
+// Builds dist/ from src/: compiled modules with their types, and the Lua scripts beside them.
+import { chmodSync, cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { install, root, run } from './prepare.mjs'
+
+install()
+rmSync(join(root, 'dist'), { recursive: true, force: true })
+run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'])
+cpSync(join(root, 'src/lua'), join(root, 'dist/lua'), { recursive: true })
+const bin = join(root, 'dist/cli/main.js')
+if (existsSync(bin)) chmodSync(bin, 0o755)
+writeFileSync(join(root, 'dist/.built'), '')
