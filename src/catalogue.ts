@@ -1,0 +1,161 @@
+import type { Keys } from './keys.ts'
+import type { Redis } from './redis.ts'
+import type { TaskCard } from './task.ts'
+
+/** What a worker publishes once per identity. */
+export interface WorkerCard {
+  id: string
+  queue: string
+  host: string
+  pid: number
+  slots: number
+  /** name:version -> digest of its schemas */
+  tasks: Record<string, string>
+  /** Client library and its version. */
+  client: string
+  /** Redis seconds. */
+  started: number
+}
+
+/** What a worker publishes with every beat. */
+export interface WorkerStats {
+  /** Redis milliseconds of the beat. */
+  seen: number
+  busy: number
+  draining: boolean
+  counters: WorkerCounters
+}
+
+export interface WorkerCounters {
+  ok: number
+  failed: number
+  expired: number
+  malformed: number
+}
+
+/** A worker as its readers see it. */
+export interface LiveWorker extends WorkerCard {
+  stats: WorkerStats | undefined
+}
+
+/** Cards are rewritten this often, and go when none of their workers did so for a day. */
+export const republishMs = 10 * 60_000
+const forgetTaskSeconds = 24 * 3600
+const forgetWorkerMs = 3600_000
+
+/** Reads and writes of the registry: three hashes of JSON cards. What is read was written by others and may be anything. */
+export class Catalogue {
+  readonly #keys: Keys
+
+  constructor(keys: Keys) {
+    this.#keys = keys
+  }
+
+  async publishTasks(client: Redis, cards: TaskCard[]): Promise<void> {
+    if (cards.length === 0) return
+    await client.hset(this.#keys.tasks, ...cards.flatMap(card => [card.task, JSON.stringify(card)]))
+  }
+
+  async publishWorker(client: Redis, card: WorkerCard): Promise<void> {
+    await client.hset(this.#keys.workers, card.id, JSON.stringify(card))
+  }
+
+  async publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
+    await client.hset(this.#keys.stats, workerId, JSON.stringify(stats))
+  }
+
+  async removeWorkers(client: Redis, ids: string[]): Promise<void> {
+    if (ids.length === 0) return
+    await Promise.all([client.hdel(this.#keys.workers, ...ids), client.hdel(this.#keys.stats, ...ids)])
+  }
+
+  /** Removes cards of tasks nobody published for a day and of workers that are long gone. */
+  async sweep(client: Redis, nowMs: number): Promise<void> {
+    const stale: string[] = []
+    for await (const [name, text] of scan(client, this.#keys.tasks)) {
+      const card = parseCard(text)
+      if (!card || nowMs / 1000 - card.at > forgetTaskSeconds) stale.push(name)
+    }
+    if (stale.length) await client.hdel(this.#keys.tasks, ...stale)
+    const gone: string[] = []
+    for await (const [id, text] of scan(client, this.#keys.stats)) {
+      const stats = parseObject<WorkerStats>(text)
+      if (!stats || !(nowMs - stats.seen <= forgetWorkerMs)) gone.push(id)
+    }
+    await this.removeWorkers(client, gone)
+  }
+
+  async taskNames(client: Redis): Promise<string[]> {
+    return client.hkeys(this.#keys.tasks)
+  }
+
+  /** The cards of the given tasks; those that are missing or malformed are left out. */
+  async taskCards(client: Redis, names: string[]): Promise<TaskCard[]> {
+    if (names.length === 0) return []
+    const texts = await client.hmget(this.#keys.tasks, ...names)
+    return texts.flatMap(text => parseCard(text) ?? [])
+  }
+
+  /** Ids of workers whose lease on the queue has not ended at `nowMs` (Redis clock). */
+  async liveIds(client: Redis, leasesKey: string): Promise<string[]> {
+    const [seconds, micros] = (await client.time()) as unknown as [number | string, number | string]
+    const nowMs = Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)
+    return client.zrangebyscore(leasesKey, nowMs, '+inf')
+  }
+
+  async workerCards(client: Redis, ids: string[]): Promise<WorkerCard[]> {
+    if (ids.length === 0) return []
+    const texts = await client.hmget(this.#keys.workers, ...ids)
+    return texts.flatMap(text => parseWorkerCard(text) ?? [])
+  }
+
+  /** All workers with a card and their last statistics, page by page. */
+  async allWorkers(client: Redis): Promise<LiveWorker[]> {
+    const workers: LiveWorker[] = []
+    for await (const [, text] of scan(client, this.#keys.workers)) {
+      const card = parseWorkerCard(text)
+      if (card) workers.push({ ...card, stats: undefined })
+    }
+    for (let from = 0; from < workers.length; from += 200) {
+      const page = workers.slice(from, from + 200)
+      const texts = await client.hmget(this.#keys.stats, ...page.map(worker => worker.id))
+      page.forEach((worker, index) => {
+        worker.stats = parseObject<WorkerStats>(texts[index])
+      })
+    }
+    return workers
+  }
+}
+
+/** Walks a hash in pages, so that no answer is unbounded. */
+async function* scan(client: Redis, key: string): AsyncGenerator<[string, string]> {
+  let cursor = '0'
+  do {
+    const [next, flat] = await client.hscan(key, cursor, 'COUNT', 200)
+    for (let i = 0; i + 1 < flat.length; i += 2) yield [flat[i]!, flat[i + 1]!]
+    cursor = next
+  } while (cursor !== '0')
+}
+
+const parseObject = <T>(text: string | null | undefined): T | undefined => {
+  if (typeof text !== 'string') return undefined
+  try {
+    const value = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as T) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const parseCard = (text: string | null): TaskCard | undefined => {
+  const card = parseObject<TaskCard>(text)
+  if (!card || typeof card.task !== 'string' || typeof card.queue !== 'string') return undefined
+  const timeoutMs = Number(card.timeoutMs) > 0 ? Number(card.timeoutMs) : 5000
+  return { ...card, description: String(card.description ?? ''), timeoutMs, idempotent: card.idempotent === true, at: Number(card.at) || 0 }
+}
+
+const parseWorkerCard = (text: string | null): WorkerCard | undefined => {
+  const card = parseObject<WorkerCard>(text)
+  if (!card || typeof card.id !== 'string' || typeof card.queue !== 'string') return undefined
+  return { ...card, tasks: typeof card.tasks === 'object' && card.tasks !== null ? card.tasks : {} }
+}

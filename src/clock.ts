@@ -1,0 +1,24 @@
+/** Milliseconds that never jump, for every deadline and duration inside this process. */
+export const monotonicMs = (): number => performance.now()
+
+/** Resolves after `ms`, or at once when the signal fires; never rejects. Longer than a timer can hold is cut to 24 days. */
+export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal?.aborted) return resolve()
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, Math.min(ms, 0x7fff_ffff))
+    signal?.addEventListener('abort', done, { once: true })
+  })
+
+/**
+ * Wait before attempt n (0, 1, 2 ...): doubles from `firstMs` to `maxMs`, each spread over half to all of it, so that
+ * many processes do not come back in step after an outage.
+ */
+export const backoffMs = (attempt: number, firstMs = 50, maxMs = 1000): number => {
+  const full = Math.min(maxMs, firstMs * 2 ** Math.min(attempt, 20))
+  return full / 2 + (full / 2) * Math.random()
+}

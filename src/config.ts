@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { ConfigError, messageOf } from './errors.ts'
+import { isNamespace, isQueueName } from './keys.ts'
+import { checkTarget, type RedisTarget } from './redis.ts'
+
+/** Every setting there is. A hub uses those marked hub, a worker those marked worker. */
+export interface Settings {
+  /** Redis URL, or ioredis options. Default redis://127.0.0.1:6379. */
+  redis: RedisTarget
+  /** Prefix of every key. Default pshub. */
+  namespace: string
+  /** Name of the calling service, shown to workers. Default the host's name. */
+  name: string
+  /** The worker's queue. Default 'default'. */
+  queue: string
+  /** Requests a worker runs at once, 1 to 256. Default 4. */
+  slots: number
+  /** Largest arguments or result, in bytes of JSON. Default 1 MiB. */
+  maxPayloadBytes: number
+  /** Longest backlog a hub pushes to. Default 10000. */
+  maxBacklog: number
+  /** What the worker has when its process is told to stop, to finish what runs. Default 10000. */
+  graceMs: number
+  /** How long a worker that stopped beating keeps what it holds. Default 4000. */
+  leaseMs: number
+  /** StatsD daemon, host:port. Default none. */
+  statsd: string | undefined
+  /** What is logged, as JSON lines on stderr: debug, info, warn, error or silent. Default warn; info for `pshub worker`. */
+  logLevel: string
+}
+
+interface Setting<T> {
+  users: ('hub' | 'worker' | 'cli')[]
+  /** Name of the environment variable. */
+  env?: string
+  fallback: T | (() => T)
+  /** Text of a flag or a variable, as a value; missing when text cannot give it. */
+  parse(text: string): unknown
+  /** The value, or a ConfigError's text after the setting's name. */
+  check(value: unknown): string | undefined
+}
+
+const text = (value: string) => value
+const number = (value: string) => (value.trim() === '' ? Number.NaN : Number(value))
+const integerIn = (low: number, high: number) => (value: unknown) =>
+  Number.isInteger(value) && (value as number) >= low && (value as number) <= high
+    ? undefined
+    : `must be a whole number from ${low} to ${high}`
+
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent']
+
+/** The one schema of all settings. Precedence: option or flag, environment, file, default. */
+export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
+  redis: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_REDIS',
+    fallback: 'redis://127.0.0.1:6379',
+    parse: text,
+    check: value => {
+      checkTarget(value)
+      return undefined
+    },
+  },
+  namespace: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_NAMESPACE',
+    fallback: 'pshub',
+    parse: text,
+    check: value => (isNamespace(value) ? undefined : 'must be 1 to 32 letters, digits, and _ . -'),
+  },
+  name: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_NAME',
+    fallback: () => hostname().slice(0, 64),
+    parse: text,
+    check: value =>
+      typeof value === 'string' && value.length > 0 && value.length <= 64 ? undefined : 'must be a text of 1 to 64 characters',
+  },
+  queue: {
+    users: ['worker', 'cli'],
+    env: 'PSHUB_QUEUE',
+    fallback: 'default',
+    parse: text,
+    check: value => (isQueueName(value) ? undefined : 'must be 1 to 64 letters, digits, and _ . -'),
+  },
+  slots: { users: ['worker', 'cli'], env: 'PSHUB_SLOTS', fallback: 4, parse: number, check: integerIn(1, 256) },
+  maxPayloadBytes: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_MAX_PAYLOAD_BYTES',
+    fallback: 1024 * 1024,
+    parse: number,
+    check: integerIn(1024, 64 * 1024 * 1024),
+  },
+  maxBacklog: { users: ['hub', 'worker', 'cli'], env: 'PSHUB_MAX_BACKLOG', fallback: 10_000, parse: number, check: integerIn(1, 10_000_000) },
+  graceMs: { users: ['worker', 'cli'], env: 'PSHUB_GRACE_MS', fallback: 10_000, parse: number, check: integerIn(0, 3_600_000) },
+  leaseMs: { users: ['worker', 'cli'], env: 'PSHUB_LEASE_MS', fallback: 4000, parse: number, check: integerIn(2000, 600_000) },
+  statsd: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_STATSD',
+    fallback: undefined,
+    parse: text,
+    check: value =>
+      value === undefined || (typeof value === 'string' && /^[^\s:]+:\d{1,5}$/.test(value)) ? undefined : 'must be host:port',
+  },
+  logLevel: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_LOG_LEVEL',
+    fallback: 'warn',
+    parse: text,
+    check: value => (logLevels.includes(value as string) ? undefined : `must be one of ${logLevels.join(', ')}`),
+  },
+}
+
+/** Where values come from, strongest first. `flags` are texts as typed; `options` are values from code. */
+export interface Sources {
+  options?: Record<string, unknown>
+  flags?: Record<string, string | undefined>
+  env?: Record<string, string | undefined>
+  /** Path of a JSON file with settings by their names. */
+  file?: string | undefined
+}
+
+/**
+ * Reads all settings of one user from their sources and checks them.
+ * @throws ConfigError that names the setting, where its value came from, and what would be right
+ */
+export const readSettings = (user: 'hub' | 'worker' | 'cli', sources: Sources): Readonly<Settings> => {
+  const fromFile = sources.file === undefined ? {} : readFile(sources.file)
+  const names = (Object.keys(settingsTable) as (keyof Settings)[]).filter(name => settingsTable[name].users.includes(user))
+  refuseUnknown(names, sources.options ?? {}, 'option')
+  refuseUnknown(Object.keys(settingsTable), fromFile, `setting in ${sources.file}`)
+  const settings: Record<string, unknown> = {}
+  for (const name of names) {
+    const { value, origin } = pick(name, sources, fromFile)
+    const wrong = settingsTable[name].check(value)
+    if (wrong) throw new ConfigError(`${origin} ${wrong}; it is ${JSON.stringify(value)}.`)
+    settings[name] = value
+  }
+  return Object.freeze(settings) as unknown as Readonly<Settings>
+}
+
+const pick = (name: keyof Settings, sources: Sources, fromFile: Record<string, unknown>): { value: unknown; origin: string } => {
+  const setting = settingsTable[name]
+  const option = sources.options?.[name]
+  if (option !== undefined) return { value: option, origin: `option '${name}'` }
+  const flag = sources.flags?.[name]
+  if (flag !== undefined) return { value: setting.parse(flag), origin: `--${flagOf(name)}` }
+  const variable = setting.env === undefined ? undefined : sources.env?.[setting.env]
+  if (variable !== undefined && variable !== '') return { value: setting.parse(variable), origin: setting.env! }
+  if (fromFile[name] !== undefined) return { value: fromFile[name], origin: `'${name}' in ${sources.file}` }
+  const { fallback } = setting
+  return { value: typeof fallback === 'function' ? fallback() : fallback, origin: `'${name}'` }
+}
+
+/** maxPayloadBytes -> max-payload-bytes */
+export const flagOf = (name: string): string => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+
+const refuseUnknown = (known: string[], given: Record<string, unknown>, what: string): void => {
+  const unknown = Object.keys(given).find(key => !known.includes(key))
+  if (unknown !== undefined) throw new ConfigError(`There is no ${what} '${unknown}'. Known are ${known.join(', ')}.`)
+}
+
+const readFile = (path: string): Record<string, unknown> => {
+  try {
+    const value = JSON.parse(readFileSync(path, 'utf8'))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch (error) {
+    throw new ConfigError(`The settings file ${path} cannot be read: ${messageOf(error)}`)
+  }
+  throw new ConfigError(`The settings file ${path} must hold a JSON object.`)
+}

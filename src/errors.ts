@@ -1,0 +1,142 @@
+/**
+ * The one table of error codes. PROTOCOL.md's table, the HTTP statuses of the registry and the other languages'
+ * classes are tested against it.
+ *
+ * `ran` is the promise that lets a caller decide about trying again: `no` means the handler was certainly not
+ * started, `maybe` that it may have been, `yes` that it was.
+ */
+export const errorTable = {
+  NotEnqueued: { ran: 'no', retryable: true, status: 503, meaning: 'The request did not reach Redis.' },
+  NoSuchTask: { ran: 'no', retryable: false, status: 404, meaning: 'No worker ever declared this task.' },
+  NoWorkers: { ran: 'no', retryable: true, status: 503, meaning: 'The task is known, but no live worker provides it.' },
+  Overloaded: { ran: 'no', retryable: true, status: 429, meaning: 'The backlog is longer than the call can wait for.' },
+  Expired: { ran: 'no', retryable: true, status: 504, meaning: 'The deadline passed while the request was waiting.' },
+  InvalidArgs: { ran: 'no', retryable: false, status: 400, meaning: 'The arguments do not fit the schema of the task.' },
+  PayloadTooLarge: { ran: 'no', retryable: false, status: 413, meaning: 'The arguments are larger than allowed.' },
+  HubClosed: { ran: 'no', retryable: false, status: 503, meaning: 'The hub was closed before the request was sent.' },
+  Timeout: { ran: 'maybe', retryable: false, status: 504, meaning: 'No reply came before the deadline.' },
+  WorkerLost: { ran: 'maybe', retryable: false, status: 502, meaning: 'The worker that held the request died.' },
+  OutcomeUnknown: {
+    ran: 'maybe',
+    retryable: false,
+    status: 502,
+    meaning: 'The connection to Redis broke before it was known whether the request arrived.',
+  },
+  Aborted: { ran: 'maybe', retryable: false, status: 499, meaning: 'The caller gave up waiting.' },
+  TaskFailed: { ran: 'yes', retryable: false, status: 500, meaning: 'The handler of the task failed.' },
+  InvalidResult: {
+    ran: 'yes',
+    retryable: false,
+    status: 500,
+    meaning: 'The handler returned something that is not JSON, too large, or against its result schema.',
+  },
+} as const satisfies Record<string, { ran: 'no' | 'maybe' | 'yes'; retryable: boolean; status: number; meaning: string }>
+
+/** The codes a call can fail with. */
+export type ErrorCode = keyof typeof errorTable
+
+/** One offending field: where it is (JSON Pointer, '' is the whole value) and what is wrong with it. */
+export interface Problem {
+  pointer: string
+  message: string
+}
+
+/** What travels in a reply's `error`. */
+export interface WireError {
+  code: string
+  message: string
+  retryable?: boolean
+  data?: unknown
+}
+
+export interface HubErrorDetails {
+  /** `name:version` as far as it is known. */
+  task?: string
+  /** The request's id, once there is one. */
+  id?: string
+  /** Overrides the table, as a failing handler may. */
+  retryable?: boolean
+  /** Structured details: `{ problems }` for InvalidArgs and InvalidResult, the handler's own for TaskFailed. */
+  data?: unknown
+  cause?: unknown
+}
+
+/** Every way in which a call can fail. Decide by `code`, or by `ran` when all that counts is whether it is safe to repeat. */
+export class HubError extends Error {
+  override readonly name = 'HubError'
+  readonly code: ErrorCode
+  readonly ran: 'no' | 'maybe' | 'yes'
+  readonly retryable: boolean
+  /** HTTP status that fits this error. */
+  readonly status: number
+  readonly task: string | undefined
+  readonly id: string | undefined
+  readonly data: unknown
+
+  constructor(code: ErrorCode, message?: string, details: HubErrorDetails = {}) {
+    const row = errorTable[code]
+    super(message ?? row.meaning, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.ran = row.ran
+    this.status = row.status
+    this.retryable = details.retryable ?? row.retryable
+    this.task = details.task
+    this.id = details.id
+    this.data = details.data
+  }
+
+  /** The fields that JSON.stringify and loggers should see; the stack is not among them. */
+  toJSON(): WireError & { task?: string; id?: string } {
+    const { code, message, retryable, task, id, data } = this
+    return {
+      code,
+      message,
+      retryable,
+      ...(task === undefined ? {} : { task }),
+      ...(id === undefined ? {} : { id }),
+      ...(data === undefined ? {} : { data }),
+    }
+  }
+}
+
+/** Thrown by a handler to say more than a message: whether a retry may help, and structured data for the caller. */
+export class TaskError extends Error {
+  override readonly name = 'TaskError'
+  readonly retryable: boolean
+  readonly data: unknown
+
+  constructor(message: string, options: { retryable?: boolean; data?: unknown; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.retryable = options.retryable ?? false
+    this.data = options.data
+  }
+}
+
+/** A setting, a declaration or a command line that cannot work; thrown before anything is started. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly code = 'InvalidConfig'
+}
+
+export const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(errorTable, code)
+
+/** Rebuilds the error of a reply. A code this version does not know is a failed task as far as the caller can tell. */
+export const fromWire = (wire: WireError, details: HubErrorDetails): HubError => {
+  const code = isErrorCode(wire.code) ? wire.code : 'TaskFailed'
+  return new HubError(code, wire.message, {
+    ...details,
+    ...(typeof wire.retryable === 'boolean' ? { retryable: wire.retryable } : {}),
+    ...(wire.data === undefined ? {} : { data: wire.data }),
+  })
+}
+
+/** Any thrown value as one sentence; a handler may throw strings, undefined, or objects whose message itself throws. */
+export const messageOf = (thrown: unknown): string => {
+  try {
+    if (thrown instanceof Error) return thrown.message || thrown.name
+    if (typeof thrown === 'string') return thrown
+    return `a value that is not an Error was thrown: ${String(JSON.stringify(thrown))}`
+  } catch {
+    return 'a value that is not an Error was thrown'
+  }
+}

@@ -1,0 +1,235 @@
+import { monotonicMs } from './clock.ts'
+import { Deadlines, type Timed } from './deadlines.ts'
+import { type ErrorCode, HubError, isErrorCode, messageOf, TaskError, type WireError } from './errors.ts'
+import type { Request } from './message.ts'
+import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
+import type { Task, TaskContext, TaskLog } from './task.ts'
+
+/** How a request ended in this worker. `result` is JSON already. */
+export type Outcome = { ok: true; result: string } | { ok: false; error: WireError & { code: ErrorCode } }
+
+export interface Execution {
+  outcome: Outcome
+  /** Milliseconds from the claim's arrival to the handler's start. */
+  queueMs: number
+  execMs: number
+}
+
+/** What the executor needs from outside; it knows neither Redis nor the registry. */
+export interface ExecutorOptions {
+  tasks: ReadonlyMap<string, Task>
+  maxResultBytes: number
+  log(task: string, id: string): TaskLog
+  /** Makes a nested call that inherits deadline and trace. */
+  nestedCall(from: Request, task: string, args: unknown, options: { timeoutMs: number; signal: AbortSignal }): Promise<unknown>
+}
+
+/** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
+export const abandonAfterMs = 1000
+
+/** Runs one request to one outcome: checks the arguments, awaits the handler within its time, checks the result. */
+export class Executor {
+  readonly #options: ExecutorOptions
+  readonly #deadlines = new Deadlines()
+  readonly #running = new Map<string, Run>()
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options
+  }
+
+  has(task: string): boolean {
+    return this.#options.tasks.has(task)
+  }
+
+  /** Names of what runs now, by request id. */
+  get running(): ReadonlyMap<string, { readonly request: Request }> {
+    return this.#running
+  }
+
+  /** Runs a request that came from a claim at `receivedAt` with `remainingMs` left. Never rejects. */
+  async execute(request: Request, receivedAt: number, remainingMs: number): Promise<Execution> {
+    const task = this.#options.tasks.get(request.task)!
+    const started = monotonicMs()
+    const run = new Run(request, receivedAt + remainingMs, this.#options)
+    this.#running.set(request.id, run)
+    if (remainingMs !== Number.POSITIVE_INFINITY) this.#deadlines.add(run)
+    let outcome: Outcome
+    try {
+      outcome = await this.#outcomeOf(task, request, run)
+    } finally {
+      this.#running.delete(request.id)
+      this.#deadlines.delete(run)
+      run.finish()
+    }
+    return { outcome, queueMs: started - receivedAt, execMs: monotonicMs() - started }
+  }
+
+  /** Fires the handler's signal; unknown ids are ignored. */
+  abort(id: string, reason: HubError): void {
+    this.#running.get(id)?.abort(reason)
+  }
+
+  /** Ends everything that still runs, as far as anybody waits for it: each execution resolves at once. */
+  abandonAll(reason: HubError): number {
+    const count = this.#running.size
+    for (const run of this.#running.values()) {
+      run.abort(reason)
+      run.abandon(reason)
+    }
+    return count
+  }
+
+  stop(): void {
+    this.#deadlines.stop()
+  }
+
+  async #outcomeOf(task: Task, request: Request, run: Run): Promise<Outcome> {
+    const details = { task: request.task, id: request.id }
+    try {
+      const problems = task.checkArgs?.(request.args, request.text.length)
+      if (problems?.length) throw invalid('InvalidArgs', problems, details)
+      const returned = task.handler(request.args, run)
+      const value = isThenable(returned) ? await Promise.race([returned, run.abandoned()]) : returned
+      return { ok: true, result: this.#encodeResult(task, value, details) }
+    } catch (thrown) {
+      return { ok: false, error: failureOf(thrown) }
+    }
+  }
+
+  #encodeResult(task: Task, value: unknown, details: { task: string; id: string }): string {
+    let text: string
+    try {
+      text = encodePayload(value === undefined ? null : value)
+    } catch (error) {
+      if (error instanceof PayloadProblem) throw invalid('InvalidResult', [error.problem], details)
+      throw error
+    }
+    if (exceeds(text, this.#options.maxResultBytes)) {
+      throw new HubError('InvalidResult', `The result of ${details.task} is larger than ${this.#options.maxResultBytes} bytes.`, details)
+    }
+    if (!task.checkResult) return text
+    // As in the hub, what counts is what travels: a Date is a string there, an undefined property is absent.
+    if (task.checkResult(value, text.length).length === 0) return text
+    const problems = task.checkResult(JSON.parse(text), text.length)
+    if (problems.length) throw invalid('InvalidResult', problems, details)
+    return text
+  }
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+
+/** What the caller is told of a failure: class, message and the handler's own data, never a stack. */
+const failureOf = (thrown: unknown): WireError & { code: ErrorCode } => {
+  if (thrown instanceof TaskError) {
+    return { code: 'TaskFailed', message: messageOf(thrown), retryable: thrown.retryable, ...dataOf(thrown.data) }
+  }
+  if (thrown instanceof HubError && (thrown.code === 'InvalidArgs' || thrown.code === 'InvalidResult')) {
+    return { code: thrown.code, message: thrown.message, retryable: false, ...dataOf(thrown.data) }
+  }
+  // Given up by the executor itself: the code says so. A nested call's error is a failure of this task.
+  if (thrown instanceof Abandoned) return { code: thrown.code, message: thrown.message, retryable: false }
+  const code = (thrown as { code?: unknown } | undefined)?.code
+  return {
+    code: 'TaskFailed',
+    message: messageOf(thrown),
+    retryable: false,
+    ...(thrown instanceof HubError && isErrorCode(code) ? { data: { nested: thrown.toJSON() } } : {}),
+  }
+}
+
+const dataOf = (data: unknown): { data?: unknown } => {
+  if (data === undefined) return {}
+  try {
+    encodePayload(data)
+    return { data }
+  } catch {
+    return {}
+  }
+}
+
+class Abandoned extends HubError {}
+
+/** One running request: the context its handler sees, and its deadline. The signal is only made when it is asked for. */
+class Run implements TaskContext, Timed {
+  readonly request: Request
+  readonly #options: ExecutorOptions
+  readonly #end: number
+  #expired: HubError | undefined
+  #controller: AbortController | undefined
+  #reason: HubError | undefined
+  #giveUp: ((reason: Error) => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(request: Request, end: number, options: ExecutorOptions) {
+    this.request = request
+    this.#end = end
+    this.#options = options
+  }
+
+  get id(): string {
+    return this.request.id
+  }
+  get task(): string {
+    return this.request.task
+  }
+  get from(): string | undefined {
+    return this.request.from
+  }
+  get deadline(): number {
+    return this.#end
+  }
+  get log(): TaskLog {
+    return this.#options.log(this.request.task, this.request.id)
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason) this.#controller.abort(this.#reason)
+    return this.#controller.signal
+  }
+
+  remainingMs(): number {
+    return Math.max(0, this.#end - monotonicMs())
+  }
+
+  call(task: string, args?: unknown, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<unknown> {
+    const remaining = this.remainingMs()
+    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
+    const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
+    return this.#options.nestedCall(this.request, task, args, { timeoutMs, signal })
+  }
+
+  /** The deadline has come: the signal fires, and a handler that does not react is given up a little later. */
+  expire(): void {
+    const timeout = new Abandoned('Timeout', `${this.task} did not finish before its deadline.`)
+    this.#expired = timeout
+    this.abort(timeout)
+    this.#timer = setTimeout(() => this.abandon(timeout), abandonAfterMs)
+  }
+
+  abort(reason: HubError): void {
+    if (this.#reason) return
+    this.#reason = reason
+    this.#controller?.abort(reason)
+  }
+
+  abandon(reason: HubError): void {
+    this.#giveUp?.(this.#expired ?? new Abandoned(reason.code, reason.message))
+  }
+
+  /** Never resolves; rejects when the executor gives this run up. */
+  abandoned(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#giveUp = reason => {
+        clearTimeout(this.#timer)
+        reject(reason)
+      }
+    })
+  }
+
+  /** The timer of a handler that reacted to its signal after all. */
+  finish(): void {
+    clearTimeout(this.#timer)
+  }
+}

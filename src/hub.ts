@@ -1,0 +1,318 @@
+import { Call, type Settled } from './call.ts'
+import { Catalogue } from './catalogue.ts'
+import { monotonicMs } from './clock.ts'
+import { readSettings, type Settings } from './config.ts'
+import { Deadlines } from './deadlines.ts'
+import { ConfigError, HubError } from './errors.ts'
+import { newId } from './ids.ts'
+import { type Keys, makeKeys } from './keys.ts'
+import { makeLogger, subscribeLog } from './logger.ts'
+import { type Reply, requestBody, requestTail } from './message.ts'
+import { type Overview, readOverview } from './overview.ts'
+import { Outbox } from './outbox.ts'
+import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
+import { blockSeconds, Queue } from './queue.ts'
+import { Connection } from './redis.ts'
+import { Inbox } from './replies.ts'
+import { Resolver, type Route } from './resolver.ts'
+import { maxTimeoutMs, type Task } from './task.ts'
+import { Events } from './telemetry.ts'
+import { subscribeStatsd } from './statsd.ts'
+
+export type HubOptions = Partial<Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel'>>
+
+export interface CallOptions {
+  /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
+  timeoutMs?: number
+  /** Ends the wait with Aborted. */
+  signal?: AbortSignal
+  /** W3C trace context to pass on. */
+  traceparent?: string | undefined
+}
+
+/** One entry of a gather: a task with its arguments, and options that differ from the common ones. */
+export type GatherEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: CallOptions]
+
+/** How one entry of a gather ended; `ms` is its own wait. */
+export type Gathered<T = unknown> = { ok: true; value: T; ms: number } | { ok: false; error: HubError; ms: number }
+
+/**
+ * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
+ * to Redis, whatever the number of calls in flight. Everything it promises is in README's "What a call promises".
+ */
+export class Hub {
+  readonly id: string = newId()
+  readonly events: Events = new Events()
+  readonly #settings: Readonly<Settings>
+  readonly #keys: Keys
+  readonly #commands: Connection
+  readonly #blocking: Connection
+  readonly #catalogue: Catalogue
+  readonly #resolver: Resolver
+  readonly #inbox: Inbox
+  readonly #outboxes = new Map<string, Outbox>()
+  readonly #pending = new Map<string, Call>()
+  readonly #deadlines = new Deadlines()
+  readonly #closing = new AbortController()
+  readonly #tail: string
+  readonly #subscriptions: (() => void)[]
+  #closed: Promise<void> | undefined
+
+  /** @throws ConfigError */
+  constructor(options: HubOptions = {}) {
+    this.#settings = readSettings('hub', { options: { ...options }, env: process.env })
+    const { redis: target, namespace, name, statsd, logLevel } = this.#settings
+    this.#keys = makeKeys(namespace)
+    this.#tail = requestTail(this.#keys.reply(this.id), name, undefined)
+    this.#commands = this.#connect('commands', target, 2000)
+    this.#blocking = this.#connect('replies', target, blockSeconds * 1000 + 1000)
+    this.#catalogue = new Catalogue(this.#keys)
+    this.#resolver = new Resolver(this.#commands, this.#catalogue, this.#keys, this.events)
+    this.#inbox = new Inbox({
+      connection: this.#blocking,
+      key: this.#keys.reply(this.id),
+      expecting: () => this.#pending.size > 0,
+      onReply: (reply, again) => this.#deliver(reply, again),
+      onMalformed: () => this.events.emit('problem', { where: 'inbox', reason: 'a reply that is not one was dropped' }),
+      onProblem: error => this.events.emit('problem', { where: 'inbox', reason: error.message }),
+    })
+    this.#subscriptions = [subscribeLog(this.events, makeLogger(logLevel)), ...(statsd ? [subscribeStatsd(this.events, statsd)] : [])]
+  }
+
+  #connect(role: string, target: Settings['redis'], stallMs: number): Connection {
+    return new Connection({
+      target,
+      name: `pshub-hub-${role}`,
+      stallMs,
+      onUp: () => this.events.emit('redis:up', { role: `hub ${role}` }),
+      onDown: reason => this.events.emit('redis:down', { role: `hub ${role}`, reason: reason.message }),
+    })
+  }
+
+  /**
+   * Calls a task and awaits its result.
+   *
+   * @param task `name:1.0` for exactly that version, `name:1` for the newest live 1.x, `name` for the newest live one;
+   *   or what defineTask returned, for typed arguments and result
+   * @param args any JSON value that fits the task's schema. Default {}
+   * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe
+   */
+  call<A, R>(task: Task<A, R>, args: A, options?: CallOptions): Promise<R>
+  call(task: string, args?: unknown, options?: CallOptions): Promise<unknown>
+  call(task: string | Task<never, unknown>, args: unknown = {}, options: CallOptions = {}): Promise<unknown> {
+    const startedAt = monotonicMs()
+    const called = typeof task === 'string' ? task : task?.name?.full
+    const wrong = this.#wrongCall(called, options)
+    if (wrong) return Promise.reject(wrong)
+    const route = this.#resolver.known(called)
+    if (route) {
+      return new Promise((resolve, reject) => this.#send(route, args, options, startedAt, resolve, reject))
+    }
+    return this.#callUnknown(called, args, options, startedAt)
+  }
+
+  /**
+   * Makes many calls at once and waits until each has settled; one that fails spoils none.
+   *
+   * @param calls what to call, by names of your own
+   * @param options for all of them; an entry's own options win
+   */
+  async gather<const C extends Record<string, GatherEntry>>(calls: C, options: CallOptions = {}): Promise<{ [K in keyof C]: Gathered }> {
+    if (typeof calls !== 'object' || calls === null) throw new ConfigError("gather() takes an object like { a: ['task:1.0', args] }.")
+    const names = Object.keys(calls) as (keyof C)[]
+    const settled = await Promise.all(
+      names.map(async (name): Promise<Gathered> => {
+        const startedAt = monotonicMs()
+        const entry = calls[name]!
+        try {
+          if (!Array.isArray(entry)) throw new HubError('InvalidArgs', `gather: '${String(name)}' must be [task, args].`)
+          const value = await this.call(entry[0] as string, entry[1], { ...options, ...(entry[2] as CallOptions | undefined) })
+          return { ok: true, value, ms: monotonicMs() - startedAt }
+        } catch (error) {
+          return { ok: false, error: error as HubError, ms: monotonicMs() - startedAt }
+        }
+      }),
+    )
+    return Object.fromEntries(names.map((name, index) => [name, settled[index]])) as { [K in keyof C]: Gathered }
+  }
+
+  /** All tasks of the registry with their live workers, and all workers and queues: one consistent reading. */
+  async overview(): Promise<Overview> {
+    return this.#read(client => readOverview(client, this.#catalogue, this.#keys))
+  }
+
+  async tasks(): Promise<Overview['tasks']> {
+    return (await this.overview()).tasks
+  }
+
+  async workers(): Promise<Overview['workers']> {
+    return (await this.overview()).workers
+  }
+
+  async queues(): Promise<Overview['queues']> {
+    return (await this.overview()).queues
+  }
+
+  /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
+  close(): Promise<void> {
+    this.#closed ??= this.#shutDown()
+    return this.#closed
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#closing.abort()
+    for (const call of [...this.#pending.values()]) {
+      const maybeRun = call.pushed !== undefined || call.inDoubt
+      call.fail(
+        maybeRun
+          ? new HubError('Aborted', `The hub was closed while ${call.task} was running.`, { task: call.task, id: call.id })
+          : new HubError('HubClosed', undefined, { task: call.task, id: call.id }),
+      )
+    }
+    this.#deadlines.stop()
+    this.#blocking.discard(new Error('the hub was closed'))
+    await Promise.all([this.#inbox.stop(), this.#blocking.close()])
+    const used = [...this.#outboxes].filter(([, outbox]) => outbox.used).map(([queue]) => this.#keys.queue(queue).pushed(this.id))
+    if (this.#commands.isReady) {
+      await this.#commands
+        .send(client => Promise.all([client.unlink(this.#keys.reply(this.id)), ...used.map(key => client.unlink(key))]))
+        .catch(() => undefined)
+    }
+    await this.#commands.close()
+    for (const end of this.#subscriptions) end()
+  }
+
+  #wrongCall(called: string, options: CallOptions): HubError | undefined {
+    if (this.#closing.signal.aborted) return new HubError('HubClosed', 'This hub was closed; make a new one.')
+    if (typeof called !== 'string') return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
+    const { timeoutMs, signal } = options
+    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+      // A nested call whose time is up comes here with 0; it certainly was not sent.
+      return typeof timeoutMs === 'number' && timeoutMs <= 0
+        ? new HubError('Expired', `No time was left for ${called}.`, { task: called })
+        : new HubError('InvalidArgs', `timeoutMs must be a number of milliseconds, not ${JSON.stringify(timeoutMs)}.`, { task: called })
+    }
+    if (signal?.aborted) return new HubError('Aborted', `The signal had fired before ${called} was called.`, { task: called, cause: signal.reason })
+    this.#commands.open()
+    this.#blocking.open()
+    return undefined
+  }
+
+  /** The slow path: the name is new, or was not used for a while. */
+  async #callUnknown(called: string, args: unknown, options: CallOptions, startedAt: number): Promise<unknown> {
+    const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
+    const route = await this.#lookUp(called, startedAt + patienceMs, options.signal)
+    return new Promise((resolve, reject) => this.#send(route, args, options, startedAt, resolve, reject))
+  }
+
+  async #lookUp(called: string, until: number, signal: AbortSignal | undefined): Promise<Route> {
+    const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(until - monotonicMs())))
+    const giveUp = AbortSignal.any([timeout, this.#closing.signal, ...(signal ? [signal] : [])])
+    while (!giveUp.aborted) {
+      await this.#commands.whenReady(giveUp)
+      if (giveUp.aborted) break
+      try {
+        return await raceAbort(this.#resolver.resolve(called), giveUp)
+      } catch (error) {
+        if (error instanceof HubError) throw error
+        await new Promise(resolve => setTimeout(resolve, 10))
+      }
+    }
+    if (this.#closing.signal.aborted) throw new HubError('HubClosed', undefined, { task: called })
+    if (signal?.aborted) throw new HubError('Aborted', `The caller gave up before ${called} was sent.`, { task: called, cause: signal.reason })
+    const lastKnown = this.#resolver.lastKnown(called)
+    if (lastKnown) return lastKnown
+    const reason = this.#commands.downReason?.message ?? 'no answer in time'
+    throw new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${reason}.`, { task: called })
+  }
+
+  #send(
+    route: Route,
+    args: unknown,
+    options: CallOptions,
+    startedAt: number,
+    resolve: (value: unknown) => void,
+    reject: (error: HubError) => void,
+  ): void {
+    const json = this.#encodeArgs(route, args)
+    if (json instanceof HubError) return reject(json)
+    const id = newId()
+    const tail =
+      options.traceparent === undefined
+        ? this.#tail
+        : requestTail(this.#keys.reply(this.id), this.#settings.name, options.traceparent)
+    const call = new Call({
+      id,
+      task: route.task,
+      body: requestBody(id, route.task, json, tail),
+      startedAt,
+      end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
+      signal: options.signal,
+      resolve,
+      reject,
+      onSettled: this.#onSettled,
+    })
+    this.#pending.set(id, call)
+    this.#deadlines.add(call)
+    this.#inbox.wake()
+    this.#outboxOf(route.queue).add(call)
+  }
+
+  /** The arguments as JSON once they passed the task's schema. */
+  #encodeArgs(route: Route, args: unknown): string | HubError {
+    const details = { task: route.task }
+    try {
+      const json = encodePayload(args)
+      if (exceeds(json, this.#settings.maxPayloadBytes)) {
+        return new HubError('PayloadTooLarge', `The arguments of ${route.task} are larger than ${this.#settings.maxPayloadBytes} bytes; pass a reference to them instead.`, details)
+      }
+      if (!route.checkArgs || route.checkArgs(args, json.length).length === 0) return json
+      // What counts is what travels: a Date is a string there, an undefined property is absent.
+      const problems = route.checkArgs(JSON.parse(json), json.length)
+      return problems.length === 0 ? json : invalid('InvalidArgs', problems, details)
+    } catch (error) {
+      if (error instanceof PayloadProblem) return invalid('InvalidArgs', [error.problem], details)
+      throw error
+    }
+  }
+
+  #outboxOf(queue: string): Outbox {
+    let outbox = this.#outboxes.get(queue)
+    if (!outbox) {
+      outbox = new Outbox(this.#commands, new Queue(queue, this.#keys), this.id, this.#settings.maxBacklog, this.events, this.#closing.signal)
+      this.#outboxes.set(queue, outbox)
+    }
+    return outbox
+  }
+
+  #deliver(reply: Reply, again: boolean): void {
+    const call = this.#pending.get(reply.id)
+    if (call) call.answer(reply)
+    else if (!again) this.events.emit('reply:late', { id: reply.id })
+  }
+
+  readonly #onSettled = (call: Call, settled: Settled): void => {
+    this.#pending.delete(call.id)
+    this.#deadlines.delete(call)
+    if (!this.events.has('call:settled')) return
+    const { ok, error, us } = settled
+    this.events.emit('call:settled', { task: call.task, id: call.id, ok, code: error?.code, ms: monotonicMs() - call.startedAt, us })
+  }
+
+  async #read<T>(read: Parameters<typeof Connection.prototype.send<T>>[0]): Promise<T> {
+    if (this.#closing.signal.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
+    this.#commands.open()
+    await this.#commands.whenReady(AbortSignal.any([AbortSignal.timeout(2000), this.#closing.signal]))
+    if (!this.#commands.isReady) {
+      throw new HubError('NotEnqueued', `Redis could not be reached: ${this.#commands.downReason?.message ?? 'no answer in time'}.`)
+    }
+    return this.#commands.send(read)
+  }
+}
+
+const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const onAbort = () => reject(new Error('gave up'))
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })

@@ -1,0 +1,56 @@
+/**
+ * The TypeScript type of the values a JSON Schema literal describes, as far as TypeScript can tell: type, properties,
+ * required, items, prefixItems, enum, const, anyOf, oneOf, additionalProperties. Anything else is `unknown`.
+ */
+export type FromSchema<S> = S extends { const: infer C }
+  ? C
+  : S extends { enum: readonly (infer E)[] }
+    ? E
+    : S extends { anyOf: readonly (infer A)[] }
+      ? FromSchema<A>
+      : S extends { oneOf: readonly (infer O)[] }
+        ? FromSchema<O>
+        : S extends { type: infer T }
+          ? FromType<T, S>
+          : unknown
+
+type FromType<T, S> = T extends readonly (infer Each)[] ? FromOneType<Each, S> : FromOneType<T, S>
+
+type FromOneType<T, S> = T extends 'string'
+  ? string
+  : T extends 'number' | 'integer'
+    ? number
+    : T extends 'boolean'
+      ? boolean
+      : T extends 'null'
+        ? null
+        : T extends 'array'
+          ? FromArray<S>
+          : T extends 'object'
+            ? FromObject<S>
+            : unknown
+
+type FromArray<S> = S extends { prefixItems: infer P extends readonly unknown[] }
+  ? { -readonly [I in keyof P]: FromSchema<P[I]> }
+  : S extends { items: infer I }
+    ? FromSchema<I>[]
+    : unknown[]
+
+type FromObject<S> = S extends { properties: infer P }
+  ? Flatten<
+      { -readonly [K in keyof P as K extends RequiredOf<S> ? K : never]: FromSchema<P[K]> } & {
+        -readonly [K in keyof P as K extends RequiredOf<S> ? never : K]?: FromSchema<P[K]>
+      } & (S extends { additionalProperties: infer A }
+          ? A extends false
+            ? unknown
+            : { [key: string]: unknown }
+          : unknown)
+    >
+  : S extends { additionalProperties: infer A }
+    ? A extends object
+      ? { [key: string]: FromSchema<A> }
+      : { [key: string]: unknown }
+    : { [key: string]: unknown }
+
+type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
+type Flatten<T> = { [K in keyof T]: T[K] }

@@ -1,0 +1,55 @@
+-- claim: take calls for idle slots, popping and recording them as held in one step. The only way to take work.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:calls
+-- KEYS[2]  LIST  pshub:{<queue>}:bell
+-- KEYS[3]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[4]  ZSET  pshub:{<queue>}:leases
+-- ARGV[1]  worker id
+-- ARGV[2]  idle slots: the most that is taken
+-- Returns  { now (us, as text), left in the list, expired and dropped, requests, { index, made-up id, ... } }
+--          or { now, -1 } when the worker holds no lease: then nothing was taken.
+--
+-- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the last list.
+-- The first write is a pop, which a full Redis allows; after it the growing ones are allowed too (Redis checks memory
+-- once per script, before the first write).
+local max_drops = 1000
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local now_text = string.format('%d%06d', time[1], time[2])
+
+-- Without a lease nobody would ever look for what this worker holds.
+local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
+if not lease or tonumber(lease) * 1000 < now then return { now_text, -1 } end
+
+local wanted = tonumber(ARGV[2])
+local requests, held, named = {}, {}, {}
+local taken, dropped, left = 0, 0, -1
+repeat
+  local batch = redis.call('LPOP', KEYS[1], wanted - taken)
+  if not batch then left = 0 break end
+  if #batch < wanted - taken then left = 0 end
+  for i = 1, #batch do
+    local at, ttl, id = string.match(batch[i], '^{"at":(%d+),"ttl":(%d+),"id":"([%w_-]+)"')
+    if at and ttl ~= '0' and now - tonumber(at) >= tonumber(ttl) * 1000 then
+      dropped = dropped + 1
+    else
+      taken = taken + 1
+      if not id then
+        id = 'hand-' .. now_text .. '-' .. taken
+        named[#named + 1] = taken
+        named[#named + 1] = id
+      end
+      requests[taken] = batch[i]
+      held[taken * 2 - 1] = id
+      held[taken * 2] = batch[i]
+    end
+  end
+until taken == wanted or left == 0 or dropped >= max_drops
+
+if taken > 0 then redis.call('HSET', KEYS[3], unpack(held)) end
+if left ~= 0 then
+  left = redis.call('LLEN', KEYS[1])
+  if left > 0 and redis.call('LLEN', KEYS[2]) == 0 then redis.call('RPUSH', KEYS[2], '1') end
+end
+return { now_text, left, dropped, requests, named }

@@ -1,0 +1,38 @@
+-- push: put requests at the end of a queue's list, all of them calls of one hub.
+--
+-- KEYS[1]  LIST    pshub:{<queue>}:calls
+-- KEYS[2]  LIST    pshub:{<queue>}:bell
+-- KEYS[3]  STRING  pshub:{<queue>}:pushed:<hub>
+-- ARGV[1]  number of this push; a hub counts its pushes per queue and has one under way at a time
+-- ARGV[2]  ms for which the number is remembered, so that a repeated push is a no-op
+-- ARGV[3]  longest length the list may reach; what does not fit is refused, from the end of the batch
+-- ARGV[4..]  requests without their `at`: "ttl":<ms>,"id":"<id>",...}
+-- Returns  { accepted, length of the list before, at (us, as text), 1 if this push had been done before }
+--
+-- All that can be refused (wrong type, full memory) is refused before the first element is pushed: an error answer
+-- means that nothing was enqueued. SET comes first among the writes because a full Redis refuses a growing one.
+local count = #ARGV - 3
+local time = redis.call('TIME')
+local at = string.format('%d%06d', time[1], time[2])
+local length = redis.call('LLEN', KEYS[1])
+local silent = redis.call('LLEN', KEYS[2]) == 0
+local accepted = math.max(0, math.min(count, tonumber(ARGV[3]) - length))
+
+local before = redis.call('SET', KEYS[3], ARGV[1] .. ':' .. accepted .. ':' .. at, 'PX', ARGV[2], 'GET')
+if before then
+  local number, done, done_at = string.match(before, '^(%d+):(%d+):(%d+)$')
+  if number == ARGV[1] then
+    redis.call('SET', KEYS[3], before, 'PX', ARGV[2])
+    return { tonumber(done), length, done_at, 1 }
+  end
+end
+
+if accepted > 0 then
+  -- `at` is spliced in as text: decoding and encoding a payload here would turn [] into {} and round big integers.
+  local prefix = '{"at":' .. at .. ','
+  local messages = {}
+  for i = 1, accepted do messages[i] = prefix .. ARGV[i + 3] end
+  redis.call('RPUSH', KEYS[1], unpack(messages))
+  if silent then redis.call('RPUSH', KEYS[2], '1') end
+end
+return { accepted, length, at, 0 }

@@ -1,0 +1,114 @@
+import { hubIdOf, isId } from './keys.ts'
+import { decodePayload, PayloadProblem } from './payload.ts'
+import type { WireError } from './errors.ts'
+
+/**
+ * The two messages on the wire, request and reply: JSON objects, one per list element. See PROTOCOL.md.
+ * A request's first three fields come in a fixed order (`at`, `ttl`, `id`), so that scripts read them with one match.
+ */
+
+/** A request as a worker sees it. */
+export interface Request {
+  /** Names the request in the held hash; the message's own id, or one made by the claim script when it has none. */
+  id: string
+  /** Redis microseconds at the push; undefined in a message that did not go through the push script. */
+  atUs: number | undefined
+  /** Milliseconds from `at` to the deadline; 0 is none. */
+  ttlMs: number
+  task: string
+  args: unknown
+  /** Whose reply list to answer on; undefined when nobody waits. */
+  hubId: string | undefined
+  /** Name of the calling service, as it gave it. */
+  from: string | undefined
+  /** W3C trace context. */
+  traceparent: string | undefined
+  /** The message as it was in the list, for handing it back unchanged. */
+  text: string
+}
+
+/** How long each part of a call took, in microseconds. Backlog is on Redis' clock; the others on the worker's. */
+export interface Phases {
+  backlog: number
+  queue: number
+  exec: number
+}
+
+export type Reply =
+  | { id: string; ok: true; result: unknown; worker?: string; us?: Phases }
+  | { id: string; ok: false; error: WireError; worker?: string; us?: Phases }
+
+/** Why a list element is not a request; the text is not repeated here, because payloads never go to logs. */
+export class MalformedMessage extends Error {}
+
+/** Everything of a request that follows `at` and `ttl`, closing brace included. `args` and `tail` are JSON already. */
+export const requestBody = (id: string, task: string, args: string, tail: string): string =>
+  `"id":"${id}","task":"${task}","args":${args}${tail}`
+
+/** The constant end of all requests of one caller. */
+export const requestTail = (resultQueue: string, from: string | undefined, traceparent: string | undefined): string =>
+  `,"result_queue":${JSON.stringify(resultQueue)}` +
+  (from === undefined ? '' : `,"from":${JSON.stringify(from)}`) +
+  (traceparent === undefined ? '' : `,"traceparent":${JSON.stringify(traceparent)}`) +
+  '}'
+
+/** The message as the push script gets it: it puts `{"at":<now>,` in front. */
+export const unstamped = (ttlMs: number, body: string): string => `"ttl":${ttlMs},${body}`
+
+/** The message as it lies in the list once the script has stamped it. */
+export const stamped = (at: string, ttlMs: number, body: string): string => `{"at":${at},"ttl":${ttlMs},${body}`
+
+const maxTaskLength = 128
+
+/** Reads a claimed list element. Throws MalformedMessage with a reason that names no content. */
+export const decodeRequest = (text: string, heldId: string | undefined, namespace: string): Request => {
+  let value: unknown
+  try {
+    value = decodePayload(text)
+  } catch (error) {
+    throw new MalformedMessage(error instanceof PayloadProblem ? error.message : 'not JSON')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new MalformedMessage('not a JSON object')
+  const { id, at, ttl, task, args, result_queue, from, traceparent } = value as Record<string, unknown>
+  if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
+  const requestId = isId(id) ? id : heldId
+  if (requestId === undefined) throw new MalformedMessage('no id')
+  const hubId = hubIdOf(result_queue, namespace)
+  if (hubId === undefined && result_queue !== undefined) throw new MalformedMessage("result_queue is not a hub's reply list")
+  return {
+    id: requestId,
+    atUs: typeof at === 'number' ? at : undefined,
+    ttlMs: typeof ttl === 'number' && ttl > 0 ? ttl : 0,
+    task,
+    args: args === undefined ? {} : args,
+    hubId,
+    from: typeof from === 'string' ? from.slice(0, 64) : undefined,
+    traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
+    text,
+  }
+}
+
+/** The reply of a request that ran; `result` is JSON already. */
+export const okReply = (id: string, result: string, worker: string, us: Phases): string =>
+  `{"id":"${id}","ok":true,"result":${result},"worker":"${worker}",${phasesJson(us)}}`
+
+export const errorReply = (id: string, error: WireError, worker: string, us: Phases | undefined): string =>
+  `{"id":"${id}","ok":false,"error":${JSON.stringify(error)},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
+
+const phasesJson = (us: Phases): string => `"us":{"backlog":${us.backlog},"queue":${us.queue},"exec":${us.exec}}`
+
+/** Reads a reply; undefined for anything that is not one. */
+export const decodeReply = (text: string): Reply | undefined => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const reply = value as Reply
+  if (typeof reply.id !== 'string') return undefined
+  if (reply.ok === true) return reply
+  const { error } = reply as { error?: WireError }
+  return typeof error?.code === 'string' && typeof error.message === 'string' ? { ...reply, ok: false, error } : undefined
+}

@@ -1,0 +1,68 @@
+import { ConfigError } from './errors.ts'
+
+/** `name:major.minor`, taken apart. */
+export interface TaskName {
+  full: string
+  name: string
+  major: number
+  minor: number
+}
+
+const fullPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99}):(\d{1,6})\.(\d{1,6})$/
+const asCalledPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(\d{1,6})(?:\.(\d{1,6}))?)?$/
+
+/** A declared name, `name:major.minor`. Throws ConfigError. */
+export const parseTaskName = (full: string): TaskName => {
+  const match = fullPattern.exec(full)
+  if (!match) {
+    throw new ConfigError(
+      `'${String(full).slice(0, 120)}' is not a task name. Write name:major.minor, as in 'resize_image:1.0' ` +
+        '(a letter first, then letters, digits, and _ . / -).',
+    )
+  }
+  return { full, name: match[1]!, major: Number(match[2]), minor: Number(match[3]) }
+}
+
+/** The same for names found in the registry, which may hold anything: undefined instead of an error. */
+export const tryParseTaskName = (full: string): TaskName | undefined =>
+  fullPattern.test(full) ? parseTaskName(full) : undefined
+
+/** A name as callers write it: `name:1.0`, `name:1` or `name`. Undefined when it is none of these. */
+export const parseCalledName = (
+  called: string,
+): { name: string; major: number | undefined; minor: number | undefined } | undefined => {
+  const match = typeof called === 'string' ? asCalledPattern.exec(called) : null
+  if (!match) return undefined
+  const number = (text: string | undefined) => (text === undefined ? undefined : Number(text))
+  return { name: match[1]!, major: number(match[2]), minor: number(match[3]) }
+}
+
+/** Newest first. */
+export const newestFirst = (a: TaskName, b: TaskName): number => b.major - a.major || b.minor - a.minor
+
+/** Those of `known` that look most like `called`, best first, at most three. */
+export const nearNames = (called: string, known: Iterable<string>): string[] => {
+  const wanted = called.split(':')[0]!.toLowerCase()
+  const scored: { full: string; distance: number }[] = []
+  for (const full of known) {
+    const name = full.split(':')[0]!.toLowerCase()
+    const distance = name === wanted ? 0 : name.includes(wanted) || wanted.includes(name) ? 1 : editDistance(name, wanted)
+    if (distance <= Math.max(2, wanted.length / 3)) scored.push({ full, distance })
+  }
+  scored.sort((a, b) => a.distance - b.distance || (a.full < b.full ? -1 : 1))
+  return scored.slice(0, 3).map(({ full }) => full)
+}
+
+/** Levenshtein distance by the usual two-row dynamic programme. */
+const editDistance = (a: string, b: string): number => {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const here = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const change = above[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1)
+      here.push(Math.min(change, above[column]! + 1, here[column - 1]! + 1))
+    }
+    above = here
+  }
+  return above[b.length]!
+}

@@ -1,0 +1,165 @@
+import { backoffMs, monotonicMs, sleep } from './clock.ts'
+import { HubError, messageOf } from './errors.ts'
+import { unstamped } from './message.ts'
+import { pushMemoryMs, type Pushed, type Queue } from './queue.ts'
+import { type Connection, ConnectionLost, isFull, isPassing, NotConnected } from './redis.ts'
+import type { Events } from './telemetry.ts'
+
+/** A request on its way into a queue's list. */
+export interface Parcel {
+  readonly body: string
+  /** Monotonic deadline of its call. */
+  readonly deadline: number
+  /** True once the call is over: it is not sent any more. */
+  readonly settled: boolean
+  /** True from the moment it is written until Redis answered: it may be running. */
+  inDoubt: boolean
+  /** It is in the list, or was: `at` and `ttlMs` give the exact message. */
+  enqueued(at: string, ttlMs: number): void
+  /** It certainly is not. */
+  refused(error: HubError): void
+}
+
+const maxBatch = 256
+const maxBatchChars = 1_000_000
+
+/**
+ * Requests of one hub for one queue. One push is under way at a time and what is called meanwhile goes with the next,
+ * so batches grow with the load by themselves, and only the last push can ever be in doubt: when its answer is lost it
+ * is repeated under the same number, before anything new, and the script knows whether it had arrived.
+ */
+export class Outbox {
+  readonly #connection: Connection
+  readonly #queue: Queue
+  readonly #hubId: string
+  readonly #maxLength: number
+  readonly #events: Events
+  readonly #closing: AbortSignal
+  #waiting: Parcel[] = []
+  #number = 0
+  #running = false
+  #scheduled = false
+
+  constructor(connection: Connection, queue: Queue, hubId: string, maxLength: number, events: Events, closing: AbortSignal) {
+    this.#connection = connection
+    this.#queue = queue
+    this.#hubId = hubId
+    this.#maxLength = maxLength
+    this.#events = events
+    this.#closing = closing
+  }
+
+  /** True when something was pushed, so that there is a push number in Redis to clean up. */
+  get used(): boolean {
+    return this.#number > 0
+  }
+
+  add(parcel: Parcel): void {
+    this.#waiting.push(parcel)
+    if (this.#running || this.#scheduled) return
+    this.#scheduled = true
+    // Not in this tick: everything that is called in it goes together.
+    setImmediate(() => {
+      this.#scheduled = false
+      if (!this.#running) void this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true
+    while (this.#waiting.length > 0 && !this.#closing.aborted) {
+      await this.#connection.whenReady(this.#closing)
+      const batch = this.#nextBatch()
+      if (batch.length > 0) await this.#deliver(batch)
+    }
+    this.#running = false
+  }
+
+  #nextBatch(): Parcel[] {
+    const batch: Parcel[] = []
+    let chars = 0
+    let taken = 0
+    for (const parcel of this.#waiting) {
+      if (batch.length === maxBatch || (chars > 0 && chars + parcel.body.length > maxBatchChars)) break
+      taken++
+      if (parcel.settled) continue
+      chars += parcel.body.length
+      batch.push(parcel)
+    }
+    this.#waiting = this.#waiting.slice(taken)
+    return batch
+  }
+
+  /** Pushes a batch under one number until its outcome is known or nobody waits for it any more. */
+  async #deliver(batch: Parcel[]): Promise<void> {
+    const number = ++this.#number
+    const firstTry = monotonicMs()
+    let lost = false
+    for (let attempt = 0; ; attempt++) {
+      // A try that is not the first leaves out what is over by now. Had the first one arrived, this one does nothing.
+      const parcels = attempt === 0 ? batch : batch.filter(parcel => !parcel.settled)
+      if (parcels.length === 0 || this.#closing.aborted) return
+      const now = monotonicMs()
+      if (lost && now - firstTry > pushMemoryMs / 2) return this.#giveUp(parcels)
+      const ttls = parcels.map(({ deadline }) => Math.max(1, Math.floor(deadline - now)))
+      try {
+        const pushed = await this.#send(number, parcels, ttls)
+        // A repeat tells of the first try's batch; its ttls were computed then, so those messages are not known exactly.
+        return this.#answered(pushed.repeated ? batch : parcels, pushed.repeated ? undefined : ttls, pushed)
+      } catch (error) {
+        lost ||= error instanceof ConnectionLost
+        for (const parcel of parcels) parcel.inDoubt = lost
+        if (!this.#mayRepeat(error as Error)) return lost ? this.#giveUp(parcels) : this.#refuse(parcels, error as Error)
+      }
+      await sleep(backoffMs(attempt, 10, 500), this.#closing)
+      await this.#connection.whenReady(this.#closing)
+    }
+  }
+
+  #send(number: number, parcels: Parcel[], ttls: number[]): Promise<Pushed> {
+    const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
+    return this.#connection.send(client => {
+      for (const parcel of parcels) parcel.inDoubt = true
+      return this.#queue.push(client, this.#hubId, number, this.#maxLength, messages)
+    })
+  }
+
+  #mayRepeat(error: Error): boolean {
+    return error instanceof NotConnected || error instanceof ConnectionLost || isPassing(error)
+  }
+
+  #answered(batch: Parcel[], ttls: number[] | undefined, pushed: Pushed): void {
+    batch.forEach((parcel, index) => {
+      if (index < pushed.accepted) parcel.enqueued(pushed.at, ttls?.[index] ?? 0)
+      else parcel.refused(this.#tooLong(pushed.length))
+    })
+    this.#events.emit('queue:pushed', {
+      queue: this.#queue.name,
+      count: pushed.accepted,
+      refused: batch.length - pushed.accepted,
+      length: pushed.length,
+      repeated: pushed.repeated,
+    })
+  }
+
+  #tooLong(length: number): HubError {
+    return new HubError(
+      'Overloaded',
+      `${length} requests wait in queue ${this.#queue.name}, and its limit is ${this.#maxLength}. Add workers or slots, or try later.`,
+      { data: { length, maxLength: this.#maxLength } },
+    )
+  }
+
+  /** Redis answered with an error, so nothing was enqueued: the script refuses before it writes. */
+  #refuse(parcels: Parcel[], error: Error): void {
+    const hint = isFull(error) ? 'Redis is full: ' : 'Redis refused the request: '
+    for (const parcel of parcels) parcel.refused(new HubError('NotEnqueued', hint + messageOf(error).slice(0, 200)))
+  }
+
+  /** The number may be forgotten soon; repeating the push after that could run it twice. */
+  #giveUp(parcels: Parcel[]): void {
+    for (const parcel of parcels) {
+      parcel.refused(new HubError('OutcomeUnknown', 'The connection broke during the push, and Redis cannot tell any more whether it had arrived.'))
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { HubError, type Problem } from './errors.ts'
+
+/** Deepest nesting of arrays and objects in arguments and results. */
+export const maxDepth = 64
+
+/** A value that cannot travel as JSON: too deep, a cycle, a BigInt, a key that pollutes prototypes. */
+export class PayloadProblem extends Error {
+  readonly problem: Problem
+  constructor(pointer: string, message: string) {
+    super(message)
+    this.problem = { pointer, message }
+  }
+}
+
+/**
+ * `value` as JSON text. Throws PayloadProblem when it is not JSON, nested deeper than `maxDepth`, or has a key named
+ * `__proto__` (JSON.parse would make it an own property, which Object.assign turns into a prototype at the reader).
+ */
+export const encodePayload = (value: unknown): string => {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (cause) {
+    throw new PayloadProblem('', cause instanceof RangeError ? tooDeep : `not JSON: ${(cause as Error).message}`)
+  }
+  if (text === undefined) throw new PayloadProblem('', `not JSON: ${typeof value}`)
+  checkText(text)
+  return text
+}
+
+/** Parses JSON text that came from somebody else, with the same limits as encodePayload. Throws PayloadProblem. */
+export const decodePayload = (text: string): unknown => {
+  if (nestsDeeperThan(text, maxDepth + 1)) throw new PayloadProblem('', tooDeep)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new PayloadProblem('', 'not JSON')
+  }
+  // Escapes can spell the key in other ways, so any sign of one sends the value through the slow check.
+  if (text.includes('__proto__') || text.includes('\\u005')) refuseProto(value, '')
+  return value
+}
+
+const tooDeep = `nested deeper than ${maxDepth} levels`
+
+/** Checks text that JSON.stringify made: its keys are spelled plainly, so a search finds them. */
+const checkText = (text: string): void => {
+  if (nestsDeeperThan(text, maxDepth)) throw new PayloadProblem('', tooDeep)
+  if (text.includes('"__proto__":')) refuseProto(JSON.parse(text), '')
+}
+
+/** Two characters are needed per level and few payloads have many brackets, so the scan of each character is rare. */
+const nestsDeeperThan = (text: string, limit: number): boolean => {
+  if (text.length <= 2 * limit) return false
+  return countUpTo(text, '[', limit) + countUpTo(text, '{', limit) > limit && scannedDepth(text) > limit
+}
+
+const countUpTo = (text: string, bracket: string, limit: number): number => {
+  let count = 0
+  for (let at = text.indexOf(bracket); at !== -1 && count <= limit; at = text.indexOf(bracket, at + 1)) count++
+  return count
+}
+
+const scannedDepth = (text: string): number => {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (inString) {
+      if (char === 92) at++
+      else if (char === 34) inString = false
+    } else if (char === 34) inString = true
+    else if (char === 91 || char === 123) {
+      if (++depth > deepest) deepest = depth
+    } else if (char === 93 || char === 125) depth--
+  }
+  return deepest
+}
+
+/** Throws when an own key named `__proto__` is anywhere in a parsed value. */
+const refuseProto = (value: unknown, pointer: string): void => {
+  if (typeof value !== 'object' || value === null) return
+  for (const key of Object.keys(value)) {
+    const inner = `${pointer}/${escapePointer(key)}`
+    if (key === '__proto__') throw new PayloadProblem(inner, 'a key named __proto__ is not allowed')
+    refuseProto((value as Record<string, unknown>)[key], inner)
+  }
+}
+
+/** One step of a JSON Pointer (RFC 6901). */
+export const escapePointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** Bytes of the text as UTF-8; most texts are so short that no counting is needed to know that they fit. */
+export const exceeds = (text: string, maxBytes: number): boolean =>
+  text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)
+
+/** An InvalidArgs or InvalidResult whose message names each offending field. */
+export const invalid = (
+  code: 'InvalidArgs' | 'InvalidResult',
+  problems: Problem[],
+  details: { task?: string; id?: string },
+): HubError => {
+  const what = code === 'InvalidArgs' ? 'arguments' : 'result'
+  const shown = problems.slice(0, 5).map(({ pointer, message }) => `${pointer === '' ? what : pointer} ${message}`)
+  const more = problems.length > shown.length ? `; and ${problems.length - shown.length} more` : ''
+  return new HubError(code, `The ${what} of ${details.task ?? 'the task'}: ${shown.join('; ')}${more}.`, {
+    ...details,
+    data: { problems },
+  })
+}

@@ -1,0 +1,126 @@
+import type { Keys, QueueKeys } from './keys.ts'
+import type { Redis } from './redis.ts'
+import { scripts } from './scripts.ts'
+
+/** What the push script made of a batch. */
+export interface Pushed {
+  /** How many of the batch, from its beginning, are in the list. */
+  accepted: number
+  /** Requests that were waiting before these. */
+  length: number
+  /** Redis microseconds, the `at` of all accepted requests, as text. */
+  at: string
+  /** True when an earlier try of the same push had arrived after all; this one did nothing. */
+  repeated: boolean
+}
+
+export interface Claimed {
+  /** Redis microseconds at the claim. */
+  nowUs: number
+  /** Requests that still wait. */
+  left: number
+  /** Requests dropped because their deadline had passed. */
+  expired: number
+  /** Requests with the ids they are held under (undefined: the one in the message). */
+  requests: { text: string; heldId: string | undefined }[]
+}
+
+export interface Beat {
+  nowUs: number
+  held: boolean
+  /** Requests whose callers gave up in the last minute. */
+  cancelled: string[]
+}
+
+/** Seconds a blocked read waits before it looks again; also the longest a lost bell can cost. */
+export const blockSeconds = 2
+
+/** A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most. */
+export const pushMemoryMs = 60_000
+
+/** Replies nobody fetches go after this long. */
+export const replyTtlMs = 60_000
+
+const cancelMemoryMs = 60_000
+
+/** The queue's operations, one atomic step each: one method per script, and nothing above them writes a Redis command. */
+export class Queue {
+  readonly name: string
+  readonly keys: QueueKeys
+  readonly #allKeys: Keys
+
+  constructor(name: string, keys: Keys) {
+    this.name = name
+    this.keys = keys.queue(name)
+    this.#allKeys = keys
+  }
+
+  async push(client: Redis, hubId: string, number: number, maxLength: number, messages: string[]): Promise<Pushed> {
+    const { calls, bell, pushed } = this.keys
+    const answer = (await scripts.push.run(client, [calls, bell, pushed(hubId)], [number, pushMemoryMs, maxLength, ...messages])) as [number, number, string, number]
+    return { accepted: answer[0], length: answer[1], at: answer[2], repeated: answer[3] === 1 }
+  }
+
+  /** Undefined when the worker's lease has ended; then nothing was taken. */
+  async claim(client: Redis, workerId: string, slots: number): Promise<Claimed | undefined> {
+    const { calls, bell, held, leases } = this.keys
+    const answer = (await scripts.claim.run(client, [calls, bell, held(workerId), leases], [workerId, slots])) as
+      | [string, -1]
+      | [string, number, number, string[], (number | string)[]]
+    const [now, left, expired, texts, named] = answer
+    if (left === -1 || !texts || !named) return undefined
+    const requests = texts.map(text => ({ text, heldId: undefined as string | undefined }))
+    for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.heldId = String(named[i + 1])
+    return { nowUs: Number(now), left, expired: expired!, requests }
+  }
+
+  /** Waits for the bell, then claims, in one go: Redis runs the claim the moment the bell wakes this connection. */
+  async waitAndClaim(client: Redis, workerId: string, slots: number): Promise<Claimed | undefined> {
+    const bell = client.blpop(this.keys.bell, blockSeconds)
+    const claim = this.claim(client, workerId, slots)
+    const [rung, claimed] = await Promise.allSettled([bell, claim])
+    if (rung.status === 'rejected') throw rung.reason
+    if (claimed.status === 'rejected') throw claimed.reason
+    return claimed.value
+  }
+
+  async reply(client: Redis, hubId: string, replies: string[]): Promise<void> {
+    await scripts.reply.run(client, [this.#allKeys.reply(hubId)], [replyTtlMs, ...replies])
+  }
+
+  /** Forgets settled requests. Always sent behind their replies: a crash in between repeats a reply, which is harmless. */
+  async release(client: Redis, workerId: string, ids: string[]): Promise<void> {
+    await client.hdel(this.keys.held(workerId), ...ids)
+  }
+
+  async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean): Promise<Beat> {
+    const { leases, cancelled } = this.keys
+    const answer = await scripts.beat.run(client, [leases, cancelled], [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs])
+    const [now, held, ids] = answer as [string, number, string[]]
+    return { nowUs: Number(now), held: held === 1, cancelled: ids }
+  }
+
+  async handback(client: Redis, workerId: string, side: 'head' | 'tail', ids: string[]): Promise<number> {
+    const { held, calls, bell } = this.keys
+    return (await scripts.handback.run(client, [held(workerId), calls, bell], [side, ...ids])) as number
+  }
+
+  /** Ids this worker holds, as Redis knows it. */
+  async heldIds(client: Redis, workerId: string): Promise<string[]> {
+    return client.hkeys(this.keys.held(workerId))
+  }
+
+  async heldTexts(client: Redis, workerId: string, ids: string[]): Promise<(string | null)[]> {
+    return client.hmget(this.keys.held(workerId), ...ids)
+  }
+
+  /** Ends the lease and puts back all that is held except `finished`. Returns how many went back. */
+  async leave(client: Redis, workerId: string, finished: string[]): Promise<number> {
+    const { held, calls, bell, leases } = this.keys
+    return (await scripts.leave.run(client, [held(workerId), calls, bell, leases], [workerId, ...finished])) as number
+  }
+
+  async length(client: Redis): Promise<number> {
+    return client.llen(this.keys.calls)
+  }
+}

@@ -1,0 +1,279 @@
+import { Redis, type RedisOptions } from 'ioredis'
+import { backoffMs, monotonicMs, sleep } from './clock.ts'
+import { ConfigError } from './errors.ts'
+
+export type { Redis, RedisOptions }
+
+/** What users give as `redis`: a URL or ioredis options (Sentinel ones included). */
+export type RedisTarget = string | RedisOptions
+
+export interface ConnectionOptions {
+  target: RedisTarget
+  /** Shown by CLIENT LIST. */
+  name: string
+  /** A command without an answer for this long condemns the connection. */
+  stallMs: number
+  onUp?: () => void
+  /** Called once per outage, with the reason. */
+  onDown?: (reason: Error) => void
+}
+
+/** The command was never written: certainly not run. */
+export class NotConnected extends Error {}
+/** The connection broke or stalled with the command under way: it may have run. */
+export class ConnectionLost extends Error {}
+
+interface Flight {
+  sentAt: number
+  reject(error: Error): void
+}
+
+/** How long a new client gets to become ready, handshake and INFO included, before the next one is tried. */
+const openTimeoutMs = 3000
+const stallCheckMs = 250
+
+/**
+ * One connection to Redis that heals itself. It owns a chain of ioredis clients, one at a time, and lets none of them
+ * reconnect or re-send: what was under way when a client broke is rejected as ConnectionLost, because only the layers
+ * above know what may be repeated. A client that stalls is destroyed, never reused (an ioredis client whose command
+ * timed out stays `ready`, and one told to disconnect while reconnecting stays so for ever: ioredis#2099, bullmq#4585).
+ */
+export class Connection {
+  readonly #options: ConnectionOptions
+  readonly #closing = new AbortController()
+  readonly #flights = new Set<Flight>()
+  #client: Redis | undefined
+  #candidate: Redis | undefined
+  #waiting: (() => void)[] = []
+  #watch: NodeJS.Timeout | undefined
+  #down: Error | undefined
+  #corked = false
+  #opening: Promise<void> | undefined
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+  }
+
+  /** Starts connecting; returns at once. Does nothing when already open. */
+  open(): void {
+    this.#opening ??= this.#connect()
+  }
+
+  get isReady(): boolean {
+    return this.#client !== undefined
+  }
+
+  /** Why there is no connection at the moment, once an attempt failed. */
+  get downReason(): Error | undefined {
+    return this.#down
+  }
+
+  /** Resolves when there is a connection, or when the signal fires or the connection is closed: look at isReady. */
+  whenReady(signal?: AbortSignal): Promise<void> {
+    if (this.#client || this.#closing.signal.aborted || signal?.aborted) return Promise.resolve()
+    return new Promise(resolve => {
+      this.#waiting.push(resolve)
+      signal?.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+
+  /**
+   * Sends one or more commands in one write and returns what `commands` returns. Rejects with NotConnected (nothing
+   * was sent), ConnectionLost (it may have run) or Redis' own error answer.
+   */
+  send<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
+    const client = this.#client
+    if (!client) return Promise.reject(new NotConnected(this.#down?.message ?? 'not connected to Redis yet'))
+    this.#cork(client)
+    return new Promise<T>((resolve, reject) => {
+      const flight: Flight = { sentAt: monotonicMs(), reject }
+      this.#flights.add(flight)
+      this.#watch ??= setInterval(() => this.#checkStall(), stallCheckMs)
+      commands(client).then(
+        value => {
+          this.#flights.delete(flight)
+          resolve(value)
+        },
+        error => {
+          this.#flights.delete(flight)
+          reject(this.#classify(client, error))
+        },
+      )
+    })
+  }
+
+  /** Drops the present client: everything under way is rejected as ConnectionLost and a new client is made. */
+  discard(reason: Error): void {
+    const client = this.#client ?? this.#candidate
+    this.#client = undefined
+    if (client) destroy(client, reason)
+    this.#rejectFlights(reason)
+  }
+
+  /** Closes for good. Commands under way are rejected, waiters are released. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort()
+    this.discard(new Error('the connection was closed'))
+    clearInterval(this.#watch)
+    this.#release()
+    await this.#opening
+  }
+
+  async #connect(): Promise<void> {
+    for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
+      const reason = await this.#lifeOfOneClient(() => {
+        attempt = 0
+      })
+      if (this.#closing.signal.aborted) return
+      if (!this.#down) this.#options.onDown?.(reason)
+      this.#down = reason
+      await sleep(backoffMs(attempt), this.#closing.signal)
+    }
+  }
+
+  /** Makes a client, announces it when it is ready, and resolves with the reason when it is gone. */
+  async #lifeOfOneClient(onReady: () => void): Promise<Error> {
+    let lastError: Error | undefined
+    const client = makeClient(this.#options.target, this.#options.name)
+    this.#candidate = client
+    const ended = new Promise<void>(resolve => client.once('end', resolve))
+    const tooSlow = setTimeout(() => destroy(client, new Error(`no answer within ${openTimeoutMs} ms`)), openTimeoutMs)
+    client.on('error', error => {
+      lastError = error
+    })
+    client.once('ready', () => {
+      clearTimeout(tooSlow)
+      if (this.#closing.signal.aborted) return destroy(client, new Error('closed'))
+      onReady()
+      this.#client = client
+      this.#down = undefined
+      this.#options.onUp?.()
+      this.#release()
+    })
+    client.connect().catch(error => {
+      lastError ??= error
+    })
+    await ended
+    clearTimeout(tooSlow)
+    if (this.#client === client) this.#client = undefined
+    this.#candidate = undefined
+    const reason = lastError ?? new Error('Redis closed the connection')
+    this.#rejectFlights(reason)
+    return reason
+  }
+
+  #checkStall(): void {
+    if (this.#flights.size === 0) {
+      clearInterval(this.#watch)
+      this.#watch = undefined
+      return
+    }
+    const [oldest] = this.#flights
+    const silentMs = monotonicMs() - oldest!.sentAt
+    if (silentMs > this.#options.stallMs) {
+      this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
+    }
+  }
+
+  #classify(client: Redis, error: Error): Error {
+    if (error.name !== 'ReplyError') return new ConnectionLost(this.#down?.message ?? error.message)
+    if (isWrongServer(error) && this.#client === client) this.discard(error)
+    return stripCommand(error)
+  }
+
+  /** Collects the writes of one tick into one system call; each write alone costs as much as a whole small command. */
+  #cork(client: Redis): void {
+    if (this.#corked) return
+    const { stream } = client as unknown as { stream: NodeJS.WritableStream & { cork(): void; uncork(): void } }
+    this.#corked = true
+    stream.cork()
+    process.nextTick(() => {
+      this.#corked = false
+      stream.uncork()
+    })
+  }
+
+  #rejectFlights(reason: Error): void {
+    for (const flight of this.#flights) flight.reject(new ConnectionLost(reason.message))
+    this.#flights.clear()
+  }
+
+  #release(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+}
+
+/**
+ * Options that keep ioredis' promises settling (each trap was reproduced against ioredis 6.0.0): with
+ * `maxRetriesPerRequest` above 0 a command under way may pend for ever when the server accepts and closes; with
+ * re-sending on, a push whose answer was lost runs twice; the offline queue has no bound.
+ */
+const fixedOptions: RedisOptions = {
+  lazyConnect: true,
+  retryStrategy: () => null,
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  enableReadyCheck: true,
+  connectTimeout: 2000,
+  disableClientInfo: true,
+  failoverDetector: true,
+}
+
+const makeClient = (target: RedisTarget, connectionName: string): Redis => {
+  const options = { ...(typeof target === 'string' ? {} : target), ...fixedOptions, connectionName } as RedisOptions & {
+    replyMapping?: 'legacy'
+  }
+  return typeof target === 'string' ? new Redis(target, options) : new Redis(options)
+}
+
+/** Ends a client for good. Not disconnect() alone: it half-closes, and a half-open peer never answers that. */
+const destroy = (client: Redis, reason: Error): void => {
+  client.silentEmit('error', reason)
+  client.disconnect()
+  const { stream } = client as unknown as { stream?: { destroy(): void } }
+  stream?.destroy()
+}
+
+/** Answers of a server that will not serve us on this connection any more: a demoted master, changed credentials. */
+const isWrongServer = (error: Error): boolean => /^(READONLY|UNBLOCKED|NOAUTH|WRONGPASS)\b/.test(error.message)
+
+/** Answers that a moment later may be different; the command was not run. */
+export const isPassing = (error: Error): boolean =>
+  /^(LOADING|BUSY|READONLY|UNBLOCKED|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|NOAUTH|WRONGPASS)\b/.test(error.message)
+
+/** Memory or disk of the server is full; what grows is refused. */
+export const isFull = (error: Error): boolean => /^(OOM|MISCONF)\b/.test(error.message)
+
+export const isNoScript = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT')
+
+/** ioredis hangs the whole command, payload included, on its errors; payloads must not reach logs. */
+const stripCommand = (error: Error): Error => {
+  delete (error as { command?: unknown }).command
+  return error
+}
+
+/** Checks a `redis` setting before anything is started. Throws ConfigError. */
+export const checkTarget = (target: unknown): RedisTarget => {
+  if (typeof target === 'object' && target !== null) {
+    const { db } = target as RedisOptions
+    if (db) throw new ConfigError(`redis.db is ${db}; use database 0 and the option 'namespace' to keep things apart.`)
+    return target as RedisOptions
+  }
+  if (typeof target === 'string' && /^rediss?:\/\/[^/\s]+/.test(target)) {
+    const database = /^rediss?:\/\/[^/]+\/([^?]+)/.exec(target)?.[1]
+    if (database && database !== '0') {
+      throw new ConfigError("The Redis URL names a database; use database 0 and the option 'namespace' to keep things apart.")
+    }
+    return target
+  }
+  throw new ConfigError("'redis' must be a URL like redis://127.0.0.1:6379 or an object of ioredis options.")
+}
+
+/** The target as text that can be shown: no user, no password. */
+export const describeTarget = (target: RedisTarget): string => {
+  if (typeof target !== 'string') return target.sentinels ? `sentinel ${target.name}` : `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
+  return target.replace(/\/\/[^@/]*@/, '//')
+}

@@ -1,0 +1,68 @@
+import { hostname } from 'node:os'
+import { type Catalogue, republishMs, type WorkerCard, type WorkerStats } from './catalogue.ts'
+import type { Queue } from './queue.ts'
+import type { Redis } from './redis.ts'
+import { cardOf, type Task } from './task.ts'
+import type { Events } from './telemetry.ts'
+import { version } from './version.ts'
+
+/** Publishes what one worker provides: its tasks and its card once per identity, its statistics with each beat. */
+export class Registrar {
+  readonly #catalogue: Catalogue
+  readonly #queue: Queue
+  readonly #tasks: readonly Task[]
+  readonly #slots: number
+  readonly #events: Events
+  #publishedAt = 0
+
+  constructor(catalogue: Catalogue, queue: Queue, tasks: readonly Task[], slots: number, events: Events) {
+    this.#catalogue = catalogue
+    this.#queue = queue
+    this.#tasks = tasks
+    this.#slots = slots
+    this.#events = events
+  }
+
+  async publish(client: Redis, workerId: string, nowMs: number, first: boolean, stats: WorkerStats): Promise<void> {
+    const writes = [this.#catalogue.publishStats(client, workerId, stats)]
+    if (first || nowMs - this.#publishedAt > republishMs) {
+      this.#publishedAt = nowMs
+      const seconds = Math.floor(nowMs / 1000)
+      const cards = this.#tasks.map(task => cardOf(task, this.#queue.name, seconds))
+      writes.push(
+        this.#catalogue.publishWorker(client, this.#card(workerId, seconds)),
+        this.#catalogue.publishTasks(client, cards),
+        this.#catalogue.sweep(client, nowMs),
+      )
+    }
+    if (first) writes.push(this.#warnOfConflicts(client, workerId))
+    await Promise.all(writes)
+  }
+
+  async remove(client: Redis, workerIds: string[]): Promise<void> {
+    await this.#catalogue.removeWorkers(client, workerIds)
+  }
+
+  #card(id: string, started: number): WorkerCard {
+    return {
+      id,
+      queue: this.#queue.name,
+      host: hostname(),
+      pid: process.pid,
+      slots: this.#slots,
+      tasks: Object.fromEntries(this.#tasks.map(task => [task.name.full, task.digest])),
+      client: `pshub-js/${version}`,
+      started,
+    }
+  }
+
+  /** Two live workers with one version and two schemas: whoever of them takes a call decides what is valid. */
+  async #warnOfConflicts(client: Redis, workerId: string): Promise<void> {
+    const ids = await this.#catalogue.liveIds(client, this.#queue.keys.leases)
+    const others = await this.#catalogue.workerCards(client, ids.filter(id => id !== workerId))
+    for (const task of this.#tasks) {
+      const other = others.find(({ tasks }) => (tasks[task.name.full] ?? task.digest) !== task.digest)
+      if (other) this.#events.emit('task:conflict', { task: task.name.full, queue: this.#queue.name, other: `${other.host}/${other.pid}` })
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { backoffMs, sleep } from '../clock.ts'
+import type { Claimed, Queue } from '../queue.ts'
+import type { Connection } from '../redis.ts'
+
+export interface FetchOptions {
+  queue: Queue
+  /** Where it waits for the bell. */
+  waiting: Connection
+  /** Where replies and releases go; a claim sent here comes behind them. */
+  commands: Connection
+  workerId(): string
+  idleSlots(): number
+  onClaimed(claimed: Claimed, workerId: string): void
+  /** Redis says that this worker holds no lease. Resolves when it holds one again. */
+  onNoLease(): Promise<void>
+  onProblem(error: Error): void
+}
+
+/**
+ * Takes work for idle slots and for nothing else: with no slot idle it does not touch Redis.
+ *
+ * 1. One claim is under way at a time.
+ * 2. Behind a release, and while the last claim left work in the list, it claims at once, on the commands connection:
+ *    the release is ahead of it there, so the worker never holds more than it has slots.
+ * 3. Else it waits for the bell on its own connection.
+ */
+export class FetchLoop {
+  readonly #options: FetchOptions
+  readonly #stopping = new AbortController()
+  #underWay: Promise<void> | undefined
+  #moreWaits = true
+
+  constructor(options: FetchOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.next(true)
+  }
+
+  /** Called whenever a slot may have become idle; `behindRelease` in the tick in which its release was sent. */
+  next(behindRelease = false): void {
+    if (this.#underWay || this.#stopping.signal.aborted) return
+    const idle = this.#options.idleSlots()
+    if (idle <= 0) return
+    this.#underWay = this.#claim(idle, behindRelease || this.#moreWaits).then(() => {
+      this.#underWay = undefined
+      this.next()
+    })
+  }
+
+  /** No claim is started any more. One that waits for the bell is left to whoever closes its connection. */
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  /** Resolves when no claim is under way. */
+  async settled(): Promise<void> {
+    await this.#underWay
+  }
+
+  async #claim(idle: number, atOnce: boolean): Promise<void> {
+    const { queue, commands, waiting, workerId, onClaimed, onNoLease, onProblem } = this.#options
+    const connection = atOnce ? commands : waiting
+    for (let failures = 0; !this.#stopping.signal.aborted; failures++) {
+      await connection.whenReady(this.#stopping.signal)
+      const id = workerId()
+      try {
+        const claimed = await connection.send(client =>
+          atOnce ? queue.claim(client, id, idle) : queue.waitAndClaim(client, id, idle),
+        )
+        if (!claimed) return await onNoLease()
+        this.#moreWaits = claimed.left > 0
+        return onClaimed(claimed, id)
+      } catch (error) {
+        // The answer may be lost with the claim made: what it took is found by reconcile.
+        if (!this.#stopping.signal.aborted && (error as Error).name === 'ReplyError') onProblem(error as Error)
+        await sleep(backoffMs(failures, 20, 1000), this.#stopping.signal)
+      }
+    }
+  }
+}

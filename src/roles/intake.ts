@@ -1,0 +1,136 @@
+import type { WorkerCounters } from '../catalogue.ts'
+import { monotonicMs } from '../clock.ts'
+import { HubError } from '../errors.ts'
+import type { Execution, Executor } from '../executor.ts'
+import { decodeRequest, errorReply, okReply, type Phases, type Request } from '../message.ts'
+import type { Claimed } from '../queue.ts'
+import type { Slots } from '../slots.ts'
+import type { Events } from '../telemetry.ts'
+
+export interface IntakeOptions {
+  namespace: string
+  queueName: string
+  executor: Executor
+  slots: Slots
+  counters: WorkerCounters
+  events: Events
+  workerId(): string
+  /** The request ended: reply and release. */
+  settle(settlement: { id: string; workerId: string; hubId: string | undefined; reply: string }): void
+  /** Puts requests back that only another worker can run. Resolves when that is done and this worker may go on. */
+  handBack(ids: string[]): Promise<void>
+  /** For a message without a time of its own. */
+  timeoutMsOf(task: string): number
+  isIdempotent(task: string): boolean
+}
+
+const maxRecovered = 1000
+
+/** From claimed list elements to running handlers, and from outcomes to replies. */
+export class Intake {
+  readonly #options: IntakeOptions
+  /** Requests that reconcile found: the late answer of their claim must not run them again. */
+  readonly #recovered = new Set<string>()
+  #running = 0
+  #onIdle: (() => void)[] = []
+
+  constructor(options: IntakeOptions) {
+    this.#options = options
+  }
+
+  /** Starts what a claim brought. */
+  take(claimed: Claimed, workerId: string): void {
+    const { counters, events, queueName } = this.#options
+    counters.expired += claimed.expired
+    if (claimed.requests.length > 0 || claimed.expired > 0) {
+      events.emit('claim:taken', { queue: queueName, count: claimed.requests.length, left: claimed.left, expired: claimed.expired })
+    }
+    const receivedAt = monotonicMs()
+    const foreign: Request[] = []
+    for (const { text, heldId } of claimed.requests) {
+      const request = this.#decode(text, heldId, workerId)
+      if (!request || this.#recovered.has(request.id)) continue
+      if (!this.#options.slots.take(request.id)) continue
+      if (this.#options.executor.has(request.task)) void this.#run(request, workerId, receivedAt, claimed.nowUs)
+      else foreign.push(request)
+    }
+    if (foreign.length > 0) void this.#handBack(foreign)
+  }
+
+  /** Starts what reconcile found, `nowUs` being Redis' time of about now. */
+  takeFound(found: { id: string; text: string }[], workerId: string, nowUs: number): void {
+    this.take({ nowUs, left: 0, expired: 0, requests: found.map(({ id, text }) => ({ text, heldId: id })) }, workerId)
+    if (this.#recovered.size > maxRecovered) this.#recovered.clear()
+    for (const { id } of found) this.#recovered.add(id)
+  }
+
+  /** Resolves when nothing runs. */
+  idle(): Promise<void> {
+    return this.#running === 0 ? Promise.resolve() : new Promise(resolve => this.#onIdle.push(resolve))
+  }
+
+  #decode(text: string, heldId: string | undefined, workerId: string): Request | undefined {
+    const { namespace, counters, events, queueName, settle, slots } = this.#options
+    try {
+      return decodeRequest(text, heldId, namespace)
+    } catch (error) {
+      counters.malformed++
+      events.emit('request:malformed', { queue: queueName, reason: (error as Error).message })
+      // Held all the same, under the id the claim script read or made up: release it like any other.
+      const id = heldId ?? /"id":"([\w-]+)"/.exec(text)?.[1]
+      if (id !== undefined && slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '' })
+      return undefined
+    }
+  }
+
+  async #run(request: Request, workerId: string, receivedAt: number, nowUs: number): Promise<void> {
+    const { executor, timeoutMsOf } = this.#options
+    const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
+    const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : timeoutMsOf(request.task)
+    this.#running++
+    const execution = await executor.execute(request, receivedAt, remainingMs)
+    this.#running--
+    this.#finish(request, workerId, backlogUs, execution)
+    if (this.#running > 0) return
+    const waiting = this.#onIdle
+    this.#onIdle = []
+    for (const resolve of waiting) resolve()
+  }
+
+  #finish(request: Request, workerId: string, backlogUs: number, { outcome, queueMs, execMs }: Execution): void {
+    const { settle, slots, counters, events, queueName, isIdempotent } = this.#options
+    if (workerId !== this.#options.workerId()) return
+    const us: Phases = { backlog: Math.round(backlogUs), queue: Math.round(queueMs * 1000), exec: Math.round(execMs * 1000) }
+    if (!outcome.ok && outcome.error.code === 'WorkerLost' && isIdempotent(request.task)) {
+      // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
+      slots.free(1)
+      return
+    }
+    if (outcome.ok) counters.ok++
+    else counters.failed++
+    const reply = outcome.ok ? okReply(request.id, outcome.result, workerId, us) : errorReply(request.id, outcome.error, workerId, us)
+    settle({ id: request.id, workerId, hubId: request.hubId, reply })
+    if (!events.has('task:settled')) return
+    events.emit('task:settled', {
+      task: request.task,
+      queue: queueName,
+      id: request.id,
+      ok: outcome.ok,
+      code: outcome.ok ? undefined : outcome.error.code,
+      message: outcome.ok ? undefined : outcome.error.message,
+      us,
+    })
+  }
+
+  async #handBack(foreign: Request[]): Promise<void> {
+    const { handBack, slots, events, queueName } = this.#options
+    const ids = foreign.map(({ id }) => id)
+    events.emit('request:handedback', { queue: queueName, task: foreign[0]!.task, count: ids.length })
+    await handBack(ids)
+    slots.forget(ids)
+    slots.free(ids.length)
+  }
+}
+
+/** Why everything that runs is given up when the worker leaves. */
+export const leaving = (): HubError => new HubError('WorkerLost', 'The worker was stopped before the task had finished.')

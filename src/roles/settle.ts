@@ -1,0 +1,116 @@
+import { backoffMs, sleep } from '../clock.ts'
+import type { Queue } from '../queue.ts'
+import { type Connection, ConnectionLost, isPassing, NotConnected } from '../redis.ts'
+
+/** A request that ended in this worker. */
+export interface Settlement {
+  id: string
+  /** The worker id it was claimed under. */
+  workerId: string
+  /** Undefined when nobody waits for a reply. */
+  hubId: string | undefined
+  reply: string
+}
+
+export interface SettleOptions {
+  queue: Queue
+  connection: Connection
+  workerId(): string
+  /** In the tick in which their releases were sent: their slots are idle now. */
+  onSlotsIdle(count: number): void
+  /** Redis confirmed the releases. */
+  onReleased(ids: string[]): void
+  onProblem(error: Error): void
+}
+
+const maxBatch = 256
+/** A reply that could not be sent for this long has no caller any more; the lease has ended long before. */
+const giveUpAttempts = 30
+
+/**
+ * Replies, then releases. What ended in one tick goes in one write: one push per hub, then one removal from the held
+ * hash. In that order, because a crash in between repeats a reply, which the hub recognises, instead of losing one.
+ */
+export class Settle {
+  readonly #options: SettleOptions
+  readonly #stopping = new AbortController()
+  readonly #underWay = new Set<Promise<void>>()
+  #batch: Settlement[] = []
+
+  constructor(options: SettleOptions) {
+    this.#options = options
+  }
+
+  add(settlement: Settlement): void {
+    if (this.#batch.push(settlement) === 1) setImmediate(() => this.#flush())
+  }
+
+  /** Resolves when everything added so far is confirmed or given up. */
+  async drained(): Promise<void> {
+    this.#flush()
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+  }
+
+  /** Ends the retries of what could not be sent. */
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  #flush(): void {
+    const all = this.#batch
+    if (all.length === 0) return
+    this.#batch = []
+    for (let from = 0; from < all.length; from += maxBatch) {
+      const batch = all.slice(from, from + maxBatch)
+      const delivery = this.#deliver(batch).finally(() => this.#underWay.delete(delivery))
+      this.#underWay.add(delivery)
+    }
+    this.#options.onSlotsIdle(all.length)
+  }
+
+  async #deliver(batch: Settlement[]): Promise<void> {
+    const { connection, onProblem } = this.#options
+    for (let attempt = 0; attempt < giveUpAttempts; attempt++) {
+      try {
+        return await this.#send(batch)
+      } catch (error) {
+        const passing = error instanceof ConnectionLost || error instanceof NotConnected || isPassing(error as Error)
+        if (!passing) return onProblem(error as Error)
+      }
+      await sleep(backoffMs(attempt, 20, 1000), this.#stopping.signal)
+      await connection.whenReady(this.#stopping.signal)
+      if (this.#stopping.signal.aborted) return
+    }
+  }
+
+  async #send(batch: Settlement[]): Promise<void> {
+    const { queue, connection, workerId, onReleased, onProblem } = this.#options
+    const current = workerId()
+    // Claimed under an identity that was lost: somebody else answers for it by now.
+    const mine = batch.filter(settlement => settlement.workerId === current)
+    if (mine.length === 0) return
+    const ids = mine.map(({ id }) => id)
+    await connection.send(client => {
+      const replies = [...repliesByHub(mine)].map(([hubId, texts]) =>
+        queue.reply(client, hubId, texts).catch(error => {
+          // One hub's spoilt reply list must not keep the others' replies back.
+          if (error.name !== 'ReplyError' || isPassing(error)) throw error
+          onProblem(error)
+        }),
+      )
+      return Promise.all([...replies, queue.release(client, current, ids)])
+    })
+    onReleased(ids)
+  }
+}
+
+const repliesByHub = (batch: Settlement[]): Map<string, string[]> => {
+  const byHub = new Map<string, string[]>()
+  for (const { hubId, reply } of batch) {
+    if (hubId === undefined) continue
+    const replies = byHub.get(hubId)
+    if (replies) replies.push(reply)
+    else byHub.set(hubId, [reply])
+  }
+  return byHub
+}

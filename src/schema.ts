@@ -1,0 +1,160 @@
+import vm from 'node:vm'
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormatsModule from 'ajv-formats'
+import { ConfigError, messageOf, type Problem } from './errors.ts'
+import { escapePointer } from './payload.ts'
+
+/** A JSON Schema, draft 2020-12. */
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** Checks a value; an empty list says it fits. `size` is the length of the value's JSON, as far as it is known. */
+export type Validate = (value: unknown, size: number) => Problem[]
+
+/** Why a schema of the registry is not used. */
+export class UnusableSchema extends Error {}
+
+// ajv-formats is CommonJS: its function is the module itself or its `default`, depending on who loads it.
+const addFormats = ('default' in addFormatsModule ? addFormatsModule.default : addFormatsModule) as unknown as (
+  ajv: Ajv2020,
+) => void
+
+const none: Problem[] = []
+
+const makeAjv = (options: Options): Ajv2020 => {
+  const ajv = new Ajv2020({ allErrors: false, strict: false, logger: false, validateFormats: true, ...options })
+  addFormats(ajv)
+  return ajv
+}
+
+/** Compiles a schema of this program's own. Throws ConfigError when it is not a valid one. */
+export const compileOwn = (schema: unknown, what: string): Validate => {
+  try {
+    return problemsOf(makeAjv({ allErrors: true }).compile(asSchema(schema)))
+  } catch (error) {
+    throw new ConfigError(`${what} is not a valid JSON Schema (2020-12): ${messageOf(error)}`)
+  }
+}
+
+const asSchema = (schema: unknown): JsonSchema => {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) throw new Error('it must be an object')
+  return schema as JsonSchema
+}
+
+const problemsOf =
+  (validate: ValidateFunction): Validate =>
+  value =>
+    validate(value) ? none : (validate.errors ?? []).map(toProblem)
+
+/** The pointer names the offending field itself: for a missing or surplus one, the field and not its parent. */
+const toProblem = ({ instancePath, keyword, params, message }: ErrorObject): Problem => {
+  const named = keyword === 'required' ? params.missingProperty : keyword === 'additionalProperties' ? params.additionalProperty : undefined
+  if (named === undefined) return { pointer: instancePath, message: describe(keyword, params, message) }
+  const pointer = `${instancePath}/${escapePointer(String(named))}`
+  return { pointer, message: keyword === 'required' ? 'is required' : 'is not a known field' }
+}
+
+const describe = (keyword: string, params: Record<string, unknown>, message: string | undefined): string => {
+  if (keyword === 'enum') return `must be one of ${JSON.stringify(params.allowedValues).slice(1, 201)}`.replace(/\]$/, '')
+  if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`
+  return message ?? `fails '${keyword}'`
+}
+
+/** Bounds for schemas that come from the registry, which is somebody else's data. */
+export const foreignBounds = { bytes: 65_536, depth: 32, nodes: 2_000, validationMs: 50 } as const
+
+/** Arguments up to this length are checked without a guard when the schema has patterns that cannot run away. */
+const unguardedPatternLength = 2_000
+const unguardedLength = 65_536
+
+/**
+ * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, refers to
+ * anything outside itself, or is not valid. `$data` is off; a schema that could run long (recursion, patterns that
+ * backtrack, pairwise comparisons) is checked under a time limit; one that exceeds it throws UnusableSchema from the
+ * returned function.
+ */
+export const compileForeign = (text: string): Validate => {
+  if (text.length > foreignBounds.bytes) throw new UnusableSchema(`it is larger than ${foreignBounds.bytes} bytes`)
+  const schema = asSchema(JSON.parse(text))
+  const risk = survey(schema)
+  let validate: ValidateFunction
+  try {
+    validate = makeAjv({ $data: false, addUsedSchema: false }).compile(schema)
+  } catch (error) {
+    throw new UnusableSchema(messageOf(error).slice(0, 200))
+  }
+  const direct = problemsOf(validate)
+  const limit = risk === 'patterns' ? unguardedPatternLength : risk === 'none' ? unguardedLength : 0
+  return (value, size) => (size <= limit ? direct(value, size) : guarded(direct, value, size))
+}
+
+/** How much a foreign schema is trusted: `patterns` are harmless on short arguments, `high` never. */
+type Risk = 'none' | 'patterns' | 'high'
+
+/** Walks a schema as data. Throws UnusableSchema beyond the bounds. */
+const survey = (schema: JsonSchema): Risk => {
+  let nodes = 0
+  let risk: Risk = 'none'
+  const walk = (value: unknown, depth: number, inNames: boolean): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (++nodes > foreignBounds.nodes) throw new UnusableSchema(`it has more than ${foreignBounds.nodes} nodes`)
+    if (depth > foreignBounds.depth) throw new UnusableSchema(`it is nested deeper than ${foreignBounds.depth} levels`)
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '__proto__') throw new UnusableSchema('it has a key named __proto__')
+      if (!inNames) risk = worse(risk, riskOf(key, inner))
+      if (key === 'patternProperties' && !inNames) {
+        for (const pattern of Object.keys(inner ?? {})) risk = worse(risk, tame(pattern) ? 'patterns' : 'high')
+      }
+      walk(inner, depth + 1, !inNames && namesFields.has(key))
+    }
+  }
+  walk(schema, 1, false)
+  return risk
+}
+
+/** Keywords whose keys are names of the user's and not keywords. */
+const namesFields = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
+const riskOf = (keyword: string, value: unknown): Risk => {
+  if (keyword === '$ref' || keyword === '$dynamicRef') {
+    if (typeof value !== 'string' || !value.startsWith('#')) throw new UnusableSchema(`${keyword} leaves the schema`)
+    return 'high'
+  }
+  if (keyword === 'uniqueItems' && value === true) return 'high'
+  if (keyword === 'pattern') return typeof value === 'string' && tame(value) ? 'patterns' : 'high'
+  return keyword === 'format' ? 'patterns' : 'none'
+}
+
+const worse = (a: Risk, b: Risk): Risk => (a === 'high' || b === 'high' ? 'high' : a === 'patterns' ? a : b)
+
+/**
+ * True for a pattern whose matching is at worst quadratic: no groups, alternatives or back references, and at most two
+ * things of variable length, an open start counting as one. Everything else (`^(a+)+$` needs seconds for 28 letters)
+ * runs under the time limit.
+ */
+const tame = (pattern: string): boolean => {
+  if (pattern.length > 200 || /[(|]|\\[0-9k]/.test(pattern)) return false
+  const variable = pattern.match(/[*+?]|\{\d+,\d*\}/g)?.length ?? 0
+  return variable + (pattern.startsWith('^') ? 0 : 1) <= 2
+}
+
+/** The guard's cost is about 0.1 ms a call: a timer thread of V8's own, which also stops a regular expression. */
+const script = new vm.Script('run()')
+const context = vm.createContext({ run: (): unknown => undefined })
+
+const guarded = (validate: Validate, value: unknown, size: number): Problem[] => {
+  let problems = none
+  context.run = () => {
+    problems = validate(value, size)
+  }
+  try {
+    script.runInContext(context, { timeout: foreignBounds.validationMs })
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
+      throw new UnusableSchema(`checking arguments took longer than ${foreignBounds.validationMs} ms`)
+    }
+    throw new UnusableSchema(messageOf(error).slice(0, 200))
+  } finally {
+    context.run = () => undefined
+  }
+  return problems
+}

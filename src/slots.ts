@@ -1,0 +1,50 @@
+/**
+ * What a worker holds: which requests it knows of, and how many of its slots run one. A request is known from its claim
+ * until Redis confirmed its release, which is longer than it runs; whatever Redis says we hold and is not known here was
+ * claimed by an answer that got lost.
+ */
+export class Slots {
+  readonly size: number
+  readonly #known = new Set<string>()
+  #busy = 0
+
+  constructor(size: number) {
+    this.size = size
+  }
+
+  get idle(): number {
+    return this.size - this.#busy
+  }
+
+  get busy(): number {
+    return this.#busy
+  }
+
+  knows(id: string): boolean {
+    return this.#known.has(id)
+  }
+
+  /** False when the request is known already: it must not run twice. */
+  take(id: string): boolean {
+    if (this.#known.has(id)) return false
+    this.#known.add(id)
+    this.#busy++
+    return true
+  }
+
+  /** The request ended; its slot can be given to another as soon as its release is on the way. */
+  free(count: number): void {
+    this.#busy -= count
+  }
+
+  /** Redis confirmed that it is not held any more. */
+  forget(ids: string[]): void {
+    for (const id of ids) this.#known.delete(id)
+  }
+
+  /** After the identity changed: nothing of before counts. */
+  reset(): void {
+    this.#known.clear()
+    this.#busy = 0
+  }
+}

@@ -1,0 +1,63 @@
+import type { ErrorCode } from './errors.ts'
+import type { Phases } from './message.ts'
+
+/** Everything that can be observed, and what each event carries. Subscribers turn these into logs and metrics. */
+export interface EventMap {
+  /** A call came to its end in the hub. `ms` is the caller's whole wait. */
+  'call:settled': { task: string; id: string; ok: boolean; code: ErrorCode | undefined; ms: number; us: Phases | undefined }
+  /** A reply came for a call that is settled already. */
+  'reply:late': { id: string }
+  /** A batch of requests was enqueued; `length` is the backlog found there. */
+  'queue:pushed': { queue: string; count: number; refused: number; length: number; repeated: boolean }
+  /** A schema of the registry is beyond the bounds or cannot be compiled; the worker alone judges the arguments. */
+  'schema:unused': { task: string; reason: string }
+  /** Live workers declare the same task with different schemas. */
+  'task:conflict': { task: string; queue: string; other: string }
+  'claim:taken': { queue: string; count: number; left: number; expired: number }
+  /** A request came to its end in the worker. */
+  'task:settled': { task: string; queue: string; id: string; ok: boolean; code: ErrorCode | undefined; message: string | undefined; us: Phases }
+  /** A list element that is not a request; it was dropped. */
+  'request:malformed': { queue: string; reason: string }
+  /** A request for a task that only another worker of this queue has; it was put back. */
+  'request:handedback': { queue: string; task: string; count: number }
+  'worker:started': { worker: string; queue: string; slots: number; tasks: string[] }
+  'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }
+  /** The worker's lease ended without it; what it ran is aborted and it goes on under a new id. */
+  'lease:lost': { worker: string; queue: string; aborted: number }
+  'redis:up': { role: string }
+  'redis:down': { role: string; reason: string }
+  /** Something failed that no caller will hear of. */
+  problem: { where: string; reason: string }
+}
+
+export type EventName = keyof EventMap
+export type Listener<E extends EventName> = (event: EventMap[E]) => void
+
+/** Typed events. A listener that throws hurts nobody, and an event without listeners costs one look-up. */
+export class Events {
+  readonly #listeners = new Map<EventName, Set<Listener<never>>>()
+
+  /** Subscribes; the returned function ends the subscription. */
+  on<E extends EventName>(name: E, listener: Listener<E>): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set()
+    listeners.add(listener as Listener<never>)
+    this.#listeners.set(name, listeners)
+    return () => listeners.delete(listener as Listener<never>)
+  }
+
+  has(name: EventName): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0
+  }
+
+  emit<E extends EventName>(name: E, event: EventMap[E]): void {
+    const listeners = this.#listeners.get(name)
+    if (!listeners) return
+    for (const listener of listeners) {
+      try {
+        ;(listener as Listener<E>)(event)
+      } catch {
+        // A subscriber's fault is its own: it must not fail a call or stop a loop.
+      }
+    }
+  }
+}
