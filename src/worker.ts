@@ -13,6 +13,7 @@ import { type Beat, Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
 import { Registrar } from './registrar.ts'
 import { BeatLoop } from './roles/beat.ts'
+import { Farewell } from './roles/farewell.ts'
 import { FetchLoop } from './roles/fetch.ts'
 import { Intake, leaving } from './roles/intake.ts'
 import { Reconcile } from './roles/reconcile.ts'
@@ -53,6 +54,7 @@ export class Worker {
   readonly #beat: BeatLoop
   readonly #reconcile: Reconcile
   readonly #registrar: Registrar
+  readonly #farewell: Farewell
   readonly #counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0 }
   readonly #subscriptions: (() => void)[]
   readonly #nested: NestedCalls
@@ -95,6 +97,7 @@ export class Worker {
     this.#fetch = this.#makeFetch()
     this.#reconcile = this.#makeReconcile()
     this.#beat = this.#makeBeat()
+    this.#farewell = this.#makeFarewell()
   }
 
   /** Changes when the lease was lost. */
@@ -153,7 +156,7 @@ export class Worker {
     this.#fetch.stop()
     await this.#waiting.close()
     await this.#fetch.settled()
-    let handedBack = wasRunning ? await this.#handBackUnknown() : 0
+    let handedBack = wasRunning ? await this.#farewell.handBackUnknown() : 0
     await within(this.#intake.idle(), Number.POSITIVE_INFINITY, this.#graceOver.signal)
     const abandoned = this.#executor.abandonAll(leaving())
     await within(
@@ -162,41 +165,12 @@ export class Worker {
     )
     this.#settle.stop()
     await this.#beat.stop()
-    if (wasRunning) handedBack += await this.#leave()
+    if (wasRunning) handedBack += await this.#farewell.leave()
     this.#executor.stop()
     await Promise.all([this.#commands.close(), this.#nested.close()])
     this.#state = 'stopped'
     this.events.emit('worker:stopped', { worker: this.#id, queue: this.#queue.name, handedBack, abandoned })
     for (const end of this.#subscriptions) end()
-  }
-
-  /** The answer of the last claim may have been cut off: what it took goes back to others at once. */
-  async #handBackUnknown(): Promise<number> {
-    return this.#lastWords(async () => {
-      const held = await this.#commands.send(client => this.#queue.heldIds(client, this.#id))
-      const unknown = held.filter(id => !this.#slots.knows(id))
-      if (unknown.length === 0) return 0
-      return this.#commands.send(client => this.#queue.handback(client, this.#id, 'head', unknown))
-    })
-  }
-
-  async #leave(): Promise<number> {
-    return this.#lastWords(async () => {
-      const handedBack = await this.#commands.send(client => this.#queue.leave(client, this.#id, []))
-      await this.#commands.send(client => this.#registrar.remove(client, [this.#id]))
-      return handedBack
-    })
-  }
-
-  /** While Redis is away nothing can be handed back; the lease ends by itself and others adopt what is held. */
-  async #lastWords(work: () => Promise<number>): Promise<number> {
-    if (!this.#commands.isReady) return 0
-    try {
-      return await work()
-    } catch (error) {
-      this.#problem('stop')(error as Error)
-      return 0
-    }
   }
 
   #makeIntake(): Intake {
@@ -271,6 +245,17 @@ export class Worker {
         }),
       onBeat: beat => this.#onBeat(beat),
       onProblem: this.#problem('beat'),
+    })
+  }
+
+  #makeFarewell(): Farewell {
+    return new Farewell({
+      queue: this.#queue,
+      connection: this.#commands,
+      registrar: this.#registrar,
+      workerId: () => this.#id,
+      knows: id => this.#slots.knows(id),
+      onProblem: this.#problem('stop'),
     })
   }
 

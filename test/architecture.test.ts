@@ -25,7 +25,16 @@ const layers: string[][] = [
     'arguments',
     'gather',
   ],
-  ['roles/fetch', 'roles/settle', 'roles/beat', 'roles/reconcile', 'roles/intake', 'roles/adopt', 'roles/keepalive'],
+  [
+    'roles/fetch',
+    'roles/settle',
+    'roles/beat',
+    'roles/reconcile',
+    'roles/intake',
+    'roles/adopt',
+    'roles/keepalive',
+    'roles/farewell',
+  ],
   ['hub', 'nested', 'worker'],
   ['index', 'cli/'],
 ]
