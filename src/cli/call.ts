@@ -74,13 +74,12 @@ export const callCommand: Command = {
   usage: 'call <task> [json | -]',
   summary: 'call a task and print its result',
   about: [
-    'Calls a task and prints its result as JSON on stdout. The task is name:1.0 for exactly that version, name:1 for the',
-    'newest live 1.x, or name for the newest live one. Its arguments are given as JSON, or come from stdin with -;',
-    'without any they are {}.',
-    '',
-    'A failure is told on stderr as its code and a message, with --json as one line of JSON: code, message, ran (no,',
-    'maybe or yes: whether the task was started), retryable, and task, id and data where known.',
-    'Ctrl-C gives up waiting; the task may run on.',
+    'Calls a task and prints its result as JSON on stdout. The task is name:1.0 for exactly that version, name:1 for the ' +
+      'newest live 1.x, or name for the newest live one. Its arguments are given as JSON, or come from stdin with -; ' +
+      'without any they are {}.',
+    'A failure is told on stderr as its code and a message, with --json as one line of JSON: code, message, ran (no, ' +
+      'maybe or yes: whether the task was started), retryable, and task, id and data where known. ' +
+      'Ctrl-C gives up waiting; the task may run on.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub call add:1.0 \'{"a":1,"b":2}\'' },
   options: [
@@ -99,7 +98,7 @@ export const callCommand: Command = {
     0: 'the task returned a result',
     1: 'the task ran and failed: TaskFailed, InvalidResult; or another failure',
     2: 'the command line or a setting is wrong',
-    3: 'it certainly was not run: NoSuchTask, NoWorkers, Overloaded, NotEnqueued (as when Redis is away), Expired,\n       InvalidArgs, PayloadTooLarge',
+    3: 'it certainly was not run: NoSuchTask, NoWorkers, Overloaded, NotEnqueued (as when Redis is away), Expired, InvalidArgs, PayloadTooLarge',
     4: 'it may have been run: Timeout, WorkerLost, OutcomeUnknown, Aborted',
     130: 'Ctrl-C (143 SIGTERM)',
   },

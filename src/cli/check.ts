@@ -48,8 +48,8 @@ export const checkCommand: Command = {
   usage: 'check',
   summary: 'see whether this Redis is reachable and fit',
   about: [
-    'Connects to Redis, measures a round trip (the median of five PINGs), and looks at what pshub depends on: version,',
-    'role, eviction, mode and persistence. A worker refuses to start where this finds an error.',
+    'Connects to Redis, measures a round trip (the median of five PINGs), and looks at what pshub depends on: version, ' +
+      'role, eviction, mode and persistence. A worker refuses to start where this finds an error.',
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],

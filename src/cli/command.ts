@@ -31,7 +31,7 @@ export interface Command {
   usage: string
   /** One line for the list of commands. */
   summary: string
-  /** A few sentences that teach it. */
+  /** Paragraphs that teach it. */
   about: string[]
   /** How many arguments it takes, options apart, and what the first missing one is. */
   arity: { min: number; max: number; missing?: string }

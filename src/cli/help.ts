@@ -11,6 +11,9 @@ const usualExitCodes: Record<number, string> = {
   3: 'Redis could not be reached',
 }
 
+/** Longer lines are hard to read, however wide the terminal is. */
+const readableWidth = 100
+
 /** Writes the overview: what pshub is, its commands, and where to go from there. */
 export const writeOverview = (sink: Sink, commands: readonly Command[]): void => {
   const title = (text: string) => sink.paint('bold', text)
@@ -39,32 +42,49 @@ export const writeOverview = (sink: Sink, commands: readonly Command[]): void =>
 /** Writes all there is to know of one command. */
 export const writeHelp = (sink: Sink, command: Command): void => {
   const title = (text: string) => sink.paint('bold', text)
+  const width = Math.max(40, Math.min(sink.width ?? readableWidth, readableWidth))
   const options = optionsOf(command)
-  const codes = command.exitCodes ?? usualExitCodes
   const lines = [
     `${title('Usage:')} pshub ${command.usage} [options]`,
-    '',
-    ...command.about,
+    ...command.about.flatMap(paragraph => ['', ...wrapped(paragraph, width)]),
     '',
     title('Options:'),
-    ...aligned(options.map(option => [spelled(option), explained(option)])),
+    ...aligned(
+      options.map(option => [spelled(option), explained(option)]),
+      width,
+    ),
     '',
     title('Examples:'),
     ...command.examples.flatMap(({ line, about }) => [`  # ${about}`, `  ${line}`]),
     '',
     title('Exit codes:'),
-    ...aligned(Object.entries(codes)),
+    ...aligned(Object.entries(command.exitCodes ?? usualExitCodes), width),
     '',
     title('Environment:'),
-    ...aligned(environmentOf(options)),
-    'A flag wins over the environment, that over the file of --config, that over the default.',
+    ...aligned(environmentOf(options), width),
+    '',
+    ...wrapped('A flag wins over the environment, that over the file of --config, that over the default.', width),
   ]
   for (const line of lines) sink.line(line)
 }
 
-const aligned = (pairs: [string, string][]): string[] => {
-  const width = Math.max(...pairs.map(([left]) => left.length))
-  return pairs.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+const wrapped = (paragraph: string, width: number): string[] => {
+  const lines: string[] = []
+  for (const word of paragraph.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
+/** Two columns, of which the second one is wrapped. */
+const aligned = (pairs: [string, string][], width: number): string[] => {
+  const leftWidth = Math.max(...pairs.map(([left]) => left.length))
+  const rightWidth = Math.max(20, width - leftWidth - 4)
+  return pairs.flatMap(([left, right]) =>
+    wrapped(right, rightWidth).map((line, at) => `  ${(at === 0 ? left : '').padEnd(leftWidth)}  ${line}`),
+  )
 }
 
 const spelled = ({ flag, short, value }: Option): string =>

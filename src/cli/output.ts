@@ -20,7 +20,7 @@ export interface Output {
 
 const makeSink = (stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Sink => ({
   isTerminal: stream.isTTY === true,
-  width: stream.isTTY ? stream.columns : undefined,
+  width: stream.isTTY ? stream.columns || undefined : undefined,
   paint: makePaint(stream.isTTY === true, env),
   line: (text = '') => void stream.write(`${text}\n`),
 })

@@ -1,3 +1,4 @@
+import { isQueueName } from '../keys.ts'
 import type { QueueOverview } from '../overview.ts'
 import { describeTarget } from '../redis.ts'
 import { settingsOf } from './arguments.ts'
@@ -48,7 +49,9 @@ const run = async (invocation: Invocation): Promise<number> => {
 const warnOfStuck = ({ queue, backlog }: QueueOverview, { err }: Output): void => {
   const what = backlog === 1 ? '1 request waits' : `${backlog} requests wait`
   const text = `${what} in ${printable(queue)}, which no live worker serves.`
-  err.line(`${err.paint('yellow', 'Warning:')} ${text} Start one: pshub worker <module> --queue ${printable(queue)}`)
+  // People paste what they are told to run: a name that is none is not put into a command.
+  const hint = isQueueName(queue) ? ` Start one: pshub worker <module> --queue ${queue}` : ''
+  err.line(`${err.paint('yellow', 'Warning:')} ${text}${hint}`)
 }
 
 export const queuesCommand: Command = {
@@ -56,8 +59,8 @@ export const queuesCommand: Command = {
   usage: 'queues',
   summary: 'list the queues and what waits in them',
   about: [
-    'Lists the queues with the requests that wait, how long the oldest has waited, the requests held by workers, the',
-    'slots in use of all there are, and the live workers. Requests that wait where no worker serves are warned of.',
+    'Lists the queues with the requests that wait, how long the oldest has waited, the requests held by workers, the ' +
+      'slots in use of all there are, and the live workers. Requests that wait where no worker serves are warned of.',
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],

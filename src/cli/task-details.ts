@@ -11,7 +11,10 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
     ['queue', printable(task.queue)],
     ['live workers', providers.length === 0 ? 'none: a call fails with NoWorkers' : `${providers.length}: ${served}`],
     ['timeout', formatDuration(task.timeoutMs)],
-    ['idempotent', task.idempotent ? 'yes: run again elsewhere when its worker dies' : 'no: never run twice'],
+    [
+      'idempotent',
+      task.idempotent ? 'yes: run again elsewhere when its worker dies' : 'no: not run again when its worker dies',
+    ],
   ]
   sink.line(sink.paint('bold', printable(task.task)))
   for (const line of task.description.trim().split(/\r?\n/)) if (line.trim()) sink.line(`  ${printable(line)}`)

@@ -74,9 +74,9 @@ export const tasksCommand: Command = {
   usage: 'tasks [part of a name]',
   summary: 'list the tasks that can be called',
   about: [
-    'Lists the declared tasks with their queue, their live workers, the time a call gets by default, and whether running',
-    "one twice does no harm. 'none' are tasks that a worker declared and no live one provides: calling them fails with",
-    'NoWorkers. The full name of a task (name:1.0) shows all of it, schemas included.',
+    'Lists the declared tasks with their queue, their live workers, the time a call gets by default, and whether running ' +
+      "one twice does no harm. 'none' are tasks that a worker declared and no live one provides: calling them fails with " +
+      'NoWorkers. The full name of a task (name:1.0) shows all of it, schemas included.',
   ],
   arity: { min: 0, max: 1 },
   options: [jsonOption],

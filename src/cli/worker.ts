@@ -33,19 +33,22 @@ const serve = async (
   setOnFatal: (listener: () => void) => void,
 ): Promise<number> => {
   let code: number = exitCodes.ok
+  let stopping = false
   const awayBecause = watchRedis(worker.events)
   const started = worker.start()
   const stopped = new Promise<void>(resolve => {
-    const stop = (graceMs: number) =>
+    const stop = (graceMs: number) => {
+      stopping = true
       started.then(
         () => worker.stop({ graceMs }).then(resolve),
         () => undefined,
       )
+    }
     onStopSignals(
       signal => {
         const { graceMs } = settings
         log.info({ signal, busy: worker.busy, graceMs }, 'stopping; what runs may finish, a second signal ends it')
-        void stop(graceMs)
+        stop(graceMs)
       },
       signal => {
         log.warn({ signal, busy: worker.busy }, 'leaving at once')
@@ -54,12 +57,13 @@ const serve = async (
     )
     setOnFatal(() => {
       code = exitCodes.failed
-      void stop(Math.min(faultGraceMs, settings.graceMs))
+      stop(Math.min(faultGraceMs, settings.graceMs))
     })
   })
   await started
   const reason = awayBecause()
-  if (reason !== undefined) log.error(`${new RedisAway(settings.redis, reason).message} Trying until it is there.`)
+  if (reason !== undefined && !stopping)
+    log.error(`${new RedisAway(settings.redis, reason).message} Trying until it is there.`)
   await stopped
   return code
 }
@@ -69,13 +73,12 @@ export const workerCommand: Command = {
   usage: 'worker <module...>',
   summary: 'serve the tasks that modules export',
   about: [
-    'Imports the modules and serves every task they export: what defineTask returned, by itself, in an array or in a',
-    'plain object. A module is a path, a file URL or the name of a package.',
-    '',
-    'Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish within the grace, and puts the',
-    'rest back for other workers. A second one ends it at once. While Redis is away it goes on trying. A rejected',
-    'promise that nobody awaits is logged and hurts no other task; an exception that nothing caught stops the worker.',
-    'The log is lines of JSON on stderr.',
+    'Imports the modules and serves every task they export: what defineTask returned, by itself, in an array or in a ' +
+      'plain object. A module is a path, a file URL or the name of a package.',
+    'Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish within the grace, and puts the ' +
+      'rest back for other workers. A second one ends it at once. While Redis is away it goes on trying. A rejected ' +
+      'promise that nobody awaits is logged and hurts no other task; an exception that nothing caught stops the worker. ' +
+      'The log is lines of JSON on stderr.',
   ],
   arity: {
     min: 1,

@@ -50,9 +50,9 @@ export const workersCommand: Command = {
   usage: 'workers',
   summary: 'list the workers and what they do',
   about: [
-    'Lists the workers with their slots in use, their number of tasks, the calls they ended well and failed, and when',
-    "they last gave a sign. A worker is 'live', 'draining' (told to stop, finishing what runs) or 'lost' (its lease",
-    'ended without a goodbye: it died, or is cut off from Redis).',
+    'Lists the workers with their slots in use, their number of tasks, the calls they ended well and failed, and when ' +
+      "they last gave a sign. A worker is 'live', 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
+      'ended without a goodbye: it died, or is cut off from Redis).',
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],
