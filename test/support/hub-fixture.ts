@@ -82,14 +82,14 @@ export const useRedis = (args: string[] = []): Fixture => {
     },
   }
   afterEach(async () => {
+    const namespace = fixture.namespace
+    const checkLeftovers = !leftoversAllowed
     for (const cleanUp of cleanUps.reverse()) await cleanUp()
+    const left = (await fixture.keys()).filter(key => !registry.includes(key))
     cleanUps = []
-    if (!leftoversAllowed) {
-      const left = (await fixture.keys()).filter(key => !registry.includes(key))
-      expect(left, 'keys left behind').toEqual([])
-    }
     leftoversAllowed = false
     count++
+    if (checkLeftovers) expect(left, `keys left behind in ${namespace}`).toEqual([])
   })
   return fixture
 }
