@@ -1,6 +1,5 @@
 import { text } from 'node:stream/consumers'
 import { HubError } from '../errors.ts'
-import { Hub } from '../hub.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { parseDuration } from './duration.ts'
@@ -17,6 +16,8 @@ const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('hub', callCommand, invocation, 'silent')
   const timeoutMs = flags.timeout === undefined ? undefined : timeoutOf(flags.timeout)
   const args = await argumentsOf(positionals[1], output.err)
+  // Loaded here, because schemas and logs cost all other commands a third of their time.
+  const { Hub } = await import('../hub.ts')
   const hub = new Hub(settings)
   const awayBecause = watchRedis(hub.events)
   const interrupt = new AbortController()

@@ -1,11 +1,10 @@
 import type { Settings } from '../config.ts'
-import { type Logger, makeLogger } from '../logger.ts'
-import { Worker } from '../worker.ts'
+import type { Logger } from '../logger.ts'
+import type { Worker } from '../worker.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'
 import { watchFaults } from './faults.ts'
-import { loadTasks } from './load-tasks.ts'
 import { callerOptions } from './options.ts'
 import { RedisAway, watchRedis } from './redis-away.ts'
 import { onStopSignals } from './stop-signals.ts'
@@ -15,6 +14,10 @@ const faultGraceMs = 2000
 
 const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('worker', workerCommand, invocation, 'info')
+  // Loaded here, because schemas and logs cost all other commands a third of their time.
+  const { makeLogger } = await import('../logger.ts')
+  const { loadTasks } = await import('./load-tasks.ts')
+  const { Worker } = await import('../worker.ts')
   const log = makeLogger(settings.logLevel)
   let onFatal = (): void => process.exit(exitCodes.failed)
   watchFaults(log, () => onFatal())
