@@ -121,6 +121,7 @@ describe('a connection that breaks', () => {
     await it_.worker([task], { redis: proxy.url })
     const hub = it_.hub()
     await hub.call('count:1.0', 'warm')
+    await eventually(async () => String(await it_.redis.call('CLIENT', 'LIST')).includes('cmd=blpop'))
     proxy.dropToClient = true
     const call = hub.call('count:1.0', 'lost claim', { timeoutMs: 15_000 })
     const held = async () => (await it_.keys()).some(key => key.startsWith('{q}:held:'))
