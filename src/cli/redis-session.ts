@@ -20,19 +20,18 @@ export const withRedis = async <T>(
     stallMs: patienceMs,
     onDown: reason => failed.abort(reason),
   })
+  const tooSlow = setTimeout(() => failed.abort(new Error(`no answer within ${patienceMs} ms`)), patienceMs)
   try {
     connection.open()
-    await connection.whenReady(AbortSignal.any([failed.signal, AbortSignal.timeout(patienceMs)]))
-    if (!connection.isReady) {
-      // onDown is called a moment before downReason is set.
-      const reason = failed.signal.reason as Error | undefined
-      throw new RedisAway(target, reason?.message ?? `no answer within ${patienceMs} ms`)
-    }
+    await connection.whenReady(failed.signal)
+    // The reason is that of onDown, which is called a moment before downReason is set.
+    if (!connection.isReady) throw new RedisAway(target, (failed.signal.reason as Error).message)
     return await work(connection)
   } catch (error) {
     if (error instanceof ConnectionLost || error instanceof NotConnected) throw new RedisAway(target, error.message)
     throw error
   } finally {
+    clearTimeout(tooSlow)
     await connection.close()
   }
 }
