@@ -391,7 +391,7 @@ describe('any payload', () => {
   it('is refused from 65 levels on, wherever they are and whatever else has brackets', () => {
     fc.assert(
       fc.property(
-        fc.integer({ min: 0, max: 200 }),
+        fc.oneof(fc.integer({ min: 0, max: 200 }), fc.integer({ min: maxDepth - 3, max: maxDepth + 3 })),
         fc.array(fc.boolean(), { minLength: 200, maxLength: 200 }),
         anyJson.filter(value => !hasProto(value)),
         fc.array(fc.constantFrom('[', ']', '{', '}', '"', '\\'), { maxLength: 200 }),
@@ -441,8 +441,11 @@ describe('any result_queue', () => {
   it('is taken for a reply list only when it is exactly one', () => {
     const pieces = fc.constantFrom('pshub', ':', 'reply', '{', '}', 'a', '\n', '\u0000', ' ', '*', 'pshub:reply:{', 'é')
     const composed = fc.array(pieces, { maxLength: 8 }).map(parts => parts.join(''))
-    const wrapped = fc.oneof(composed, fc.string()).map(id => `pshub:reply:{${id}}`)
-    const real = fc.stringMatching(/^[A-Za-z0-9_-]{1,70}$/).map(id => `pshub:reply:{${id}}`)
+    const end = fc.constantFrom('}', '', '}}', '} ', ')')
+    const wrapped = fc.tuple(fc.oneof(composed, fc.string()), end).map(([id, last]) => `pshub:reply:{${id}${last}`)
+    const real = fc
+      .tuple(fc.stringMatching(/^[A-Za-z0-9_-]{1,70}$/), end)
+      .map(([id, last]) => `pshub:reply:{${id}${last}`)
     fc.assert(
       fc.property(fc.oneof(composed, wrapped, real, fc.string(), fc.jsonValue()), value => {
         const expected = typeof value === 'string' ? pattern.exec(value)?.[1] : undefined
