@@ -11,6 +11,9 @@ def greet(args):
     return f"Hello, {args['name']}!"
 
 
+handlers = {task: greet}
+
+
 def register():
     """Each time round, so that the lease goes on and an emptied Redis fills again. The lease comes last."""
     now = int(redis('TIME')[0])
@@ -26,7 +29,7 @@ def register():
 def serve(message):
     request = json.loads(message)
     try:
-        outcome = {'ok': True, 'result': greet(request['args'])}
+        outcome = {'ok': True, 'result': handlers[request['task']](request['args'])}
     except Exception as error:
         outcome = {'ok': False, 'error': {'code': 'TaskFailed', 'message': repr(error)}}
     # Only the hub's id is taken from the message: nobody may make a worker write to other keys.

@@ -62,9 +62,9 @@ const runExample = async ([command, ...args]: string[], ...more: string[]) => {
 
 const keys = (queue = 'q') => ({ ...makeKeys(server.namespace).queue(queue), reply: makeKeys(server.namespace).reply })
 
-/** What a plain worker of a queue leaves behind: nobody ever takes the last token of its bell. */
+/** What a plain worker leaves behind: its task's card, and the last token of its bell, which nobody takes. */
 const expectOnly = async (...allowed: string[]) => {
-  const left = (await server.keys()).filter(key => !['tasks', 'workers', 'stats', ...allowed].includes(key))
+  const left = (await server.keys()).filter(key => !allowed.includes(key))
   expect(left).toEqual([])
 }
 
@@ -83,7 +83,7 @@ describe('a Hub calls', () => {
     await worker.stop()
     await expect(server.hub().call('greet:1.0', { name: 'x' })).rejects.toMatchObject({ code: 'NoWorkers' })
     await hub.close()
-    await expectOnly('{python}:bell')
+    await expectOnly('tasks', '{python}:bell')
     expect(await server.redis.llen(keys('python').bell)).toBeLessThanOrEqual(1)
   })
 
@@ -97,7 +97,20 @@ describe('a Hub calls', () => {
     server.allowLeftovers()
     await worker.stop()
     await hub.close()
-    await expectOnly('{shell}:bell')
+    await expectOnly('tasks', '{shell}:bell')
+  })
+
+  it('a worker in Python that shares its queue with a Worker', async context => {
+    await startExample(commandFor('worker.py', context))
+    const options = { queue: 'python', slots: 1 }
+    await server.worker(
+      [defineTask('greet:1.0', {}, () => new Promise(resolve => setTimeout(resolve, 100, 'node')))],
+      options,
+    )
+    server.allowLeftovers()
+    const hub = server.hub()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => hub.call('greet:1.0', { name: 'you' })))
+    expect(new Set(answers)).toEqual(new Set(['node', 'Hello, you!']))
   })
 
   it('a failing worker in Python, and is told so', async context => {
