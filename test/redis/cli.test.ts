@@ -475,11 +475,13 @@ describe('the lists', () => {
     }
   })
 
-  it('survive a reader that leaves', async () => {
+  it('survive a reader that leaves, as call does', async () => {
     const worker = await startWorker()
-    const { child, ended } = start(['tasks', '--json'])
-    child.stdout.destroy()
-    expect(await ended).toEqual({ code: 0, out: '', err: '' })
+    for (const args of [['tasks'], ['call', 'add', '{"a":1}']]) {
+      const { child, ended } = start(args)
+      child.stdout.destroy()
+      expect(await ended).toEqual({ code: 0, out: '', err: '' })
+    }
     worker.signal('SIGTERM')
     await worker.ended
   })
