@@ -514,6 +514,27 @@ describe('while Redis is away', () => {
     expect(JSON.parse(json.err)).toMatchObject({ code: 'NotEnqueued', ran: 'no' })
   })
 
+  it('a missing or wrong password is told as what it is', async () => {
+    const locked = await startServer({ args: ['--requirepass', 'secret'] })
+    const check = (url: string) => run(['check', '--redis', url])
+    expect((await check(locked.url)).err).toContain('could not be reached: it wants a password; set --redis')
+    const wrong = await check(locked.url.replace('//', '//:guess@'))
+    expect(wrong.code).toBe(3)
+    expect(wrong.err).toMatch(/could not be reached: WRONGPASS [^;]*[^.]; set --redis/)
+    expect(wrong.err).not.toContain('guess')
+    const right = await check(locked.url.replace('//', '//:secret@'))
+    expect(right.code).toBe(0)
+    expect(right.out).not.toContain('secret')
+    await locked.stop()
+  })
+
+  it('a spoilt registry is told as what Redis says of it', async () => {
+    await redis.set(`${namespace}:tasks`, 'not a hash')
+    const { code, err } = await run(['tasks'])
+    expect(code).toBe(1)
+    expect(err).toMatch(/^Redis refused: WRONGTYPE/)
+  })
+
   it('a server that accepts and never answers is not waited for', async () => {
     const silent = createServer(socket => socket.on('error', () => undefined))
     await new Promise<void>(listening => silent.listen(0, '127.0.0.1', listening))
