@@ -1,7 +1,7 @@
 import { encodeArgs } from './arguments.ts'
 import { Call, type Settled } from './call.ts'
 import { Catalogue } from './catalogue.ts'
-import { monotonicMs } from './clock.ts'
+import { monotonicMs, signalAfter } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Deadlines } from './deadlines.ts'
@@ -213,6 +213,7 @@ export class Hub {
       options.traceparent === undefined
         ? this.#tail
         : requestTail(this.#keys.reply(this.id), this.#settings.name, options.traceparent)
+    const outbox = this.#outboxOf(route.queue)
     const call = new Call({
       id,
       task: route.task,
@@ -222,12 +223,12 @@ export class Hub {
       signal: options.signal,
       resolve,
       reject,
-      onSettled: this.#onSettled,
+      onSettled: (settledCall, settled) => this.#onSettled(settledCall, settled, outbox),
     })
     this.#pending.set(id, call)
     this.#deadlines.add(call)
     this.#inbox.wake()
-    this.#outboxOf(route.queue).add(call)
+    outbox.add(call)
   }
 
   #outboxOf(queue: string): Outbox {
@@ -252,9 +253,10 @@ export class Hub {
     else if (!again) this.events.emit('reply:late', { id: reply.id })
   }
 
-  readonly #onSettled = (call: Call, settled: Settled): void => {
+  #onSettled(call: Call, settled: Settled, outbox: Outbox): void {
     this.#pending.delete(call.id)
     this.#deadlines.delete(call)
+    if (call.abandoned) outbox.cancel(call)
     if (!this.events.has('call:settled')) return
     const { ok, error, us } = settled
     this.events.emit('call:settled', {
@@ -270,7 +272,7 @@ export class Hub {
   async #read<T>(read: Parameters<typeof Connection.prototype.send<T>>[0]): Promise<T> {
     if (this.#closing.signal.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
     this.#commands.open()
-    await this.#commands.whenReady(AbortSignal.any([AbortSignal.timeout(2000), this.#closing.signal]))
+    await this.#commands.whenReady(signalAfter(2000, this.#closing.signal))
     if (!this.#commands.isReady) {
       throw new HubError(
         'NotEnqueued',
