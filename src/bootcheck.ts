@@ -26,7 +26,8 @@ const checkVersion = (info: Map<string, string>): Finding => {
   const valkey = info.get('valkey_version')
   if (valkey) return { what, level: 'ok', message: `Valkey ${valkey}` }
   const version = info.get('redis_version')
-  if (!version) return { what, level: 'warning', message: 'the server does not tell its version; 7.0 or newer is needed' }
+  if (!version)
+    return { what, level: 'warning', message: 'the server does not tell its version; 7.0 or newer is needed' }
   const fits = Number(version.split('.')[0]) >= 7
   return fits
     ? { what, level: 'ok', message: `Redis ${version}` }
@@ -37,7 +38,8 @@ const checkRole = (info: Map<string, string>): Finding => {
   const what = 'role'
   const role = info.get('role')
   if (role === 'master') return { what, level: 'ok', message: 'master' }
-  if (role === undefined) return { what, level: 'warning', message: 'the server does not tell its role; it must be a master' }
+  if (role === undefined)
+    return { what, level: 'warning', message: 'the server does not tell its role; it must be a master' }
   return { what, level: 'error', message: `this server is a ${role}, which refuses writes; connect to its master` }
 }
 
@@ -45,7 +47,8 @@ const checkEviction = (info: Map<string, string>): Finding => {
   const what = 'eviction'
   const policy = info.get('maxmemory_policy')
   if (policy === 'noeviction') return { what, level: 'ok', message: 'noeviction' }
-  if (policy === undefined) return { what, level: 'warning', message: "the server does not tell its maxmemory-policy; it must be 'noeviction'" }
+  if (policy === undefined)
+    return { what, level: 'warning', message: "the server does not tell its maxmemory-policy; it must be 'noeviction'" }
   return {
     what,
     level: 'error',
@@ -65,5 +68,9 @@ const checkPersistence = (info: Map<string, string>): Finding => {
   const what = 'persistence'
   return info.get('aof_enabled') === '1'
     ? { what, level: 'ok', message: 'append-only file on' }
-    : { what, level: 'warning', message: 'append-only file off: requests that wait are lost when Redis restarts (callers get a Timeout)' }
+    : {
+        what,
+        level: 'warning',
+        message: 'append-only file off: requests that wait are lost when Redis restarts (callers get a Timeout)',
+      }
 }

@@ -23,9 +23,9 @@ export class Call implements Parcel, Timed {
   readonly task: string
   readonly body: string
   readonly startedAt: number
+  readonly end: number
   settled = false
   inDoubt = false
-  #end: number
   #pushed: { at: string; ttlMs: number } | undefined
   readonly #resolve: (value: unknown) => void
   readonly #reject: (error: HubError) => void
@@ -47,7 +47,7 @@ export class Call implements Parcel, Timed {
     this.task = options.task
     this.body = options.body
     this.startedAt = options.startedAt
-    this.#end = options.end
+    this.end = options.end
     this.#resolve = options.resolve
     this.#reject = options.reject
     this.#onSettled = options.onSettled
@@ -57,7 +57,7 @@ export class Call implements Parcel, Timed {
 
   /** Earlier than the call's own while its request cannot be sent. */
   get deadline(): number {
-    return this.#pushed || this.inDoubt ? this.#end : Math.min(this.#end, this.startedAt + unsentMs)
+    return this.#pushed || this.inDoubt ? this.end : Math.min(this.end, this.startedAt + unsentMs)
   }
 
   /** Time and ttl of the message in the list, as far as they are known. */
@@ -77,7 +77,13 @@ export class Call implements Parcel, Timed {
   /** The signal fired. */
   handleEvent(): void {
     const reason = this.#signal?.reason
-    this.fail(new HubError('Aborted', `The caller gave up waiting for ${this.task}.`, { task: this.task, id: this.id, cause: reason }))
+    this.fail(
+      new HubError('Aborted', `The caller gave up waiting for ${this.task}.`, {
+        task: this.task,
+        id: this.id,
+        cause: reason,
+      }),
+    )
   }
 
   expire(): void {
@@ -90,9 +96,17 @@ export class Call implements Parcel, Timed {
     const details = { task: this.task, id: this.id }
     if (this.#pushed) return new HubError('Timeout', `${this.task} did not answer within ${waited} ms.`, details)
     if (this.inDoubt) {
-      return new HubError('OutcomeUnknown', `Redis did not confirm the request within ${waited} ms; it may have been run.`, details)
+      return new HubError(
+        'OutcomeUnknown',
+        `Redis did not confirm the request within ${waited} ms; it may have been run.`,
+        details,
+      )
     }
-    return new HubError('NotEnqueued', `Redis could not be reached for ${waited} ms; the request was not sent.`, details)
+    return new HubError(
+      'NotEnqueued',
+      `Redis could not be reached for ${waited} ms; the request was not sent.`,
+      details,
+    )
   }
 
   answer(reply: Reply): void {

@@ -151,7 +151,13 @@ const parseCard = (text: string | null): TaskCard | undefined => {
   const card = parseObject<TaskCard>(text)
   if (!card || typeof card.task !== 'string' || typeof card.queue !== 'string') return undefined
   const timeoutMs = Number(card.timeoutMs) > 0 ? Number(card.timeoutMs) : 5000
-  return { ...card, description: String(card.description ?? ''), timeoutMs, idempotent: card.idempotent === true, at: Number(card.at) || 0 }
+  return {
+    ...card,
+    description: String(card.description ?? ''),
+    timeoutMs,
+    idempotent: card.idempotent === true,
+    at: Number(card.at) || 0,
+  }
 }
 
 const parseWorkerCard = (text: string | null): WorkerCard | undefined => {

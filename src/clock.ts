@@ -22,3 +22,11 @@ export const backoffMs = (attempt: number, firstMs = 50, maxMs = 1000): number =
   const full = Math.min(maxMs, firstMs * 2 ** Math.min(attempt, 20))
   return full / 2 + (full / 2) * Math.random()
 }
+
+/** Waits for `work`, but not longer than `ms` or until the signal fires. Leaves no timer behind. */
+export const within = async (work: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<void> => {
+  const done = new AbortController()
+  const patience = sleep(ms, signal ? AbortSignal.any([done.signal, signal]) : done.signal)
+  await Promise.race([work.catch(() => undefined), patience])
+  done.abort()
+}

@@ -75,7 +75,9 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
     fallback: () => hostname().slice(0, 64),
     parse: text,
     check: value =>
-      typeof value === 'string' && value.length > 0 && value.length <= 64 ? undefined : 'must be a text of 1 to 64 characters',
+      typeof value === 'string' && value.length > 0 && value.length <= 64
+        ? undefined
+        : 'must be a text of 1 to 64 characters',
   },
   queue: {
     users: ['worker', 'cli'],
@@ -92,16 +94,36 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
     parse: number,
     check: integerIn(1024, 64 * 1024 * 1024),
   },
-  maxBacklog: { users: ['hub', 'worker', 'cli'], env: 'PSHUB_MAX_BACKLOG', fallback: 10_000, parse: number, check: integerIn(1, 10_000_000) },
-  graceMs: { users: ['worker', 'cli'], env: 'PSHUB_GRACE_MS', fallback: 10_000, parse: number, check: integerIn(0, 3_600_000) },
-  leaseMs: { users: ['worker', 'cli'], env: 'PSHUB_LEASE_MS', fallback: 4000, parse: number, check: integerIn(2000, 600_000) },
+  maxBacklog: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_MAX_BACKLOG',
+    fallback: 10_000,
+    parse: number,
+    check: integerIn(1, 10_000_000),
+  },
+  graceMs: {
+    users: ['worker', 'cli'],
+    env: 'PSHUB_GRACE_MS',
+    fallback: 10_000,
+    parse: number,
+    check: integerIn(0, 3_600_000),
+  },
+  leaseMs: {
+    users: ['worker', 'cli'],
+    env: 'PSHUB_LEASE_MS',
+    fallback: 4000,
+    parse: number,
+    check: integerIn(2000, 600_000),
+  },
   statsd: {
     users: ['hub', 'worker', 'cli'],
     env: 'PSHUB_STATSD',
     fallback: undefined,
     parse: text,
     check: value =>
-      value === undefined || (typeof value === 'string' && /^[^\s:]+:\d{1,5}$/.test(value)) ? undefined : 'must be host:port',
+      value === undefined || (typeof value === 'string' && /^[^\s:]+:\d{1,5}$/.test(value))
+        ? undefined
+        : 'must be host:port',
   },
   logLevel: {
     users: ['hub', 'worker', 'cli'],
@@ -127,7 +149,9 @@ export interface Sources {
  */
 export const readSettings = (user: 'hub' | 'worker' | 'cli', sources: Sources): Readonly<Settings> => {
   const fromFile = sources.file === undefined ? {} : readFile(sources.file)
-  const names = (Object.keys(settingsTable) as (keyof Settings)[]).filter(name => settingsTable[name].users.includes(user))
+  const names = (Object.keys(settingsTable) as (keyof Settings)[]).filter(name =>
+    settingsTable[name].users.includes(user),
+  )
   refuseUnknown(names, sources.options ?? {}, 'option')
   refuseUnknown(Object.keys(settingsTable), fromFile, `setting in ${sources.file}`)
   const settings: Record<string, unknown> = {}
@@ -140,7 +164,11 @@ export const readSettings = (user: 'hub' | 'worker' | 'cli', sources: Sources): 
   return Object.freeze(settings) as unknown as Readonly<Settings>
 }
 
-const pick = (name: keyof Settings, sources: Sources, fromFile: Record<string, unknown>): { value: unknown; origin: string } => {
+const pick = (
+  name: keyof Settings,
+  sources: Sources,
+  fromFile: Record<string, unknown>,
+): { value: unknown; origin: string } => {
   const setting = settingsTable[name]
   const option = sources.options?.[name]
   if (option !== undefined) return { value: option, origin: `option '${name}'` }

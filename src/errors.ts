@@ -11,7 +11,12 @@ export const errorTable = {
   NoWorkers: { ran: 'no', retryable: true, status: 503, meaning: 'The task is known, but no live worker provides it.' },
   Overloaded: { ran: 'no', retryable: true, status: 429, meaning: 'The backlog is longer than the call can wait for.' },
   Expired: { ran: 'no', retryable: true, status: 504, meaning: 'The deadline passed while the request was waiting.' },
-  InvalidArgs: { ran: 'no', retryable: false, status: 400, meaning: 'The arguments do not fit the schema of the task.' },
+  InvalidArgs: {
+    ran: 'no',
+    retryable: false,
+    status: 400,
+    meaning: 'The arguments do not fit the schema of the task.',
+  },
   PayloadTooLarge: { ran: 'no', retryable: false, status: 413, meaning: 'The arguments are larger than allowed.' },
   HubClosed: { ran: 'no', retryable: false, status: 503, meaning: 'The hub was closed before the request was sent.' },
   Timeout: { ran: 'maybe', retryable: false, status: 504, meaning: 'No reply came before the deadline.' },
@@ -30,7 +35,10 @@ export const errorTable = {
     status: 500,
     meaning: 'The handler returned something that is not JSON, too large, or against its result schema.',
   },
-} as const satisfies Record<string, { ran: 'no' | 'maybe' | 'yes'; retryable: boolean; status: number; meaning: string }>
+} as const satisfies Record<
+  string,
+  { ran: 'no' | 'maybe' | 'yes'; retryable: boolean; status: number; meaning: string }
+>
 
 /** The codes a call can fail with. */
 export type ErrorCode = keyof typeof errorTable
@@ -118,7 +126,8 @@ export class ConfigError extends Error {
   readonly code = 'InvalidConfig'
 }
 
-export const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(errorTable, code)
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(errorTable, code)
 
 /** Rebuilds the error of a reply. A code this version does not know is a failed task as far as the caller can tell. */
 export const fromWire = (wire: WireError, details: HubErrorDetails): HubError => {

@@ -21,7 +21,12 @@ export interface ExecutorOptions {
   maxResultBytes: number
   log(task: string, id: string): TaskLog
   /** Makes a nested call that inherits deadline and trace. */
-  nestedCall(from: Request, task: string, args: unknown, options: { timeoutMs: number; signal: AbortSignal }): Promise<unknown>
+  nestedCall(
+    from: Request,
+    task: string,
+    args: unknown,
+    options: { timeoutMs: number; signal: AbortSignal },
+  ): Promise<unknown>
 }
 
 /** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
@@ -105,7 +110,11 @@ export class Executor {
       throw error
     }
     if (exceeds(text, this.#options.maxResultBytes)) {
-      throw new HubError('InvalidResult', `The result of ${details.task} is larger than ${this.#options.maxResultBytes} bytes.`, details)
+      throw new HubError(
+        'InvalidResult',
+        `The result of ${details.task} is larger than ${this.#options.maxResultBytes} bytes.`,
+        details,
+      )
     }
     if (!task.checkResult) return text
     // As in the hub, what counts is what travels: a Date is a string there, an undefined property is absent.

@@ -8,18 +8,20 @@ import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
 import { type Reply, requestBody, requestTail } from './message.ts'
-import { type Overview, readOverview } from './overview.ts'
 import { Outbox } from './outbox.ts'
+import { type Overview, readOverview } from './overview.ts'
 import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
 import { blockSeconds, Queue } from './queue.ts'
 import { Connection } from './redis.ts'
 import { Inbox } from './replies.ts'
 import { Resolver, type Route } from './resolver.ts'
+import { subscribeStatsd } from './statsd.ts'
 import { maxTimeoutMs, type Task } from './task.ts'
 import { Events } from './telemetry.ts'
-import { subscribeStatsd } from './statsd.ts'
 
-export type HubOptions = Partial<Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel'>>
+export type HubOptions = Partial<
+  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel'>
+>
 
 export interface CallOptions {
   /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
@@ -76,7 +78,10 @@ export class Hub {
       onMalformed: () => this.events.emit('problem', { where: 'inbox', reason: 'a reply that is not one was dropped' }),
       onProblem: error => this.events.emit('problem', { where: 'inbox', reason: error.message }),
     })
-    this.#subscriptions = [subscribeLog(this.events, makeLogger(logLevel)), ...(statsd ? [subscribeStatsd(this.events, statsd)] : [])]
+    this.#subscriptions = [
+      subscribeLog(this.events, makeLogger(logLevel)),
+      ...(statsd ? [subscribeStatsd(this.events, statsd)] : []),
+    ]
   }
 
   #connect(role: string, target: Settings['redis'], stallMs: number): Connection {
@@ -117,16 +122,24 @@ export class Hub {
    * @param calls what to call, by names of your own
    * @param options for all of them; an entry's own options win
    */
-  async gather<const C extends Record<string, GatherEntry>>(calls: C, options: CallOptions = {}): Promise<{ [K in keyof C]: Gathered }> {
-    if (typeof calls !== 'object' || calls === null) throw new ConfigError("gather() takes an object like { a: ['task:1.0', args] }.")
+  async gather<const C extends Record<string, GatherEntry>>(
+    calls: C,
+    options: CallOptions = {},
+  ): Promise<{ [K in keyof C]: Gathered }> {
+    if (typeof calls !== 'object' || calls === null)
+      throw new ConfigError("gather() takes an object like { a: ['task:1.0', args] }.")
     const names = Object.keys(calls) as (keyof C)[]
     const settled = await Promise.all(
       names.map(async (name): Promise<Gathered> => {
         const startedAt = monotonicMs()
         const entry = calls[name]!
         try {
-          if (!Array.isArray(entry)) throw new HubError('InvalidArgs', `gather: '${String(name)}' must be [task, args].`)
-          const value = await this.call(entry[0] as string, entry[1], { ...options, ...(entry[2] as CallOptions | undefined) })
+          if (!Array.isArray(entry))
+            throw new HubError('InvalidArgs', `gather: '${String(name)}' must be [task, args].`)
+          const value = await this.call(entry[0] as string, entry[1], {
+            ...options,
+            ...(entry[2] as CallOptions | undefined),
+          })
           return { ok: true, value, ms: monotonicMs() - startedAt }
         } catch (error) {
           return { ok: false, error: error as HubError, ms: monotonicMs() - startedAt }
@@ -165,14 +178,19 @@ export class Hub {
       const maybeRun = call.pushed !== undefined || call.inDoubt
       call.fail(
         maybeRun
-          ? new HubError('Aborted', `The hub was closed while ${call.task} was running.`, { task: call.task, id: call.id })
+          ? new HubError('Aborted', `The hub was closed while ${call.task} was running.`, {
+              task: call.task,
+              id: call.id,
+            })
           : new HubError('HubClosed', undefined, { task: call.task, id: call.id }),
       )
     }
     this.#deadlines.stop()
     this.#blocking.discard(new Error('the hub was closed'))
     await Promise.all([this.#inbox.stop(), this.#blocking.close()])
-    const used = [...this.#outboxes].filter(([, outbox]) => outbox.used).map(([queue]) => this.#keys.queue(queue).pushed(this.id))
+    const used = [...this.#outboxes]
+      .filter(([, outbox]) => outbox.used)
+      .map(([queue]) => this.#keys.queue(queue).pushed(this.id))
     if (this.#commands.isReady) {
       await this.#commands
         .send(client => Promise.all([client.unlink(this.#keys.reply(this.id)), ...used.map(key => client.unlink(key))]))
@@ -184,15 +202,22 @@ export class Hub {
 
   #wrongCall(called: string, options: CallOptions): HubError | undefined {
     if (this.#closing.signal.aborted) return new HubError('HubClosed', 'This hub was closed; make a new one.')
-    if (typeof called !== 'string') return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
+    if (typeof called !== 'string')
+      return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
     const { timeoutMs, signal } = options
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       // A nested call whose time is up comes here with 0; it certainly was not sent.
       return typeof timeoutMs === 'number' && timeoutMs <= 0
         ? new HubError('Expired', `No time was left for ${called}.`, { task: called })
-        : new HubError('InvalidArgs', `timeoutMs must be a number of milliseconds, not ${JSON.stringify(timeoutMs)}.`, { task: called })
+        : new HubError('InvalidArgs', `timeoutMs must be a number of milliseconds, not ${JSON.stringify(timeoutMs)}.`, {
+            task: called,
+          })
     }
-    if (signal?.aborted) return new HubError('Aborted', `The signal had fired before ${called} was called.`, { task: called, cause: signal.reason })
+    if (signal?.aborted)
+      return new HubError('Aborted', `The signal had fired before ${called} was called.`, {
+        task: called,
+        cause: signal.reason,
+      })
     this.#commands.open()
     this.#blocking.open()
     return undefined
@@ -219,7 +244,11 @@ export class Hub {
       }
     }
     if (this.#closing.signal.aborted) throw new HubError('HubClosed', undefined, { task: called })
-    if (signal?.aborted) throw new HubError('Aborted', `The caller gave up before ${called} was sent.`, { task: called, cause: signal.reason })
+    if (signal?.aborted)
+      throw new HubError('Aborted', `The caller gave up before ${called} was sent.`, {
+        task: called,
+        cause: signal.reason,
+      })
     const lastKnown = this.#resolver.lastKnown(called)
     if (lastKnown) return lastKnown
     const reason = this.#commands.downReason?.message ?? 'no answer in time'
@@ -264,7 +293,11 @@ export class Hub {
     try {
       const json = encodePayload(args)
       if (exceeds(json, this.#settings.maxPayloadBytes)) {
-        return new HubError('PayloadTooLarge', `The arguments of ${route.task} are larger than ${this.#settings.maxPayloadBytes} bytes; pass a reference to them instead.`, details)
+        return new HubError(
+          'PayloadTooLarge',
+          `The arguments of ${route.task} are larger than ${this.#settings.maxPayloadBytes} bytes; pass a reference to them instead.`,
+          details,
+        )
       }
       if (!route.checkArgs || route.checkArgs(args, json.length).length === 0) return json
       // What counts is what travels: a Date is a string there, an undefined property is absent.
@@ -279,7 +312,14 @@ export class Hub {
   #outboxOf(queue: string): Outbox {
     let outbox = this.#outboxes.get(queue)
     if (!outbox) {
-      outbox = new Outbox(this.#commands, new Queue(queue, this.#keys), this.id, this.#settings.maxBacklog, this.events, this.#closing.signal)
+      outbox = new Outbox(
+        this.#commands,
+        new Queue(queue, this.#keys),
+        this.id,
+        this.#settings.maxBacklog,
+        this.events,
+        this.#closing.signal,
+      )
       this.#outboxes.set(queue, outbox)
     }
     return outbox
@@ -296,7 +336,14 @@ export class Hub {
     this.#deadlines.delete(call)
     if (!this.events.has('call:settled')) return
     const { ok, error, us } = settled
-    this.events.emit('call:settled', { task: call.task, id: call.id, ok, code: error?.code, ms: monotonicMs() - call.startedAt, us })
+    this.events.emit('call:settled', {
+      task: call.task,
+      id: call.id,
+      ok,
+      code: error?.code,
+      ms: monotonicMs() - call.startedAt,
+      us,
+    })
   }
 
   async #read<T>(read: Parameters<typeof Connection.prototype.send<T>>[0]): Promise<T> {
@@ -304,7 +351,10 @@ export class Hub {
     this.#commands.open()
     await this.#commands.whenReady(AbortSignal.any([AbortSignal.timeout(2000), this.#closing.signal]))
     if (!this.#commands.isReady) {
-      throw new HubError('NotEnqueued', `Redis could not be reached: ${this.#commands.downReason?.message ?? 'no answer in time'}.`)
+      throw new HubError(
+        'NotEnqueued',
+        `Redis could not be reached: ${this.#commands.downReason?.message ?? 'no answer in time'}.`,
+      )
     }
     return this.#commands.send(read)
   }

@@ -1,12 +1,21 @@
 export type { Finding } from './bootcheck.ts'
 export type { LiveWorker, WorkerCard, WorkerStats } from './catalogue.ts'
-export { type ErrorCode, ConfigError, errorTable, HubError, type Problem, TaskError } from './errors.ts'
-export { type CallOptions, type Gathered, type GatherEntry, Hub, type HubOptions } from './hub.ts'
+export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, TaskError } from './errors.ts'
+export { type CallOptions, type GatherEntry, type Gathered, Hub, type HubOptions } from './hub.ts'
 export type { FromSchema } from './infer.ts'
 export type { Phases } from './message.ts'
 export type { Overview, QueueOverview, TaskOverview, WorkerOverview } from './overview.ts'
 export type { JsonSchema } from './schema.ts'
-export { defineTask, type Handler, isTask, type Task, type TaskCard, type TaskContext, type TaskLog, type TaskOptions } from './task.ts'
+export {
+  defineTask,
+  type Handler,
+  isTask,
+  type Task,
+  type TaskCard,
+  type TaskContext,
+  type TaskLog,
+  type TaskOptions,
+} from './task.ts'
 export type { EventMap, EventName, Events } from './telemetry.ts'
 export { version } from './version.ts'
 export { Worker, type WorkerOptions } from './worker.ts'

@@ -1,11 +1,14 @@
-import { pino, type Logger } from 'pino'
+import { type Logger, pino } from 'pino'
 import type { Events } from './telemetry.ts'
 
 export type { Logger }
 
 /** JSON lines on stderr, so that stdout stays the command's own. Payloads and secrets are never among the fields. */
 export const makeLogger = (level: string): Logger =>
-  pino({ level, base: { pid: process.pid }, redact: ['args', 'result', 'password'] }, pino.destination({ dest: 2, sync: true }))
+  pino(
+    { level, base: { pid: process.pid }, redact: ['args', 'result', 'password'] },
+    pino.destination({ dest: 2, sync: true }),
+  )
 
 /** Turns events into log lines; the one place that words them. Returns the end of the subscription. */
 export const subscribeLog = (events: Events, log: Logger): (() => void) => {
@@ -16,10 +19,16 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
       else log.warn({ ...rest, us, reason: message }, 'task failed')
     }),
     events.on('reply:late', fields => log.warn(fields, 'a reply came after its call was over')),
-    events.on('schema:unused', fields => log.warn(fields, 'a schema of the registry is not used here; the worker judges')),
+    events.on('schema:unused', fields =>
+      log.warn(fields, 'a schema of the registry is not used here; the worker judges'),
+    ),
     events.on('task:conflict', fields => log.warn(fields, 'live workers declare this task with different schemas')),
-    events.on('request:malformed', fields => log.warn(fields, 'something in the list is not a request and was dropped')),
-    events.on('request:handedback', fields => log.warn(fields, 'handed back: only another worker of this queue has this task')),
+    events.on('request:malformed', fields =>
+      log.warn(fields, 'something in the list is not a request and was dropped'),
+    ),
+    events.on('request:handedback', fields =>
+      log.warn(fields, 'handed back: only another worker of this queue has this task'),
+    ),
     events.on('worker:started', fields => log.info(fields, 'worker started')),
     events.on('worker:stopped', fields => log.info(fields, 'worker stopped')),
     events.on('lease:lost', fields => log.warn(fields, 'the lease ended; going on under a new id')),

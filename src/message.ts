@@ -1,6 +1,6 @@
+import type { WireError } from './errors.ts'
 import { hubIdOf, isId } from './keys.ts'
 import { decodePayload, PayloadProblem } from './payload.ts'
-import type { WireError } from './errors.ts'
 
 /**
  * The two messages on the wire, request and reply: JSON objects, one per list element. See PROTOCOL.md.
@@ -68,13 +68,15 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
   } catch (error) {
     throw new MalformedMessage(error instanceof PayloadProblem ? error.message : 'not JSON')
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new MalformedMessage('not a JSON object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new MalformedMessage('not a JSON object')
   const { id, at, ttl, task, args, result_queue, from, traceparent } = value as Record<string, unknown>
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
   const requestId = isId(id) ? id : heldId
   if (requestId === undefined) throw new MalformedMessage('no id')
   const hubId = hubIdOf(result_queue, namespace)
-  if (hubId === undefined && result_queue !== undefined) throw new MalformedMessage("result_queue is not a hub's reply list")
+  if (hubId === undefined && result_queue !== undefined)
+    throw new MalformedMessage("result_queue is not a hub's reply list")
   return {
     id: requestId,
     atUs: typeof at === 'number' ? at : undefined,
@@ -110,5 +112,7 @@ export const decodeReply = (text: string): Reply | undefined => {
   if (typeof reply.id !== 'string') return undefined
   if (reply.ok === true) return reply
   const { error } = reply as { error?: WireError }
-  return typeof error?.code === 'string' && typeof error.message === 'string' ? { ...reply, ok: false, error } : undefined
+  return typeof error?.code === 'string' && typeof error.message === 'string'
+    ? { ...reply, ok: false, error }
+    : undefined
 }

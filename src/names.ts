@@ -46,7 +46,8 @@ export const nearNames = (called: string, known: Iterable<string>): string[] => 
   const scored: { full: string; distance: number }[] = []
   for (const full of known) {
     const name = full.split(':')[0]!.toLowerCase()
-    const distance = name === wanted ? 0 : name.includes(wanted) || wanted.includes(name) ? 1 : editDistance(name, wanted)
+    const distance =
+      name === wanted ? 0 : name.includes(wanted) || wanted.includes(name) ? 1 : editDistance(name, wanted)
     if (distance <= Math.max(2, wanted.length / 3)) scored.push({ full, distance })
   }
   scored.sort((a, b) => a.distance - b.distance || (a.full < b.full ? -1 : 1))

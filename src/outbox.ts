@@ -1,15 +1,15 @@
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { unstamped } from './message.ts'
-import { pushMemoryMs, type Pushed, type Queue } from './queue.ts'
+import { type Pushed, pushMemoryMs, type Queue } from './queue.ts'
 import { type Connection, ConnectionLost, isFull, isPassing, NotConnected } from './redis.ts'
 import type { Events } from './telemetry.ts'
 
 /** A request on its way into a queue's list. */
 export interface Parcel {
   readonly body: string
-  /** Monotonic deadline of its call. */
-  readonly deadline: number
+  /** Monotonic time of its call's deadline. */
+  readonly end: number
   /** True once the call is over: it is not sent any more. */
   readonly settled: boolean
   /** True from the moment it is written until Redis answered: it may be running. */
@@ -40,7 +40,14 @@ export class Outbox {
   #running = false
   #scheduled = false
 
-  constructor(connection: Connection, queue: Queue, hubId: string, maxLength: number, events: Events, closing: AbortSignal) {
+  constructor(
+    connection: Connection,
+    queue: Queue,
+    hubId: string,
+    maxLength: number,
+    events: Events,
+    closing: AbortSignal,
+  ) {
     this.#connection = connection
     this.#queue = queue
     this.#hubId = hubId
@@ -101,7 +108,7 @@ export class Outbox {
       if (parcels.length === 0 || this.#closing.aborted) return
       const now = monotonicMs()
       if (lost && now - firstTry > pushMemoryMs / 2) return this.#giveUp(parcels)
-      const ttls = parcels.map(({ deadline }) => Math.max(1, Math.floor(deadline - now)))
+      const ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now)))
       try {
         const pushed = await this.#send(number, parcels, ttls)
         // A repeat tells of the first try's batch; its ttls were computed then, so those messages are not known exactly.
@@ -109,7 +116,8 @@ export class Outbox {
       } catch (error) {
         lost ||= error instanceof ConnectionLost
         for (const parcel of parcels) parcel.inDoubt = lost
-        if (!this.#mayRepeat(error as Error)) return lost ? this.#giveUp(parcels) : this.#refuse(parcels, error as Error)
+        if (!this.#mayRepeat(error as Error))
+          return lost ? this.#giveUp(parcels) : this.#refuse(parcels, error as Error)
       }
       await sleep(backoffMs(attempt, 10, 500), this.#closing)
       await this.#connection.whenReady(this.#closing)
@@ -159,7 +167,12 @@ export class Outbox {
   /** The number may be forgotten soon; repeating the push after that could run it twice. */
   #giveUp(parcels: Parcel[]): void {
     for (const parcel of parcels) {
-      parcel.refused(new HubError('OutcomeUnknown', 'The connection broke during the push, and Redis cannot tell any more whether it had arrived.'))
+      parcel.refused(
+        new HubError(
+          'OutcomeUnknown',
+          'The connection broke during the push, and Redis cannot tell any more whether it had arrived.',
+        ),
+      )
     }
   }
 }

@@ -38,7 +38,11 @@ export interface Overview {
 
 /** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
 export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Keys): Promise<Overview> => {
-  const [names, known, time] = await Promise.all([catalogue.taskNames(client), catalogue.allWorkers(client), client.time()])
+  const [names, known, time] = await Promise.all([
+    catalogue.taskNames(client),
+    catalogue.allWorkers(client),
+    client.time(),
+  ])
   const nowMs = Math.floor(Number(time[0]) * 1000 + Number(time[1]) / 1000)
   const cards: TaskCard[] = []
   for (let from = 0; from < names.length; from += 200) {
@@ -62,7 +66,13 @@ const taskOverview = (card: TaskCard, live: WorkerOverview[]): TaskOverview => {
   return { ...card, workers: providers.map(({ id }) => id), conflict: digests.size > 1 }
 }
 
-const readQueue = async (client: Redis, keys: Keys, name: string, live: WorkerOverview[], nowMs: number): Promise<QueueOverview> => {
+const readQueue = async (
+  client: Redis,
+  keys: Keys,
+  name: string,
+  live: WorkerOverview[],
+  nowMs: number,
+): Promise<QueueOverview> => {
   const { calls, held } = keys.queue(name)
   const workers = live.filter(worker => worker.queue === name)
   const [backlog, head, ...heldCounts] = await Promise.all([

@@ -57,7 +57,11 @@ export class Queue {
 
   async push(client: Redis, hubId: string, number: number, maxLength: number, messages: string[]): Promise<Pushed> {
     const { calls, bell, pushed } = this.keys
-    const answer = (await scripts.push.run(client, [calls, bell, pushed(hubId)], [number, pushMemoryMs, maxLength, ...messages])) as [number, number, string, number]
+    const answer = (await scripts.push.run(
+      client,
+      [calls, bell, pushed(hubId)],
+      [number, pushMemoryMs, maxLength, ...messages],
+    )) as [number, number, string, number]
     return { accepted: answer[0], length: answer[1], at: answer[2], repeated: answer[3] === 1 }
   }
 
@@ -95,7 +99,11 @@ export class Queue {
 
   async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean): Promise<Beat> {
     const { leases, cancelled } = this.keys
-    const answer = await scripts.beat.run(client, [leases, cancelled], [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs])
+    const answer = await scripts.beat.run(
+      client,
+      [leases, cancelled],
+      [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs],
+    )
     const [now, held, ids] = answer as [string, number, string[]]
     return { nowUs: Number(now), held: held === 1, cancelled: ids }
   }

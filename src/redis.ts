@@ -265,7 +265,9 @@ export const checkTarget = (target: unknown): RedisTarget => {
   if (typeof target === 'string' && /^rediss?:\/\/[^/\s]+/.test(target)) {
     const database = /^rediss?:\/\/[^/]+\/([^?]+)/.exec(target)?.[1]
     if (database && database !== '0') {
-      throw new ConfigError("The Redis URL names a database; use database 0 and the option 'namespace' to keep things apart.")
+      throw new ConfigError(
+        "The Redis URL names a database; use database 0 and the option 'namespace' to keep things apart.",
+      )
     }
     return target
   }
@@ -274,6 +276,7 @@ export const checkTarget = (target: unknown): RedisTarget => {
 
 /** The target as text that can be shown: no user, no password. */
 export const describeTarget = (target: RedisTarget): string => {
-  if (typeof target !== 'string') return target.sentinels ? `sentinel ${target.name}` : `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
+  if (typeof target !== 'string')
+    return target.sentinels ? `sentinel ${target.name}` : `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
   return target.replace(/\/\/[^@/]*@/, '//')
 }

@@ -59,10 +59,18 @@ export class Registrar {
   /** Two live workers with one version and two schemas: whoever of them takes a call decides what is valid. */
   async #warnOfConflicts(client: Redis, workerId: string): Promise<void> {
     const ids = await this.#catalogue.liveIds(client, this.#queue.keys.leases)
-    const others = await this.#catalogue.workerCards(client, ids.filter(id => id !== workerId))
+    const others = await this.#catalogue.workerCards(
+      client,
+      ids.filter(id => id !== workerId),
+    )
     for (const task of this.#tasks) {
       const other = others.find(({ tasks }) => (tasks[task.name.full] ?? task.digest) !== task.digest)
-      if (other) this.#events.emit('task:conflict', { task: task.name.full, queue: this.#queue.name, other: `${other.host}/${other.pid}` })
+      if (other)
+        this.#events.emit('task:conflict', {
+          task: task.name.full,
+          queue: this.#queue.name,
+          other: `${other.host}/${other.pid}`,
+        })
     }
   }
 }

@@ -110,7 +110,10 @@ export class Resolver {
   async #find(called: string): Promise<Route> {
     const wanted = parseCalledName(called)
     if (!wanted) {
-      throw new HubError('NoSuchTask', `'${String(called).slice(0, 120)}' is not a task name. Write name:1.0, name:1 or name.`)
+      throw new HubError(
+        'NoSuchTask',
+        `'${String(called).slice(0, 120)}' is not a task name. Write name:1.0, name:1 or name.`,
+      )
     }
     const exact = wanted.minor !== undefined
     const names = exact ? [called] : await this.#versionsOf(wanted)
@@ -133,7 +136,10 @@ export class Resolver {
     const all = await this.#connection.send(client => this.#catalogue.taskNames(client))
     return all
       .map(tryParseTaskName)
-      .filter((name): name is TaskName => name?.name === wanted.name && (wanted.major === undefined || name.major === wanted.major))
+      .filter(
+        (name): name is TaskName =>
+          name?.name === wanted.name && (wanted.major === undefined || name.major === wanted.major),
+      )
       .sort(newestFirst)
       .map(({ full }) => full)
   }
@@ -142,7 +148,9 @@ export class Resolver {
     const all = await this.#connection.send(client => this.#catalogue.taskNames(client))
     const versions = all.filter(full => full.startsWith(`${name}:`)).sort()
     if (versions.length > 0) {
-      return new HubError('NoSuchTask', `There is no ${called}. Known versions: ${versions.join(', ')}.`, { task: called })
+      return new HubError('NoSuchTask', `There is no ${called}. Known versions: ${versions.join(', ')}.`, {
+        task: called,
+      })
     }
     const near = nearNames(called, all)
     const hint =

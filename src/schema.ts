@@ -47,14 +47,20 @@ const problemsOf =
 
 /** The pointer names the offending field itself: for a missing or surplus one, the field and not its parent. */
 const toProblem = ({ instancePath, keyword, params, message }: ErrorObject): Problem => {
-  const named = keyword === 'required' ? params.missingProperty : keyword === 'additionalProperties' ? params.additionalProperty : undefined
+  const named =
+    keyword === 'required'
+      ? params.missingProperty
+      : keyword === 'additionalProperties'
+        ? params.additionalProperty
+        : undefined
   if (named === undefined) return { pointer: instancePath, message: describe(keyword, params, message) }
   const pointer = `${instancePath}/${escapePointer(String(named))}`
   return { pointer, message: keyword === 'required' ? 'is required' : 'is not a known field' }
 }
 
 const describe = (keyword: string, params: Record<string, unknown>, message: string | undefined): string => {
-  if (keyword === 'enum') return `must be one of ${JSON.stringify(params.allowedValues).slice(1, 201)}`.replace(/\]$/, '')
+  if (keyword === 'enum')
+    return `must be one of ${JSON.stringify(params.allowedValues).slice(1, 201)}`.replace(/\]$/, '')
   if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`
   return message ?? `fails '${keyword}'`
 }

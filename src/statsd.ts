@@ -18,7 +18,14 @@ const names = {
 /** Sends metrics of one hub or worker to a StatsD daemon over UDP, buffered; a daemon that is away fails nothing. */
 export const subscribeStatsd = (events: Events, address: string): (() => void) => {
   const [host, port] = address.split(':') as [string, string]
-  const client = new StatsD({ host, port: Number(port), prefix: 'pshub.', maxBufferSize: 1400, bufferFlushInterval: 500, errorHandler: () => undefined })
+  const client = new StatsD({
+    host,
+    port: Number(port),
+    prefix: 'pshub.',
+    maxBufferSize: 1400,
+    bufferFlushInterval: 500,
+    errorHandler: () => undefined,
+  })
   const subscriptions = [
     events.on('call:settled', ({ task, ok, code, ms }) => {
       client.timing(names.callTime, ms, { task })

@@ -78,7 +78,8 @@ export const defineTask = <const A = undefined, const R = undefined>(
   handler: Handler<A extends undefined ? unknown : FromSchema<A>, R extends undefined ? unknown : FromSchema<R>>,
 ): Task<A extends undefined ? unknown : FromSchema<A>, R extends undefined ? unknown : FromSchema<R>> => {
   const name = parseTaskName(fullName)
-  if (typeof handler !== 'function') throw new ConfigError(`${fullName}: the third argument must be the handler function.`)
+  if (typeof handler !== 'function')
+    throw new ConfigError(`${fullName}: the third argument must be the handler function.`)
   checkOptions(fullName, options)
   const args = options.args as JsonSchema | undefined
   const result = options.result as JsonSchema | undefined
@@ -93,7 +94,10 @@ export const defineTask = <const A = undefined, const R = undefined>(
     handler,
     checkArgs: args === undefined ? undefined : compileOwn(args, `${fullName}: 'args'`),
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
-    digest: createHash('sha256').update(JSON.stringify([args, result])).digest('hex').slice(0, 12),
+    digest: createHash('sha256')
+      .update(JSON.stringify([args, result]))
+      .digest('hex')
+      .slice(0, 12),
   }
   return Object.freeze(task) as never
 }
@@ -110,12 +114,17 @@ const optionTypes: Record<keyof TaskOptions, string> = {
 }
 
 const checkOptions = (fullName: string, options: object): void => {
-  if (typeof options !== 'object' || options === null) throw new ConfigError(`${fullName}: the second argument must be an object of options.`)
+  if (typeof options !== 'object' || options === null)
+    throw new ConfigError(`${fullName}: the second argument must be an object of options.`)
   for (const [key, value] of Object.entries(options)) {
     const type = optionTypes[key as keyof TaskOptions]
-    if (!type) throw new ConfigError(`${fullName}: there is no option '${key}'. Known are ${Object.keys(optionTypes).join(', ')}.`)
+    if (!type)
+      throw new ConfigError(
+        `${fullName}: there is no option '${key}'. Known are ${Object.keys(optionTypes).join(', ')}.`,
+      )
     const actual = Array.isArray(value) ? 'array' : typeof value
-    if (value !== undefined && actual !== type) throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
+    if (value !== undefined && actual !== type)
+      throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
   }
   const { timeoutMs } = options as TaskOptions
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= maxTimeoutMs)) {

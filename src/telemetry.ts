@@ -4,7 +4,14 @@ import type { Phases } from './message.ts'
 /** Everything that can be observed, and what each event carries. Subscribers turn these into logs and metrics. */
 export interface EventMap {
   /** A call came to its end in the hub. `ms` is the caller's whole wait. */
-  'call:settled': { task: string; id: string; ok: boolean; code: ErrorCode | undefined; ms: number; us: Phases | undefined }
+  'call:settled': {
+    task: string
+    id: string
+    ok: boolean
+    code: ErrorCode | undefined
+    ms: number
+    us: Phases | undefined
+  }
   /** A reply came for a call that is settled already. */
   'reply:late': { id: string }
   /** A batch of requests was enqueued; `length` is the backlog found there. */
@@ -15,7 +22,15 @@ export interface EventMap {
   'task:conflict': { task: string; queue: string; other: string }
   'claim:taken': { queue: string; count: number; left: number; expired: number }
   /** A request came to its end in the worker. */
-  'task:settled': { task: string; queue: string; id: string; ok: boolean; code: ErrorCode | undefined; message: string | undefined; us: Phases }
+  'task:settled': {
+    task: string
+    queue: string
+    id: string
+    ok: boolean
+    code: ErrorCode | undefined
+    message: string | undefined
+    us: Phases
+  }
   /** A list element that is not a request; it was dropped. */
   'request:malformed': { queue: string; reason: string }
   /** A request for a task that only another worker of this queue has; it was put back. */

@@ -1,6 +1,6 @@
 import { bootCheck } from './bootcheck.ts'
 import { Catalogue, type WorkerCounters } from './catalogue.ts'
-import { sleep } from './clock.ts'
+import { sleep, within } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { ConfigError, HubError } from './errors.ts'
 import { Executor } from './executor.ts'
@@ -75,7 +75,13 @@ export class Worker {
     this.#slots = new Slots(this.#settings.slots)
     this.#commands = this.#connect('commands', 2000)
     this.#waiting = this.#connect('waiting', blockSeconds * 1000 + 1000)
-    this.#registrar = new Registrar(new Catalogue(keys), this.#queue, [...this.#tasks.values()], this.#slots.size, this.events)
+    this.#registrar = new Registrar(
+      new Catalogue(keys),
+      this.#queue,
+      [...this.#tasks.values()],
+      this.#slots.size,
+      this.events,
+    )
     this.#executor = new Executor({
       tasks: this.#tasks,
       maxResultBytes: this.#settings.maxPayloadBytes,
@@ -115,7 +121,12 @@ export class Worker {
     }
     this.#beat.start()
     this.#fetch.start()
-    this.events.emit('worker:started', { worker: this.#id, queue: this.#queue.name, slots: this.#slots.size, tasks: [...this.#tasks.keys()] })
+    this.events.emit('worker:started', {
+      worker: this.#id,
+      queue: this.#queue.name,
+      slots: this.#slots.size,
+      tasks: [...this.#tasks.keys()],
+    })
   }
 
   /**
@@ -136,9 +147,12 @@ export class Worker {
     await this.#waiting.close()
     await this.#fetch.settled()
     let handedBack = wasRunning ? await this.#handBackUnknown() : 0
-    await Promise.race([this.#intake.idle(), sleep(0x7fff_ffff, this.#graceOver.signal)])
+    await within(this.#intake.idle(), Number.POSITIVE_INFINITY, this.#graceOver.signal)
     const abandoned = this.#executor.abandonAll(leaving())
-    await Promise.race([this.#intake.idle().then(() => this.#settle.drained()), sleep(patienceMs)])
+    await within(
+      this.#intake.idle().then(() => this.#settle.drained()),
+      patienceMs,
+    )
     this.#settle.stop()
     await this.#beat.stop()
     if (wasRunning) handedBack += await this.#leave()
@@ -271,12 +285,19 @@ export class Worker {
   }
 
   async #handBackToOthers(ids: string[]): Promise<void> {
-    await this.#commands.send(client => this.#queue.handback(client, this.#id, 'tail', ids)).catch(this.#problem('handback'))
+    await this.#commands
+      .send(client => this.#queue.handback(client, this.#id, 'tail', ids))
+      .catch(this.#problem('handback'))
     await sleep(handbackPauseMs)
     queueMicrotask(() => this.#fetch.next())
   }
 
-  #nestedCall(from: Request, task: string, args: unknown, options: { timeoutMs: number; signal: AbortSignal }): Promise<unknown> {
+  #nestedCall(
+    from: Request,
+    task: string,
+    args: unknown,
+    options: { timeoutMs: number; signal: AbortSignal },
+  ): Promise<unknown> {
     const { redis, namespace, maxPayloadBytes, maxBacklog, logLevel } = this.#settings
     this.#nestedHub ??= new Hub({ redis, namespace, maxPayloadBytes, maxBacklog, logLevel, name: this.#queue.name })
     const { timeoutMs, signal } = options
@@ -312,7 +333,8 @@ export class Worker {
 }
 
 const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
-  if (!Array.isArray(tasks) || tasks.length === 0) throw new ConfigError("A worker needs 'tasks': an array of what defineTask returned.")
+  if (!Array.isArray(tasks) || tasks.length === 0)
+    throw new ConfigError("A worker needs 'tasks': an array of what defineTask returned.")
   const byName = new Map<string, Task>()
   for (const task of tasks) {
     if (!isTask(task)) throw new ConfigError("'tasks' holds something that defineTask did not return.")

@@ -43,7 +43,12 @@ export class Intake {
     const { counters, events, queueName } = this.#options
     counters.expired += claimed.expired
     if (claimed.requests.length > 0 || claimed.expired > 0) {
-      events.emit('claim:taken', { queue: queueName, count: claimed.requests.length, left: claimed.left, expired: claimed.expired })
+      events.emit('claim:taken', {
+        queue: queueName,
+        count: claimed.requests.length,
+        left: claimed.left,
+        expired: claimed.expired,
+      })
     }
     const receivedAt = monotonicMs()
     const foreign: Request[] = []
@@ -100,7 +105,11 @@ export class Intake {
   #finish(request: Request, workerId: string, backlogUs: number, { outcome, queueMs, execMs }: Execution): void {
     const { settle, slots, counters, events, queueName, isIdempotent } = this.#options
     if (workerId !== this.#options.workerId()) return
-    const us: Phases = { backlog: Math.round(backlogUs), queue: Math.round(queueMs * 1000), exec: Math.round(execMs * 1000) }
+    const us: Phases = {
+      backlog: Math.round(backlogUs),
+      queue: Math.round(queueMs * 1000),
+      exec: Math.round(execMs * 1000),
+    }
     if (!outcome.ok && outcome.error.code === 'WorkerLost' && isIdempotent(request.task)) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
       slots.free(1)
@@ -108,7 +117,9 @@ export class Intake {
     }
     if (outcome.ok) counters.ok++
     else counters.failed++
-    const reply = outcome.ok ? okReply(request.id, outcome.result, workerId, us) : errorReply(request.id, outcome.error, workerId, us)
+    const reply = outcome.ok
+      ? okReply(request.id, outcome.result, workerId, us)
+      : errorReply(request.id, outcome.error, workerId, us)
     settle({ id: request.id, workerId, hubId: request.hubId, reply })
     if (!events.has('task:settled')) return
     events.emit('task:settled', {
@@ -133,4 +144,5 @@ export class Intake {
 }
 
 /** Why everything that runs is given up when the worker leaves. */
-export const leaving = (): HubError => new HubError('WorkerLost', 'The worker was stopped before the task had finished.')
+export const leaving = (): HubError =>
+  new HubError('WorkerLost', 'The worker was stopped before the task had finished.')

@@ -1,0 +1,124 @@
+// A real redis-server (or valkey-server) of one's own: found or installed, on a free port, in its own directory,
+// stopped by its own process. Used by the tests and the bench.
+import { execFileSync, spawn } from 'node:child_process'
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+
+const names = ['redis-server', 'valkey-server']
+
+const onPath = name => {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, name)
+    try {
+      accessSync(path, constants.X_OK)
+      return path
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return undefined
+}
+
+/** Path of a server of version 7 or newer, or undefined. PSHUB_TEST_SERVER names one outright. */
+export const findServer = () => {
+  const candidates = [process.env.PSHUB_TEST_SERVER, ...names.map(onPath)].filter(Boolean)
+  return candidates.find(path => {
+    try {
+      const [, major] = /v=(\d+)\./.exec(execFileSync(path, ['--version'], { encoding: 'utf8' })) ?? []
+      return Number(major) >= 7
+    } catch {
+      return false
+    }
+  })
+}
+
+/** The same, installing Debian's package where that needs no answer from anybody. Throws with what to do instead. */
+export const ensureServer = () => {
+  const found = findServer()
+  if (found) return found
+  if (onPath('apt-get') && process.getuid?.() === 0) {
+    console.error('Installing redis-server (once) ...')
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env }
+    try {
+      execFileSync('apt-get', ['install', '-y', '-qq', 'redis-server'], quiet)
+    } catch {
+      // The package lists may be missing or old.
+      execFileSync('apt-get', ['update', '-qq'], quiet)
+      execFileSync('apt-get', ['install', '-y', '-qq', 'redis-server'], quiet)
+    }
+    const installed = findServer()
+    if (installed) return installed
+  }
+  throw new Error(
+    'The tests need a redis-server or valkey-server of version 7 or newer. Install one (apt-get install redis-server, ' +
+      'brew install redis) so that it is on the PATH, or name it in PSHUB_TEST_SERVER.',
+  )
+}
+
+export const freePort = () =>
+  new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address()
+      probe.close(() => resolve(port))
+    })
+  })
+
+/**
+ * Starts a server and resolves when it accepts connections.
+ * @param {{ args?: string[], port?: number, dir?: string }} [options] extra arguments; port and directory of an earlier
+ *   server, to start it again on its data
+ */
+export const startServer = async (options = {}) => {
+  const port = options.port ?? (await freePort())
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'pshub-redis-'))
+  const child = spawn(
+    ensureServer(),
+    [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      dir,
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      ...(options.args ?? []),
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const exited = new Promise(resolve => child.once('exit', resolve))
+  await new Promise((resolve, reject) => {
+    let log = ''
+    child.stdout.on('data', chunk => {
+      log = (log + chunk).slice(-10_000)
+      if (/Ready to accept connections/.test(log)) resolve()
+    })
+    child.once('error', reject)
+    child.once('exit', code => reject(new Error(`the server ended with code ${code}:\n${log}`)))
+  })
+  // Never outlives the process that started it.
+  const killNow = () => child.kill('SIGKILL')
+  process.once('exit', killNow)
+  return {
+    port,
+    dir,
+    pid: child.pid,
+    url: `redis://127.0.0.1:${port}`,
+    signal: name => child.kill(name),
+    exited,
+    /** Ends the server; removes its directory unless that is still needed. */
+    async stop({ keepDir = false, signal = 'SIGKILL' } = {}) {
+      child.kill(signal)
+      await exited
+      process.off('exit', killNow)
+      if (!keepDir) rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
