@@ -48,7 +48,8 @@ export const otherNames = new Map()
 
 /** One line of the file, tab-separated; the columns are described in GeoNames' readme. */
 const toCity = line => {
-  const [id, name, , names, latitude, longitude, , code, country, , admin1, , , , population, , , timeZone] = line.split('\t')
+  const [id, name, , names, latitude, longitude, , code, country, , admin1, , , , population, , , timeZone] =
+    line.split('\t')
   const city = {
     id: Number(id),
     name,

@@ -6,14 +6,16 @@ import { cities, otherNames } from './cities.mjs'
 const whole = { ß: 'ss', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', æ: 'ae', œ: 'oe', ı: 'i', ħ: 'h', ə: 'e' }
 
 /** 'São Paulo' and 'sao  paulo' become one: no accents, no case, no punctuation, single spaces. */
-export const simplify = text =>
-  text
-    .toLowerCase()
+export const simplify = text => {
+  const lower = text.toLowerCase()
+  if (/^[a-z]*$/.test(lower)) return lower
+  return lower
     .normalize('NFD')
     .replace(/\p{M}/gu, '')
     .replace(/[ßøłđðþæœıħə]/g, letter => whole[letter])
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
+}
 
 /** @returns {{ name: string, index: number, own: boolean }[]} all the ways to write a city, `own` being the usual one */
 const entriesOf = (city, index) => {
@@ -24,7 +26,9 @@ const entriesOf = (city, index) => {
   return [{ name: own, index, own: true }, ...Array.from(others, name => ({ name, index, own: false }))]
 }
 
-const entries = cities.flatMap(entriesOf).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.index - b.index))
+const entries = cities
+  .flatMap(entriesOf)
+  .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.index - b.index))
 
 const firstAtLeast = wanted => {
   let [low, high] = [0, entries.length]
@@ -36,8 +40,8 @@ const firstAtLeast = wanted => {
   return low
 }
 
-/** How well a name fits: the whole of it before its beginning, the usual name before others. Less is better. */
-const rank = ({ name, own }, wanted) => (name === wanted ? 0 : 2) + (own ? 0 : 1)
+/** How well a name fits: the whole of it before its beginning, and there the usual name before others. Less is better. */
+const rank = ({ name, own }, wanted) => (name === wanted ? 0 : own ? 1 : 2)
 
 const fitsPlace = (city, place) =>
   city.country.toLowerCase() === place ||
@@ -59,7 +63,7 @@ export const search = (query, limit) => {
   for (let at = firstAtLeast(wanted); at < entries.length && entries[at].name.startsWith(wanted); at++) {
     const { index } = entries[at]
     if (place && !fitsPlace(cities[index], place)) continue
-    ranks.set(index, Math.min(rank(entries[at], wanted), ranks.get(index) ?? 3))
+    ranks.set(index, Math.min(rank(entries[at], wanted), ranks.get(index) ?? 2))
   }
   // Cities are kept largest first, so that a lower index is a larger city.
   const best = [...ranks].sort(([a, rankA], [b, rankB]) => rankA - rankB || a - b).slice(0, limit)

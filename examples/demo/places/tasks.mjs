@@ -31,7 +31,8 @@ export const cityFacts = defineTask(
   'city_facts:1.0',
   {
     ...reading,
-    description: 'The facts of one city: name, region, country, population and coordinates.\n\n`city` is null when there is none with this id.',
+    description:
+      'The facts of one city: name, region, country, population and coordinates.\n\n`city` is null when there is none with this id.',
     args: byCity,
     result: exactly({ city: orNull(city) }),
   },
@@ -126,7 +127,8 @@ export const cityCountry = defineTask(
   'city_country:1.0',
   {
     ...reading,
-    description: 'The country a city lies in: capital, currency, languages, largest cities.\n\n`country` is null for an unknown city.',
+    description:
+      'The country a city lies in: capital, currency, languages, largest cities.\n\n`country` is null for an unknown city.',
     args: byCity,
     result: exactly({ country: orNull(country) }),
   },

@@ -7,8 +7,7 @@ const hourMs = 3_600_000
 /** Noon by the sun of that longitude, more or less: an instant that surely lies in the solar day meant by the date. */
 const middleOf = (date, longitude) => new Date(Date.parse(`${date}T12:00:00Z`) - (longitude / 15) * hourMs)
 
-const stateOf = ({ alwaysUp, alwaysDown }) =>
-  alwaysUp ? 'polar day' : alwaysDown ? 'polar night' : 'rises and sets'
+const stateOf = ({ alwaysUp, alwaysDown }) => (alwaysUp ? 'polar day' : alwaysDown ? 'polar night' : 'rises and sets')
 
 const dayLengthOf = (state, { sunrise, sunset }) => {
   if (state === 'polar day') return 24 * 60

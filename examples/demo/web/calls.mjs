@@ -43,11 +43,13 @@ export const titles = {
  *
  * @param {import('pshub').Hub} hub
  * @param {Record<string, [string, object]>} calls
- * @param {AbortSignal} [signal] ends the wait when nobody wants the page any more
+ * @param {object} [options]
+ * @param {number} [options.timeoutMs] how long the page waits
+ * @param {AbortSignal} [options.signal] ends the wait when nobody wants the page any more
  */
-export const gatherPage = async (hub, calls, signal) => {
+export const gatherPage = async (hub, calls, { timeoutMs = pageTimeoutMs, signal } = {}) => {
   const startedAt = performance.now()
-  const parts = await hub.gather(calls, { timeoutMs: pageTimeoutMs, signal })
+  const parts = await hub.gather(calls, { timeoutMs, signal })
   const totalMs = performance.now() - startedAt
   const timings = Object.entries(parts).map(([part, { ok, ms, error }]) => ({
     task: calls[part][0],

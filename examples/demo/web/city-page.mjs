@@ -5,8 +5,7 @@ import { html } from './html.mjs'
 import { layout } from './layout.mjs'
 import { gapText, rowsOf } from './parts.mjs'
 
-const rows = pairs =>
-  html`<dl>${pairs.map(([label, text]) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`)}</dl>`
+const rows = pairs => html`<dl>${pairs.map(([label, text]) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`)}</dl>`
 
 export const gap = (part, entry) => html`<p class="gap">${gapText(part, entry)}</p>`
 

@@ -28,7 +28,8 @@ export const worldSvg = ({ cellDegrees, cells }) => {
 export const worldMap = city => {
   const [x, y] = city ? [city.longitude + 180, 90 - city.latitude] : []
   const label = city ? `${city.name} on a map of the world` : 'A map of the world, drawn by its cities'
-  const mark = city && html`<circle class="halo" cx="${x}" cy="${y}" r="7"/><circle class="mark" cx="${x}" cy="${y}" r="2.4"/>`
+  const mark =
+    city && html`<circle class="halo" cx="${x}" cy="${y}" r="7"/><circle class="mark" cx="${x}" cy="${y}" r="2.4"/>`
   return html`<svg class="world" viewBox="0 ${window.top} 360 ${window.height}" role="img" aria-label="${label}">
 <image href="/world.svg" x="0" y="${window.top}" width="360" height="${window.height}"/>${mark}</svg>`
 }

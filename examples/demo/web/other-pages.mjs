@@ -5,9 +5,10 @@ import { inhabitants, number, whereabouts } from './format.mjs'
 import { html } from './html.mjs'
 import { layout } from './layout.mjs'
 
-const tiles = cities => html`<ul class="tiles">${cities.map(
-  city => html`<li>${cityLink(city)}<small>${city.country} · ${inhabitants(city.population)}</small></li>`,
-)}</ul>`
+const tiles = cities =>
+  html`<ul class="tiles">${cities.map(
+    city => html`<li>${cityLink(city)}<small>${city.country} · ${inhabitants(city.population)}</small></li>`,
+  )}</ul>`
 
 const tileCard = (heading, part, entry) => html`<section class="card ${part}" aria-labelledby="${part}">
 <h2 id="${part}">${heading}</h2>${entry.ok ? tiles(entry.value.cities) : gap(part, entry)}</section>`
@@ -24,7 +25,8 @@ ${tileCard('Or leave it to chance', 'random', random)}</div>`
 }
 
 const results = ({ matches, cities }) => {
-  if (matches === 0) return html`<p>No city begins like that. A country or region may follow a comma: <em>Paris, Texas</em>.</p>`
+  if (matches === 0)
+    return html`<p>No city begins like that. A country or region may follow a comma: <em>Paris, Texas</em>.</p>`
   const all = matches > cities.length ? ` The first ${cities.length}:` : ''
   return html`<p>${number(matches)} ${matches === 1 ? 'city begins' : 'cities begin'} like that.${all}</p>
 <ol class="plain">${cities.map(

@@ -1,0 +1,26 @@
+// `npm start`: sets up a fresh clone, then runs the demo. Plain Node up to the point where the packages are there.
+import { prepare } from '../../tools/prepare.mjs'
+import { helpText, readOptions } from './run/options.mjs'
+
+const options = readOptions(process.argv.slice(2))
+if (options.problem) {
+  console.error(`${options.problem} See npm start -- --help.`)
+  process.exit(2)
+}
+if (options.help) {
+  console.log(helpText)
+  process.exit(0)
+}
+
+const setUp = () => {
+  try {
+    prepare()
+  } catch (error) {
+    console.error(`The set-up failed: ${error.message}. What went wrong is said above.`)
+    process.exit(1)
+  }
+}
+
+setUp()
+const { runDemo } = await import('./run/demo.mjs')
+process.exitCode = await runDemo(options)
