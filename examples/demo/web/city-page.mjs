@@ -1,6 +1,6 @@
 // The page of one city, put together from whatever its tasks answered in time.
 import { compassRose, dayBar, worldMap } from './drawings.mjs'
-import { inhabitants, whereabouts } from './format.mjs'
+import { number, whereabouts } from './format.mjs'
 import { html } from './html.mjs'
 import { layout } from './layout.mjs'
 import { gapText, rowsOf } from './parts.mjs'
@@ -19,7 +19,7 @@ const neighbourList = ({ neighbours }) => {
   if (neighbours.length === 0) return html`<p>None known.</p>`
   return html`<div class="around">${compassRose(neighbours)}<ol class="plain">${neighbours.map(
     ({ city, km, direction }) =>
-      html`<li><span>${cityLink(city)} <small>${inhabitants(city.population)}</small></span>
+      html`<li><span>${cityLink(city)} <small>${city.population && number(city.population)}</small></span>
 <span class="far">${km} km ${direction}</span></li>`,
   )}</ol></div>`
 }

@@ -53,7 +53,7 @@ export const dayBar = (sun, time) => {
   const day = sun.state === 'polar day' ? band('day', 0, 1440) : bandOf('day', sun.sunrise, sun.sunset)
   return html`<svg class="daybar" viewBox="0 0 1440 60" preserveAspectRatio="none" aria-hidden="true">
 <rect class="night" x="0" y="0" width="1440" height="60"/>${bandOf('twilight', sun.dawn, sun.dusk)}${day}
-${now !== undefined && html`<rect class="now" x="${now - 3}" y="0" width="6" height="60"/>`}</svg>
+${now !== undefined && html`<rect class="now" x="${now - 4}" y="0" width="8" height="60"/>`}</svg>
 <p class="scale" aria-hidden="true"><span>0:00</span><span>6:00</span><span>12:00</span><span>18:00</span><span>24:00</span></p>`
 }
 

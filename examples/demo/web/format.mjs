@@ -13,9 +13,9 @@ const degrees = (value, positive, negative) => `${Math.abs(value).toFixed(2)}° 
 export const coordinates = ({ latitude, longitude }) =>
   `${degrees(latitude, 'N', 'S')}, ${degrees(longitude, 'E', 'W')}`
 
-export const inhabitants = population => (population === null ? 'unknown' : number(population))
+export const inhabitants = population => (population === null ? 'not known' : number(population))
 
-/** 'Île-de-France, FR' */
-export const whereabouts = city => [city.region, city.country].filter(Boolean).join(', ')
+/** 'Île-de-France, France' */
+export const whereabouts = city => [city.region, city.countryName].filter(Boolean).join(', ')
 
 export const sentence = text => (/[.!?]$/.test(text) ? text : `${text}.`)

@@ -11,13 +11,13 @@ class Markup {
 }
 
 const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escape = text => text.replace(/[&<>"']/g, character => entities[character])
+const escapeText = text => text.replace(/[&<>"']/g, character => entities[character])
 
 const render = value => {
   if (value === undefined || value === null || value === false) return ''
   if (value instanceof Markup) return value.text
   if (Array.isArray(value)) return value.map(render).join('')
-  return escape(String(value))
+  return escapeText(String(value))
 }
 
 /**

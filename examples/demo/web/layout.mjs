@@ -17,7 +17,7 @@ const timesTable = ({ timings, totalMs }) => {
   const scaleMs = Math.max(...timings.map(({ ms }) => ms), 1)
   return html`<section class="card times" aria-labelledby="times"><h2 id="times">How this page came about</h2>
 <p>${timings.length === 1 ? 'One task' : `${timings.length} tasks, called at once`}: ${milliseconds(totalMs)}${
-    timings.length > 1 && ` in all; one after the other, ${milliseconds(sumMs)}`
+    timings.length > 1 && ` for all of them; their waits add up to ${milliseconds(sumMs)}`
   }.</p>
 <table><thead class="hidden"><tr><th>Task</th><th>Share</th><th>Time</th><th>Outcome</th></tr></thead>
 <tbody>${timings.map(timing => row(scaleMs, timing))}</tbody></table></section>`

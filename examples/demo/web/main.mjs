@@ -1,5 +1,6 @@
 // The web process: one hub, one HTTP server. Started by the demo, which tells it everything through the environment.
 import { Hub } from 'pshub'
+import { warmUp } from './calls.mjs'
 import { listen, makeServer } from './server.mjs'
 
 const host = process.env.HOST || '127.0.0.1'
@@ -25,6 +26,7 @@ const listenError = error => {
 }
 
 try {
+  await warmUp(hub)
   const port = await listen(server, { host, port: wished && Number(wished), from: 3000, tries: 20 })
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   process.send?.({ address, port })

@@ -7,7 +7,7 @@ import { layout } from './layout.mjs'
 
 const tiles = cities =>
   html`<ul class="tiles">${cities.map(
-    city => html`<li>${cityLink(city)}<small>${city.country} · ${inhabitants(city.population)}</small></li>`,
+    city => html`<li>${cityLink(city)}<small>${city.countryName} · ${inhabitants(city.population)}</small></li>`,
   )}</ul>`
 
 const tileCard = (heading, part, entry) => html`<section class="card ${part}" aria-labelledby="${part}">

@@ -12,7 +12,7 @@ const list = (texts, none) => (texts.length === 0 ? none : texts.join(', '))
 
 const factRows = ({ city }) => [
   ['What it is', city.kind],
-  ['Region', city.region ?? 'unknown'],
+  ['Region', city.region ?? 'not known'],
   ['Inhabitants', inhabitants(city.population)],
   ['Coordinates', coordinates(city)],
   ['GeoNames id', String(city.id)],
