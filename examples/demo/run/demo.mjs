@@ -1,7 +1,7 @@
 // Puts the demo together: Redis, two workers of different domains, and the web server or one page on the terminal.
 import { Hub } from 'pshub'
 import { root } from '../../../tools/prepare.mjs'
-import { cityCalls, gatherPage, searchCalls, startCalls } from '../web/calls.mjs'
+import { cityCalls, gatherPage, neededTasks, warmUp } from '../web/calls.mjs'
 import { isUnknown } from '../web/parts.mjs'
 import { Crew } from './crew.mjs'
 import { untilProvided } from './ready.mjs'
@@ -22,10 +22,6 @@ const worker = (name, module) => ({
 })
 
 const workers = [worker('places', 'examples/demo/places/tasks.mjs'), worker('sky', 'examples/demo/sky/tasks.mjs')]
-
-const wantedTasks = [cityCalls(1), startCalls(), searchCalls('')].flatMap(calls =>
-  Object.values(calls).map(([task]) => task),
-)
 
 /** Resolves when a signal comes. A second Ctrl-C does not wait for anybody. */
 const untilSignal = crew =>
@@ -62,6 +58,7 @@ const makeCrew = redis => {
 }
 
 const printOnce = async (hub, cityId) => {
+  await warmUp(hub)
   const gathered = await gatherPage(hub, cityCalls(cityId), { timeoutMs: oncePageTimeoutMs })
   if (isUnknown(gathered.parts)) {
     console.error(`There is no city with the id ${cityId}.`)
@@ -86,7 +83,7 @@ const start = async (options, redis, crew, hub) => {
     throw new Error(`Redis at ${shown(redis.url)} cannot be used: ${error.message}`)
   })
   const pids = Object.fromEntries(workers.map(member => [member.name, crew.start(member)]))
-  await untilProvided(hub, wantedTasks)
+  await untilProvided(hub, neededTasks)
   if (options.once) return printOnce(hub, options.cityId)
   const { pid, address } = await startWeb(crew)
   crew.isUp = true
