@@ -1,4 +1,5 @@
-import type { Redis } from './redis.ts'
+import { ConfigError } from './errors.ts'
+import type { Connection, Redis } from './redis.ts'
 
 /** One thing the boot check looked at. */
 export interface Finding {
@@ -73,4 +74,11 @@ const checkPersistence = (info: Map<string, string>): Finding => {
         level: 'warning',
         message: 'append-only file off: requests that wait are lost when Redis restarts (callers get a Timeout)',
       }
+}
+
+/** The error a worker should refuse to start with, when this server cannot keep the promises. */
+export const findUnfit = async (connection: Connection): Promise<ConfigError | undefined> => {
+  const findings = await connection.send(bootCheck).catch(() => [])
+  const unfit = findings.filter(({ level }) => level === 'error').map(({ message }) => message)
+  return unfit.length === 0 ? undefined : new ConfigError(`This Redis cannot be used: ${unfit.join('; ')}.`)
 }

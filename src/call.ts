@@ -111,7 +111,10 @@ export class Call implements Parcel, Timed {
 
   answer(reply: Reply): void {
     if (this.settled) return
-    if (!reply.ok) return this.fail(fromWire(reply.error, { task: this.task, id: this.id }), reply.us)
+    if (!reply.ok) {
+      this.fail(fromWire(reply.error, { task: this.task, id: this.id }), reply.us)
+      return
+    }
     this.#finish({ ok: true, error: undefined, us: reply.us })
     this.#resolve(reply.result)
   }

@@ -56,13 +56,13 @@ export class Executor {
     const task = this.#options.tasks.get(request.task)!
     const started = monotonicMs()
     const run = new Run(request, receivedAt + remainingMs, this.#options)
-    this.#running.set(request.id, run)
+    this.#running.set(request.heldId, run)
     if (remainingMs !== Number.POSITIVE_INFINITY) this.#deadlines.add(run)
     let outcome: Outcome
     try {
       outcome = await this.#outcomeOf(task, request, run)
     } finally {
-      this.#running.delete(request.id)
+      this.#running.delete(request.heldId)
       this.#deadlines.delete(run)
       run.finish()
     }
@@ -78,8 +78,9 @@ export class Executor {
   abandonAll(reason: HubError): number {
     const count = this.#running.size
     for (const run of this.#running.values()) {
-      run.abort(reason)
+      // In this order: what a handler returns because its signal fired must not pass for a result.
       run.abandon(reason)
+      run.abort(reason)
     }
     return count
   }

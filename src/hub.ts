@@ -1,18 +1,20 @@
+import { encodeArgs } from './arguments.ts'
 import { Call, type Settled } from './call.ts'
 import { Catalogue } from './catalogue.ts'
 import { monotonicMs } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
+import { makeConnections } from './connections.ts'
 import { Deadlines } from './deadlines.ts'
-import { ConfigError, HubError } from './errors.ts'
+import { HubError } from './errors.ts'
+import { type CallOptions, type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
 import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
 import { type Reply, requestBody, requestTail } from './message.ts'
 import { Outbox } from './outbox.ts'
 import { type Overview, readOverview } from './overview.ts'
-import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
-import { blockSeconds, Queue } from './queue.ts'
-import { Connection } from './redis.ts'
+import { Queue } from './queue.ts'
+import type { Connection } from './redis.ts'
 import { Inbox } from './replies.ts'
 import { Resolver, type Route } from './resolver.ts'
 import { subscribeStatsd } from './statsd.ts'
@@ -22,21 +24,6 @@ import { Events } from './telemetry.ts'
 export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel'>
 >
-
-export interface CallOptions {
-  /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
-  timeoutMs?: number
-  /** Ends the wait with Aborted. */
-  signal?: AbortSignal
-  /** W3C trace context to pass on. */
-  traceparent?: string | undefined
-}
-
-/** One entry of a gather: a task with its arguments, and options that differ from the common ones. */
-export type GatherEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: CallOptions]
-
-/** How one entry of a gather ended; `ms` is its own wait. */
-export type Gathered<T = unknown> = { ok: true; value: T; ms: number } | { ok: false; error: HubError; ms: number }
 
 /**
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
@@ -66,8 +53,9 @@ export class Hub {
     const { redis: target, namespace, name, statsd, logLevel } = this.#settings
     this.#keys = makeKeys(namespace)
     this.#tail = requestTail(this.#keys.reply(this.id), name, undefined)
-    this.#commands = this.#connect('commands', target, 2000)
-    this.#blocking = this.#connect('replies', target, blockSeconds * 1000 + 1000)
+    const { commands, blocking } = makeConnections('hub', target, this.events)
+    this.#commands = commands
+    this.#blocking = blocking
     this.#catalogue = new Catalogue(this.#keys)
     this.#resolver = new Resolver(this.#commands, this.#catalogue, this.#keys, this.events)
     this.#inbox = new Inbox({
@@ -82,16 +70,6 @@ export class Hub {
       subscribeLog(this.events, makeLogger(logLevel)),
       ...(statsd ? [subscribeStatsd(this.events, statsd)] : []),
     ]
-  }
-
-  #connect(role: string, target: Settings['redis'], stallMs: number): Connection {
-    return new Connection({
-      target,
-      name: `pshub-hub-${role}`,
-      stallMs,
-      onUp: () => this.events.emit('redis:up', { role: `hub ${role}` }),
-      onDown: reason => this.events.emit('redis:down', { role: `hub ${role}`, reason: reason.message }),
-    })
   }
 
   /**
@@ -122,31 +100,11 @@ export class Hub {
    * @param calls what to call, by names of your own
    * @param options for all of them; an entry's own options win
    */
-  async gather<const C extends Record<string, GatherEntry>>(
+  gather<const C extends Record<string, GatherEntry>>(
     calls: C,
     options: CallOptions = {},
   ): Promise<{ [K in keyof C]: Gathered }> {
-    if (typeof calls !== 'object' || calls === null)
-      throw new ConfigError("gather() takes an object like { a: ['task:1.0', args] }.")
-    const names = Object.keys(calls) as (keyof C)[]
-    const settled = await Promise.all(
-      names.map(async (name): Promise<Gathered> => {
-        const startedAt = monotonicMs()
-        const entry = calls[name]!
-        try {
-          if (!Array.isArray(entry))
-            throw new HubError('InvalidArgs', `gather: '${String(name)}' must be [task, args].`)
-          const value = await this.call(entry[0] as string, entry[1], {
-            ...options,
-            ...(entry[2] as CallOptions | undefined),
-          })
-          return { ok: true, value, ms: monotonicMs() - startedAt }
-        } catch (error) {
-          return { ok: false, error: error as HubError, ms: monotonicMs() - startedAt }
-        }
-      }),
-    )
-    return Object.fromEntries(names.map((name, index) => [name, settled[index]])) as { [K in keyof C]: Gathered }
+    return gatherCalls(calls, options, (task, args, callOptions) => this.call(task as string, args, callOptions))
   }
 
   /** All tasks of the registry with their live workers, and all workers and queues: one consistent reading. */
@@ -226,33 +184,8 @@ export class Hub {
   /** The slow path: the name is new, or was not used for a while. */
   async #callUnknown(called: string, args: unknown, options: CallOptions, startedAt: number): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
-    const route = await this.#lookUp(called, startedAt + patienceMs, options.signal)
+    const route = await this.#resolver.find(called, startedAt + patienceMs, this.#closing.signal, options.signal)
     return new Promise((resolve, reject) => this.#send(route, args, options, startedAt, resolve, reject))
-  }
-
-  async #lookUp(called: string, until: number, signal: AbortSignal | undefined): Promise<Route> {
-    const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(until - monotonicMs())))
-    const giveUp = AbortSignal.any([timeout, this.#closing.signal, ...(signal ? [signal] : [])])
-    while (!giveUp.aborted) {
-      await this.#commands.whenReady(giveUp)
-      if (giveUp.aborted) break
-      try {
-        return await raceAbort(this.#resolver.resolve(called), giveUp)
-      } catch (error) {
-        if (error instanceof HubError) throw error
-        await new Promise(resolve => setTimeout(resolve, 10))
-      }
-    }
-    if (this.#closing.signal.aborted) throw new HubError('HubClosed', undefined, { task: called })
-    if (signal?.aborted)
-      throw new HubError('Aborted', `The caller gave up before ${called} was sent.`, {
-        task: called,
-        cause: signal.reason,
-      })
-    const lastKnown = this.#resolver.lastKnown(called)
-    if (lastKnown) return lastKnown
-    const reason = this.#commands.downReason?.message ?? 'no answer in time'
-    throw new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${reason}.`, { task: called })
   }
 
   #send(
@@ -263,8 +196,11 @@ export class Hub {
     resolve: (value: unknown) => void,
     reject: (error: HubError) => void,
   ): void {
-    const json = this.#encodeArgs(route, args)
-    if (json instanceof HubError) return reject(json)
+    const json = encodeArgs(route, args, this.#settings.maxPayloadBytes)
+    if (json instanceof HubError) {
+      reject(json)
+      return
+    }
     const id = newId()
     const tail =
       options.traceparent === undefined
@@ -285,28 +221,6 @@ export class Hub {
     this.#deadlines.add(call)
     this.#inbox.wake()
     this.#outboxOf(route.queue).add(call)
-  }
-
-  /** The arguments as JSON once they passed the task's schema. */
-  #encodeArgs(route: Route, args: unknown): string | HubError {
-    const details = { task: route.task }
-    try {
-      const json = encodePayload(args)
-      if (exceeds(json, this.#settings.maxPayloadBytes)) {
-        return new HubError(
-          'PayloadTooLarge',
-          `The arguments of ${route.task} are larger than ${this.#settings.maxPayloadBytes} bytes; pass a reference to them instead.`,
-          details,
-        )
-      }
-      if (!route.checkArgs || route.checkArgs(args, json.length).length === 0) return json
-      // What counts is what travels: a Date is a string there, an undefined property is absent.
-      const problems = route.checkArgs(JSON.parse(json), json.length)
-      return problems.length === 0 ? json : invalid('InvalidArgs', problems, details)
-    } catch (error) {
-      if (error instanceof PayloadProblem) return invalid('InvalidArgs', [error.problem], details)
-      throw error
-    }
   }
 
   #outboxOf(queue: string): Outbox {
@@ -359,10 +273,3 @@ export class Hub {
     return this.#commands.send(read)
   }
 }
-
-const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const onAbort = () => reject(new Error('gave up'))
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })

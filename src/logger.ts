@@ -12,11 +12,14 @@ export const makeLogger = (level: string): Logger =>
 
 /** Turns events into log lines; the one place that words them. Returns the end of the subscription. */
 export const subscribeLog = (events: Events, log: Logger): (() => void) => {
+  const verbose = log.isLevelEnabled('debug')
   const subscriptions = [
-    ...(log.isLevelEnabled('debug') ? [events.on('call:settled', fields => log.debug(fields, 'call settled'))] : []),
-    events.on('task:settled', ({ message, us, ...rest }) => {
-      if (rest.ok) log.debug({ ...rest, us }, 'task done')
-      else log.warn({ ...rest, us, reason: message }, 'task failed')
+    events.on('task:settled', event => {
+      // The common case must not cost an object.
+      if (event.ok && !verbose) return
+      const { message, ...fields } = event
+      if (event.ok) log.debug(fields, 'task done')
+      else log.warn({ ...fields, reason: message }, 'task failed')
     }),
     events.on('reply:late', fields => log.warn(fields, 'a reply came after its call was over')),
     events.on('schema:unused', fields =>
@@ -36,6 +39,7 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('redis:down', fields => log.warn(fields, 'lost Redis; trying again')),
     events.on('problem', fields => log.error(fields, 'problem')),
   ]
+  if (verbose) subscriptions.push(events.on('call:settled', fields => log.debug(fields, 'call settled')))
   return () => {
     for (const end of subscriptions) end()
   }

@@ -9,8 +9,10 @@ import { decodePayload, PayloadProblem } from './payload.ts'
 
 /** A request as a worker sees it. */
 export interface Request {
-  /** Names the request in the held hash; the message's own id, or one made by the claim script when it has none. */
+  /** What the reply is marked with: the message's own id. */
   id: string
+  /** Its name in the held hash: the same, unless the message lacks the leading fields and the claim script made one up. */
+  heldId: string
   /** Redis microseconds at the push; undefined in a message that did not go through the push script. */
   atUs: number | undefined
   /** Milliseconds from `at` to the deadline; 0 is none. */
@@ -72,13 +74,14 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     throw new MalformedMessage('not a JSON object')
   const { id, at, ttl, task, args, result_queue, from, traceparent } = value as Record<string, unknown>
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
-  const requestId = isId(id) ? id : heldId
-  if (requestId === undefined) throw new MalformedMessage('no id')
+  const ownId = isId(id) ? id : heldId
+  if (ownId === undefined) throw new MalformedMessage('no id')
   const hubId = hubIdOf(result_queue, namespace)
   if (hubId === undefined && result_queue !== undefined)
     throw new MalformedMessage("result_queue is not a hub's reply list")
   return {
-    id: requestId,
+    id: ownId,
+    heldId: heldId ?? ownId,
     atUs: typeof at === 'number' ? at : undefined,
     ttlMs: typeof ttl === 'number' && ttl > 0 ? ttl : 0,
     task,

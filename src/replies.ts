@@ -1,6 +1,6 @@
 import { backoffMs, sleep } from './clock.ts'
+import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
-import { blockSeconds } from './queue.ts'
 import { type Connection, ConnectionLost, isFull, NotConnected, type Redis } from './redis.ts'
 
 export interface InboxOptions {

@@ -1,5 +1,5 @@
 import type { Catalogue } from './catalogue.ts'
-import { monotonicMs } from './clock.ts'
+import { monotonicMs, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
 import { nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
@@ -35,6 +35,7 @@ const staleMs = 5000
 /** Unknown names are looked up at most this often. */
 const missMs = 100
 const maxRoutes = 10_000
+const retryMs = 10
 
 /**
  * Task name to queue, from the registry. What is known is answered at once and renewed behind the call; the registry is
@@ -73,9 +74,33 @@ export class Resolver {
     return cached.route
   }
 
-  /** The last route known, however old: better than none while Redis is away. */
-  lastKnown(called: string): Route | undefined {
-    return this.#routes.get(called)?.route
+  /**
+   * Looks the name up, trying again until `until` (monotonic) while Redis is away.
+   * @throws HubError NoSuchTask, NoWorkers, NotEnqueued when Redis could not be asked, HubClosed, Aborted
+   */
+  async find(called: string, until: number, closing: AbortSignal, signal: AbortSignal | undefined): Promise<Route> {
+    const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(until - monotonicMs())))
+    const giveUp = AbortSignal.any([timeout, closing, ...(signal ? [signal] : [])])
+    while (!giveUp.aborted) {
+      await this.#connection.whenReady(giveUp)
+      if (giveUp.aborted) break
+      try {
+        return await raceAbort(this.resolve(called), giveUp)
+      } catch (error) {
+        if (error instanceof HubError) throw error
+        await sleep(retryMs, giveUp)
+      }
+    }
+    if (closing.aborted) throw new HubError('HubClosed', undefined, { task: called })
+    if (signal?.aborted) {
+      const message = `The caller gave up before ${called} was sent.`
+      throw new HubError('Aborted', message, { task: called, cause: signal.reason })
+    }
+    // However old: better than none while Redis is away.
+    const lastKnown = this.#routes.get(called)
+    if (lastKnown) return lastKnown.route
+    const reason = this.#connection.downReason?.message ?? 'no answer in time'
+    throw new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${reason}.`, { task: called })
   }
 
   /** Looks the name up. Rejects with NoSuchTask, NoWorkers, or the connection's error. */
@@ -222,3 +247,10 @@ export class Resolver {
     if (kept.size >= maxRoutes) kept.clear()
   }
 }
+
+const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const onAbort = () => reject(new Error('gave up'))
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })

@@ -157,3 +157,16 @@ export const cardOf = (task: Task, queue: string, atSeconds: number): TaskCard =
   digest: task.digest,
   at: atSeconds,
 })
+
+/** The tasks of a worker by name. Throws ConfigError for anything defineTask did not make, and for a task given twice. */
+export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
+  if (!Array.isArray(tasks) || tasks.length === 0)
+    throw new ConfigError("A worker needs 'tasks': an array of what defineTask returned.")
+  const byName = new Map<string, Task>()
+  for (const task of tasks) {
+    if (!isTask(task)) throw new ConfigError("'tasks' holds something that defineTask did not return.")
+    if (byName.has(task.name.full)) throw new ConfigError(`The task ${task.name.full} is given twice.`)
+    byName.set(task.name.full, task)
+  }
+  return byName
+}

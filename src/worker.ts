@@ -1,25 +1,26 @@
-import { bootCheck } from './bootcheck.ts'
+import { findUnfit } from './bootcheck.ts'
 import { Catalogue, type WorkerCounters } from './catalogue.ts'
 import { sleep, within } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
+import { makeConnections } from './connections.ts'
 import { ConfigError, HubError } from './errors.ts'
 import { Executor } from './executor.ts'
-import { Hub } from './hub.ts'
 import { newId } from './ids.ts'
 import { makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
-import type { Request } from './message.ts'
-import { type Beat, blockSeconds, Queue } from './queue.ts'
-import { Connection } from './redis.ts'
+import { NestedCalls } from './nested.ts'
+import { type Beat, Queue } from './queue.ts'
+import type { Connection } from './redis.ts'
 import { Registrar } from './registrar.ts'
 import { BeatLoop } from './roles/beat.ts'
+import { Farewell } from './roles/farewell.ts'
 import { FetchLoop } from './roles/fetch.ts'
 import { Intake, leaving } from './roles/intake.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
 import { Slots } from './slots.ts'
 import { subscribeStatsd } from './statsd.ts'
-import { defaultTimeoutMs, isTask, type Task } from './task.ts'
+import { checkTasks, defaultTimeoutMs, type Task } from './task.ts'
 import { taskLog } from './tasklog.ts'
 import { Events } from './telemetry.ts'
 
@@ -53,9 +54,10 @@ export class Worker {
   readonly #beat: BeatLoop
   readonly #reconcile: Reconcile
   readonly #registrar: Registrar
+  readonly #farewell: Farewell
   readonly #counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0 }
   readonly #subscriptions: (() => void)[]
-  #nestedHub: Hub | undefined
+  readonly #nested: NestedCalls
   #id = newId()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
   #stopped: Promise<void> | undefined
@@ -67,14 +69,16 @@ export class Worker {
     const { tasks, ...settings } = options
     this.#settings = readSettings('worker', { options: settings, env: process.env })
     this.#tasks = checkTasks(tasks)
+    this.#nested = new NestedCalls(this.#settings)
     const keys = makeKeys(this.#settings.namespace)
     const logger = makeLogger(this.#settings.logLevel)
     this.#subscriptions = [subscribeLog(this.events, logger)]
     if (this.#settings.statsd) this.#subscriptions.push(subscribeStatsd(this.events, this.#settings.statsd))
     this.#queue = new Queue(this.#settings.queue, keys)
     this.#slots = new Slots(this.#settings.slots)
-    this.#commands = this.#connect('commands', 2000)
-    this.#waiting = this.#connect('waiting', blockSeconds * 1000 + 1000)
+    const { commands, blocking } = makeConnections('worker', this.#settings.redis, this.events)
+    this.#commands = commands
+    this.#waiting = blocking
     this.#registrar = new Registrar(
       new Catalogue(keys),
       this.#queue,
@@ -86,13 +90,14 @@ export class Worker {
       tasks: this.#tasks,
       maxResultBytes: this.#settings.maxPayloadBytes,
       log: (task, id) => taskLog(logger, task, id),
-      nestedCall: (from, task, args, callOptions) => this.#nestedCall(from, task, args, callOptions),
+      nestedCall: (from, task, args, callOptions) => this.#nested.call(from, task, args, callOptions),
     })
     this.#intake = this.#makeIntake()
     this.#settle = this.#makeSettle()
     this.#fetch = this.#makeFetch()
     this.#reconcile = this.#makeReconcile()
     this.#beat = this.#makeBeat()
+    this.#farewell = this.#makeFarewell()
   }
 
   /** Changes when the lease was lost. */
@@ -116,7 +121,12 @@ export class Worker {
     this.#commands.open()
     await this.#commands.whenReady(AbortSignal.timeout(patienceMs))
     if (this.#commands.isReady) {
-      await this.#refuseUnfit()
+      const unfit = await findUnfit(this.#commands)
+      if (unfit) {
+        await Promise.all([this.#waiting.close(), this.#commands.close()])
+        this.#state = 'stopped'
+        throw unfit
+      }
       await this.#beat.beatNow()
     }
     this.#beat.start()
@@ -146,7 +156,7 @@ export class Worker {
     this.#fetch.stop()
     await this.#waiting.close()
     await this.#fetch.settled()
-    let handedBack = wasRunning ? await this.#handBackUnknown() : 0
+    let handedBack = wasRunning ? await this.#farewell.handBackUnknown() : 0
     await within(this.#intake.idle(), Number.POSITIVE_INFINITY, this.#graceOver.signal)
     const abandoned = this.#executor.abandonAll(leaving())
     await within(
@@ -155,41 +165,12 @@ export class Worker {
     )
     this.#settle.stop()
     await this.#beat.stop()
-    if (wasRunning) handedBack += await this.#leave()
+    if (wasRunning) handedBack += await this.#farewell.leave()
     this.#executor.stop()
-    await Promise.all([this.#commands.close(), this.#nestedHub?.close()])
+    await Promise.all([this.#commands.close(), this.#nested.close()])
     this.#state = 'stopped'
     this.events.emit('worker:stopped', { worker: this.#id, queue: this.#queue.name, handedBack, abandoned })
     for (const end of this.#subscriptions) end()
-  }
-
-  /** The answer of the last claim may have been cut off: what it took goes back to others at once. */
-  async #handBackUnknown(): Promise<number> {
-    return this.#lastWords(async () => {
-      const held = await this.#commands.send(client => this.#queue.heldIds(client, this.#id))
-      const unknown = held.filter(id => !this.#slots.knows(id))
-      if (unknown.length === 0) return 0
-      return this.#commands.send(client => this.#queue.handback(client, this.#id, 'head', unknown))
-    })
-  }
-
-  async #leave(): Promise<number> {
-    return this.#lastWords(async () => {
-      const handedBack = await this.#commands.send(client => this.#queue.leave(client, this.#id, []))
-      await this.#commands.send(client => this.#registrar.remove(client, [this.#id]))
-      return handedBack
-    })
-  }
-
-  /** While Redis is away nothing can be handed back; the lease ends by itself and others adopt what is held. */
-  async #lastWords(work: () => Promise<number>): Promise<number> {
-    if (!this.#commands.isReady) return 0
-    try {
-      return await work()
-    } catch (error) {
-      this.#problem('stop')(error as Error)
-      return 0
-    }
   }
 
   #makeIntake(): Intake {
@@ -267,6 +248,17 @@ export class Worker {
     })
   }
 
+  #makeFarewell(): Farewell {
+    return new Farewell({
+      queue: this.#queue,
+      connection: this.#commands,
+      registrar: this.#registrar,
+      workerId: () => this.#id,
+      knows: id => this.#slots.knows(id),
+      onProblem: this.#problem('stop'),
+    })
+  }
+
   #onBeat(beat: Beat): void {
     this.#redisNowUs = beat.nowUs
     for (const id of beat.cancelled) {
@@ -292,54 +284,7 @@ export class Worker {
     queueMicrotask(() => this.#fetch.next())
   }
 
-  #nestedCall(
-    from: Request,
-    task: string,
-    args: unknown,
-    options: { timeoutMs: number; signal: AbortSignal },
-  ): Promise<unknown> {
-    const { redis, namespace, maxPayloadBytes, maxBacklog, logLevel } = this.#settings
-    this.#nestedHub ??= new Hub({ redis, namespace, maxPayloadBytes, maxBacklog, logLevel, name: this.#queue.name })
-    const { timeoutMs, signal } = options
-    return this.#nestedHub.call(task, args ?? {}, {
-      ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }),
-      signal,
-      traceparent: from.traceparent,
-    })
-  }
-
-  async #refuseUnfit(): Promise<void> {
-    const findings = await this.#commands.send(bootCheck).catch(() => [])
-    const unfit = findings.filter(({ level }) => level === 'error').map(({ message }) => message)
-    if (unfit.length === 0) return
-    await Promise.all([this.#waiting.close(), this.#commands.close()])
-    this.#state = 'stopped'
-    throw new ConfigError(`This Redis cannot be used: ${unfit.join('; ')}.`)
-  }
-
-  #connect(role: string, stallMs: number): Connection {
-    return new Connection({
-      target: this.#settings.redis,
-      name: `pshub-worker-${role}`,
-      stallMs,
-      onUp: () => this.events.emit('redis:up', { role: `worker ${role}` }),
-      onDown: reason => this.events.emit('redis:down', { role: `worker ${role}`, reason: reason.message }),
-    })
-  }
-
   #problem(where: string): (error: Error) => void {
     return error => this.events.emit('problem', { where, reason: error.message })
   }
-}
-
-const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
-  if (!Array.isArray(tasks) || tasks.length === 0)
-    throw new ConfigError("A worker needs 'tasks': an array of what defineTask returned.")
-  const byName = new Map<string, Task>()
-  for (const task of tasks) {
-    if (!isTask(task)) throw new ConfigError("'tasks' holds something that defineTask did not return.")
-    if (byName.has(task.name.full)) throw new ConfigError(`The task ${task.name.full} is given twice.`)
-    byName.set(task.name.full, task)
-  }
-  return byName
 }

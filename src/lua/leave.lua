@@ -13,5 +13,10 @@ for i = 2, #ARGV do redis.call('HDEL', KEYS[1], ARGV[i]) end
 local messages = redis.call('HVALS', KEYS[1])
 redis.call('DEL', KEYS[1])
 for i = #messages, 1, -1 do redis.call('LPUSH', KEYS[2], messages[i]) end
-if #messages > 0 and redis.call('LLEN', KEYS[3]) == 0 then redis.call('RPUSH', KEYS[3], '1') end
+if redis.call('LLEN', KEYS[2]) == 0 then
+  -- A token without work wakes nobody any more and would stay.
+  redis.call('DEL', KEYS[3])
+elseif redis.call('LLEN', KEYS[3]) == 0 then
+  redis.call('RPUSH', KEYS[3], '1')
+end
 return #messages

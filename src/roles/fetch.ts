@@ -45,7 +45,8 @@ export class FetchLoop {
     if (idle <= 0) return
     this.#underWay = this.#claim(idle, behindRelease || this.#moreWaits).then(() => {
       this.#underWay = undefined
-      this.next()
+      // Behind the replies of what finishes at once: writing the next wait first would hold them up.
+      setImmediate(() => this.next())
     })
   }
 

@@ -54,8 +54,8 @@ export class Intake {
     const foreign: Request[] = []
     for (const { text, heldId } of claimed.requests) {
       const request = this.#decode(text, heldId, workerId)
-      if (!request || this.#recovered.has(request.id)) continue
-      if (!this.#options.slots.take(request.id)) continue
+      if (!request || this.#recovered.has(request.heldId)) continue
+      if (!this.#options.slots.take(request.heldId)) continue
       if (this.#options.executor.has(request.task)) void this.#run(request, workerId, receivedAt, claimed.nowUs)
       else foreign.push(request)
     }
@@ -95,14 +95,20 @@ export class Intake {
     this.#running++
     const execution = await executor.execute(request, receivedAt, remainingMs)
     this.#running--
-    this.#finish(request, workerId, backlogUs, execution)
+    this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
     if (this.#running > 0) return
     const waiting = this.#onIdle
     this.#onIdle = []
     for (const resolve of waiting) resolve()
   }
 
-  #finish(request: Request, workerId: string, backlogUs: number, { outcome, queueMs, execMs }: Execution): void {
+  #finish(
+    request: Request,
+    workerId: string,
+    backlogUs: number,
+    { outcome, queueMs, execMs }: Execution,
+    deadline: number,
+  ): void {
     const { settle, slots, counters, events, queueName, isIdempotent } = this.#options
     if (workerId !== this.#options.workerId()) return
     const us: Phases = {
@@ -120,7 +126,9 @@ export class Intake {
     const reply = outcome.ok
       ? okReply(request.id, outcome.result, workerId, us)
       : errorReply(request.id, outcome.error, workerId, us)
-    settle({ id: request.id, workerId, hubId: request.hubId, reply })
+    // The caller's own deadline came before this one; nobody would read the reply.
+    const hubId = request.ttlMs > 0 && monotonicMs() > deadline ? undefined : request.hubId
+    settle({ id: request.heldId, workerId, hubId, reply })
     if (!events.has('task:settled')) return
     events.emit('task:settled', {
       task: request.task,
@@ -135,7 +143,7 @@ export class Intake {
 
   async #handBack(foreign: Request[]): Promise<void> {
     const { handBack, slots, events, queueName } = this.#options
-    const ids = foreign.map(({ id }) => id)
+    const ids = foreign.map(({ heldId }) => heldId)
     events.emit('request:handedback', { queue: queueName, task: foreign[0]!.task, count: ids.length })
     await handBack(ids)
     slots.forget(ids)

@@ -1,0 +1,38 @@
+import { monotonicMs } from './clock.ts'
+import { HubError } from './errors.ts'
+import type { Task } from './task.ts'
+
+export interface CallOptions {
+  /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
+  timeoutMs?: number
+  /** Ends the wait with Aborted. */
+  signal?: AbortSignal
+  /** W3C trace context to pass on. */
+  traceparent?: string | undefined
+}
+
+/** One entry of a gather: a task with its arguments, and options that differ from the common ones. */
+export type GatherEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: CallOptions]
+
+/** How one entry of a gather ended; `ms` is its own wait. */
+export type Gathered<T = unknown> = { ok: true; value: T; ms: number } | { ok: false; error: HubError; ms: number }
+
+/** Makes all calls at once and resolves when each has settled, under the names they were given. Never rejects. */
+export const gatherCalls = async <const C extends Record<string, GatherEntry>>(
+  calls: C,
+  options: CallOptions,
+  call: (task: GatherEntry[0], args: unknown, options: CallOptions) => Promise<unknown>,
+): Promise<{ [K in keyof C]: Gathered }> => {
+  const settleOne = async ([name, entry]: [string, GatherEntry]): Promise<[string, Gathered]> => {
+    const startedAt = monotonicMs()
+    try {
+      if (!Array.isArray(entry)) throw new HubError('InvalidArgs', `gather: '${name}' must be [task, args].`)
+      const value = await call(entry[0], entry[1], { ...options, ...entry[2] })
+      return [name, { ok: true, value, ms: monotonicMs() - startedAt }]
+    } catch (error) {
+      return [name, { ok: false, error: error as HubError, ms: monotonicMs() - startedAt }]
+    }
+  }
+  const settled = await Promise.all(Object.entries(calls ?? {}).map(settleOne))
+  return Object.fromEntries(settled) as { [K in keyof C]: Gathered }
+}

@@ -1,0 +1,55 @@
+import type { Queue } from '../queue.ts'
+import type { Connection } from '../redis.ts'
+import type { Registrar } from '../registrar.ts'
+
+export interface FarewellOptions {
+  queue: Queue
+  connection: Connection
+  registrar: Registrar
+  workerId(): string
+  knows(id: string): boolean
+  onProblem(error: Error): void
+}
+
+/**
+ * The last steps of a worker that leaves on purpose: what it holds goes back at once instead of when its lease ends.
+ * While Redis is away nothing can be handed back; then the lease ends by itself and others adopt what is held.
+ */
+export class Farewell {
+  readonly #options: FarewellOptions
+
+  constructor(options: FarewellOptions) {
+    this.#options = options
+  }
+
+  /** The answer of the last claim may have been cut off; what it took goes back to others. Returns how many. */
+  handBackUnknown(): Promise<number> {
+    const { queue, connection, workerId, knows } = this.#options
+    return this.#tried(async () => {
+      const held = await connection.send(client => queue.heldIds(client, workerId()))
+      const unknown = held.filter(id => !knows(id))
+      if (unknown.length === 0) return 0
+      return connection.send(client => queue.handback(client, workerId(), 'head', unknown))
+    })
+  }
+
+  /** Gives up the lease with all that is still held, and takes the worker out of the registry. */
+  leave(): Promise<number> {
+    const { queue, connection, registrar, workerId } = this.#options
+    return this.#tried(async () => {
+      const handedBack = await connection.send(client => queue.leave(client, workerId(), []))
+      await connection.send(client => registrar.remove(client, [workerId()]))
+      return handedBack
+    })
+  }
+
+  async #tried(step: () => Promise<number>): Promise<number> {
+    if (!this.#options.connection.isReady) return 0
+    try {
+      return await step()
+    } catch (error) {
+      this.#options.onProblem(error as Error)
+      return 0
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { makeKeys } from '../src/keys.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const source = join(root, 'src')
+
+/** The layers, lowest first: a file imports only from its own row's lower ones. Roles import no other role. */
+const layers: string[][] = [
+  ['errors', 'keys', 'payload', 'names', 'clock', 'ids', 'message', 'deadlines', 'slots', 'version', 'infer'],
+  ['redis', 'schema', 'telemetry', 'logger', 'statsd'],
+  ['scripts', 'task', 'config', 'tasklog', 'connections'],
+  [
+    'queue',
+    'catalogue',
+    'overview',
+    'replies',
+    'resolver',
+    'executor',
+    'outbox',
+    'call',
+    'registrar',
+    'bootcheck',
+    'arguments',
+    'gather',
+  ],
+  [
+    'roles/fetch',
+    'roles/settle',
+    'roles/beat',
+    'roles/reconcile',
+    'roles/intake',
+    'roles/adopt',
+    'roles/keepalive',
+    'roles/farewell',
+  ],
+  ['hub', 'nested', 'worker'],
+  ['index', 'cli/'],
+]
+
+/** The only importers of the outside packages. */
+const importers: Record<string, string[]> = {
+  ioredis: ['redis'],
+  ajv: ['schema'],
+  'ajv-formats': ['schema'],
+  pino: ['logger'],
+  'hot-shots': ['statsd'],
+}
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
+const moduleOf = (file: string) => file.replace(/\.ts$/, '')
+const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
+const importsOf = (file: string) =>
+  [...textOf(file).matchAll(/from '([^']+)'|import\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
+const layerOf = (module: string) =>
+  layers.findIndex(row => row.some(name => module === name || (name.endsWith('/') && module.startsWith(name))))
+
+const local = (file: string) =>
+  importsOf(file)
+    .filter(name => name.startsWith('.'))
+    .map(name => moduleOf(relative(source, resolve(dirname(join(source, file)), name))))
+
+describe('layers', () => {
+  it.each(files)('%s is in a layer and imports only from lower ones or its own', file => {
+    const module = moduleOf(file)
+    const layer = layerOf(module)
+    expect(layer, `${module} is in no layer`).toBeGreaterThanOrEqual(0)
+    for (const imported of local(file)) {
+      if (imported.startsWith('..')) continue
+      expect(layerOf(imported), `${module} imports ${imported}`).toBeLessThanOrEqual(layer)
+      if (module.startsWith('roles/'))
+        expect(imported.startsWith('roles/'), `${module} imports the role ${imported}`).toBe(false)
+    }
+  })
+
+  it('has no import cycle', () => {
+    const graph = new Map(files.map(file => [moduleOf(file), local(file)]))
+    const done = new Set<string>()
+    const visit = (module: string, path: string[]): void => {
+      if (done.has(module)) return
+      if (path.includes(module)) throw new Error(`cycle: ${[...path.slice(path.indexOf(module)), module].join(' -> ')}`)
+      for (const next of graph.get(module) ?? []) visit(next, [...path, module])
+      done.add(module)
+    }
+    for (const module of graph.keys()) visit(module, [])
+    expect(done.size).toBeGreaterThanOrEqual(files.length)
+  })
+
+  it.each(files)('%s imports outside packages only where they belong', file => {
+    const packages = importsOf(file).filter(name => !name.startsWith('.') && !name.startsWith('node:'))
+    for (const name of packages) {
+      const base = name.split('/')[0]!
+      expect(importers[base], `${file} imports ${name}`).toContain(moduleOf(file))
+    }
+  })
+})
+
+describe('files', () => {
+  it.each(files)('%s has at most 300 lines', file => {
+    expect(textOf(file).split('\n').length).toBeLessThanOrEqual(300)
+  })
+
+  it('only keys.ts writes a key name', () => {
+    for (const file of files.filter(name => name !== 'keys.ts')) {
+      const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+      expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled)\b|:reply:/)
+    }
+  })
+
+  it('each Lua script states its keys, arguments and returns', () => {
+    for (const name of readdirSync(join(source, 'lua'))) {
+      const header = readFileSync(join(source, 'lua', name), 'utf8').split(/\n(?!--)/)[0]!
+      expect(header, name).toMatch(/^-- \w+: /)
+      for (const part of ['KEYS[1]', 'ARGV[1]', 'Returns']) expect(header, name).toContain(part)
+    }
+  })
+
+  it('keys of one queue share its hash tag', () => {
+    const queue = makeKeys('ns').queue('orders')
+    const all = [queue.calls, queue.jobs, queue.bell, queue.leases, queue.cancelled, queue.held('w'), queue.pushed('h')]
+    for (const key of all) expect(key).toContain('{orders}')
+  })
+})

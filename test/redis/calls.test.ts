@@ -1,0 +1,257 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { defineTask, HubError, TaskError } from '../../src/index.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+
+const add = defineTask(
+  'my_task:1.0',
+  {
+    description: 'Adds ten.',
+    args: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'], additionalProperties: false },
+    result: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] },
+    timeoutMs: 5000,
+    idempotent: true,
+  },
+  async args => ({ x: args.x + 10 }),
+)
+const echo = defineTask('echo:1.0', {}, args => args)
+const versioned = (version: string) => defineTask(`greet:${version}`, {}, () => version)
+
+describe('a call', () => {
+  it('resolves to the result', async () => {
+    await it_.worker([add])
+    const hub = it_.hub()
+    expect(await hub.call('my_task:1.0', { x: 1 })).toEqual({ x: 11 })
+  })
+
+  it('is typed when it is given the task itself', async () => {
+    await it_.worker([add])
+    const result = await it_.hub().call(add, { x: 1 })
+    expectTypeOf(result).toEqualTypeOf<{ x: number }>()
+    expect(result).toEqual({ x: 11 })
+  })
+
+  it('carries any JSON unchanged, both ways', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub()
+    const values = [[], {}, [[]], { a: [] }, 'ÜñĪ¢öde 💚 \u2028 "\\', 0, -1.5e-7, 9007199254740991, true, null, '']
+    for (const value of values) expect(await hub.call('echo:1.0', value)).toEqual(value)
+    expect(await hub.call('echo:1.0')).toEqual({})
+  })
+
+  it('serves thousands at once, each with its own answer', async () => {
+    await it_.worker([echo], { slots: 32 })
+    const hub = it_.hub()
+    const answers = await Promise.all(Array.from({ length: 3000 }, (_, n) => hub.call('echo:1.0', { n })))
+    expect(answers).toEqual(answers.map((_, n) => ({ n })))
+  })
+
+  it('carries payloads of about a megabyte', async () => {
+    await it_.worker([echo])
+    const big = 'x'.repeat(1_000_000)
+    expect(await it_.hub().call('echo:1.0', big)).toBe(big)
+  })
+
+  it('tells how long each part took', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub()
+    const settled = new Promise(resolve => hub.events.on('call:settled', resolve))
+    await hub.call('echo:1.0')
+    expect(await settled).toMatchObject({
+      task: 'echo:1.0',
+      ok: true,
+      us: { backlog: expect.any(Number), exec: expect.any(Number) },
+    })
+  })
+})
+
+describe('names', () => {
+  it('resolve to exactly that, the newest live minor, or the newest live version', async () => {
+    await it_.worker([versioned('1.2'), versioned('1.10'), versioned('2.0')])
+    const hub = it_.hub()
+    expect(await hub.call('greet:1.2')).toBe('1.2')
+    expect(await hub.call('greet:1')).toBe('1.10')
+    expect(await hub.call('greet')).toBe('2.0')
+  })
+
+  it('skip versions without live workers', async () => {
+    const newer = await it_.worker([versioned('3.0')], { queue: 'other' })
+    await it_.worker([versioned('2.0')])
+    await newer.stop()
+    expect(await it_.hub().call('greet')).toBe('2.0')
+  })
+
+  it('follow a worker that starts with a newer version', async () => {
+    await it_.worker([versioned('1.0')])
+    const hub = it_.hub()
+    expect(await hub.call('greet')).toBe('1.0')
+    await it_.worker([versioned('1.0'), versioned('1.1')], { queue: 'other' })
+    await eventually(async () => (await hub.call('greet')) === '1.1')
+  })
+})
+
+describe('what is refused at once', () => {
+  const refused = async (promise: Promise<unknown>, code: string, message: RegExp) => {
+    const started = performance.now()
+    const error = await failure(promise)
+    expect(error).toBeInstanceOf(HubError)
+    expect(error).toMatchObject({ code, ran: 'no', message: expect.stringMatching(message) })
+    expect(performance.now() - started).toBeLessThan(1500)
+  }
+
+  it('an unknown task, with near names', async () => {
+    await it_.worker([add])
+    const hub = it_.hub()
+    await refused(hub.call('my_tusk:1.0', {}), 'NoSuchTask', /Did you mean my_task:1\.0/)
+    await refused(hub.call('my_task:3.0', {}), 'NoSuchTask', /Known versions: my_task:1\.0/)
+    await refused(hub.call('no such', {}), 'NoSuchTask', /not a task name/)
+    await refused(hub.call('constructor', {}), 'NoSuchTask', /No worker ever declared/)
+    await refused(hub.call(undefined as never), 'NoSuchTask', /must be a name/)
+  })
+
+  it('a task whose workers are gone', async () => {
+    const worker = await it_.worker([add])
+    await worker.stop()
+    await refused(it_.hub().call('my_task:1.0', { x: 1 }), 'NoWorkers', /pshub worker .*--queue q/)
+  })
+
+  it('a full backlog', async () => {
+    const worker = await it_.worker(
+      [
+        defineTask(
+          'slow:1.0',
+          {},
+          (_, ctx) => new Promise(resolve => ctx.signal.addEventListener('abort', () => resolve(1))),
+        ),
+      ],
+      { slots: 1 },
+    )
+    const hub = it_.hub({ maxBacklog: 3 })
+    const call = () => failure(hub.call('slow:1.0', {}, { timeoutMs: 1500 }))
+    const running = call()
+    await eventually(() => worker.busy === 1)
+    const waiting = [running, call(), call(), call()]
+    await eventually(async () => (await it_.redis.llen(`${it_.namespace}:{q}:calls`)) === 3)
+    await refused(hub.call('slow:1.0', {}, { timeoutMs: 5000 }), 'Overloaded', /3 requests wait in queue q/)
+    const codes = (await Promise.all(waiting)).map(error => error.code)
+    expect(codes).toEqual(['Timeout', 'Timeout', 'Timeout', 'Timeout'])
+  })
+
+  it('a payload that is too large', async () => {
+    await it_.worker([echo])
+    await refused(
+      it_.hub({ maxPayloadBytes: 2000 }).call('echo:1.0', 'ü'.repeat(1001)),
+      'PayloadTooLarge',
+      /larger than 2000 bytes/,
+    )
+  })
+
+  it('a call of a closed hub', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub()
+    await hub.close()
+    await refused(hub.call('echo:1.0'), 'HubClosed', /make a new one/)
+  })
+
+  it('a call with no time left or a bad time', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub()
+    await refused(hub.call('echo:1.0', {}, { timeoutMs: 0 }), 'Expired', /No time was left/)
+    await refused(hub.call('echo:1.0', {}, { timeoutMs: 'soon' as never }), 'InvalidArgs', /timeoutMs must be a number/)
+  })
+})
+
+describe('gather', () => {
+  it('settles each by its name, and one that fails spoils none', async () => {
+    await it_.worker([add, echo])
+    const page = await it_.hub().gather(
+      {
+        good: ['my_task:1.0', { x: 1 }],
+        task: [add, { x: 2 }],
+        bad: ['my_task:1.0', { x: 'one' }],
+        gone: ['other:2.0', {}],
+      },
+      { timeoutMs: 500 },
+    )
+    expect(page.good).toMatchObject({ ok: true, value: { x: 11 }, ms: expect.any(Number) })
+    expect(page.task).toMatchObject({ ok: true, value: { x: 12 } })
+    expect(page.bad).toMatchObject({ ok: false, error: { code: 'InvalidArgs' } })
+    expect(page.gone).toMatchObject({ ok: false, error: { code: 'NoSuchTask' } })
+  })
+
+  it('reports an entry that is not a call as that entry', async () => {
+    const page = await it_.hub().gather({ odd: 'my_task:1.0' as never })
+    expect(page.odd).toMatchObject({ ok: false, error: { code: 'InvalidArgs' } })
+  })
+})
+
+describe('handlers that fail', () => {
+  const failing = [
+    defineTask('throws:1.0', {}, () => {
+      throw new Error('no such city')
+    }),
+    defineTask('rejects:1.0', {}, async () => Promise.reject(undefined)),
+    defineTask('throws_text:1.0', {}, () => {
+      throw 'a text'
+    }),
+    defineTask('throws_more:1.0', {}, () => {
+      throw new TaskError('try later', { retryable: true, data: { after: 3 } })
+    }),
+    defineTask('bigint:1.0', {}, () => 10n),
+    defineTask('function:1.0', {}, () => () => 1),
+    defineTask('nothing:1.0', {}, () => undefined),
+    defineTask(
+      'wrong:1.0',
+      { result: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } },
+      () => ({}) as never,
+    ),
+    defineTask(
+      'date:1.0',
+      { result: { type: 'object', properties: { at: { type: 'string', format: 'date-time' } } } },
+      () => ({ at: new Date(0) }) as never,
+    ),
+    defineTask('cyclic:1.0', {}, () => {
+      const loop: Record<string, unknown> = {}
+      loop.loop = loop
+      return loop
+    }),
+  ]
+
+  it('tell the caller class, message and data, and no stack', async () => {
+    await it_.worker(failing)
+    const hub = it_.hub()
+    const failed = async (task: string) => (await failure(hub.call(task))).toJSON()
+    expect(await failed('throws:1.0')).toMatchObject({
+      code: 'TaskFailed',
+      message: 'no such city',
+      task: 'throws:1.0',
+      retryable: false,
+    })
+    expect(await failed('rejects:1.0')).toMatchObject({
+      code: 'TaskFailed',
+      message: expect.stringContaining('not an Error'),
+    })
+    expect(await failed('throws_text:1.0')).toMatchObject({ code: 'TaskFailed', message: 'a text' })
+    expect(await failed('throws_more:1.0')).toMatchObject({ code: 'TaskFailed', retryable: true, data: { after: 3 } })
+    for (const task of ['bigint:1.0', 'function:1.0', 'cyclic:1.0', 'wrong:1.0'])
+      expect((await failed(task)).code, task).toBe('InvalidResult')
+    expect((await failed('wrong:1.0')).data).toEqual({ problems: [{ pointer: '/a', message: 'is required' }] })
+    expect(JSON.stringify(await failed('throws:1.0'))).not.toMatch(/at .*\.ts/)
+  })
+
+  it('may return nothing, and what turns into JSON', async () => {
+    await it_.worker(failing)
+    const hub = it_.hub()
+    expect(await hub.call('nothing:1.0')).toBeNull()
+    expect(await hub.call('date:1.0')).toEqual({ at: '1970-01-01T00:00:00.000Z' })
+  })
+
+  it('do not take a slot for ever when they never settle', async () => {
+    const stuck = defineTask('stuck:1.0', {}, () => new Promise(() => undefined))
+    await it_.worker([stuck, echo], { slots: 1 })
+    const hub = it_.hub()
+    expect((await failure(hub.call('stuck:1.0', {}, { timeoutMs: 200 }))).code).toBe('Timeout')
+    expect(await hub.call('echo:1.0', 'still here', { timeoutMs: 5000 })).toBe('still here')
+  })
+})

@@ -1,0 +1,116 @@
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { Hub, type HubOptions, type Task, Worker, type WorkerOptions } from '../../src/index.ts'
+import { startServer } from '../../tools/redis-server.mjs'
+
+type Server = Awaited<ReturnType<typeof startServer>>
+
+/** A redis-server of this file's own, and hubs and workers in a namespace of each test's own, all gone at its end. */
+export interface Fixture {
+  readonly url: string
+  readonly namespace: string
+  readonly redis: Redis
+  readonly server: Server
+  hub(options?: HubOptions): Hub
+  // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results
+  worker(tasks: Task<any, any>[], options?: Partial<WorkerOptions>): Promise<Worker>
+  /** Names of all keys of this test, without the namespace. */
+  keys(): Promise<string[]>
+  /** For a test that ends with something in Redis on purpose. */
+  allowLeftovers(): void
+  /** Runs at the end of the test, last added first. */
+  onEnd(cleanUp: () => unknown): void
+}
+
+const registry = ['tasks', 'workers', 'stats']
+
+export const useRedis = (args: string[] = []): Fixture => {
+  let server: Server
+  let redis: Redis
+  let count = 0
+  let leftoversAllowed = false
+  let cleanUps: (() => unknown)[] = []
+  beforeAll(async () => {
+    server = await startServer({ args })
+    redis = new Redis(server.url, { maxRetriesPerRequest: 3 })
+    redis.on('error', () => undefined)
+  })
+  afterAll(async () => {
+    redis.disconnect()
+    await server.stop()
+  })
+  const fixture: Fixture = {
+    get url() {
+      return server.url
+    },
+    get namespace() {
+      return `t${count}`
+    },
+    get redis() {
+      return redis
+    },
+    get server() {
+      return server
+    },
+    hub(options = {}) {
+      const hub = new Hub({ redis: server.url, namespace: fixture.namespace, logLevel: 'silent', ...options })
+      cleanUps.push(() => hub.close())
+      return hub
+    },
+    async worker(tasks, options = {}) {
+      const worker = new Worker({
+        redis: server.url,
+        namespace: fixture.namespace,
+        queue: 'q',
+        logLevel: 'silent',
+        tasks,
+        ...options,
+      })
+      cleanUps.push(() => worker.stop({ graceMs: 500 }))
+      await worker.start()
+      return worker
+    },
+    async keys() {
+      const keys = await redis.keys(`${fixture.namespace}:*`)
+      return keys.map(key => key.slice(fixture.namespace.length + 1)).sort()
+    },
+    allowLeftovers() {
+      leftoversAllowed = true
+    },
+    onEnd(cleanUp) {
+      cleanUps.push(cleanUp)
+    },
+  }
+  afterEach(async () => {
+    const namespace = fixture.namespace
+    const checkLeftovers = !leftoversAllowed
+    for (const cleanUp of cleanUps.reverse()) await cleanUp()
+    const left = (await fixture.keys()).filter(key => !registry.includes(key))
+    cleanUps = []
+    leftoversAllowed = false
+    count++
+    if (checkLeftovers) expect(left, `keys left behind in ${namespace}`).toEqual([])
+  })
+  return fixture
+}
+
+/** Resolves when `look` returns something true; rejects after `ms` with what it saw last. */
+export const eventually = async <T>(look: () => T | Promise<T>, ms = 5000): Promise<T> => {
+  const end = Date.now() + ms
+  for (;;) {
+    const seen = await look()
+    if (seen) return seen
+    if (Date.now() > end) throw new Error(`did not happen within ${ms} ms; last seen: ${JSON.stringify(seen)}`)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+/** The error a promise rejects with. */
+export const failure = async (promise: Promise<unknown>): Promise<import('../../src/index.ts').HubError> => {
+  try {
+    await promise
+  } catch (error) {
+    return error as never
+  }
+  throw new Error('expected a rejection')
+}
