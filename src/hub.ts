@@ -25,6 +25,9 @@ export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel'>
 >
 
+/** How long close() waits for a connection to clean up over. */
+const closePatienceMs = 1000
+
 /**
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
  * to Redis, whatever the number of calls in flight. Everything it promises is in README's "What a call promises".
@@ -146,16 +149,20 @@ export class Hub {
     this.#deadlines.stop()
     this.#blocking.discard(new Error('the hub was closed'))
     await Promise.all([this.#inbox.stop(), this.#blocking.close()])
-    const used = [...this.#outboxes]
-      .filter(([, outbox]) => outbox.used)
-      .map(([queue]) => this.#keys.queue(queue).pushed(this.id))
-    if (this.#commands.isReady) {
-      await this.#commands
-        .send(client => Promise.all([client.unlink(this.#keys.reply(this.id)), ...used.map(key => client.unlink(key))]))
-        .catch(() => undefined)
-    }
+    await this.#deleteKeys()
     await this.#commands.close()
     for (const end of this.#subscriptions) end()
+  }
+
+  /** What is left when Redis is away expires by itself. */
+  async #deleteKeys(): Promise<void> {
+    const pushed = [...this.#outboxes]
+      .filter(([, outbox]) => outbox.used)
+      .map(([queue]) => this.#keys.queue(queue).pushed(this.id))
+    if (pushed.length === 0) return
+    await this.#commands.whenReady(AbortSignal.timeout(closePatienceMs))
+    const keys = [this.#keys.reply(this.id), ...pushed]
+    await this.#commands.send(client => Promise.all(keys.map(key => client.unlink(key)))).catch(() => undefined)
   }
 
   #wrongCall(called: string, options: CallOptions): HubError | undefined {

@@ -100,14 +100,9 @@ export class Queue {
     if (replies.length <= maxPlainReplies && replies.every(reply => reply.length <= maxPlainReplyLength)) {
       const pushed = client.rpush(key, ...replies)
       const expires = client.pexpire(key, replyTtlMs)
-      try {
-        await pushed
-        await expires
-        return
-      } catch (error) {
-        if (!isFull(error as Error)) throw error
-        await expires.catch(() => undefined)
-      }
+      const [outcome] = await Promise.allSettled([pushed, expires])
+      if (outcome.status === 'fulfilled') return
+      if (!isFull(outcome.reason)) throw outcome.reason
     }
     await scripts.reply.run(client, [key], [replyTtlMs, ...replies])
   }

@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, type EventMap, Hub, Worker } from '../../src/index.ts'
+import { freePort, startServer } from '../../tools/redis-server.mjs'
+import { ChaosProxy } from '../support/chaos-proxy.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+
+const startProxy = async () => {
+  const proxy = await ChaosProxy.start(it_.server.port)
+  it_.onEnd(() => proxy.stop())
+  return proxy
+}
+
+/** A task that counts its runs by argument. */
+const counting = () => {
+  const runs = new Map<unknown, number>()
+  const task = defineTask('count:1.0', {}, async n => {
+    runs.set(n, (runs.get(n) ?? 0) + 1)
+    return n
+  })
+  return { task, runs }
+}
+
+describe('Redis away', () => {
+  it('at the start: calls fail fast as NotEnqueued, and a worker comes up by itself later', async () => {
+    const port = await freePort()
+    const redis = `redis://127.0.0.1:${port}`
+    const { task } = counting()
+    const worker = new Worker({ redis, queue: 'q', logLevel: 'silent', tasks: [task] })
+    const hub = new Hub({ redis, logLevel: 'silent' })
+    it_.onEnd(() => Promise.all([hub.close(), worker.stop()]))
+    const started = performance.now()
+    const error = await failure(hub.call('count:1.0', 1, { timeoutMs: 10_000 }))
+    expect(error).toMatchObject({ code: 'NotEnqueued', ran: 'no', message: expect.stringContaining('ECONNREFUSED') })
+    expect(performance.now() - started).toBeLessThan(1500)
+    await worker.start()
+    const server = await startServer({ port })
+    it_.onEnd(() => server.stop())
+    await eventually(async () => (await hub.call('count:1.0', 2).catch(() => 0)) === 2, 10_000)
+  })
+
+  it('later: calls settle truthfully, and everything recovers without a restart', async () => {
+    const first = await startServer()
+    const { task } = counting()
+    const worker = new Worker({ redis: first.url, queue: 'q', logLevel: 'silent', tasks: [task] })
+    const hub = new Hub({ redis: first.url, logLevel: 'silent' })
+    it_.onEnd(() => Promise.all([hub.close(), worker.stop()]))
+    const down = new Promise(resolve => hub.events.on('redis:down', resolve))
+    await worker.start()
+    expect(await hub.call('count:1.0', 1)).toBe(1)
+    await first.stop()
+    expect(await down).toMatchObject({ role: expect.stringMatching(/^hub /) })
+    const started = performance.now()
+    expect(await failure(hub.call('count:1.0', 2, { timeoutMs: 3000 }))).toMatchObject({
+      code: 'NotEnqueued',
+      ran: 'no',
+    })
+    expect(performance.now() - started).toBeLessThan(1400)
+    const second = await startServer({ port: first.port })
+    it_.onEnd(() => second.stop())
+    await eventually(async () => (await hub.call('count:1.0', 3).catch(() => 0)) === 3, 10_000)
+  })
+})
+
+describe('a connection that breaks', () => {
+  it('after the push, before its answer: the repeated push is a no-op, and the call runs once', async () => {
+    const { task, runs } = counting()
+    await it_.worker([task])
+    const proxy = await startProxy()
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('count:1.0', 'warm')
+    const pushes: EventMap['queue:pushed'][] = []
+    hub.events.on('queue:pushed', event => pushes.push(event))
+    proxy.dropAnswersAfter = chunk => chunk.includes('"args":"once"')
+    const call = hub.call('count:1.0', 'once', { timeoutMs: 8000 })
+    await eventually(() => runs.get('once') === 1)
+    proxy.heal()
+    proxy.cut()
+    expect(await call).toBe('once')
+    await eventually(() => pushes.length === 1)
+    expect(pushes).toMatchObject([{ count: 1, repeated: true }])
+    expect(runs.get('once')).toBe(1)
+  })
+
+  it('before the push: nothing was sent, and it is sent once the connection is back', async () => {
+    const { task, runs } = counting()
+    await it_.worker([task])
+    const proxy = await startProxy()
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('count:1.0', 'warm')
+    proxy.cut()
+    expect(await hub.call('count:1.0', 'after the cut', { timeoutMs: 3000 })).toBe('after the cut')
+    expect(runs.get('after the cut')).toBe(1)
+  })
+
+  it('while a reply is on its way: the reply is read again', async () => {
+    const { task, runs } = counting()
+    await it_.worker([task])
+    const proxy = await startProxy()
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('count:1.0', 'warm')
+    let acknowledged = false
+    hub.events.on('queue:pushed', () => {
+      acknowledged = true
+    })
+    const slow = hub.call('count:1.0', 'slow', { timeoutMs: 8000 })
+    await eventually(() => acknowledged || runs.get('slow') === 1)
+    proxy.dropToClient = true
+    await eventually(() => runs.get('slow') === 1)
+    await new Promise(resolve => setTimeout(resolve, 100))
+    proxy.heal()
+    proxy.cut()
+    expect(await slow).toBe('slow')
+    expect(runs.get('slow')).toBe(1)
+  })
+
+  it('after the claim, before its answer: the worker finds what it holds and runs it', async () => {
+    const { task, runs } = counting()
+    const proxy = await startProxy()
+    await it_.worker([task], { redis: proxy.url })
+    const hub = it_.hub()
+    await hub.call('count:1.0', 'warm')
+    proxy.dropToClient = true
+    const call = hub.call('count:1.0', 'lost claim', { timeoutMs: 15_000 })
+    const held = async () => (await it_.keys()).some(key => key.startsWith('{q}:held:'))
+    await eventually(held)
+    proxy.heal()
+    proxy.cut()
+    expect(await call).toBe('lost claim')
+    expect(runs.get('lost claim')).toBe(1)
+  })
+
+  it('half-open in both directions: calls settle by their deadline, and the hub recovers', async () => {
+    const { task } = counting()
+    await it_.worker([task])
+    const proxy = await startProxy()
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('count:1.0', 'warm')
+    proxy.dropToClient = true
+    proxy.dropToServer = true
+    const started = performance.now()
+    const error = await failure(hub.call('count:1.0', 'void', { timeoutMs: 700 }))
+    expect(performance.now() - started).toBeLessThan(950)
+    expect(error).toMatchObject({ code: 'OutcomeUnknown', ran: 'maybe' })
+    await new Promise(resolve => setTimeout(resolve, 1000))
+    proxy.heal()
+    await eventually(
+      async () => (await hub.call('count:1.0', 'back', { timeoutMs: 1000 }).catch(() => 0)) === 'back',
+      10_000,
+    )
+  })
+
+  it('accepted and closed at once, as a load balancer without a backend does: nothing hangs', async () => {
+    const { task } = counting()
+    await it_.worker([task])
+    const proxy = await startProxy()
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('count:1.0', 'warm')
+    const down = new Promise<void>(resolve => {
+      hub.events.on('redis:down', ({ role }) => role === 'hub commands' && resolve())
+    })
+    proxy.refuse = true
+    proxy.cut()
+    await down
+    const started = performance.now()
+    expect(await failure(hub.call('count:1.0', 1, { timeoutMs: 2000 }))).toMatchObject({
+      code: 'NotEnqueued',
+      ran: 'no',
+    })
+    expect(performance.now() - started).toBeLessThan(1500)
+    proxy.heal()
+    await eventually(async () => (await hub.call('count:1.0', 'back').catch(() => 0)) === 'back', 10_000)
+  })
+
+  it('again and again under load: every call settles, and none runs twice', async () => {
+    const { task, runs } = counting()
+    const proxy = await startProxy()
+    await it_.worker([task], { redis: proxy.url, slots: 8 })
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('count:1.0', 'warm')
+    const killer = setInterval(() => proxy.cut(), 150)
+    const outcomes = await Promise.all(
+      Array.from({ length: 400 }, async (_, n) => {
+        await new Promise(resolve => setTimeout(resolve, n * 5))
+        return hub.call('count:1.0', n, { timeoutMs: 10_000 }).catch(error => error.code)
+      }),
+    )
+    clearInterval(killer)
+    expect(outcomes.filter((outcome, n) => outcome !== n)).toEqual([])
+    expect([...runs.values()].filter(count => count !== 1)).toEqual([])
+  })
+})
+
+describe('a Redis that refuses', () => {
+  it('scripts it has forgotten are sent again', async () => {
+    const { task } = counting()
+    await it_.worker([task])
+    const hub = it_.hub()
+    await hub.call('count:1.0', 1)
+    await it_.redis.script('FLUSH')
+    expect(await hub.call('count:1.0', 2)).toBe(2)
+  })
+
+  it('growing writes when it is full: pushes fail as NotEnqueued, and what waits is served', async () => {
+    const { task } = counting()
+    const hub = it_.hub()
+    const early = await it_.worker([task])
+    await hub.call('count:1.0', 'warm')
+    await early.stop()
+    const queue = `${it_.namespace}:{q}:calls`
+    const key = `${it_.namespace}:reply:{by-hand}`
+    await it_.redis.rpush(queue, JSON.stringify({ task: 'count:1.0', id: 'a', args: 'waiting', result_queue: key }))
+    await it_.worker([task], { slots: 1 })
+    await it_.redis.blpop(key, 5)
+    await it_.redis.rpush(queue, JSON.stringify({ task: 'count:1.0', id: 'b', args: 'waiting', result_queue: key }))
+    await it_.redis.config('SET', 'maxmemory', '1')
+    try {
+      const [, text] = (await it_.redis.blpop(key, 5))!
+      expect(JSON.parse(text)).toMatchObject({ id: 'b', ok: true })
+      expect(await failure(hub.call('count:1.0', 'new'))).toMatchObject({
+        code: 'NotEnqueued',
+        message: expect.stringMatching(/Redis is full/),
+      })
+    } finally {
+      await it_.redis.config('SET', 'maxmemory', '0')
+    }
+    expect(await hub.call('count:1.0', 'after')).toBe('after')
+  })
+
+  it('a key of the wrong type: a clear refusal', async () => {
+    const { task } = counting()
+    await it_.worker([task])
+    const hub = it_.hub()
+    await hub.call('count:1.0', 1)
+    await it_.redis.set(`${it_.namespace}:{q}:calls`, 'squatted')
+    expect(await failure(hub.call('count:1.0', 2))).toMatchObject({
+      code: 'NotEnqueued',
+      message: expect.stringMatching(/WRONGTYPE/),
+    })
+    await it_.redis.del(`${it_.namespace}:{q}:calls`)
+    expect(await hub.call('count:1.0', 3)).toBe(3)
+  })
+
+  it('a server that would evict requests is not used', async () => {
+    const evicting = await startServer({ args: ['--maxmemory-policy', 'allkeys-lru'] })
+    it_.onEnd(() => evicting.stop())
+    const worker = new Worker({ redis: evicting.url, logLevel: 'silent', tasks: [counting().task] })
+    await expect(worker.start()).rejects.toThrow(
+      /maxmemory-policy is allkeys-lru.*config set maxmemory-policy noeviction/,
+    )
+  })
+})
