@@ -1,0 +1,159 @@
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { backoffMs, monotonicMs, sleep, within } from '../../src/clock.ts'
+import { readSettings, settingsTable } from '../../src/config.ts'
+import { Deadlines } from '../../src/deadlines.ts'
+import { ConfigError, errorTable, fromWire, HubError, messageOf } from '../../src/errors.ts'
+import { newId } from '../../src/ids.ts'
+import { isId } from '../../src/keys.ts'
+import { nearNames, newestFirst, parseTaskName } from '../../src/names.ts'
+import { checkTarget, describeTarget } from '../../src/redis.ts'
+import { Events } from '../../src/telemetry.ts'
+
+describe('ids', () => {
+  it('are valid, 22 characters, and never repeat', () => {
+    const ids = Array.from({ length: 20_000 }, newId)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.every(id => id.length === 22 && isId(id))).toBe(true)
+  })
+})
+
+describe('task names', () => {
+  it('sort newest first by number, not by text', () => {
+    const names = ['a:1.9', 'a:1.10', 'a:2.0', 'a:10.0'].map(parseTaskName).sort(newestFirst)
+    expect(names.map(({ full }) => full)).toEqual(['a:10.0', 'a:2.0', 'a:1.10', 'a:1.9'])
+  })
+
+  it('near ones are found by small differences and by parts', () => {
+    const known = ['resize_image:1.0', 'send_mail:1.0', 'send_mail:2.0', 'city_facts:1.0']
+    expect(nearNames('resise_image', known)).toEqual(['resize_image:1.0'])
+    expect(nearNames('mail', known)).toEqual(['send_mail:1.0', 'send_mail:2.0'])
+    expect(nearNames('zzzzzz', known)).toEqual([])
+  })
+})
+
+describe('settings', () => {
+  const file = join(tmpdir(), `pshub-settings-${process.pid}.json`)
+
+  it('come from option, flag, environment, file, default, in this order', () => {
+    writeFileSync(file, JSON.stringify({ slots: 2, queue: 'from-file' }))
+    const env = { PSHUB_SLOTS: '3' }
+    expect(readSettings('worker', {}).slots).toBe(4)
+    expect(readSettings('worker', { file }).slots).toBe(2)
+    expect(readSettings('worker', { file, env }).slots).toBe(3)
+    expect(readSettings('worker', { file, env, flags: { slots: '5' } }).slots).toBe(5)
+    expect(readSettings('worker', { file, env, flags: { slots: '5' }, options: { slots: 6 } }).slots).toBe(6)
+    expect(readSettings('worker', { file }).queue).toBe('from-file')
+    expect(Object.isFrozen(readSettings('hub', {}))).toBe(true)
+  })
+
+  it('are refused when unknown or out of bounds, saying where they came from', () => {
+    writeFileSync(file, JSON.stringify({ slot: 2 }))
+    expect(() => readSettings('worker', { file })).toThrow(/no setting in .* 'slot'/)
+    expect(() => readSettings('worker', { env: { PSHUB_SLOTS: 'many' } })).toThrow(/PSHUB_SLOTS must be a whole number/)
+    expect(() => readSettings('worker', { flags: { slots: '1.5' } })).toThrow(/--slots must be/)
+    expect(() => readSettings('hub', { options: { slots: 3 } })).toThrow(ConfigError)
+    expect(() => readSettings('worker', { file: '/nowhere.json' })).toThrow(/cannot be read/)
+    writeFileSync(file, '[]')
+    expect(() => readSettings('worker', { file })).toThrow(/must hold a JSON object/)
+  })
+
+  it('have defaults that pass their own checks', () => {
+    for (const [name, setting] of Object.entries(settingsTable)) {
+      const { fallback } = setting
+      expect(setting.check(typeof fallback === 'function' ? fallback() : fallback), name).toBeUndefined()
+    }
+  })
+
+  it('show a Redis URL without its password', () => {
+    expect(describeTarget('redis://user:secret@host:1/')).toBe('redis://host:1/')
+    expect(describeTarget({ host: 'h', password: 'secret' })).toBe('h:6379')
+    expect(() => checkTarget('http://host')).toThrow(/redis:\/\//)
+    expect(() => checkTarget({ db: 2 })).toThrow(/database 0/)
+  })
+})
+
+describe('errors', () => {
+  it('survive the wire with code, message and data', () => {
+    for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {
+      const error = new HubError(code, 'what happened', { data: { a: 1 }, task: 't:1.0' })
+      const back = fromWire(JSON.parse(JSON.stringify(error)), { task: 't:1.0' })
+      expect(back).toMatchObject({ code, message: 'what happened', data: { a: 1 }, ran: errorTable[code].ran })
+    }
+  })
+
+  it('of a code unknown here are failures of the task', () => {
+    expect(fromWire({ code: 'FromTheFuture', message: 'm' }, {}).code).toBe('TaskFailed')
+    expect(fromWire({ code: 'constructor', message: 'm' }, {}).code).toBe('TaskFailed')
+  })
+
+  it('turn anything that was thrown into a sentence', () => {
+    const evil = Object.defineProperty({}, 'toJSON', {
+      get: () => {
+        throw new Error('no')
+      },
+    })
+    for (const thrown of [new Error('m'), 'text', undefined, null, 7, {}, [], Symbol('s'), 10n, evil]) {
+      expect(messageOf(thrown).length).toBeGreaterThan(0)
+    }
+  })
+})
+
+describe('time', () => {
+  it('deadlines expire in time, once, and not when they were deleted', async () => {
+    const deadlines = new Deadlines()
+    const expired: { wanted: number; at: number }[] = []
+    const entries = [80, 20, 50, 20].map(ms => {
+      const deadline = monotonicMs() + ms
+      return { deadline, expire: () => expired.push({ wanted: deadline, at: monotonicMs() }) }
+    })
+    for (const entry of entries) deadlines.add(entry)
+    deadlines.delete(entries[2]!)
+    await sleep(150)
+    expect(expired).toHaveLength(3)
+    for (const { wanted, at } of expired) {
+      expect(at).toBeGreaterThanOrEqual(wanted)
+      expect(at - wanted).toBeLessThan(40)
+    }
+    expect(deadlines.size).toBe(0)
+  })
+
+  it('waits that end early leave no timer', async () => {
+    const started = monotonicMs()
+    await within(Promise.resolve(), 60_000)
+    await within(Promise.reject(new Error('ignored')), 60_000)
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 10)
+    await sleep(60_000, controller.signal)
+    expect(monotonicMs() - started).toBeLessThan(1000)
+    expect(process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length).toBeLessThan(3)
+  })
+
+  it('backoff grows to its limit and is spread', () => {
+    fc.assert(
+      fc.property(fc.nat(1000), attempt => {
+        const ms = backoffMs(attempt, 50, 1000)
+        return ms >= 25 && ms <= 1000
+      }),
+    )
+    expect(backoffMs(100)).toBeGreaterThanOrEqual(500)
+  })
+})
+
+describe('events', () => {
+  it('a subscriber that throws hurts nobody', () => {
+    const events = new Events()
+    const seen: string[] = []
+    events.on('reply:late', () => {
+      throw new Error('bad subscriber')
+    })
+    const end = events.on('reply:late', ({ id }) => seen.push(id))
+    events.emit('reply:late', { id: 'a' })
+    end()
+    events.emit('reply:late', { id: 'b' })
+    expect(seen).toEqual(['a'])
+  })
+})

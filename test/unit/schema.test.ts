@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { compileForeign, compileOwn, foreignBounds, UnusableSchema } from '../../src/schema.ts'
+
+const foreign = (schema: unknown) => compileForeign(JSON.stringify(schema))
+const check = (schema: unknown, value: unknown) => foreign(schema)(value, JSON.stringify(value).length)
+
+describe('a schema of the registry', () => {
+  it('points at each offending field', () => {
+    const schema = {
+      type: 'object',
+      properties: { city: { type: 'string', minLength: 1 }, tags: { type: 'array', items: { enum: ['a', 'b'] } } },
+      required: ['city'],
+      additionalProperties: false,
+    }
+    expect(check(schema, { city: 'Oslo', tags: ['a'] })).toEqual([])
+    expect(check(schema, {})).toEqual([{ pointer: '/city', message: 'is required' }])
+    expect(check(schema, { city: 'x', 'a/b~c': 1 })).toEqual([{ pointer: '/a~1b~0c', message: 'is not a known field' }])
+    expect(check(schema, { city: 'x', tags: ['a', 'z'] })).toEqual([
+      { pointer: '/tags/1', message: 'must be one of "a","b"' },
+    ])
+    expect(check(schema, { city: 7 })[0]).toMatchObject({ pointer: '/city' })
+  })
+
+  it('knows formats and 2020-12 keywords', () => {
+    expect(check({ type: 'string', format: 'date' }, '2026-11-21')).toEqual([])
+    expect(check({ type: 'string', format: 'date' }, 'soon')).toHaveLength(1)
+    expect(check({ prefixItems: [{ type: 'number' }], items: false }, [1, 2])).toHaveLength(1)
+    expect(check({ $defs: { n: { type: 'number' } }, $ref: '#/$defs/n' }, 'x')).toHaveLength(1)
+  })
+
+  const deep = (levels: number): unknown => (levels === 0 ? {} : { properties: { a: deep(levels - 1) } })
+  const unusable: [string, unknown][] = [
+    ['too large', { description: 'x'.repeat(foreignBounds.bytes) }],
+    ['too deep', deep(20)],
+    ['too many nodes', { anyOf: Array.from({ length: 2500 }, () => ({})) }],
+    ['a remote reference', { $ref: 'https://example.com/schema.json' }],
+    ['a reference to a file', { properties: { a: { $ref: 'other.json' } } }],
+    ['a reference into nothing', { $ref: '#/$defs/none' }],
+    ['not a schema', { type: 'nope' }],
+    ['a pattern that does not compile', { type: 'string', pattern: '(' }],
+  ]
+  it.each(unusable)('that is %s is not used', (_, schema) => {
+    expect(() => foreign(schema)).toThrow(UnusableSchema)
+  })
+
+  it('cannot read other parts of the data as limits ($data is off)', () => {
+    expect(() => foreign({ properties: { a: { maximum: { $data: '1/b' } } } })).toThrow(UnusableSchema)
+  })
+
+  const bombs: [string, unknown, unknown][] = [
+    ['a pattern that backtracks', { type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`],
+    ['a pattern of many options', { type: 'string', pattern: `^${'a?'.repeat(40)}${'a'.repeat(40)}$` }, 'a'.repeat(39)],
+    ['doubling references', doubling(24), 1],
+    ['pairwise comparisons', { type: 'array', uniqueItems: true }, Array.from({ length: 30_000 }, (_, n) => [{ n }])],
+  ]
+  it.each(bombs)('with %s stalls nothing for long', (_, schema, value) => {
+    const started = performance.now()
+    expect(() => check(schema, value)).toThrow(UnusableSchema)
+    expect(performance.now() - started).toBeLessThan(1500)
+  })
+
+  it('with endless recursion in place is not used', () => {
+    expect(() => check({ $ref: '#' }, 1)).toThrow(UnusableSchema)
+  })
+
+  it('with a pattern that is harmless is checked directly', () => {
+    const schema = { type: 'string', pattern: '^[a-z]+$' }
+    expect(check(schema, 'abc')).toEqual([])
+    expect(check(schema, 'ABC')).toHaveLength(1)
+    expect(check({ type: 'string', pattern: '^(ab|cd)+$' }, 'abcd')).toEqual([])
+  })
+
+  it('with names like those of Object works', () => {
+    expect(check({ properties: { constructor: { type: 'string' } } }, JSON.parse('{"constructor":1}'))).toHaveLength(1)
+    expect(() => compileForeign('{"properties":{"__proto__":{"type":"string"}}}')).toThrow(UnusableSchema)
+  })
+})
+
+/** Each level refers to the next twice, so that checking takes two to the power of the levels. */
+function doubling(levels: number): unknown {
+  const $defs: Record<string, unknown> = { [`d${levels}`]: { type: 'number' } }
+  for (let n = 0; n < levels; n++)
+    $defs[`d${n}`] = { allOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] }
+  return { $defs, $ref: '#/$defs/d0' }
+}
+
+describe('a schema of our own', () => {
+  it('lists every problem, not only the first', () => {
+    const validate = compileOwn({ type: 'object', required: ['a', 'b'] }, 'x')
+    expect(validate({}, 2).map(({ pointer }) => pointer)).toEqual(['/a', '/b'])
+  })
+})
