@@ -65,8 +65,8 @@ export class Outbox {
     this.#waiting.push(parcel)
     if (this.#running || this.#scheduled) return
     this.#scheduled = true
-    // Not in this tick: everything that is called in it goes together.
-    setImmediate(() => {
+    // Behind all that is called in this tick and in the promise reactions it sets off: they go together.
+    process.nextTick(() => {
       this.#scheduled = false
       if (!this.#running) void this.#run()
     })

@@ -61,6 +61,8 @@ export class Inbox {
       try {
         this.#deliver(await connection.send(client => this.#round(client)))
         failures = 0
+        // The calls these replies set off are written first; they are what somebody waits for.
+        await new Promise(resolve => setImmediate(resolve))
       } catch (error) {
         if (this.#closing.signal.aborted) return
         await this.#recover(error as Error, failures++)

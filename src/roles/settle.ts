@@ -42,7 +42,10 @@ export class Settle {
   }
 
   add(settlement: Settlement): void {
-    if (this.#batch.push(settlement) === 1) setImmediate(() => this.#flush())
+    if (this.#batch.push(settlement) > 1) return
+    // A lone reply leaves at the end of this tick; under load those of a whole turn of the loop go together.
+    if (this.#underWay.size === 0) process.nextTick(() => this.#flush())
+    else setImmediate(() => this.#flush())
   }
 
   /** Resolves when everything added so far is confirmed or given up. */
