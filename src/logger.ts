@@ -35,6 +35,7 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('worker:started', fields => log.info(fields, 'worker started')),
     events.on('worker:stopped', fields => log.info(fields, 'worker stopped')),
     events.on('lease:lost', fields => log.warn(fields, 'the lease ended; going on under a new id')),
+    events.on('worker:lost', fields => log.warn(fields, 'a worker was lost; what it held was taken over')),
     events.on('redis:up', fields => log.info(fields, 'connected to Redis')),
     events.on('redis:down', fields => log.warn(fields, 'lost Redis; trying again')),
     events.on('problem', fields => log.error(fields, 'problem')),

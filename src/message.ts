@@ -25,6 +25,8 @@ export interface Request {
   from: string | undefined
   /** W3C trace context. */
   traceparent: string | undefined
+  /** How many workers died holding it. */
+  losses: number
   /** The message as it was in the list, for handing it back unchanged. */
   text: string
 }
@@ -72,7 +74,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('not a JSON object')
-  const { id, at, ttl, task, args, result_queue, from, traceparent } = value as Record<string, unknown>
+  const { id, at, ttl, task, args, result_queue, from, traceparent, losses } = value as Record<string, unknown>
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
   const ownId = isId(id) ? id : heldId
   if (ownId === undefined) throw new MalformedMessage('no id')
@@ -89,6 +91,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     hubId,
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
+    losses: Number.isInteger(losses) ? (losses as number) : 0,
     text,
   }
 }

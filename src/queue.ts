@@ -31,6 +31,15 @@ export interface Beat {
   held: boolean
   /** Requests whose callers gave up in the last minute. */
   cancelled: string[]
+  /** Other workers of the queue whose leases have ended. */
+  ended: string[]
+}
+
+/** What was taken over from a lost worker. */
+export interface Adopted {
+  /** True when nothing is left to take over. */
+  done: boolean
+  requests: { id: string; text: string }[]
 }
 
 /** A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most. */
@@ -44,6 +53,7 @@ const maxPlainReplies = 32
 const maxPlainReplyLength = 400
 
 const cancelMemoryMs = 60_000
+const adoptBatch = 64
 
 /** The queue's operations, one atomic step each: one method per script, and nothing above them writes a Redis command. */
 export class Queue {
@@ -119,13 +129,40 @@ export class Queue {
       [leases, cancelled],
       [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs],
     )
-    const [now, held, ids] = answer as [string, number, string[]]
-    return { nowUs: Number(now), held: held === 1, cancelled: ids }
+    const [now, held, cancelledIds, ended] = answer as [string, number, string[], string[]]
+    return { nowUs: Number(now), held: held === 1, cancelled: cancelledIds, ended }
   }
 
-  async handback(client: Redis, workerId: string, side: 'head' | 'tail', ids: string[]): Promise<number> {
+  /** Puts held requests back, as they are or with another text. Returns how many were still held. */
+  async handback(
+    client: Redis,
+    workerId: string,
+    side: 'head' | 'tail',
+    requests: { id: string; text?: string }[],
+  ): Promise<number> {
     const { held, calls, bell } = this.keys
-    return (await scripts.handback.run(client, [held(workerId), calls, bell], [side, ...ids])) as number
+    const pairs = requests.flatMap(({ id, text }) => [id, text ?? ''])
+    return (await scripts.handback.run(client, [held(workerId), calls, bell], [side, ...pairs])) as number
+  }
+
+  /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
+  async adopt(client: Redis, lostId: string, workerId: string): Promise<Adopted | undefined> {
+    const { leases, held } = this.keys
+    const keys = [leases, held(lostId), held(workerId)]
+    const [state, ...flat] = (await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch])) as [
+      number,
+      ...string[],
+    ]
+    if (state === -1) return undefined
+    const requests: Adopted['requests'] = []
+    for (let i = 0; i + 1 < flat.length; i += 2) requests.push({ id: flat[i]!, text: flat[i + 1]! })
+    return { done: state === 1, requests }
+  }
+
+  /** True when the request still waited and is gone now; else the worker that runs it is told with its next beat. */
+  async cancel(client: Redis, id: string, text: string): Promise<boolean> {
+    const { calls, cancelled } = this.keys
+    return (await scripts.cancel.run(client, [calls, cancelled], [id, text, cancelMemoryMs])) === 1
   }
 
   /** Ids this worker holds, as Redis knows it. */
@@ -137,10 +174,10 @@ export class Queue {
     return client.hmget(this.keys.held(workerId), ...ids)
   }
 
-  /** Ends the lease and puts back all that is held except `finished`. Returns how many went back. */
-  async leave(client: Redis, workerId: string, finished: string[]): Promise<number> {
+  /** Ends the lease and puts back all that was not started. Returns how many went back. */
+  async leave(client: Redis, workerId: string, started: string[]): Promise<number> {
     const { held, calls, bell, leases } = this.keys
-    return (await scripts.leave.run(client, [held(workerId), calls, bell, leases], [workerId, ...finished])) as number
+    return (await scripts.leave.run(client, [held(workerId), calls, bell, leases], [workerId, ...started])) as number
   }
 
   async length(client: Redis): Promise<number> {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { type Catalogue, republishMs, type WorkerCard, type WorkerStats } from './catalogue.ts'
 import type { Queue } from './queue.ts'
-import type { Redis } from './redis.ts'
+import type { Connection, Redis } from './redis.ts'
 import { cardOf, type Task } from './task.ts'
 import type { Events } from './telemetry.ts'
 import { version } from './version.ts'
@@ -37,6 +37,14 @@ export class Registrar {
     }
     if (first) writes.push(this.#warnOfConflicts(client, workerId))
     await Promise.all(writes)
+  }
+
+  /** Of a task of this queue, declared here or elsewhere; false when that cannot be found out. */
+  async isIdempotent(name: string, connection: Connection): Promise<boolean> {
+    const own = this.#tasks.find(task => task.name.full === name)
+    if (own) return own.idempotent
+    const cards = await connection.send(client => this.#catalogue.taskCards(client, [name])).catch(() => [])
+    return cards[0]?.idempotent ?? false
   }
 
   async remove(client: Redis, workerIds: string[]): Promise<void> {

@@ -35,4 +35,6 @@ export const scripts = {
   beat: load('beat'),
   handback: load('handback'),
   leave: load('leave'),
+  adopt: load('adopt'),
+  cancel: load('cancel'),
 } as const

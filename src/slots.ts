@@ -32,6 +32,17 @@ export class Slots {
     return true
   }
 
+  /** Known, but running nowhere here: it was taken over from a lost worker. False when it is known already. */
+  know(id: string): boolean {
+    if (this.#known.has(id)) return false
+    this.#known.add(id)
+    return true
+  }
+
+  knownIds(): string[] {
+    return [...this.#known]
+  }
+
   /** The request ended; its slot can be given to another as soon as its release is on the way. */
   free(count: number): void {
     this.#busy -= count

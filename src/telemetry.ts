@@ -39,6 +39,10 @@ export interface EventMap {
   'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }
   /** The worker's lease ended without it; what it ran is aborted and it goes on under a new id. */
   'lease:lost': { worker: string; queue: string; aborted: number }
+  /** Another worker's lease ended, and this one took over what it held. */
+  'worker:lost': { worker: string; queue: string; adopted: number; by: string }
+  /** A caller gave up: its request was removed from the list, or the worker that runs it was told. */
+  'call:cancelled': { task: string; id: string; removed: boolean }
   'redis:up': { role: string }
   'redis:down': { role: string; reason: string }
   /** Something failed that no caller will hear of. */

@@ -8,7 +8,20 @@ const source = join(root, 'src')
 
 /** The layers, lowest first: a file imports only from its own row's lower ones. Roles import no other role. */
 const layers: string[][] = [
-  ['errors', 'keys', 'payload', 'names', 'clock', 'ids', 'message', 'deadlines', 'slots', 'version', 'infer'],
+  [
+    'errors',
+    'keys',
+    'payload',
+    'names',
+    'clock',
+    'ids',
+    'message',
+    'deadlines',
+    'slots',
+    'settlement',
+    'version',
+    'infer',
+  ],
   ['redis', 'schema', 'telemetry', 'logger', 'statsd'],
   ['scripts', 'task', 'config', 'tasklog', 'connections'],
   [
@@ -35,7 +48,7 @@ const layers: string[][] = [
     'roles/keepalive',
     'roles/farewell',
   ],
-  ['hub', 'nested', 'worker'],
+  ['hub', 'nested', 'crew', 'worker'],
   ['index', 'cli/'],
 ]
 

@@ -1,22 +1,23 @@
--- handback: put held requests back into the list, unchanged, and wake a worker.
+-- handback: put held requests back into the list and wake a worker.
 --
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:calls
 -- KEYS[3]  LIST  pshub:{<queue>}:bell
 -- ARGV[1]  head, for work that was waiting longest, or tail, for a request that only another worker can run
--- ARGV[2..]  request ids
+-- ARGV[2], ARGV[3], ...  pairs: request id, and the text to put back or empty for the held one unchanged
 -- Returns  how many went back
 --
 -- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing.
-local push = ARGV[1] == 'head' and 'LPUSH' or 'RPUSH'
-local from, to, step = 2, #ARGV, 1
-if ARGV[1] == 'head' then from, to, step = #ARGV, 2, -1 end
+local head = ARGV[1] == 'head'
+local from, to, step = 2, #ARGV, 2
+if head then from, to, step = #ARGV - 1, 2, -2 end
 local returned = 0
 for i = from, to, step do
   local message = redis.call('HGET', KEYS[1], ARGV[i])
   if message then
     redis.call('HDEL', KEYS[1], ARGV[i])
-    redis.call(push, KEYS[2], message)
+    if ARGV[i + 1] ~= '' then message = ARGV[i + 1] end
+    redis.call(head and 'LPUSH' or 'RPUSH', KEYS[2], message)
     returned = returned + 1
   end
 end

@@ -8,6 +8,8 @@ export interface FarewellOptions {
   registrar: Registrar
   workerId(): string
   knows(id: string): boolean
+  /** Requests that were started and are not settled. */
+  unfinished(): string[]
   onProblem(error: Error): void
 }
 
@@ -27,17 +29,24 @@ export class Farewell {
     const { queue, connection, workerId, knows } = this.#options
     return this.#tried(async () => {
       const held = await connection.send(client => queue.heldIds(client, workerId()))
-      const unknown = held.filter(id => !knows(id))
+      const unknown = held.filter(id => !knows(id) && !id.startsWith('lost:'))
       if (unknown.length === 0) return 0
-      return connection.send(client => queue.handback(client, workerId(), 'head', unknown))
+      return connection.send(client =>
+        queue.handback(
+          client,
+          workerId(),
+          'head',
+          unknown.map(id => ({ id })),
+        ),
+      )
     })
   }
 
   /** Gives up the lease with all that is still held, and takes the worker out of the registry. */
   leave(): Promise<number> {
-    const { queue, connection, registrar, workerId } = this.#options
+    const { queue, connection, registrar, workerId, unfinished } = this.#options
     return this.#tried(async () => {
-      const handedBack = await connection.send(client => queue.leave(client, workerId(), []))
+      const handedBack = await connection.send(client => queue.leave(client, workerId(), unfinished()))
       await connection.send(client => registrar.remove(client, [workerId()]))
       return handedBack
     })

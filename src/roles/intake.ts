@@ -1,9 +1,9 @@
 import type { WorkerCounters } from '../catalogue.ts'
 import { monotonicMs } from '../clock.ts'
-import { HubError } from '../errors.ts'
 import type { Execution, Executor } from '../executor.ts'
 import { decodeRequest, errorReply, okReply, type Phases, type Request } from '../message.ts'
 import type { Claimed } from '../queue.ts'
+import type { Settlement } from '../settlement.ts'
 import type { Slots } from '../slots.ts'
 import type { Events } from '../telemetry.ts'
 
@@ -16,7 +16,7 @@ export interface IntakeOptions {
   events: Events
   workerId(): string
   /** The request ended: reply and release. */
-  settle(settlement: { id: string; workerId: string; hubId: string | undefined; reply: string }): void
+  settle(settlement: Settlement): void
   /** Puts requests back that only another worker can run. Resolves when that is done and this worker may go on. */
   handBack(ids: string[]): Promise<void>
   /** For a message without a time of its own. */
@@ -31,6 +31,8 @@ export class Intake {
   readonly #options: IntakeOptions
   /** Requests that reconcile found: the late answer of their claim must not run them again. */
   readonly #recovered = new Set<string>()
+  /** Given up when the worker leaves, and safe to run again. */
+  readonly #returning = new Set<string>()
   #running = 0
   #onIdle: (() => void)[] = []
 
@@ -69,6 +71,20 @@ export class Intake {
     for (const { id } of found) this.#recovered.add(id)
   }
 
+  /** Requests that were started and are not settled; those that may run again are not among them. */
+  unfinished(): string[] {
+    return this.#options.slots.knownIds().filter(id => !this.#returning.has(id))
+  }
+
+  /** Reads a request taken over from a lost worker; undefined when it is none. */
+  decodeAdopted(text: string, heldId: string): Request | undefined {
+    try {
+      return decodeRequest(text, heldId.replace(/^lost:/, ''), this.#options.namespace)
+    } catch {
+      return undefined
+    }
+  }
+
   /** Resolves when nothing runs. */
   idle(): Promise<void> {
     return this.#running === 0 ? Promise.resolve() : new Promise(resolve => this.#onIdle.push(resolve))
@@ -83,7 +99,7 @@ export class Intake {
       events.emit('request:malformed', { queue: queueName, reason: (error as Error).message })
       // Held all the same, under the id the claim script read or made up: release it like any other.
       const id = heldId ?? /"id":"([\w-]+)"/.exec(text)?.[1]
-      if (id !== undefined && slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '' })
+      if (id !== undefined && slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '', slot: true })
       return undefined
     }
   }
@@ -119,6 +135,7 @@ export class Intake {
     if (!outcome.ok && outcome.error.code === 'WorkerLost' && isIdempotent(request.task)) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
       slots.free(1)
+      this.#returning.add(request.heldId)
       return
     }
     if (outcome.ok) counters.ok++
@@ -128,7 +145,7 @@ export class Intake {
       : errorReply(request.id, outcome.error, workerId, us)
     // The caller's own deadline came before this one; nobody would read the reply.
     const hubId = request.ttlMs > 0 && monotonicMs() > deadline ? undefined : request.hubId
-    settle({ id: request.heldId, workerId, hubId, reply })
+    settle({ id: request.heldId, workerId, hubId, reply, slot: true })
     if (!events.has('task:settled')) return
     events.emit('task:settled', {
       task: request.task,
@@ -150,7 +167,3 @@ export class Intake {
     slots.free(ids.length)
   }
 }
-
-/** Why everything that runs is given up when the worker leaves. */
-export const leaving = (): HubError =>
-  new HubError('WorkerLost', 'The worker was stopped before the task had finished.')

@@ -1,16 +1,7 @@
 import { backoffMs, sleep } from '../clock.ts'
 import type { Queue } from '../queue.ts'
 import { type Connection, ConnectionLost, isPassing, NotConnected } from '../redis.ts'
-
-/** A request that ended in this worker. */
-export interface Settlement {
-  id: string
-  /** The worker id it was claimed under. */
-  workerId: string
-  /** Undefined when nobody waits for a reply. */
-  hubId: string | undefined
-  reply: string
-}
+import type { Settlement } from '../settlement.ts'
 
 export interface SettleOptions {
   queue: Queue
@@ -68,7 +59,7 @@ export class Settle {
       const delivery = this.#deliver(batch).finally(() => this.#underWay.delete(delivery))
       this.#underWay.add(delivery)
     }
-    this.#options.onSlotsIdle(all.length)
+    this.#options.onSlotsIdle(all.filter(({ slot }) => slot).length)
   }
 
   async #deliver(batch: Settlement[]): Promise<void> {

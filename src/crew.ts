@@ -1,0 +1,204 @@
+import type { WorkerCounters } from './catalogue.ts'
+import { sleep } from './clock.ts'
+import type { Settings } from './config.ts'
+import { HubError } from './errors.ts'
+import type { Executor } from './executor.ts'
+import type { Beat, Queue } from './queue.ts'
+import type { Connection } from './redis.ts'
+import type { Registrar } from './registrar.ts'
+import { Adopt } from './roles/adopt.ts'
+import { BeatLoop } from './roles/beat.ts'
+import { Farewell } from './roles/farewell.ts'
+import { FetchLoop } from './roles/fetch.ts'
+import { Intake } from './roles/intake.ts'
+import { Reconcile } from './roles/reconcile.ts'
+import { Settle } from './roles/settle.ts'
+import type { Slots } from './slots.ts'
+import { defaultTimeoutMs, type Task } from './task.ts'
+import type { Events } from './telemetry.ts'
+
+/** What the roles of one worker share. */
+export interface CrewContext {
+  readonly settings: Readonly<Settings>
+  readonly tasks: ReadonlyMap<string, Task>
+  readonly queue: Queue
+  readonly commands: Connection
+  readonly waiting: Connection
+  readonly slots: Slots
+  readonly executor: Executor
+  readonly registrar: Registrar
+  readonly counters: WorkerCounters
+  readonly events: Events
+  /** The present identity. */
+  workerId(): string
+  /** The lease was lost: from now on workerId() is another. */
+  becomeNew(): void
+  isServing(): boolean
+}
+
+/** After handing a request back to others a worker pauses, so as not to take it again at once. */
+const handbackPauseMs = 50
+
+/** The roles of one worker, connected to each other; none of them knows another. */
+export class Crew {
+  readonly intake: Intake
+  readonly settle: Settle
+  readonly fetch: FetchLoop
+  readonly beat: BeatLoop
+  readonly adopt: Adopt
+  readonly farewell: Farewell
+  readonly #reconcile: Reconcile
+  readonly #context: CrewContext
+  #redisNowUs = 0
+
+  constructor(context: CrewContext) {
+    this.#context = context
+    this.intake = this.#makeIntake(context)
+    this.settle = this.#makeSettle(context)
+    this.fetch = this.#makeFetch(context)
+    this.#reconcile = this.#makeReconcile(context)
+    this.adopt = this.#makeAdopt(context)
+    this.beat = this.#makeBeat(context)
+    this.farewell = this.#makeFarewell(context)
+  }
+
+  #makeIntake({ settings, queue, executor, slots, counters, events, workerId, tasks }: CrewContext): Intake {
+    return new Intake({
+      namespace: settings.namespace,
+      queueName: queue.name,
+      executor,
+      slots,
+      counters,
+      events,
+      workerId,
+      settle: settlement => this.settle.add(settlement),
+      handBack: ids => this.#handBackToOthers(ids),
+      timeoutMsOf: task => tasks.get(task)?.timeoutMs ?? defaultTimeoutMs,
+      isIdempotent: task => tasks.get(task)?.idempotent ?? false,
+    })
+  }
+
+  #makeSettle({ queue, commands, slots, workerId }: CrewContext): Settle {
+    return new Settle({
+      queue,
+      connection: commands,
+      workerId,
+      onSlotsIdle: count => {
+        slots.free(count)
+        this.fetch.next(true)
+      },
+      onReleased: ids => slots.forget(ids),
+      onProblem: this.#problem('settle'),
+    })
+  }
+
+  #makeFetch({ queue, waiting, commands, slots, workerId }: CrewContext): FetchLoop {
+    return new FetchLoop({
+      queue,
+      waiting,
+      commands,
+      workerId,
+      idleSlots: () => slots.idle,
+      onClaimed: (claimed, claimedBy) => {
+        // Under an identity that was lost: others have adopted it.
+        if (claimedBy === workerId()) this.intake.take(claimed, claimedBy)
+      },
+      onNoLease: () => this.beat.beatNow(),
+      onProblem: this.#problem('fetch'),
+    })
+  }
+
+  #makeReconcile({ queue, commands, slots, workerId }: CrewContext): Reconcile {
+    return new Reconcile({
+      queue,
+      connection: commands,
+      workerId,
+      knows: id => slots.knows(id),
+      onFound: (found, heldBy) => {
+        const isAdopted = ({ id }: { id: string }) => id.startsWith('lost:')
+        this.intake.takeFound(
+          found.filter(entry => !isAdopted(entry)),
+          heldBy,
+          this.#redisNowUs,
+        )
+        this.adopt.redirect(found.filter(isAdopted), heldBy, this.#redisNowUs).catch(this.#problem('adopt'))
+      },
+    })
+  }
+
+  #makeAdopt({ queue, commands, events, slots, registrar, workerId }: CrewContext): Adopt {
+    return new Adopt({
+      queue,
+      connection: commands,
+      events,
+      workerId,
+      take: id => slots.know(id),
+      forget: ids => slots.forget(ids),
+      decode: (text, id) => this.intake.decodeAdopted(text, id),
+      isIdempotent: task => registrar.isIdempotent(task, commands),
+      settle: settlement => this.settle.add(settlement),
+    })
+  }
+
+  #makeBeat({
+    queue,
+    commands,
+    settings,
+    slots,
+    counters,
+    registrar,
+    workerId,
+    becomeNew,
+    isServing,
+  }: CrewContext): BeatLoop {
+    return new BeatLoop({
+      queue,
+      connection: commands,
+      leaseMs: settings.leaseMs,
+      workerId,
+      onLost: becomeNew,
+      publish: (client, nowMs, first) =>
+        registrar.publish(client, workerId(), nowMs, first, {
+          seen: nowMs,
+          busy: slots.busy,
+          draining: !isServing(),
+          counters,
+        }),
+      onBeat: beat => this.#onBeat(beat),
+      onProblem: this.#problem('beat'),
+    })
+  }
+
+  #makeFarewell({ queue, commands, registrar, slots, workerId }: CrewContext): Farewell {
+    return new Farewell({
+      queue,
+      connection: commands,
+      registrar,
+      workerId,
+      knows: id => slots.knows(id),
+      unfinished: () => this.intake.unfinished(),
+      onProblem: this.#problem('stop'),
+    })
+  }
+
+  #onBeat(beat: Beat): void {
+    const { executor, isServing } = this.#context
+    this.#redisNowUs = beat.nowUs
+    for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
+    if (!isServing()) return
+    this.#reconcile.look().catch(() => undefined)
+    this.adopt.onBeat(beat.ended, beat.nowUs)
+  }
+
+  async #handBackToOthers(ids: string[]): Promise<void> {
+    const { commands, queue, workerId } = this.#context
+    const requests = ids.map(id => ({ id }))
+    await commands.send(client => queue.handback(client, workerId(), 'tail', requests)).catch(this.#problem('handback'))
+    await sleep(handbackPauseMs)
+    queueMicrotask(() => this.fetch.next())
+  }
+
+  #problem(where: string): (error: Error) => void {
+    return error => this.#context.events.emit('problem', { where, reason: error.message })
+  }
+}

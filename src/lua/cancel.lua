@@ -1,0 +1,15 @@
+-- cancel: the caller gave up. Remove its request if it still waits, else leave word for the worker that runs it.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:calls
+-- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
+-- ARGV[1]  request id
+-- ARGV[2]  the request exactly as it lies in the list, or empty when that is not known
+-- ARGV[3]  ms for which the word is kept
+-- Returns  1 if the request was removed from the list: it certainly never runs; else 0
+--
+-- Workers read the words with each beat.
+if ARGV[2] ~= '' and redis.call('LREM', KEYS[1], 1, ARGV[2]) == 1 then return 1 end
+local time = redis.call('TIME')
+redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000), ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
+return 0

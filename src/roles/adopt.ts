@@ -1,0 +1,125 @@
+import { monotonicMs } from '../clock.ts'
+import { errorReply, type Request } from '../message.ts'
+import type { Queue } from '../queue.ts'
+import type { Connection } from '../redis.ts'
+import type { Settlement } from '../settlement.ts'
+import type { Events } from '../telemetry.ts'
+
+export interface AdoptOptions {
+  queue: Queue
+  connection: Connection
+  events: Events
+  workerId(): string
+  /** Marks a request as known, so that reconcile leaves it alone; false when it is known already. */
+  take(id: string): boolean
+  forget(ids: string[]): void
+  /** Undefined for something that is not a request. */
+  decode(text: string, id: string): Request | undefined
+  /** May the task run twice? Asks the registry for tasks this worker does not have. */
+  isIdempotent(task: string): Promise<boolean>
+  settle(settlement: Settlement): void
+}
+
+/**
+ * After an interruption of its own a worker adopts nothing for this long: when Redis was away every lease has ended,
+ * and the others must have time to renew theirs.
+ */
+const graceMs = 2000
+const interruptionMs = 1800
+/** A call whose workers died this often is not given to another one. */
+const maxLosses = 3
+
+/**
+ * Takes over what lost workers held. An idempotent call that still has time goes back to the head of the list; any other
+ * is answered WorkerLost at once, instead of keeping its caller waiting until the deadline.
+ */
+export class Adopt {
+  readonly #options: AdoptOptions
+  #lastBeatAt = monotonicMs()
+  #notBefore = monotonicMs() + graceMs
+  #underWay: Promise<void> | undefined
+
+  constructor(options: AdoptOptions) {
+    this.#options = options
+  }
+
+  /** Called with each beat: `ended` are workers whose leases have ended, `nowUs` is Redis' time. */
+  onBeat(ended: string[], nowUs: number): void {
+    const now = monotonicMs()
+    if (now - this.#lastBeatAt > interruptionMs) this.#notBefore = now + graceMs
+    this.#lastBeatAt = now
+    if (ended.length === 0 || now < this.#notBefore || this.#underWay) return
+    this.#underWay = this.#adoptFrom(ended, nowUs)
+      .catch(() => undefined)
+      .finally(() => {
+        this.#underWay = undefined
+      })
+  }
+
+  async stop(): Promise<void> {
+    await this.#underWay
+  }
+
+  async #adoptFrom(ended: string[], nowUs: number): Promise<void> {
+    const { queue, connection, events, workerId } = this.#options
+    for (const lost of ended) {
+      for (let done = false; !done; ) {
+        const id = workerId()
+        const adopted = await connection.send(client => queue.adopt(client, lost, id))
+        if (!adopted || id !== workerId()) break
+        done = adopted.done
+        await this.redirect(adopted.requests, id, nowUs)
+        events.emit('worker:lost', { worker: lost, queue: queue.name, adopted: adopted.requests.length, by: id })
+      }
+    }
+  }
+
+  /**
+   * Decides about requests taken over from a lost worker; also those whose adoption was not answered, when reconcile
+   * finds them.
+   */
+  async redirect(requests: { id: string; text: string }[], workerId: string, nowUs: number): Promise<void> {
+    const { queue, connection, take, forget, settle } = this.#options
+    const again: { id: string; text: string }[] = []
+    for (const { id, text } of requests) {
+      if (!take(id)) continue
+      const verdict = await this.#verdict(text, id, nowUs)
+      if (verdict.again !== undefined) again.push({ id, text: verdict.again })
+      else settle({ id, workerId, hubId: verdict.hubId, reply: verdict.reply, slot: false })
+    }
+    if (again.length === 0) return
+    try {
+      await connection.send(client => queue.handback(client, workerId, 'head', again))
+    } finally {
+      // Did it fail, reconcile finds them again.
+      forget(again.map(({ id }) => id))
+    }
+  }
+
+  async #verdict(
+    text: string,
+    id: string,
+    nowUs: number,
+  ): Promise<{ again: string } | { again: undefined; hubId: string | undefined; reply: string }> {
+    const request = this.#options.decode(text, id)
+    const over = { again: undefined, hubId: undefined, reply: '' }
+    if (!request) return over
+    const expired = request.ttlMs > 0 && request.atUs !== undefined && nowUs - request.atUs >= request.ttlMs * 1000
+    if (expired) return over
+    const losses = request.losses + 1
+    if (losses < maxLosses && (await this.#options.isIdempotent(request.task)))
+      return { again: withLosses(text, losses) }
+    const often =
+      losses > 1 ? `${losses} workers that ran ${request.task} died` : `The worker that ran ${request.task} died`
+    const error = { code: 'WorkerLost', message: `${often}; it may have been run.`, retryable: false }
+    return {
+      again: undefined,
+      hubId: request.hubId,
+      reply: errorReply(request.id, error, this.#options.workerId(), undefined),
+    }
+  }
+}
+
+/** The request with its count of lost workers, spliced in as text: its payload is never encoded anew. */
+const withLosses = (text: string, losses: number): string =>
+  `${text.replace(/,"losses":\d+\}$/, '}').slice(0, -1)},"losses":${losses}}`

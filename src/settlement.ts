@@ -1,0 +1,12 @@
+/** A request that ended in this worker. */
+export interface Settlement {
+  /** Its id in the held hash. */
+  id: string
+  /** The worker id it was claimed under. */
+  workerId: string
+  /** Undefined when nobody waits for a reply. */
+  hubId: string | undefined
+  reply: string
+  /** True when it ran in a slot of this worker, which is idle now. */
+  slot: boolean
+}
