@@ -163,5 +163,11 @@ const parseCard = (text: string | null): TaskCard | undefined => {
 const parseWorkerCard = (text: string | null): WorkerCard | undefined => {
   const card = parseObject<WorkerCard>(text)
   if (!card || typeof card.id !== 'string' || typeof card.queue !== 'string') return undefined
-  return { ...card, tasks: typeof card.tasks === 'object' && card.tasks !== null ? card.tasks : {} }
+  return {
+    ...card,
+    host: String(card.host ?? ''),
+    pid: Number(card.pid) || 0,
+    slots: Number(card.slots) || 0,
+    tasks: typeof card.tasks === 'object' && card.tasks !== null ? card.tasks : {},
+  }
 }

@@ -23,6 +23,16 @@ export const backoffMs = (attempt: number, firstMs = 50, maxMs = 1000): number =
   return full / 2 + (full / 2) * Math.random()
 }
 
+/**
+ * A signal that fires after `ms`, or when one of `others` does. For AbortSignal.any([AbortSignal.timeout(ms), ...]), in
+ * which nothing holds the timeout: Node 20 collects it as garbage, and then it never fires. Here its timer holds it.
+ */
+export const signalAfter = (ms: number, ...others: AbortSignal[]): AbortSignal => {
+  const timeout = new AbortController()
+  setTimeout(() => timeout.abort(), Math.min(ms, 0x7fff_ffff)).unref()
+  return AbortSignal.any([timeout.signal, ...others])
+}
+
 /** Waits for `work`, but not longer than `ms` or until the signal fires. Leaves no timer behind. */
 export const within = async (work: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<void> => {
   const done = new AbortController()

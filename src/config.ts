@@ -156,9 +156,9 @@ export const readSettings = (user: 'hub' | 'worker' | 'cli', sources: Sources): 
   refuseUnknown(Object.keys(settingsTable), fromFile, `setting in ${sources.file}`)
   const settings: Record<string, unknown> = {}
   for (const name of names) {
-    const { value, origin } = pick(name, sources, fromFile)
+    const { value, origin, text } = pick(name, sources, fromFile)
     const wrong = settingsTable[name].check(value)
-    if (wrong) throw new ConfigError(`${origin} ${wrong}; it is ${JSON.stringify(value)}.`)
+    if (wrong) throw new ConfigError(`${origin} ${wrong}; it is ${JSON.stringify(text ?? value)}.`)
     settings[name] = value
   }
   return Object.freeze(settings) as unknown as Readonly<Settings>
@@ -168,14 +168,15 @@ const pick = (
   name: keyof Settings,
   sources: Sources,
   fromFile: Record<string, unknown>,
-): { value: unknown; origin: string } => {
+): { value: unknown; origin: string; text?: string } => {
   const setting = settingsTable[name]
   const option = sources.options?.[name]
   if (option !== undefined) return { value: option, origin: `option '${name}'` }
   const flag = sources.flags?.[name]
-  if (flag !== undefined) return { value: setting.parse(flag), origin: `--${flagOf(name)}` }
+  if (flag !== undefined) return { value: setting.parse(flag), origin: `--${flagOf(name)}`, text: flag }
   const variable = setting.env === undefined ? undefined : sources.env?.[setting.env]
-  if (variable !== undefined && variable !== '') return { value: setting.parse(variable), origin: setting.env! }
+  if (variable !== undefined && variable !== '')
+    return { value: setting.parse(variable), origin: setting.env!, text: variable }
   if (fromFile[name] !== undefined) return { value: fromFile[name], origin: `'${name}' in ${sources.file}` }
   const { fallback } = setting
   return { value: typeof fallback === 'function' ? fallback() : fallback, origin: `'${name}'` }

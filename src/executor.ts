@@ -207,7 +207,9 @@ class Run implements TaskContext, Timed {
     const remaining = this.remainingMs()
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    return this.#options.nestedCall(this.request, task, args, { timeoutMs, signal })
+    const call = this.#options.nestedCall(this.request, task, args, { timeoutMs, signal })
+    // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
+    return options.signal ? call.finally(() => options.signal) : call
   }
 
   /** The deadline has come: the signal fires, and a handler that does not react is given up a little later. */

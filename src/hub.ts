@@ -1,7 +1,7 @@
 import { encodeArgs } from './arguments.ts'
 import { Call, type Settled } from './call.ts'
 import { Catalogue } from './catalogue.ts'
-import { monotonicMs } from './clock.ts'
+import { monotonicMs, signalAfter } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Deadlines } from './deadlines.ts'
@@ -270,7 +270,7 @@ export class Hub {
   async #read<T>(read: Parameters<typeof Connection.prototype.send<T>>[0]): Promise<T> {
     if (this.#closing.signal.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
     this.#commands.open()
-    await this.#commands.whenReady(AbortSignal.any([AbortSignal.timeout(2000), this.#closing.signal]))
+    await this.#commands.whenReady(signalAfter(2000, this.#closing.signal))
     if (!this.#commands.isReady) {
       throw new HubError(
         'NotEnqueued',

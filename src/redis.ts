@@ -278,5 +278,6 @@ export const checkTarget = (target: unknown): RedisTarget => {
 export const describeTarget = (target: RedisTarget): string => {
   if (typeof target !== 'string')
     return target.sentinels ? `sentinel ${target.name}` : `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
-  return target.replace(/\/\/[^@/]*@/, '//')
+  // Up to the last @, because a password may hold one; options after ? may be secrets too.
+  return target.replace(/\/\/.*@/s, '//').replace(/\?.*$/s, '')
 }

@@ -1,5 +1,5 @@
 import type { Catalogue } from './catalogue.ts'
-import { monotonicMs, sleep } from './clock.ts'
+import { monotonicMs, signalAfter, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
 import { nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
@@ -79,8 +79,8 @@ export class Resolver {
    * @throws HubError NoSuchTask, NoWorkers, NotEnqueued when Redis could not be asked, HubClosed, Aborted
    */
   async find(called: string, until: number, closing: AbortSignal, signal: AbortSignal | undefined): Promise<Route> {
-    const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(until - monotonicMs())))
-    const giveUp = AbortSignal.any([timeout, closing, ...(signal ? [signal] : [])])
+    const patienceMs = Math.max(1, Math.ceil(until - monotonicMs()))
+    const giveUp = signalAfter(patienceMs, closing, ...(signal ? [signal] : []))
     while (!giveUp.aborted) {
       await this.#connection.whenReady(giveUp)
       if (giveUp.aborted) break

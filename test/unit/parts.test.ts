@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { backoffMs, monotonicMs, sleep, within } from '../../src/clock.ts'
+import { backoffMs, monotonicMs, signalAfter, sleep, within } from '../../src/clock.ts'
 import { readSettings, settingsTable } from '../../src/config.ts'
 import { Deadlines } from '../../src/deadlines.ts'
 import { ConfigError, errorTable, fromWire, HubError, messageOf } from '../../src/errors.ts'
@@ -130,6 +132,19 @@ describe('time', () => {
     await sleep(60_000, controller.signal)
     expect(monotonicMs() - started).toBeLessThan(1000)
     expect(process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length).toBeLessThan(3)
+  })
+
+  it('a signal with a time outlives garbage collection', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const fired = new Promise<void>(resolve => {
+      signalAfter(100, new AbortController().signal).addEventListener('abort', () => resolve())
+    })
+    const collecting = setInterval(collect, 10)
+    const inTime = await Promise.race([fired.then(() => true), sleep(3000).then(() => false)])
+    clearInterval(collecting)
+    expect(inTime).toBe(true)
+    expect(signalAfter(60_000, AbortSignal.abort()).aborted).toBe(true)
   })
 
   it('backoff grows to its limit and is spread', () => {

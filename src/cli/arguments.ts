@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { readSettings, type Settings, settingsTable } from '../config.ts'
+import { ConfigError } from '../errors.ts'
+import { nearNames } from '../names.ts'
+import type { Command, Invocation, Option } from './command.ts'
+import { parseDuration } from './duration.ts'
+import { commonOptions } from './options.ts'
+
+/** A command line that cannot be understood; its help is offered with the message. */
+export class UsageError extends ConfigError {
+  readonly command: string | undefined
+
+  constructor(message: string, command?: string) {
+    super(message)
+    this.command = command
+  }
+}
+
+export const optionsOf = (command: Command): Option[] => [...command.options, ...commonOptions]
+
+/** Options and arguments of one command. Throws UsageError. */
+export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocation, 'output'> => {
+  const options = optionsOf(command)
+  // Not strict, because strict messages neither know a near name nor say what the command is about.
+  const { tokens } = parseArgs({
+    args: argv,
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(
+      options.map(({ flag, short, value }) => [
+        flag,
+        { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short ? { short } : {}) },
+      ]),
+    ),
+  })
+  const flags: Record<string, string> = {}
+  const positionals: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value)
+    if (token.kind === 'option') flags[token.name] = textOf(token, command, options)
+  }
+  if (flags.help === undefined) checkCount(positionals, command)
+  return { positionals, flags }
+}
+
+interface OptionToken {
+  name: string
+  rawName: string
+  value?: string | undefined
+  inlineValue?: boolean | undefined
+}
+
+const textOf = (token: OptionToken, command: Command, options: Option[]): string => {
+  const { name, rawName, value, inlineValue } = token
+  const option = options.find(({ flag }) => flag === name)
+  if (!option) throw new UsageError(unknownOption(rawName, command, options), command.name)
+  if (option.value === undefined) {
+    if (value !== undefined) throw new UsageError(`${rawName} takes no value.`, command.name)
+    return 'true'
+  }
+  const swallowed = !inlineValue && value !== undefined && value.startsWith('-') && value !== '-'
+  if (value === undefined || value === '' || swallowed) {
+    throw new UsageError(`${rawName} needs a value: ${rawName} <${option.value}>.`, command.name)
+  }
+  return value
+}
+
+const unknownOption = (rawName: string, command: Command, options: Option[]): string => {
+  const near = nearNames(
+    rawName.replace(/^-+/, ''),
+    options.map(({ flag }) => flag),
+  )
+  const hint = near.length > 0 ? ` Did you mean ${near.map(flag => `--${flag}`).join(' or ')}?` : ''
+  const negative = /^-\d/.test(rawName) ? ` Write an argument that starts with - after --.` : ''
+  return `pshub ${command.name} has no option ${rawName}.${hint}${negative}`
+}
+
+const checkCount = (positionals: string[], command: Command): void => {
+  const { min, max, missing } = command.arity
+  if (positionals.length < min) throw new UsageError(`pshub ${command.name} needs ${missing}.`, command.name)
+  if (positionals.length <= max) return
+  const extra = positionals[max]!
+  const takes = max === 0 ? 'no arguments' : `at most ${max} ${max === 1 ? 'argument' : 'arguments'}`
+  throw new UsageError(`pshub ${command.name} takes ${takes}; '${extra}' is one too many.`, command.name)
+}
+
+/**
+ * The settings of one run: flag, environment, file, default.
+ *
+ * @param defaultLogLevel what this command logs when nobody says
+ * @throws ConfigError
+ */
+export const settingsOf = (
+  user: 'hub' | 'worker',
+  command: Command,
+  { flags }: Pick<Invocation, 'flags'>,
+  defaultLogLevel: string,
+): Readonly<Settings> => {
+  const texts: Record<string, string> = {}
+  for (const option of optionsOf(command)) {
+    const text = flags[option.flag]
+    if (option.setting !== undefined && text !== undefined) texts[option.setting] = settingText(option, text)
+  }
+  const settings = readSettings(user, { flags: texts, env: process.env, file: flags.config })
+  const isSaid = texts.logLevel !== undefined || process.env.PSHUB_LOG_LEVEL || fileSaysLogLevel(flags.config)
+  return isSaid ? settings : { ...settings, logLevel: defaultLogLevel }
+}
+
+/** Durations become the milliseconds that settings are in, and are checked here so that the message names the flag. */
+const settingText = (option: Option, text: string): string => {
+  if (!option.isDuration) return text
+  const ms = parseDuration(text, `--${option.flag}`)
+  const wrong = settingsTable[option.setting!].check(ms)
+  if (wrong) throw new ConfigError(`--${option.flag} ${wrong} milliseconds; it is ${ms}.`)
+  return String(ms)
+}
+
+/** Called once the file was read and found to be an object. */
+const fileSaysLogLevel = (path: string | undefined): boolean =>
+  path !== undefined && JSON.parse(readFileSync(path, 'utf8')).logLevel !== undefined

@@ -1,0 +1,107 @@
+import { text } from 'node:stream/consumers'
+import { HubError } from '../errors.ts'
+import { settingsOf, UsageError } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { parseDuration } from './duration.ts'
+import { exitCodes, type StopSignal, signalCodes } from './exit-codes.ts'
+import { callerOptions, jsonOption } from './options.ts'
+import type { Sink } from './output.ts'
+import { printableJson } from './printable.ts'
+import { RedisAway, watchRedis } from './redis-away.ts'
+import { report } from './report.ts'
+import { onStopSignals } from './stop-signals.ts'
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { positionals, flags, output } = invocation
+  const settings = settingsOf('hub', callCommand, invocation, 'silent')
+  const timeoutMs = flags.timeout === undefined ? undefined : timeoutOf(flags.timeout)
+  const args = await argumentsOf(positionals[1], output.err)
+  // Loaded here, because schemas and logs cost all other commands a third of their time.
+  const { Hub } = await import('../hub.ts')
+  const hub = new Hub(settings)
+  const awayBecause = watchRedis(hub.events)
+  const interrupt = new AbortController()
+  let interruptedBy: StopSignal | undefined
+  const endOfSignals = onStopSignals(
+    signal => {
+      interruptedBy = signal
+      interrupt.abort()
+    },
+    signal => process.exit(signalCodes[signal]),
+  )
+  try {
+    const options = { signal: interrupt.signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
+    const result = await hub.call(positionals[0]!, args, options)
+    const isPretty = output.out.isTerminal && flags.raw === undefined && flags.json === undefined
+    output.out.line(printableJson(result, isPretty ? 2 : undefined))
+    return exitCodes.ok
+  } catch (error) {
+    const reason = awayBecause()
+    const isAway = error instanceof HubError && error.code === 'NotEnqueued' && reason !== undefined
+    const told = isAway ? new RedisAway(settings.redis, reason) : error
+    const code = report(told, output, { json: flags.json !== undefined, debug: flags.debug !== undefined })
+    return interruptedBy === undefined ? code : signalCodes[interruptedBy]
+  } finally {
+    await hub.close()
+    endOfSignals()
+  }
+}
+
+const timeoutOf = (flag: string): number => {
+  const timeoutMs = parseDuration(flag, '--timeout')
+  if (timeoutMs > 0) return timeoutMs
+  throw new UsageError('--timeout must be longer than 0.', 'call')
+}
+
+const argumentsOf = async (given: string | undefined, err: Sink): Promise<unknown> => {
+  if (given === undefined) return {}
+  if (given !== '-')
+    return parseJson(given, 'The second argument is not JSON (quote it for the shell, as in \'{"a":1}\')')
+  if (process.stdin.isTTY) err.line('Reading the arguments as JSON from here; end them with Ctrl-D.')
+  // Some editors begin a file with a byte order mark, which JSON does not allow.
+  return parseJson((await text(process.stdin)).replace(/^\ufeff/, ''), 'What came from stdin is not JSON')
+}
+
+const parseJson = (json: string, otherwise: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    throw new UsageError(`${otherwise}: ${(error as Error).message}`, 'call')
+  }
+}
+
+export const callCommand: Command = {
+  name: 'call',
+  usage: 'call <task> [json | -]',
+  summary: 'call a task and print its result',
+  about: [
+    'Calls a task and prints its result as JSON on stdout. The task is name:1.0 for exactly that version, name:1 for the ' +
+      'newest live 1.x, or name for the newest live one. Its arguments are given as JSON, or come from stdin with -; ' +
+      'without any they are {}.',
+    'A failure is told on stderr as its code and a message, with --json as one line of JSON: code, message, ran (no, ' +
+      'maybe or yes: whether the task was started), retryable, and task, id and data where known. ' +
+      'Ctrl-C gives up waiting; the task may run on.',
+  ],
+  arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub call add:1.0 \'{"a":1,"b":2}\'' },
+  options: [
+    { flag: 'timeout', value: 'time', about: 'how long to wait for the result', fallback: "the task's own" },
+    { flag: 'raw', about: 'print the result in one line, also on a terminal' },
+    jsonOption,
+    { flag: 'name', value: 'name', about: 'what the task sees as its caller', setting: 'name', fallback: 'the host' },
+    ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),
+  ],
+  examples: [
+    { line: `pshub call add:1.0 '{"a":1,"b":2}'`, about: 'arguments on the command line' },
+    { line: 'pshub call resize_image:1 - --timeout 30s < order.json', about: 'arguments from a file' },
+    { line: 'pshub call report --raw | jq .total', about: 'without arguments, result to a program' },
+  ],
+  exitCodes: {
+    0: 'the task returned a result',
+    1: 'the task ran and failed: TaskFailed, InvalidResult; or another failure',
+    2: 'the command line or a setting is wrong',
+    3: 'it certainly was not run: NoSuchTask, NoWorkers, Overloaded, NotEnqueued (as when Redis is away), Expired, InvalidArgs, PayloadTooLarge',
+    4: 'it may have been run: Timeout, WorkerLost, OutcomeUnknown, Aborted',
+    130: 'Ctrl-C (143 SIGTERM)',
+  },
+  run,
+}

@@ -1,0 +1,23 @@
+import { messageOf } from '../errors.ts'
+import type { Logger } from '../logger.ts'
+
+/**
+ * Faults of tasks that nothing catches. A rejection of a promise nobody awaits concerns that one task: it is logged,
+ * and everything else goes on. An exception that nothing caught may have left anything half done: it is logged, and
+ * `onFatal` ends the process in an orderly way.
+ */
+export const watchFaults = (log: Logger, onFatal: () => void): void => {
+  process.on('unhandledRejection', reason => {
+    log.error(described(reason), 'a promise that nobody awaits was rejected; going on')
+  })
+  process.on('uncaughtException', error => {
+    log.error(described(error), 'an exception that nothing caught; stopping')
+    onFatal()
+  })
+}
+
+/** With the stack: without it nobody finds the place in the task's code. */
+const described = (thrown: unknown): { reason: string; stack?: string } => ({
+  reason: messageOf(thrown),
+  ...(thrown instanceof Error && thrown.stack ? { stack: thrown.stack } : {}),
+})

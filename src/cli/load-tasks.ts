@@ -1,0 +1,113 @@
+import { existsSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { ConfigError, messageOf } from '../errors.ts'
+import { isTask, type Task } from '../task.ts'
+
+/** A module was found, and broke while it was loaded. */
+export class BrokenModule extends Error {
+  override readonly name = 'BrokenModule'
+}
+
+/**
+ * Imports modules and collects what defineTask made from their exports: each export itself, and the members of arrays
+ * and plain objects. A task that is exported under several names counts once.
+ *
+ * @param names paths relative to `folder`, file URLs, or names of packages
+ * @throws ConfigError when a module is not there or exports no task
+ * @throws BrokenModule when it fails while it is loaded
+ */
+export const loadTasks = async (names: string[], folder: string): Promise<Task[]> => {
+  const tasks = new Set<Task>()
+  for (const name of names) {
+    const exported = await importModule(name, folder)
+    const found = Object.values(exported).flatMap(tasksIn)
+    if (found.length === 0) throw new ConfigError(withoutTasks(name, exported))
+    for (const task of found) tasks.add(task)
+  }
+  return [...tasks]
+}
+
+const tasksIn = (value: unknown): Task[] => {
+  if (isTask(value)) return [value]
+  if (Array.isArray(value)) return value.filter(isTask)
+  return isPlainObject(value) ? Object.values(value).filter(isTask) : []
+}
+
+const isPlainObject = (value: unknown): value is object => {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+const withoutTasks = (name: string, exported: Record<string, unknown>): string => {
+  const kinds = Object.entries(exported).map(([key, value]) => `${key} (${kindOf(value)})`)
+  const what = kinds.length === 0 ? 'It exports nothing.' : `It exports ${kinds.join(', ')}.`
+  return `${name} exports no task. ${what} Export what defineTask returned.`
+}
+
+const kindOf = (value: unknown): string => {
+  if (Array.isArray(value)) return 'array'
+  return value === null ? 'null' : typeof value
+}
+
+const importModule = async (name: string, folder: string): Promise<Record<string, unknown>> => {
+  const address = addressOf(name, folder)
+  // With nothing left to wait for, Node would end without a word.
+  const onStuck = () => {
+    console.error(`${name} did not finish loading: an await at its top level waits for something that never comes.`)
+    process.exit(1)
+  }
+  process.once('beforeExit', onStuck)
+  try {
+    return await import(address)
+  } catch (error) {
+    throw loadError(name, error)
+  } finally {
+    process.off('beforeExit', onStuck)
+  }
+}
+
+const addressOf = (name: string, folder: string): string => {
+  const path = resolve(folder, name.startsWith('file:') ? fileURLToPath(name) : name)
+  if (existsSync(path)) {
+    if (statSync(path).isDirectory()) throw new ConfigError(`${name} is a directory; give the path of a module in it.`)
+    return pathToFileURL(path).href
+  }
+  if (/^(file:|\.{0,2}[/\\]|[A-Za-z]:\\)/.test(name)) throw new ConfigError(`There is no module ${name} (${path}).`)
+  try {
+    return pathToFileURL(createRequire(join(folder, 'index.js')).resolve(name)).href
+  } catch (error) {
+    // A package for import alone is not seen by require's rules; then it is looked for beside pshub itself.
+    if ((error as NodeJS.ErrnoException).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return name
+    throw new ConfigError(`There is no module ${name}: neither the file ${path} nor a package of that name.`)
+  }
+}
+
+const loadError = (name: string, error: unknown): Error => {
+  if (error instanceof ConfigError) return new ConfigError(`${name}: ${error.message}`, { cause: error })
+  const { code } = (error ?? {}) as NodeJS.ErrnoException
+  const reason = messageOf(error)
+  const options = { cause: error }
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?tsx?$/.test(name)) {
+    return new ConfigError(`${name} is TypeScript, which Node ${process.versions.node} does not run; compile it first.`)
+  }
+  if (code === 'ERR_MODULE_NOT_FOUND' && reason.includes(import.meta.filename)) {
+    const where = 'It is for import alone, and such a package is only found when it is installed beside pshub'
+    return new ConfigError(`The package ${name} could not be found. ${where}; give the path of its module.`, options)
+  }
+  if (code === 'ERR_MODULE_NOT_FOUND') return new ConfigError(`${name} could not be loaded: ${reason}.`, options)
+  const place = placeOf(error)
+  const shown = place === undefined ? reason : `${reason} (${place})`
+  if (!(error instanceof SyntaxError)) return new BrokenModule(`${name} failed while it was loaded: ${shown}`, options)
+  const hint = place === undefined ? ` To see where: node --check ${name}` : ''
+  return new BrokenModule(`${name} could not be loaded: ${shown}.${hint}`, options)
+}
+
+/** The first file and line of the stack that is not ours. */
+const placeOf = (error: unknown): string | undefined => {
+  const stack = error instanceof Error ? String(error.stack) : ''
+  const places = [...stack.matchAll(/file:\/\/[^\s)]+?:\d+/g)].map(([place]) => place)
+  return places.find(place => !place.startsWith(import.meta.url))
+}

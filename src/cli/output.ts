@@ -1,0 +1,44 @@
+import { makePaint, type Paint } from './colour.ts'
+import { printableJson } from './printable.ts'
+
+/** One of the two streams, with what a terminal at its end can do. */
+export interface Sink {
+  readonly isTerminal: boolean
+  /** Characters per line; undefined where lines may be of any length. */
+  readonly width: number | undefined
+  readonly paint: Paint
+  line(text?: string): void
+}
+
+/** Results go to `out`, everything said about them to `err`, so that a pipe carries results alone. */
+export interface Output {
+  readonly out: Sink
+  readonly err: Sink
+  /** A result for a program: one line of JSON. */
+  json(value: unknown): void
+}
+
+const makeSink = (stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Sink => ({
+  isTerminal: stream.isTTY === true,
+  width: stream.isTTY ? stream.columns || undefined : undefined,
+  paint: makePaint(stream.isTTY === true, env),
+  line: (text = '') => void stream.write(`${text}\n`),
+})
+
+export const makeOutput = (): Output => {
+  const out = makeSink(process.stdout, process.env)
+  return { out, err: makeSink(process.stderr, process.env), json: value => out.line(printableJson(withNulls(value))) }
+}
+
+/** A field that has no value is null: a program that reads fields should find the same ones each time. */
+const withNulls = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, inner) => (inner === undefined ? null : inner)))
+
+/** Who reads us may leave early, as `head` does: what is written after that is for nobody, which is no fault. */
+export const ignoreClosedPipes = (): void => {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+}

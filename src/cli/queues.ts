@@ -1,0 +1,72 @@
+import { isQueueName } from '../keys.ts'
+import type { QueueOverview } from '../overview.ts'
+import { describeTarget } from '../redis.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { formatDuration } from './duration.ts'
+import { exitCodes } from './exit-codes.ts'
+import { jsonOption } from './options.ts'
+import type { Output } from './output.ts'
+import { printable } from './printable.ts'
+import { readRegistry } from './registry.ts'
+import { type Column, writeTable } from './table.ts'
+
+const isStuck = ({ backlog, workers }: QueueOverview): boolean => backlog > 0 && workers === 0
+
+const columns: Column<QueueOverview>[] = [
+  { title: 'QUEUE', value: queue => queue.queue },
+  { title: 'BACKLOG', value: queue => queue.backlog, right: true },
+  {
+    title: 'OLDEST WAIT',
+    value: ({ oldestMs }) => (oldestMs === undefined ? '-' : formatDuration(oldestMs)),
+    right: true,
+  },
+  { title: 'HELD', value: queue => queue.held, right: true },
+  { title: 'BUSY', value: queue => `${queue.busy}/${queue.slots}`, right: true },
+  {
+    title: 'WORKERS',
+    value: queue => queue.workers || 'none',
+    right: true,
+    style: queue => (isStuck(queue) ? 'red' : undefined),
+  },
+]
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { flags, output } = invocation
+  const settings = settingsOf('hub', queuesCommand, invocation, 'silent')
+  const { queues } = (await readRegistry(settings)).overview
+  if (flags.json !== undefined) output.json(queues)
+  else if (queues.length > 0) {
+    writeTable(output.out, columns, queues)
+    for (const queue of queues.filter(isStuck)) warnOfStuck(queue, output)
+  } else {
+    output.err.line(`No queue is known in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`)
+    output.err.line('A worker brings its queue along: pshub worker ./tasks.mjs')
+  }
+  return exitCodes.ok
+}
+
+const warnOfStuck = ({ queue, backlog }: QueueOverview, { err }: Output): void => {
+  const what = backlog === 1 ? '1 request waits' : `${backlog} requests wait`
+  const text = `${what} in ${printable(queue)}, which no live worker serves.`
+  // People paste what they are told to run: a name that is none is not put into a command.
+  const hint = isQueueName(queue) ? ` Start one: pshub worker <module> --queue ${queue}` : ''
+  err.line(`${err.paint('yellow', 'Warning:')} ${text}${hint}`)
+}
+
+export const queuesCommand: Command = {
+  name: 'queues',
+  usage: 'queues',
+  summary: 'list the queues and what waits in them',
+  about: [
+    'Lists the queues with the requests that wait, how long the oldest has waited, the requests held by workers, the ' +
+      'slots in use of all there are, and the live workers. Requests that wait where no worker serves are warned of.',
+  ],
+  arity: { min: 0, max: 0 },
+  options: [jsonOption],
+  examples: [
+    { line: 'pshub queues', about: 'all of them' },
+    { line: "pshub queues --json | jq '.[] | select(.backlog > 100) | .queue'", about: 'those with much to do' },
+  ],
+  run,
+}

@@ -1,0 +1,26 @@
+import { HubError } from '../errors.ts'
+import { describeTarget, type RedisTarget } from '../redis.ts'
+import type { Events } from '../telemetry.ts'
+
+/** Redis cannot be reached: the same sentence from every command, with what to do about it. */
+export class RedisAway extends HubError {
+  constructor(target: RedisTarget, reason: string) {
+    super(
+      'NotEnqueued',
+      `Redis at ${describeTarget(target)} could not be reached: ${reason}; set --redis or PSHUB_REDIS.`,
+    )
+  }
+}
+
+/** Follows the connection that carries commands. The returned function says why it is away; undefined while it is up. */
+export const watchRedis = (events: Events): (() => string | undefined) => {
+  let away: string | undefined = 'no answer in time'
+  const isCommands = (role: string) => role.endsWith(' commands')
+  events.on('redis:up', ({ role }) => {
+    if (isCommands(role)) away = undefined
+  })
+  events.on('redis:down', ({ role, reason }) => {
+    if (isCommands(role)) away = reason
+  })
+  return () => away
+}

@@ -1,0 +1,37 @@
+import type { Settings } from '../config.ts'
+import { Connection, ConnectionLost, NotConnected } from '../redis.ts'
+import { RedisAway } from './redis-away.ts'
+
+/** A person waits: a first failure is told at once, and silence after this long. */
+const patienceMs = 1800
+
+/**
+ * Opens one connection for the time of `work`.
+ * @throws RedisAway when there is none, or it breaks
+ */
+export const withRedis = async <T>(
+  { redis: target }: Readonly<Settings>,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> => {
+  const failed = new AbortController()
+  const connection = new Connection({
+    target,
+    name: 'pshub-cli',
+    stallMs: patienceMs,
+    onDown: reason => failed.abort(reason),
+  })
+  const tooSlow = setTimeout(() => failed.abort(new Error(`no answer within ${patienceMs} ms`)), patienceMs)
+  try {
+    connection.open()
+    await connection.whenReady(failed.signal)
+    // The reason is that of onDown, which is called a moment before downReason is set.
+    if (!connection.isReady) throw new RedisAway(target, (failed.signal.reason as Error).message)
+    return await work(connection)
+  } catch (error) {
+    if (error instanceof ConnectionLost || error instanceof NotConnected) throw new RedisAway(target, error.message)
+    throw error
+  } finally {
+    clearTimeout(tooSlow)
+    await connection.close()
+  }
+}

@@ -1,0 +1,63 @@
+import { ConfigError, HubError, messageOf, type Problem } from '../errors.ts'
+import { UsageError } from './arguments.ts'
+import { exitCodeOf } from './exit-codes.ts'
+import type { Output, Sink } from './output.ts'
+import { printable, printableJson } from './printable.ts'
+import { RedisAway } from './redis-away.ts'
+
+/** Tells an error on stderr, as sentences or as one line of JSON, and returns the exit code it gives. */
+export const report = (error: unknown, { err }: Output, options: { json: boolean; debug: boolean }): number => {
+  if (options.json) err.line(printableJson(asJson(error)))
+  else if (error instanceof HubError && !(error instanceof RedisAway)) tellHubError(error, err)
+  else {
+    err.line(printable(messageOf(error)))
+    if (error instanceof UsageError) err.line(`See: pshub help${error.command ? ` ${error.command}` : ''}`)
+  }
+  if (options.debug) tellStacks(error, err)
+  return exitCodeOf(error)
+}
+
+const tellStacks = (error: unknown, err: Sink): void => {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    for (const line of (at.stack ?? '').split('\n')) err.line(err.paint('dim', printable(line)))
+  }
+}
+
+const asJson = (error: unknown): Record<string, unknown> => {
+  if (error instanceof HubError) return { ...error.toJSON(), ran: error.ran }
+  const code = error instanceof ConfigError ? error.code : 'Failed'
+  return { code, message: messageOf(error), retryable: false }
+}
+
+const afterwards = { no: 'It was not run.', maybe: 'It may have been run.', yes: undefined }
+
+const tellHubError = (error: HubError, err: Sink): void => {
+  const problems = problemsOf(error)
+  const message = problems ? `${subjectOf(error)} not fit:` : error.message
+  err.line(`${err.paint(['bold', 'red'], error.code)}: ${printable(message)}`)
+  if (problems) tellProblems(problems, err)
+  else if (error.data !== undefined) err.line(`  data: ${printableJson(error.data)}`)
+  const after = afterwards[error.ran]
+  if (after) err.line(err.paint('dim', after))
+}
+
+const subjectOf = ({ code, task }: HubError): string =>
+  code === 'InvalidArgs' ? `The arguments of ${task ?? 'the task'} do` : `The result of ${task ?? 'the task'} does`
+
+/** The fields that do not fit, when the error has them in the form it should; another library's reply may not. */
+const problemsOf = ({ code, data }: HubError): Problem[] | undefined => {
+  if (code !== 'InvalidArgs' && code !== 'InvalidResult') return undefined
+  const problems = (data as { problems?: unknown } | undefined)?.problems
+  if (!Array.isArray(problems) || problems.length === 0) return undefined
+  const isProblem = (problem: Partial<Problem> | null) =>
+    typeof problem?.pointer === 'string' && typeof problem.message === 'string'
+  return problems.every(isProblem) ? problems : undefined
+}
+
+const tellProblems = (problems: Problem[], err: Sink): void => {
+  const places = problems.map(({ pointer }) => (pointer === '' ? '(all of it)' : printable(pointer)))
+  const width = Math.max(...places.map(place => place.length))
+  problems.forEach(({ message }, at) => {
+    err.line(`  ${err.paint('cyan', places[at]!.padEnd(width))}  ${printable(message)}`)
+  })
+}

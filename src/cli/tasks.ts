@@ -1,0 +1,90 @@
+import { nearNames } from '../names.ts'
+import type { Overview, TaskOverview } from '../overview.ts'
+import { describeTarget } from '../redis.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { formatDuration } from './duration.ts'
+import { exitCodes } from './exit-codes.ts'
+import { jsonOption } from './options.ts'
+import type { Output } from './output.ts'
+import { printable } from './printable.ts'
+import { readRegistry } from './registry.ts'
+import { type Column, writeTable } from './table.ts'
+import { writeTask } from './task-details.ts'
+
+const columns: Column<TaskOverview>[] = [
+  { title: 'TASK', value: task => task.task },
+  { title: 'QUEUE', value: task => task.queue },
+  {
+    title: 'LIVE WORKERS',
+    value: task => task.workers.length || 'none',
+    right: true,
+    style: task => (task.workers.length === 0 ? 'yellow' : undefined),
+  },
+  { title: 'TIMEOUT', value: task => formatDuration(task.timeoutMs), right: true },
+  { title: 'IDEMPOTENT', value: task => (task.idempotent ? 'yes' : 'no') },
+  { title: 'DESCRIPTION', value: task => firstLine(task.description) },
+]
+
+/** Descriptions are Markdown; a heading's marks say nothing here. */
+const firstLine = (description: string): string =>
+  (description.trim().split(/[\r\n]/, 1)[0] ?? '').replace(/^#+\s+/, '')
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { positionals, flags, output } = invocation
+  const settings = settingsOf('hub', tasksCommand, invocation, 'silent')
+  const { overview } = await readRegistry(settings)
+  const wanted = positionals[0]
+  const tasks = overview.tasks.filter(({ task }) => wanted === undefined || task.includes(wanted))
+  const exact = tasks.find(({ task }) => task === wanted)
+  if (flags.json !== undefined) output.json(exact ? [exact] : tasks)
+  else if (exact) writeTask(exact, overview, output.out)
+  else if (tasks.length > 0) {
+    writeTable(output.out, columns, tasks)
+    warnOfConflicts(tasks, output)
+  } else if (wanted !== undefined && overview.tasks.length > 0) tellNoMatch(wanted, overview, output)
+  else {
+    output.err.line(
+      `No task is declared in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`,
+    )
+    output.err.line('Start a worker that has one: pshub worker ./tasks.mjs')
+  }
+  return exitCodes.ok
+}
+
+const warnOfConflicts = (tasks: TaskOverview[], { err }: Output): void => {
+  for (const { task } of tasks.filter(({ conflict }) => conflict)) {
+    const text = `live workers declare ${printable(task)} with different schemas; whichever takes a call decides.`
+    err.line(`${err.paint('yellow', 'Warning:')} ${text} Give the changed one a new version.`)
+  }
+}
+
+const tellNoMatch = (wanted: string, { tasks }: Overview, { err }: Output): void => {
+  const near = nearNames(
+    wanted,
+    tasks.map(({ task }) => task),
+  )
+  const hint =
+    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see the ${tasks.length} there are: pshub tasks`
+  err.line(printable(`No task has '${wanted}' in its name. ${hint}`))
+}
+
+export const tasksCommand: Command = {
+  name: 'tasks',
+  usage: 'tasks [part of a name]',
+  summary: 'list the tasks that can be called',
+  about: [
+    'Lists the declared tasks with their queue, their live workers, the time a call gets by default, and whether running ' +
+      "one twice does no harm. 'none' are tasks that a worker declared and no live one provides: calling them fails with " +
+      'NoWorkers. The full name of a task (name:1.0) shows all of it, schemas included.',
+  ],
+  arity: { min: 0, max: 1 },
+  options: [jsonOption],
+  examples: [
+    { line: 'pshub tasks', about: 'all of them' },
+    { line: 'pshub tasks image', about: "those with 'image' in their names" },
+    { line: 'pshub tasks resize_image:1.0', about: 'everything about one' },
+    { line: "pshub tasks --json | jq -r '.[] | select(.workers == []) | .task'", about: 'those that nobody serves' },
+  ],
+  run,
+}

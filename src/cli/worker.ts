@@ -1,0 +1,123 @@
+import type { Settings } from '../config.ts'
+import type { Logger } from '../logger.ts'
+import type { Worker } from '../worker.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { exitCodes, signalCodes } from './exit-codes.ts'
+import { watchFaults } from './faults.ts'
+import { callerOptions } from './options.ts'
+import { RedisAway, watchRedis } from './redis-away.ts'
+import { onStopSignals } from './stop-signals.ts'
+
+/** After an exception that nothing caught, what runs has this long: the process cannot be trusted any more. */
+const faultGraceMs = 2000
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const settings = settingsOf('worker', workerCommand, invocation, 'info')
+  // Loaded here, because schemas and logs cost all other commands a third of their time.
+  const { makeLogger } = await import('../logger.ts')
+  const { loadTasks } = await import('./load-tasks.ts')
+  const { Worker } = await import('../worker.ts')
+  const log = makeLogger(settings.logLevel)
+  let onFatal = (): void => process.exit(exitCodes.failed)
+  watchFaults(log, () => onFatal())
+  const tasks = await loadTasks(invocation.positionals, process.cwd())
+  const worker = new Worker({ ...settings, tasks })
+  return serve(worker, settings, log, listener => {
+    onFatal = listener
+  })
+}
+
+/** Serves until a signal or a fault. Resolves with the exit code when all has been put back. */
+const serve = async (
+  worker: Worker,
+  settings: Readonly<Settings>,
+  log: Logger,
+  setOnFatal: (listener: () => void) => void,
+): Promise<number> => {
+  let code: number = exitCodes.ok
+  let stopping = false
+  const awayBecause = watchRedis(worker.events)
+  const started = worker.start()
+  const stopped = new Promise<void>(resolve => {
+    const stop = (graceMs: number) => {
+      stopping = true
+      started.then(
+        () => worker.stop({ graceMs }).then(resolve),
+        () => undefined,
+      )
+    }
+    onStopSignals(
+      signal => {
+        const { graceMs } = settings
+        log.info({ signal, busy: worker.busy, graceMs }, 'stopping; what runs may finish, a second signal ends it')
+        stop(graceMs)
+      },
+      signal => {
+        log.warn({ signal, busy: worker.busy }, 'leaving at once')
+        process.exit(signalCodes[signal])
+      },
+    )
+    setOnFatal(() => {
+      code = exitCodes.failed
+      stop(Math.min(faultGraceMs, settings.graceMs))
+    })
+  })
+  await started
+  const reason = awayBecause()
+  if (reason !== undefined && !stopping)
+    log.error(`${new RedisAway(settings.redis, reason).message} Trying until it is there.`)
+  await stopped
+  return code
+}
+
+export const workerCommand: Command = {
+  name: 'worker',
+  usage: 'worker <module...>',
+  summary: 'serve the tasks that modules export',
+  about: [
+    'Imports the modules and serves every task they export: what defineTask returned, by itself, in an array or in a ' +
+      'plain object. A module is a path, a file URL or the name of a package.',
+    'Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish within the grace, and puts the ' +
+      'rest back for other workers. A second one ends it at once. While Redis is away it goes on trying. A rejected ' +
+      'promise that nobody awaits is logged and hurts no other task; an exception that nothing caught stops the worker. ' +
+      'The log is lines of JSON on stderr.',
+  ],
+  arity: {
+    min: 1,
+    max: Number.POSITIVE_INFINITY,
+    missing: 'a module that exports tasks, as in: pshub worker ./tasks.mjs',
+  },
+  options: [
+    { flag: 'queue', value: 'name', about: 'queue to serve', setting: 'queue', fallback: "'default'" },
+    { flag: 'slots', value: 'n', about: 'calls to run at once', setting: 'slots' },
+    {
+      flag: 'grace',
+      value: 'time',
+      about: 'what runs may take when it is told to stop',
+      setting: 'graceMs',
+      isDuration: true,
+      fallback: '10s',
+    },
+    {
+      flag: 'lease',
+      value: 'time',
+      about: 'others take over when it is silent for this long',
+      setting: 'leaseMs',
+      isDuration: true,
+      fallback: '4s',
+    },
+    ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
+  ],
+  examples: [
+    { line: 'pshub worker ./tasks.mjs', about: 'serve the queue default with 4 slots' },
+    { line: 'pshub worker ./images.mjs ./mail.mjs --queue media --slots 16 --grace 30s', about: 'more of everything' },
+  ],
+  exitCodes: {
+    0: 'stopped gracefully',
+    1: 'a module failed while it was loaded, or an exception was not caught',
+    2: 'the command line, a setting, a module without tasks, or a Redis that cannot keep the promises',
+    130: 'ended at once by a second Ctrl-C (143 by a second SIGTERM)',
+  },
+  run,
+}

@@ -1,0 +1,64 @@
+import type { WorkerOverview } from '../overview.ts'
+import { describeTarget } from '../redis.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { formatDuration } from './duration.ts'
+import { exitCodes } from './exit-codes.ts'
+import { jsonOption } from './options.ts'
+import { readRegistry } from './registry.ts'
+import { type Column, writeTable } from './table.ts'
+
+const shortId = 8
+
+const stateOf = ({ live, stats }: WorkerOverview): 'live' | 'draining' | 'lost' => {
+  if (!live) return 'lost'
+  return stats?.draining ? 'draining' : 'live'
+}
+
+const styles = { live: 'green', draining: 'yellow', lost: 'red' } as const
+
+const columnsAt = (nowMs: number): Column<WorkerOverview>[] => [
+  { title: 'ID', value: worker => worker.id.slice(0, shortId) },
+  { title: 'QUEUE', value: worker => worker.queue },
+  { title: 'HOST/PID', value: worker => `${worker.host}/${worker.pid}` },
+  { title: 'BUSY', value: worker => `${worker.stats?.busy ?? '?'}/${worker.slots}`, right: true },
+  { title: 'TASKS', value: worker => Object.keys(worker.tasks).length, right: true },
+  { title: 'OK', value: worker => worker.stats?.counters?.ok ?? '?', right: true },
+  { title: 'FAILED', value: worker => worker.stats?.counters?.failed ?? '?', right: true },
+  { title: 'LAST SEEN', value: worker => lastSeen(worker, nowMs), right: true },
+  { title: 'STATE', value: stateOf, style: worker => styles[stateOf(worker)] },
+]
+
+const lastSeen = ({ stats }: WorkerOverview, nowMs: number): string =>
+  Number.isFinite(stats?.seen) ? `${formatDuration(Math.max(0, nowMs - stats!.seen))} ago` : '?'
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { flags, output } = invocation
+  const settings = settingsOf('hub', workersCommand, invocation, 'silent')
+  const { overview, nowMs } = await readRegistry(settings)
+  if (flags.json !== undefined) output.json(overview.workers)
+  else if (overview.workers.length > 0) writeTable(output.out, columnsAt(nowMs), overview.workers)
+  else {
+    output.err.line(`No worker runs in namespace '${settings.namespace}' of ${describeTarget(settings.redis)}.`)
+    output.err.line('Start one: pshub worker ./tasks.mjs')
+  }
+  return exitCodes.ok
+}
+
+export const workersCommand: Command = {
+  name: 'workers',
+  usage: 'workers',
+  summary: 'list the workers and what they do',
+  about: [
+    'Lists the workers with their slots in use, their number of tasks, the calls they ended well and failed, and when ' +
+      "they last gave a sign. A worker is 'live', 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
+      'ended without a goodbye: it died, or is cut off from Redis).',
+  ],
+  arity: { min: 0, max: 0 },
+  options: [jsonOption],
+  examples: [
+    { line: 'pshub workers', about: 'all of them' },
+    { line: "pshub workers --json | jq '[.[] | select(.live)] | length'", about: 'how many live' },
+  ],
+  run,
+}
