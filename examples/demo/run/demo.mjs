@@ -18,22 +18,24 @@ const oncePageTimeoutMs = 5000
 
 const worker = (name, module) => ({
   name,
-  args: ['dist/cli/main.js', 'worker', module, '--queue', name, '--slots', '4'],
+  args: ['dist/cli/main.js', 'worker', module, '--queue', name, '--slots', '4', '--grace', '2s'],
 })
 
 const workers = [worker('places', 'examples/demo/places/tasks.mjs'), worker('sky', 'examples/demo/sky/tasks.mjs')]
 
+/** One Ctrl-C arrives twice: from the terminal, and passed on by npm. */
+const samePressMs = 250
+
 /** Resolves when a signal comes. A second Ctrl-C does not wait for anybody. */
 const untilSignal = crew =>
   new Promise(resolve => {
-    let stopping = false
+    let firstAt
     const onSignal = () => {
-      if (stopping) {
-        crew.kill()
-        process.exit(130)
-      }
-      stopping = true
+      firstAt ??= performance.now()
       resolve()
+      if (performance.now() - firstAt <= samePressMs) return
+      crew.kill()
+      process.exit(130)
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal)
   })
