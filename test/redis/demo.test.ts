@@ -61,6 +61,17 @@ const runs = (pid: number): boolean => {
   }
 }
 
+/** A page whose parts are late on a busy machine is as it should be, but not what a test is about: so some tries. */
+const pageThat = async (url: string, fits: (text: string) => boolean): Promise<string> => {
+  for (let tries = 10; ; tries--) {
+    const response = await fetch(url)
+    expect(response.status).toBe(200)
+    const text = await response.text()
+    if (fits(text)) return text
+    if (tries === 1) throw new Error(`The page stayed incomplete: ${text.match(/class="gap">[^<]*/g)}`)
+  }
+}
+
 const demos: Demo[] = []
 const start = (args: string[], env?: Record<string, string>): Demo => {
   const demo = new Demo(args, env)
@@ -101,24 +112,19 @@ describe('npm start', { timeout: 90_000 }, () => {
     const { address, pids } = await demo.up()
     expect(Object.keys(pids).sort()).toEqual(['places', 'sky', 'web'])
 
-    const whole = await fetch(address + paris)
-    expect(whole.status).toBe(200)
-    expect(whole.headers.get('content-security-policy')).toContain("default-src 'none'")
-    const page = await whole.text()
+    const { headers } = await fetch(address)
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+    const page = await pageThat(address + paris, text => !text.includes('class="gap"'))
     expect(page).toContain('Day length')
-    expect(page).not.toContain('class="gap"')
 
     const late = await (await fetch(`${address}${paris}?slow=sky`)).text()
     expect(late).toMatch(/sun times: not available right now \(Timeout after \d+ ms\)/)
 
     process.kill(pids.sky!, 'SIGKILL')
     await demo.printed(/The sky process \(pid \d+\) ended \(killed by SIGKILL\)/)
-    const gappy = await fetch(address + paris)
-    expect(gappy.status).toBe(200)
-    const rest = await gappy.text()
+    const rest = await pageThat(address + paris, text => text.includes('Le Kremlin-Bicêtre'))
     expect(rest).toMatch(/sun times: not available right now/)
     expect(rest).toMatch(/local time: not available right now/)
-    expect(rest).toContain('Le Kremlin-Bicêtre')
 
     demo.child.kill('SIGTERM')
     expect(await demo.ended).toEqual([0, null])

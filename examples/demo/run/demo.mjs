@@ -82,7 +82,7 @@ const startWeb = crew =>
 
 const start = async (options, redis, crew, hub) => {
   await hub.tasks().catch(error => {
-    throw new Error(`Redis at ${shown(redis.url)} cannot be used: ${error.message}`)
+    throw new Error(`${error.message} The address was ${shown(redis.url)}.`)
   })
   const pids = Object.fromEntries(workers.map(member => [member.name, crew.start(member)]))
   await untilProvided(hub, neededTasks)
