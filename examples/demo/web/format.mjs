@@ -17,5 +17,3 @@ export const inhabitants = population => (population === null ? 'not known' : nu
 
 /** 'Île-de-France, France' */
 export const whereabouts = city => [city.region, city.countryName].filter(Boolean).join(', ')
-
-export const sentence = text => (/[.!?]$/.test(text) ? text : `${text}.`)

@@ -7,8 +7,9 @@ import { plainPage, searchPage, startPage } from './other-pages.mjs'
 import { isUnknown } from './parts.mjs'
 
 const own = name => readFileSync(new URL(name, import.meta.url), 'utf8')
+const styles = ['ground', 'cards', 'drawings-and-lists', 'narrow'].map(name => own(`styles/${name}.css`))
 const files = {
-  '/style.css': { type: 'text/css; charset=utf-8', body: own('style.css') },
+  '/style.css': { type: 'text/css; charset=utf-8', body: styles.join('\n') },
   '/icon.svg': { type: 'image/svg+xml', body: own('icon.svg') },
 }
 
