@@ -26,6 +26,7 @@ export class Call implements Parcel, Timed {
   readonly end: number
   settled = false
   inDoubt = false
+  abandoned = false
   #pushed: { at: string; ttlMs: number } | undefined
   readonly #resolve: (value: unknown) => void
   readonly #reject: (error: HubError) => void
@@ -77,6 +78,7 @@ export class Call implements Parcel, Timed {
   /** The signal fired. */
   handleEvent(): void {
     const reason = this.#signal?.reason
+    this.abandoned = true
     this.fail(
       new HubError('Aborted', `The caller gave up waiting for ${this.task}.`, {
         task: this.task,

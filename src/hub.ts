@@ -213,6 +213,7 @@ export class Hub {
       options.traceparent === undefined
         ? this.#tail
         : requestTail(this.#keys.reply(this.id), this.#settings.name, options.traceparent)
+    const outbox = this.#outboxOf(route.queue)
     const call = new Call({
       id,
       task: route.task,
@@ -222,12 +223,12 @@ export class Hub {
       signal: options.signal,
       resolve,
       reject,
-      onSettled: this.#onSettled,
+      onSettled: (settledCall, settled) => this.#onSettled(settledCall, settled, outbox),
     })
     this.#pending.set(id, call)
     this.#deadlines.add(call)
     this.#inbox.wake()
-    this.#outboxOf(route.queue).add(call)
+    outbox.add(call)
   }
 
   #outboxOf(queue: string): Outbox {
@@ -252,9 +253,10 @@ export class Hub {
     else if (!again) this.events.emit('reply:late', { id: reply.id })
   }
 
-  readonly #onSettled = (call: Call, settled: Settled): void => {
+  #onSettled(call: Call, settled: Settled, outbox: Outbox): void {
     this.#pending.delete(call.id)
     this.#deadlines.delete(call)
+    if (call.abandoned) outbox.cancel(call)
     if (!this.events.has('call:settled')) return
     const { ok, error, us } = settled
     this.events.emit('call:settled', {

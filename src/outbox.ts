@@ -1,17 +1,23 @@
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
-import { unstamped } from './message.ts'
+import { stamped, unstamped } from './message.ts'
 import { type Pushed, pushMemoryMs, type Queue } from './queue.ts'
 import { type Connection, ConnectionLost, isFull, isPassing, NotConnected } from './redis.ts'
 import type { Events } from './telemetry.ts'
 
 /** A request on its way into a queue's list. */
 export interface Parcel {
+  readonly id: string
+  readonly task: string
   readonly body: string
   /** Monotonic time of its call's deadline. */
   readonly end: number
   /** True once the call is over: it is not sent any more. */
   readonly settled: boolean
+  /** True when its caller gave up: it need not run any more. */
+  readonly abandoned: boolean
+  /** Time and ttl of the message in the list, as far as they are known. */
+  readonly pushed: { at: string; ttlMs: number } | undefined
   /** True from the moment it is written until Redis answered: it may be running. */
   inDoubt: boolean
   /** It is in the list, or was: `at` and `ttlMs` give the exact message. */
@@ -70,6 +76,23 @@ export class Outbox {
       this.#scheduled = false
       if (!this.#running) void this.#run()
     })
+  }
+
+  /**
+   * The caller of a request gave up: takes it out of the list, or has its worker told. Does nothing for one whose push is
+   * under way; that is cancelled once it is known to have arrived.
+   */
+  cancel(parcel: Parcel): void {
+    const { pushed, id, task } = parcel
+    if (!pushed) return
+    const text = pushed.ttlMs > 0 ? stamped(pushed.at, pushed.ttlMs, parcel.body) : ''
+    this.#connection
+      .send(client => this.#queue.cancel(client, id, text))
+      .then(
+        removed => this.#events.emit('call:cancelled', { task, id, removed }),
+        // The request runs or expires by itself then; nobody waits for it.
+        () => undefined,
+      )
   }
 
   async #run(): Promise<void> {
@@ -138,8 +161,11 @@ export class Outbox {
 
   #answered(batch: Parcel[], ttls: number[] | undefined, pushed: Pushed): void {
     batch.forEach((parcel, index) => {
-      if (index < pushed.accepted) parcel.enqueued(pushed.at, ttls?.[index] ?? 0)
-      else parcel.refused(this.#tooLong(pushed.length))
+      if (index >= pushed.accepted) parcel.refused(this.#tooLong(pushed.length))
+      else {
+        parcel.enqueued(pushed.at, ttls?.[index] ?? 0)
+        if (parcel.abandoned) this.cancel(parcel)
+      }
     })
     this.#events.emit('queue:pushed', {
       queue: this.#queue.name,

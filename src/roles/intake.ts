@@ -108,6 +108,10 @@ export class Intake {
     const { executor, timeoutMsOf } = this.#options
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
     const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : timeoutMsOf(request.task)
+    if (remainingMs <= 0) {
+      this.#expire(request, workerId)
+      return
+    }
     this.#running++
     const execution = await executor.execute(request, receivedAt, remainingMs)
     this.#running--
@@ -116,6 +120,15 @@ export class Intake {
     const waiting = this.#onIdle
     this.#onIdle = []
     for (const resolve of waiting) resolve()
+  }
+
+  /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
+  #expire(request: Request, workerId: string): void {
+    const { settle, counters } = this.#options
+    counters.expired++
+    const error = { code: 'Expired', message: 'The deadline passed before the task was started.', retryable: true }
+    const reply = errorReply(request.id, error, workerId, undefined)
+    settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: true })
   }
 
   #finish(

@@ -1,0 +1,32 @@
+// Tasks for workers in processes of their own. They tell on stdout what starts and ends.
+import { defineTask } from '../../dist/index.js'
+
+const say = line => process.stdout.write(`${line}\n`)
+
+const waiting = async ({ n, ms }, ctx) => {
+  say(`start ${n}`)
+  await new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    ctx.signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      say(`aborted ${n} ${ctx.signal.reason.code}`)
+      resolve()
+    })
+  })
+  say(`end ${n}`)
+  return { n, pid: process.pid }
+}
+
+export const once = defineTask('once:1.0', { timeoutMs: 20_000 }, waiting)
+export const again = defineTask('again:1.0', { timeoutMs: 20_000, idempotent: true }, waiting)
+export const block = defineTask('block:1.0', { timeoutMs: 30_000 }, ({ ms }) => {
+  say('blocking')
+  const end = Date.now() + ms
+  while (Date.now() < end);
+  return 'done'
+})
+export const crash = defineTask('crash:1.0', { timeoutMs: 30_000, idempotent: true }, ({ n }) => {
+  say(`start ${n}`)
+  process.kill(process.pid, 'SIGKILL')
+  return new Promise(() => undefined)
+})

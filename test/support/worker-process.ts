@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** A worker in a process of its own, as `pshub worker` starts it, with the tasks of test/support/process-tasks.mjs. */
+export interface WorkerProcess {
+  readonly pid: number
+  /** Lines that its tasks wrote: what started and ended there. */
+  readonly lines: string[]
+  signal(name: NodeJS.Signals): void
+  readonly exited: Promise<number | null>
+}
+
+export const startWorkerProcess = async (
+  redis: string,
+  namespace: string,
+  options: { slots?: number; args?: string[] } = {},
+): Promise<WorkerProcess> => {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [
+      join(root, 'dist/cli/main.js'),
+      'worker',
+      join(root, 'test/support/process-tasks.mjs'),
+      '--redis',
+      redis,
+      '--namespace',
+      namespace,
+      '--queue',
+      'q',
+      '--slots',
+      String(options.slots ?? 4),
+      ...(options.args ?? []),
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  const lines: string[] = []
+  const exited = new Promise<number | null>(done => child.once('exit', code => done(code)))
+  child.stdout!.on('data', chunk => lines.push(...String(chunk).split('\n').filter(Boolean)))
+  let log = ''
+  await new Promise<void>((ready, failed) => {
+    child.stderr!.on('data', chunk => {
+      log += chunk
+      if (log.includes('"worker started"')) ready()
+    })
+    child.once('exit', () => failed(new Error(`the worker process ended:\n${log}`)))
+  })
+  return { pid: child.pid!, lines, signal: name => child.kill(name), exited }
+}
