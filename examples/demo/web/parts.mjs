@@ -21,7 +21,7 @@ const factRows = ({ city }) => [
 const timeRows = time => [
   ['Time', time.time],
   ['Date', `${time.weekday}, ${time.date}`],
-  ['Time zone', `${time.timeZone} (UTC${time.utcOffset})`],
+  ['Time zone', `${time.timeZone} (UTC${time.utcOffset.replace('-', '−')})`],
 ]
 
 const sunRows = sun => {
