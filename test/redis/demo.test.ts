@@ -16,9 +16,9 @@ class Demo {
   output = ''
   errors = ''
 
-  constructor(args: string[], env: Record<string, string> = {}) {
+  constructor(command: string, args: string[], env: Record<string, string> = {}) {
     const { PSHUB_REDIS: _redis, HOST: _host, ...clean } = process.env
-    this.child = spawn(process.execPath, ['examples/demo/start.mjs', ...args], {
+    this.child = spawn(command, args, {
       cwd: root,
       env: { ...clean, PORT: '0', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -74,7 +74,7 @@ const pageThat = async (url: string, fits: (text: string) => boolean): Promise<s
 
 const demos: Demo[] = []
 const start = (args: string[], env?: Record<string, string>): Demo => {
-  const demo = new Demo(args, env)
+  const demo = new Demo(process.execPath, ['examples/demo/start.mjs', ...args], env)
   demos.push(demo)
   return demo
 }
@@ -157,6 +157,16 @@ describe('npm start', { timeout: 90_000 }, () => {
     await demo.ended
     // Nobody is left who could say that they have gone.
     while (Object.values(pids).some(runs)) await sleep(50)
+  })
+
+  it('stops when npm is told to, which does not pass it on', async () => {
+    const demo = new Demo('npm', ['start'])
+    demos.push(demo)
+    const { pids } = await demo.up()
+    demo.child.kill('SIGTERM')
+    await demo.ended
+    expect(demo.output).toContain('Stopping ...')
+    expect(Object.values(pids).filter(runs)).toEqual([])
   })
 
   it('says which port is taken', async () => {

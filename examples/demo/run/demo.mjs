@@ -40,6 +40,14 @@ const untilSignal = crew =>
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal)
   })
 
+/** npm passes SIGTERM on to the shell it runs scripts in and no further: all that is seen here is a new parent. */
+const untilNpmIsGone = () =>
+  new Promise(resolve => {
+    if (!process.env.npm_lifecycle_event) return
+    const parent = process.ppid
+    setInterval(() => process.ppid !== parent && resolve(), 250).unref()
+  })
+
 /** Until all is up, a process that ends is a failure of the whole; from then on it is started again. */
 const makeCrew = redis => {
   let failStart
@@ -96,7 +104,7 @@ const start = async (options, redis, crew, hub) => {
 /** @returns {Promise<number>} exit code */
 const runWith = async (options, redis, hub) => {
   const { crew, failed } = makeCrew(redis)
-  const stopped = untilSignal(crew)
+  const stopped = Promise.race([untilSignal(crew), untilNpmIsGone()])
   try {
     const code = await Promise.race([start(options, redis, crew, hub), failed, stopped])
     if (code !== undefined || !crew.isUp) return code ?? 0
