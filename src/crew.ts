@@ -85,7 +85,7 @@ export class Crew {
       workerId,
       onSlotsIdle: count => {
         slots.free(count)
-        this.fetch.next(true)
+        this.fetch.slotsIdle()
       },
       onReleased: ids => slots.forget(ids),
       onProblem: this.#problem('settle'),
@@ -99,6 +99,7 @@ export class Crew {
       commands,
       workerId,
       idleSlots: () => slots.idle,
+      releasedSlots: () => slots.released,
       onClaimed: (claimed, claimedBy) => {
         // Under an identity that was lost: others have adopted it.
         if (claimedBy === workerId()) this.intake.take(claimed, claimedBy)
@@ -195,7 +196,7 @@ export class Crew {
     const requests = ids.map(id => ({ id }))
     await commands.send(client => queue.handback(client, workerId(), 'tail', requests)).catch(this.#problem('handback'))
     await sleep(handbackPauseMs)
-    queueMicrotask(() => this.fetch.next())
+    queueMicrotask(() => this.fetch.slotsIdle())
   }
 
   #problem(where: string): (error: Error) => void {

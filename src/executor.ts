@@ -6,7 +6,10 @@ import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
 import type { Task, TaskContext, TaskLog } from './task.ts'
 
 /** How a request ended in this worker. `result` is JSON already. */
-export type Outcome = { ok: true; result: string } | { ok: false; error: WireError & { code: ErrorCode } }
+export type Outcome =
+  | { ok: true; result: string }
+  /** `thrown` stays in this process, for its log. */
+  | { ok: false; error: WireError & { code: ErrorCode }; thrown: unknown }
 
 export interface Execution {
   outcome: Outcome
@@ -98,7 +101,7 @@ export class Executor {
       const value = isThenable(returned) ? await Promise.race([returned, run.abandoned()]) : returned
       return { ok: true, result: this.#encodeResult(task, value, details) }
     } catch (thrown) {
-      return { ok: false, error: failureOf(thrown) }
+      return { ok: false, error: failureOf(thrown), thrown }
     }
   }
 

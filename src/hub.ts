@@ -160,7 +160,7 @@ export class Hub {
       .filter(([, outbox]) => outbox.used)
       .map(([queue]) => this.#keys.queue(queue).pushed(this.id))
     if (pushed.length === 0) return
-    await this.#commands.whenReady(AbortSignal.timeout(closePatienceMs))
+    await this.#commands.whenReady(signalAfter(closePatienceMs))
     const keys = [this.#keys.reply(this.id), ...pushed]
     await this.#commands.send(client => Promise.all(keys.map(key => client.unlink(key)))).catch(() => undefined)
   }

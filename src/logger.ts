@@ -17,9 +17,9 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('task:settled', event => {
       // The common case must not cost an object.
       if (event.ok && !verbose) return
-      const { message, ...fields } = event
+      const { message, thrown, ...fields } = event
       if (event.ok) log.debug(fields, 'task done')
-      else log.warn({ ...fields, reason: message }, 'task failed')
+      else log.warn({ ...fields, reason: message, ...stackOf(fields.code, thrown) }, 'task failed')
     }),
     events.on('reply:late', fields => log.warn(fields, 'a reply came after its call was over')),
     events.on('schema:unused', fields =>
@@ -45,3 +45,7 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     for (const end of subscriptions) end()
   }
 }
+
+/** Where a handler failed is for its authors, who read this log; callers never see it. */
+const stackOf = (code: string | undefined, thrown: unknown): { stack?: string } =>
+  code === 'TaskFailed' && thrown instanceof Error && thrown.stack ? { stack: thrown.stack } : {}

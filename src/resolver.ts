@@ -81,6 +81,7 @@ export class Resolver {
   async find(called: string, until: number, closing: AbortSignal, signal: AbortSignal | undefined): Promise<Route> {
     const patienceMs = Math.max(1, Math.ceil(until - monotonicMs()))
     const giveUp = signalAfter(patienceMs, closing, ...(signal ? [signal] : []))
+    let reason: string | undefined
     while (!giveUp.aborted) {
       await this.#connection.whenReady(giveUp)
       if (giveUp.aborted) break
@@ -88,6 +89,7 @@ export class Resolver {
         return await raceAbort(this.resolve(called), giveUp)
       } catch (error) {
         if (error instanceof HubError) throw error
+        reason = messageOf(error)
         await sleep(retryMs, giveUp)
       }
     }
@@ -99,7 +101,7 @@ export class Resolver {
     // However old: better than none while Redis is away.
     const lastKnown = this.#routes.get(called)
     if (lastKnown) return lastKnown.route
-    const reason = this.#connection.downReason?.message ?? 'no answer in time'
+    reason = this.#connection.downReason?.message ?? reason ?? 'no answer in time'
     throw new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${reason}.`, { task: called })
   }
 
@@ -250,7 +252,7 @@ export class Resolver {
 
 const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
-    const onAbort = () => reject(new Error('gave up'))
+    const onAbort = () => reject(new Error('no answer in time'))
     signal.addEventListener('abort', onAbort, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })

@@ -20,8 +20,11 @@ const addFormats = ('default' in addFormatsModule ? addFormatsModule.default : a
 
 const none: Problem[] = []
 
+/** More offending fields than these are not listed. */
+const maxProblems = 50
+
 const makeAjv = (options: Options): Ajv2020 => {
-  const ajv = new Ajv2020({ allErrors: false, strict: false, logger: false, validateFormats: true, ...options })
+  const ajv = new Ajv2020({ allErrors: true, strict: false, logger: false, validateFormats: true, ...options })
   addFormats(ajv)
   return ajv
 }
@@ -29,7 +32,7 @@ const makeAjv = (options: Options): Ajv2020 => {
 /** Compiles a schema of this program's own. Throws ConfigError when it is not a valid one. */
 export const compileOwn = (schema: unknown, what: string): Validate => {
   try {
-    return problemsOf(makeAjv({ allErrors: true }).compile(asSchema(schema)))
+    return problemsOf(makeAjv({}).compile(asSchema(schema)))
   } catch (error) {
     throw new ConfigError(`${what} is not a valid JSON Schema (2020-12): ${messageOf(error)}`)
   }
@@ -43,7 +46,7 @@ const asSchema = (schema: unknown): JsonSchema => {
 const problemsOf =
   (validate: ValidateFunction): Validate =>
   value =>
-    validate(value) ? none : (validate.errors ?? []).map(toProblem)
+    validate(value) ? none : (validate.errors ?? []).slice(0, maxProblems).map(toProblem)
 
 /** The pointer names the offending field itself: for a missing or surplus one, the field and not its parent. */
 const toProblem = ({ instancePath, keyword, params, message }: ErrorObject): Problem => {

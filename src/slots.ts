@@ -16,6 +16,11 @@ export class Slots {
     return this.size - this.#busy
   }
 
+  /** Idle slots less those whose last request is not confirmed as released. */
+  get released(): number {
+    return this.size - this.#known.size
+  }
+
   get busy(): number {
     return this.#busy
   }

@@ -29,6 +29,8 @@ export interface EventMap {
     ok: boolean
     code: ErrorCode | undefined
     message: string | undefined
+    /** What the handler threw. */
+    thrown: unknown
     us: Phases
   }
   /** A list element that is not a request; it was dropped. */

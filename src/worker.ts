@@ -1,6 +1,6 @@
 import { findUnfit } from './bootcheck.ts'
 import { Catalogue } from './catalogue.ts'
-import { within } from './clock.ts'
+import { signalAfter, within } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Crew } from './crew.ts'
@@ -105,7 +105,9 @@ export class Worker {
     this.#state = 'running'
     this.#waiting.open()
     this.#commands.open()
-    await this.#commands.whenReady(AbortSignal.timeout(patienceMs))
+    await this.#commands.whenReady(signalAfter(patienceMs))
+    // stop() may have been called meanwhile.
+    if (this.#state !== 'running') return
     if (this.#commands.isReady) {
       const unfit = await findUnfit(this.#commands)
       if (unfit) {
@@ -114,6 +116,7 @@ export class Worker {
         throw unfit
       }
       await this.#crew.beat.beatNow()
+      if (this.#state !== 'running') return
     }
     this.#crew.beat.start()
     this.#crew.fetch.start()

@@ -7,7 +7,7 @@ const patienceMs = 1800
 
 /**
  * Opens one connection for the time of `work`.
- * @throws RedisAway when there is none, or it breaks
+ * @throws RedisAway when there is none, or it breaks; an Error that says so when Redis refuses a command
  */
 export const withRedis = async <T>(
   { redis: target }: Readonly<Settings>,
@@ -29,6 +29,7 @@ export const withRedis = async <T>(
     return await work(connection)
   } catch (error) {
     if (error instanceof ConnectionLost || error instanceof NotConnected) throw new RedisAway(target, error.message)
+    if (error instanceof Error && error.name === 'ReplyError') throw new Error(`Redis refused: ${error.message}`)
     throw error
   } finally {
     clearTimeout(tooSlow)

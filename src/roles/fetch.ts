@@ -10,6 +10,8 @@ export interface FetchOptions {
   commands: Connection
   workerId(): string
   idleSlots(): number
+  /** Idle slots less those whose release Redis has not confirmed yet. */
+  releasedSlots(): number
   onClaimed(claimed: Claimed, workerId: string): void
   /** Redis says that this worker holds no lease. Resolves when it holds one again. */
   onNoLease(): Promise<void>
@@ -20,14 +22,15 @@ export interface FetchOptions {
  * Takes work for idle slots and for nothing else: with no slot idle it does not touch Redis.
  *
  * 1. One claim is under way at a time.
- * 2. Behind a release, and while the last claim left work in the list, it claims at once, on the commands connection:
- *    the release is ahead of it there, so the worker never holds more than it has slots.
- * 3. Else it waits for the bell on its own connection.
+ * 2. While the last claim left work in the list, the next one is sent at once, on the commands connection: releases are
+ *    ahead of it there, so the worker never holds more than it has slots.
+ * 3. Else it waits for the bell on its own connection, for as many slots as are known to be released.
  */
 export class FetchLoop {
   readonly #options: FetchOptions
   readonly #stopping = new AbortController()
   #underWay: Promise<void> | undefined
+  #scheduled = false
   #moreWaits = true
 
   constructor(options: FetchOptions) {
@@ -35,18 +38,29 @@ export class FetchLoop {
   }
 
   start(): void {
-    this.next(true)
+    this.#next()
   }
 
-  /** Called whenever a slot may have become idle; `behindRelease` in the tick in which its release was sent. */
-  next(behindRelease = false): void {
+  /** Slots became idle; called in the tick in which their releases were sent. */
+  slotsIdle(): void {
+    // After a claim the next one is scheduled anyway; only while work waits it pays to send it in one write with these.
+    if (!this.#scheduled || this.#moreWaits) this.#next()
+  }
+
+  #next(): void {
     if (this.#underWay || this.#stopping.signal.aborted) return
     const idle = this.#options.idleSlots()
     if (idle <= 0) return
-    this.#underWay = this.#claim(idle, behindRelease || this.#moreWaits).then(() => {
+    const released = this.#options.releasedSlots()
+    const atOnce = this.#moreWaits || released <= 0
+    this.#underWay = this.#claim(atOnce ? idle : released, atOnce).then(() => {
       this.#underWay = undefined
+      this.#scheduled = true
       // Behind the replies of what finishes at once: writing the next wait first would hold them up.
-      setImmediate(() => this.next())
+      setImmediate(() => {
+        this.#scheduled = false
+        this.#next()
+      })
     })
   }
 

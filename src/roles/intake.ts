@@ -167,6 +167,7 @@ export class Intake {
       ok: outcome.ok,
       code: outcome.ok ? undefined : outcome.error.code,
       message: outcome.ok ? undefined : outcome.error.message,
+      thrown: outcome.ok ? undefined : outcome.thrown,
       us,
     })
   }

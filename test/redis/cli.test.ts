@@ -475,11 +475,13 @@ describe('the lists', () => {
     }
   })
 
-  it('survive a reader that leaves', async () => {
+  it('survive a reader that leaves, as call does', async () => {
     const worker = await startWorker()
-    const { child, ended } = start(['tasks', '--json'])
-    child.stdout.destroy()
-    expect(await ended).toEqual({ code: 0, out: '', err: '' })
+    for (const args of [['tasks'], ['call', 'add', '{"a":1}']]) {
+      const { child, ended } = start(args)
+      child.stdout.destroy()
+      expect(await ended).toEqual({ code: 0, out: '', err: '' })
+    }
     worker.signal('SIGTERM')
     await worker.ended
   })
@@ -510,6 +512,27 @@ describe('while Redis is away', () => {
     }
     const json = await run(['check', '--redis', nowhere, '--json'])
     expect(JSON.parse(json.err)).toMatchObject({ code: 'NotEnqueued', ran: 'no' })
+  })
+
+  it('a missing or wrong password is told as what it is', async () => {
+    const locked = await startServer({ args: ['--requirepass', 'secret'] })
+    const check = (url: string) => run(['check', '--redis', url])
+    expect((await check(locked.url)).err).toContain('could not be reached: it wants a password; set --redis')
+    const wrong = await check(locked.url.replace('//', '//:guess@'))
+    expect(wrong.code).toBe(3)
+    expect(wrong.err).toMatch(/could not be reached: WRONGPASS [^;]*[^.]; set --redis/)
+    expect(wrong.err).not.toContain('guess')
+    const right = await check(locked.url.replace('//', '//:secret@'))
+    expect(right.code).toBe(0)
+    expect(right.out).not.toContain('secret')
+    await locked.stop()
+  })
+
+  it('a spoilt registry is told as what Redis says of it', async () => {
+    await redis.set(`${namespace}:tasks`, 'not a hash')
+    const { code, err } = await run(['tasks'])
+    expect(code).toBe(1)
+    expect(err).toMatch(/^Redis refused: WRONGTYPE/)
   })
 
   it('a server that accepts and never answers is not waited for', async () => {
