@@ -278,6 +278,56 @@ describe('the bytes of a payload', () => {
   })
 })
 
+describe('a full caller made of scripts alone', () => {
+  const push = (number: number, limit: number, ...messages: string[]) => {
+    const { calls, bell, pushed } = keys()
+    return scripts.push.run(server.redis, [calls, bell, pushed('h')], [number, 60_000, limit, ...messages])
+  }
+  const at = expect.stringMatching(/^\d{16}$/)
+  const message = (id: string) => `"ttl":60000,"id":"${id}","task":"t:1.0"}`
+  const waiting = async () => (await server.redis.lrange(keys().calls, 0, -1)).map(text => JSON.parse(text).id)
+
+  it('pushes once, however often it repeats, and never beyond its limit', async () => {
+    const first = await push(1, 3, message('a'), message('b'))
+    expect(first).toEqual([2, 0, at, 0])
+    expect(await push(1, 3, message('a'), message('b'))).toEqual([2, 2, (first as unknown[])[2], 1])
+    expect(await push(2, 3, message('c'), message('d'))).toEqual([1, 2, at, 0])
+    expect(await push(2, 9, message('c'), message('d'))).toEqual([1, 3, at, 1])
+    expect(await push(3, 3, message('e'))).toEqual([0, 3, at, 0])
+    expect(await waiting()).toEqual(['a', 'b', 'c'])
+    expect(await server.redis.lrange(keys().bell, 0, -1)).toEqual(['1'])
+    expect(await server.redis.pttl(keys().pushed('h'))).toBeGreaterThan(59_000)
+    await server.redis.del(keys().calls, keys().bell, keys().pushed('h'))
+  })
+
+  it('is told by an error that nothing was enqueued', async () => {
+    const { redis } = server
+    await redis.config('SET', 'maxmemory', '1')
+    await expect(push(1, 9, message('a'))).rejects.toThrow(/^OOM/)
+    await redis.config('SET', 'maxmemory', '0')
+    await redis.set(keys().bell, 'of another type')
+    await expect(push(1, 9, message('a'))).rejects.toThrow(/^WRONGTYPE/)
+    await redis.del(keys().bell)
+    expect(await waiting()).toEqual([])
+    expect(await push(1, 9, message('a'))).toEqual([1, 0, at, 0])
+    await redis.del(keys().calls, keys().bell, keys().pushed('h'))
+  })
+
+  it('takes back what still waits, and has the worker told of what runs', async () => {
+    const { redis } = server
+    const { calls, cancelled, leases } = keys()
+    const [, , stamp] = (await push(1, 9, message('a'), message('b'))) as string[]
+    const cancel = (id: string, text: string) => scripts.cancel.run(redis, [calls, cancelled], [id, text, 60_000])
+    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(1)
+    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(0)
+    expect(await cancel('b', '')).toBe(0)
+    expect(await waiting()).toEqual(['b'])
+    const beat = await scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 1, 60_000])
+    expect(beat).toEqual([at, 1, ['a', 'b'], []])
+    await redis.del(calls, cancelled, leases, keys().bell, keys().pushed('h'))
+  })
+})
+
 describe('a full worker made of scripts alone', () => {
   it('is called by a Hub', async () => {
     const { redis, namespace } = server
