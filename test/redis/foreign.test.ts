@@ -13,15 +13,17 @@ import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 const server = useRedis()
 
 const folder = fileURLToPath(new URL('../../examples/other-languages/', import.meta.url))
-const starts = (command: string) => spawnSync(command, ['--version']).status === 0
-const python = ['python3', 'python'].find(starts)
-const redisCli = ['redis-cli', 'valkey-cli'].find(starts)
+const succeeds = (command: string, ...args: string[]) => spawnSync(command, args).status === 0
+const python = ['python3', 'python'].find(name =>
+  succeeds(name, '-c', 'import sys; sys.exit(sys.version_info < (3, 9))'),
+)
+const redisCli = ['redis-cli', 'valkey-cli'].find(name => succeeds(name, '--version'))
 
 /** How to run an example; a machine without its interpreter skips the test and says so. */
 const commandFor = (file: string, context: TestContext): string[] => {
   const interpreter = file.endsWith('.py') ? python : redisCli && 'sh'
   if (interpreter) return [interpreter, `${folder}${file}`]
-  const reason = `${file} was not run: there is no ${file.endsWith('.py') ? 'python3' : 'redis-cli'} on the PATH`
+  const reason = `${file} was not run: there is no ${file.endsWith('.py') ? 'Python 3.9' : 'redis-cli'} on the PATH`
   console.log(reason)
   return context.skip(reason)
 }
@@ -140,8 +142,8 @@ describe('a Worker answers', () => {
     expect(JSON.parse(reply)).toMatchObject({ id: '1', ok: true, result: 'Hello, Zoë 💚!' })
   })
 
-  it.each(['caller.py', 'caller.sh'])('%s within a moment, because it rings the bell', async (file, context) => {
-    const caller = commandFor(file, context as unknown as TestContext)
+  it.for(['caller.py', 'caller.sh'])('%s within a moment, because it rings the bell', async (file, context) => {
+    const caller = commandFor(file, context)
     await server.worker([greet])
     const monitor = await server.redis.duplicate().monitor()
     server.onEnd(() => monitor.disconnect())
