@@ -29,7 +29,7 @@ export interface Claimed {
 export interface Beat {
   nowUs: number
   held: boolean
-  /** Requests whose callers gave up in the last minute. */
+  /** Requests whose callers gave up in the last seconds. */
   cancelled: string[]
   /** Other workers of the queue whose leases have ended. */
   ended: string[]
@@ -52,7 +52,8 @@ export const replyTtlMs = 60_000
 const maxPlainReplies = 32
 const maxPlainReplyLength = 400
 
-const cancelMemoryMs = 60_000
+/** Each live worker has read the word by then: they look every second. */
+const cancelMemoryMs = 5000
 const adoptBatch = 64
 
 /** The queue's operations, one atomic step each: one method per script, and nothing above them writes a Redis command. */

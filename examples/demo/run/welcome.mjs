@@ -1,0 +1,37 @@
+// What the demo prints when it is up.
+import { shown } from './redis.mjs'
+
+const killCommand = pid => (process.platform === 'win32' ? `taskkill /F /PID ${pid}` : `kill -9 ${pid}`)
+
+/** Single quotes mean nothing to cmd.exe. */
+const quoted = json => (process.platform === 'win32' ? `"${json.replaceAll('"', '\\"')}"` : `'${json}'`)
+
+/**
+ * @param {{ address: string, redis: { url: string, embedded: boolean }, pids: Record<string, number>, againMs: number }} demo
+ */
+export const welcome = ({ address, redis, pids, againMs }) => {
+  const target = `--redis ${shown(redis.url)}`
+  const kind = redis.embedded ? 'embedded: in memory, gone when the demo stops' : 'from PSHUB_REDIS'
+  const processes = Object.entries(pids).map(([name, pid]) => `${name} (pid ${pid})`)
+  return `
+Cities, a pshub demo
+
+  Page        ${address}
+  Redis       ${shown(redis.url)} (${kind})
+  Processes   ${processes.join(', ')}
+
+What to try
+
+  Open the page and look for your town. Each page shows at its end which tasks made it, and how long they took.
+  See what a late task does to a page:
+      ${address}/city/3133895?slow=sky
+  Take the sky worker away, then reload a city; its parts become gaps until it comes back after ${againMs / 1000} s:
+      ${killCommand(pids.sky)}
+  Call a task yourself, from another terminal:
+      node dist/cli/main.js call city_search:1.0 ${quoted('{"query":"Springfield, Illinois"}')} ${target}
+  See all tasks:
+      node dist/cli/main.js tasks ${target}
+
+Ctrl-C stops everything.
+`
+}

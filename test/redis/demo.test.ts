@@ -1,0 +1,187 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+const paris = '/city/2988507'
+
+/** The demo as a user starts it, with its embedded Redis; what it prints can be waited for. */
+class Demo {
+  readonly child: ChildProcess
+  readonly ended: Promise<unknown[]>
+  output = ''
+  errors = ''
+
+  constructor(command: string, args: string[], env: Record<string, string> = {}) {
+    const { PSHUB_REDIS: _redis, HOST: _host, ...clean } = process.env
+    this.child = spawn(command, args, {
+      cwd: root,
+      env: { ...clean, PORT: '0', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    createInterface({ input: this.child.stdout! }).on('line', line => {
+      this.output += `${line}\n`
+      this.child.emit('printed')
+    })
+    this.child.stderr!.on('data', data => {
+      this.errors += data
+    })
+    this.ended = once(this.child, 'close')
+  }
+
+  async printed(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.output)
+      if (match) return match
+      const what = await Promise.race([once(this.child, 'printed'), this.ended.then(() => 'ended')])
+      if (what === 'ended')
+        throw new Error(`The demo ended before it printed ${pattern}:\n${this.output}${this.errors}`)
+    }
+  }
+
+  /** Its address and the pids of all its processes, once it is up. */
+  async up(): Promise<{ address: string; pids: Record<string, number> }> {
+    await this.printed(/Ctrl-C stops everything/)
+    const [, address] = await this.printed(/Page +(http:\S+)/)
+    const listed = [...this.output.matchAll(/(\w+) \(pid (\d+)\)/g)].map(([, name, pid]) => [name, Number(pid)])
+    return { address: address!, pids: Object.fromEntries(listed) }
+  }
+}
+
+const runs = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A page whose parts are late on a busy machine is as it should be, but not what a test is about: so some tries. */
+const pageThat = async (url: string, fits: (text: string) => boolean): Promise<string> => {
+  for (let tries = 10; ; tries--) {
+    const response = await fetch(url)
+    expect(response.status).toBe(200)
+    const text = await response.text()
+    if (fits(text)) return text
+    if (tries === 1) throw new Error(`The page stayed incomplete: ${text.match(/class="gap">[^<]*/g)}`)
+  }
+}
+
+const demos: Demo[] = []
+const start = (args: string[], env?: Record<string, string>): Demo => {
+  const demo = new Demo(process.execPath, ['examples/demo/start.mjs', ...args], env)
+  demos.push(demo)
+  return demo
+}
+
+afterEach(async () => {
+  for (const demo of demos.splice(0)) {
+    demo.child.kill('SIGTERM')
+    await demo.ended
+  }
+})
+
+describe('npm start -- --once', { timeout: 90_000 }, () => {
+  it('prints one whole page and leaves', async () => {
+    const demo = start(['--once'])
+    expect(await demo.ended).toEqual([0, null])
+    for (const part of ['Paris', 'Day length', 'Continent', 'Le Kremlin-Bicêtre', 'Europe/Paris']) {
+      expect(demo.output).toContain(part)
+    }
+    for (const task of ['city_facts', 'local_time', 'sun_times', 'city_country', 'city_neighbours']) {
+      expect(demo.output).toMatch(new RegExp(`${task}:1\\.0 +[\\d.]+ ms +ok`))
+    }
+    expect(demo.output).not.toContain('not available')
+  })
+
+  it('says that there is no such city', async () => {
+    const demo = start(['--once', '--city', '7'])
+    expect(await demo.ended).toEqual([1, null])
+    expect(demo.errors).toContain('There is no city with the id 7.')
+  })
+})
+
+describe('npm start', { timeout: 90_000 }, () => {
+  it('serves pages, survives the loss of a worker, and stops without a trace', async () => {
+    const demo = start([])
+    const { address, pids } = await demo.up()
+    expect(Object.keys(pids).sort()).toEqual(['places', 'sky', 'web'])
+
+    const { headers } = await fetch(address)
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+    const page = await pageThat(address + paris, text => !text.includes('class="gap"'))
+    expect(page).toContain('Day length')
+
+    const late = await (await fetch(`${address}${paris}?slow=sky`)).text()
+    expect(late).toMatch(/sun times: not available right now \(Timeout after \d+ ms\)/)
+
+    process.kill(pids.sky!, 'SIGKILL')
+    await demo.printed(/The sky process \(pid \d+\) ended \(killed by SIGKILL\)/)
+    const rest = await pageThat(address + paris, text => text.includes('Le Kremlin-Bicêtre'))
+    expect(rest).toMatch(/sun times: not available right now/)
+    expect(rest).toMatch(/local time: not available right now/)
+
+    demo.child.kill('SIGTERM')
+    expect(await demo.ended).toEqual([0, null])
+    expect(Object.values(pids).filter(runs)).toEqual([])
+  })
+
+  it('answers addresses that lead nowhere with pages of their own', async () => {
+    const { address } = await start([]).up()
+    const statusOf = async (path: string, init?: RequestInit) => {
+      const response = await fetch(address + path, { redirect: 'manual', ...init })
+      expect(await response.text()).not.toMatch(/\n\s+at /)
+      return response.status
+    }
+    expect(await statusOf('/')).toBe(200)
+    expect(await statusOf('/search?q=%3Cscript%3E')).toBe(200)
+    expect(await statusOf('/search?q=+')).toBe(303)
+    expect(await statusOf('/world.svg')).toBe(200)
+    expect(await statusOf('/city/7')).toBe(404)
+    expect(await statusOf('/city/9999999999')).toBe(404)
+    expect(await statusOf('/city/paris')).toBe(404)
+    expect(await statusOf('/nowhere')).toBe(404)
+    expect(await statusOf('/', { method: 'POST' })).toBe(405)
+    expect(await statusOf('/', { method: 'HEAD' })).toBe(200)
+  })
+
+  it('takes its processes with it when it is killed', async () => {
+    const demo = start([])
+    const { pids } = await demo.up()
+    demo.child.kill('SIGKILL')
+    await demo.ended
+    // Nobody is left who could say that they have gone.
+    while (Object.values(pids).some(runs)) await sleep(50)
+  })
+
+  it('stops when npm is told to, which does not pass it on', async () => {
+    const demo = new Demo('npm', ['start'])
+    demos.push(demo)
+    const { pids } = await demo.up()
+    demo.child.kill('SIGTERM')
+    await demo.ended
+    expect(demo.output).toContain('Stopping ...')
+    expect(Object.values(pids).filter(runs)).toEqual([])
+  })
+
+  it('says which port is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const demo = start([], { PORT: String(port) })
+    expect(await demo.ended).toEqual([1, null])
+    expect(demo.errors).toContain(`Port ${port} is taken.`)
+    server.close()
+  })
+
+  it('refuses options that do not exist', async () => {
+    const demo = start(['--onec'])
+    expect(await demo.ended).toEqual([2, null])
+    expect(demo.errors).toBe('There is no option --onec. See npm start -- --help.\n')
+  })
+})
