@@ -83,8 +83,8 @@ export class Crew {
       queue,
       connection: commands,
       workerId,
-      onSlotsIdle: count => {
-        slots.free(count)
+      onSlotsIdle: ids => {
+        slots.free(ids)
         this.fetch.slotsIdle()
       },
       onReleased: ids => slots.forget(ids),
@@ -192,9 +192,11 @@ export class Crew {
   }
 
   async #handBackToOthers(ids: string[]): Promise<void> {
-    const { commands, queue, workerId } = this.#context
+    const { commands, queue, workerId, slots } = this.#context
     const requests = ids.map(id => ({ id }))
     await commands.send(client => queue.handback(client, workerId(), 'tail', requests)).catch(this.#problem('handback'))
+    // Did it fail, reconcile finds them again.
+    slots.forget(ids)
     await sleep(handbackPauseMs)
     queueMicrotask(() => this.fetch.slotsIdle())
   }

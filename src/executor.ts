@@ -135,7 +135,7 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 /** What the caller is told of a failure: class, message and the handler's own data, never a stack. */
 const failureOf = (thrown: unknown): WireError & { code: ErrorCode } => {
   if (thrown instanceof TaskError) {
-    return { code: 'TaskFailed', message: messageOf(thrown), retryable: thrown.retryable, ...dataOf(thrown.data) }
+    return { code: 'TaskFailed', message: sentence(thrown), retryable: thrown.retryable, ...dataOf(thrown.data) }
   }
   if (thrown instanceof HubError && (thrown.code === 'InvalidArgs' || thrown.code === 'InvalidResult')) {
     return { code: thrown.code, message: thrown.message, retryable: false, ...dataOf(thrown.data) }
@@ -145,17 +145,21 @@ const failureOf = (thrown: unknown): WireError & { code: ErrorCode } => {
   const code = (thrown as { code?: unknown } | undefined)?.code
   return {
     code: 'TaskFailed',
-    message: messageOf(thrown),
+    message: sentence(thrown),
     retryable: false,
     ...(thrown instanceof HubError && isErrorCode(code) ? { data: { nested: thrown.toJSON() } } : {}),
   }
 }
 
+const maxMessageLength = 2000
+const maxDataLength = 65_536
+
+const sentence = (thrown: unknown): string => messageOf(thrown).slice(0, maxMessageLength)
+
 const dataOf = (data: unknown): { data?: unknown } => {
   if (data === undefined) return {}
   try {
-    encodePayload(data)
-    return { data }
+    return encodePayload(data).length <= maxDataLength ? { data } : {}
   } catch {
     return {}
   }

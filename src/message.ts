@@ -83,9 +83,9 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     throw new MalformedMessage("result_queue is not a hub's reply list")
   return {
     id: ownId,
-    heldId: heldId ?? ownId,
-    atUs: typeof at === 'number' ? at : undefined,
-    ttlMs: typeof ttl === 'number' && ttl > 0 ? ttl : 0,
+    heldId: heldId ?? leadingId(text) ?? ownId,
+    atUs: Number.isSafeInteger(at) && (at as number) > 0 ? (at as number) : undefined,
+    ttlMs: Number.isFinite(ttl) && (ttl as number) > 0 ? (ttl as number) : 0,
     task,
     args: args === undefined ? {} : args,
     hubId,
@@ -95,6 +95,9 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     text,
   }
 }
+
+/** The id that the claim script read: the one in the leading fields, whatever else the message says further on. */
+const leadingId = (text: string): string | undefined => /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/.exec(text)?.[1]
 
 /** The reply of a request that ran; `result` is JSON already. */
 export const okReply = (id: string, result: string, worker: string, us: Phases): string =>
@@ -109,9 +112,12 @@ const phasesJson = (us: Phases): string => `"us":{"backlog":${us.backlog},"queue
 export const decodeReply = (text: string): Reply | undefined => {
   let value: unknown
   try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
+    value = decodePayload(text)
+  } catch (error) {
+    // Whose reply it is may still be read; its caller need not wait for the deadline.
+    const id = /^\{"id":"([\w-]+)"/.exec(text)?.[1]
+    const message = `The reply cannot be used: ${(error as Error).message}.`
+    return id === undefined ? undefined : { id, ok: false, error: { code: 'InvalidResult', message } }
   }
   if (typeof value !== 'object' || value === null) return undefined
   const reply = value as Reply

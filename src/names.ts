@@ -8,8 +8,8 @@ export interface TaskName {
   minor: number
 }
 
-const fullPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99}):(\d{1,6})\.(\d{1,6})$/
-const asCalledPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(\d{1,6})(?:\.(\d{1,6}))?)?$/
+const fullPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99}):(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$/
+const asCalledPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9]\d{0,5})(?:\.(0|[1-9]\d{0,5}))?)?$/
 
 /** A declared name, `name:major.minor`. Throws ConfigError. */
 export const parseTaskName = (full: string): TaskName => {

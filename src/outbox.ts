@@ -121,21 +121,21 @@ export class Outbox {
   }
 
   /** Pushes a batch under one number until its outcome is known or nobody waits for it any more. */
-  async #deliver(batch: Parcel[]): Promise<void> {
+  async #deliver(parcels: Parcel[]): Promise<void> {
     const number = ++this.#number
     const firstTry = monotonicMs()
     let lost = false
     for (let attempt = 0; ; attempt++) {
-      // A try that is not the first leaves out what is over by now. Had the first one arrived, this one does nothing.
-      const parcels = attempt === 0 ? batch : batch.filter(parcel => !parcel.settled)
-      if (parcels.length === 0 || this.#closing.aborted) return
+      // Once a try is in doubt, all further ones are the same list: the answer counts how many of it were taken.
+      if (!lost) parcels = parcels.filter(parcel => !parcel.settled)
+      if (parcels.every(parcel => parcel.settled) || this.#closing.aborted) return
       const now = monotonicMs()
       if (lost && now - firstTry > pushMemoryMs / 2) return this.#giveUp(parcels)
       const ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now)))
       try {
         const pushed = await this.#send(number, parcels, ttls)
-        // A repeat tells of the first try's batch; its ttls were computed then, so those messages are not known exactly.
-        return this.#answered(pushed.repeated ? batch : parcels, pushed.repeated ? undefined : ttls, pushed)
+        // Of a repeat the ttls are those of the try that arrived, so its messages are not known exactly.
+        return this.#answered(parcels, pushed.repeated ? undefined : ttls, pushed)
       } catch (error) {
         lost ||= error instanceof ConnectionLost
         for (const parcel of parcels) parcel.inDoubt = lost

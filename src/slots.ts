@@ -6,14 +6,14 @@
 export class Slots {
   readonly size: number
   readonly #known = new Set<string>()
-  #busy = 0
+  readonly #busy = new Set<string>()
 
   constructor(size: number) {
     this.size = size
   }
 
   get idle(): number {
-    return this.size - this.#busy
+    return this.size - this.#busy.size
   }
 
   /** Idle slots less those whose last request is not confirmed as released. */
@@ -22,7 +22,7 @@ export class Slots {
   }
 
   get busy(): number {
-    return this.#busy
+    return this.#busy.size
   }
 
   knows(id: string): boolean {
@@ -33,7 +33,7 @@ export class Slots {
   take(id: string): boolean {
     if (this.#known.has(id)) return false
     this.#known.add(id)
-    this.#busy++
+    this.#busy.add(id)
     return true
   }
 
@@ -48,9 +48,9 @@ export class Slots {
     return [...this.#known]
   }
 
-  /** The request ended; its slot can be given to another as soon as its release is on the way. */
-  free(count: number): void {
-    this.#busy -= count
+  /** These ended; their slots can be given to others as soon as their release is on the way. */
+  free(ids: string[]): void {
+    for (const id of ids) this.#busy.delete(id)
   }
 
   /** Redis confirmed that it is not held any more. */
@@ -61,6 +61,6 @@ export class Slots {
   /** After the identity changed: nothing of before counts. */
   reset(): void {
     this.#known.clear()
-    this.#busy = 0
+    this.#busy.clear()
   }
 }

@@ -23,4 +23,4 @@ if ARGV[3] == '0' then
 end
 redis.call('ZADD', KEYS[1], now_ms + tonumber(ARGV[2]), ARGV[1])
 local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', 0, 16)
-return { now_text, 1, redis.call('ZRANGE', KEYS[2], 0, 999), ended }
+return { now_text, 1, redis.call('ZRANGE', KEYS[2], 0, 999, 'REV'), ended }

@@ -5,7 +5,7 @@
 -- KEYS[3]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[4]  ZSET  pshub:{<queue>}:leases
 -- ARGV[1]  worker id
--- ARGV[2]  idle slots: the most that is taken
+-- ARGV[2]  idle slots: the most that is taken, 1000 at most
 -- Returns  { now (us, as text), left in the list, expired and dropped, requests, { index, made-up id, ... } }
 --          or { now, -1 } when the worker holds no lease: then nothing was taken.
 --
@@ -22,7 +22,7 @@ local now_text = string.format('%d%06d', time[1], time[2])
 local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
 if not lease or tonumber(lease) * 1000 < now then return { now_text, -1 } end
 
-local wanted = tonumber(ARGV[2])
+local wanted = math.min(1000, tonumber(ARGV[2]))
 local requests, held, named = {}, {}, {}
 local taken, dropped, left = 0, 0, -1
 repeat

@@ -11,8 +11,10 @@
 --
 -- What was started, here or by a lost worker before (lost:<id>), stays held under a lease that has ended: the next
 -- worker of the queue adopts it.
+-- The first write must not grow memory: a full Redis refuses it otherwise. This one only drops what nobody waits for.
+redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', '-inf')
 for i = 2, #ARGV do
-  local message = redis.call('HGET', KEYS[1], ARGV[i])
+  local message = string.sub(ARGV[i], 1, 5) ~= 'lost:' and redis.call('HGET', KEYS[1], ARGV[i])
   if message then
     redis.call('HDEL', KEYS[1], ARGV[i])
     redis.call('HSET', KEYS[1], 'lost:' .. ARGV[i], message)

@@ -9,9 +9,10 @@
 -- ARGV[4..]  requests without their `at`: "ttl":<ms>,"id":"<id>",...}
 -- Returns  { accepted, length of the list before, at (us, as text), 1 if this push had been done before }
 --
--- All that can be refused (wrong type, full memory) is refused before the first element is pushed: an error answer
+-- All that can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is pushed: an error answer
 -- means that nothing was enqueued. SET comes first among the writes because a full Redis refuses a growing one.
 local count = #ARGV - 3
+if count > 1000 then return redis.error_reply('ERR at most 1000 requests in one push') end
 local time = redis.call('TIME')
 local at = string.format('%d%06d', time[1], time[2])
 local length = redis.call('LLEN', KEYS[1])
@@ -21,9 +22,10 @@ local accepted = math.max(0, math.min(count, tonumber(ARGV[3]) - length))
 local before = redis.call('SET', KEYS[3], ARGV[1] .. ':' .. accepted .. ':' .. at, 'PX', ARGV[2], 'GET')
 if before then
   local number, done, done_at = string.match(before, '^(%d+):(%d+):(%d+)$')
-  if number == ARGV[1] then
+  if number and tonumber(number) >= tonumber(ARGV[1]) then
+    -- A lower number is the late copy of a push that was given up: a cut connection may still deliver what it was sent.
     redis.call('SET', KEYS[3], before, 'PX', ARGV[2])
-    return { tonumber(done), length, done_at, 1 }
+    return { number == ARGV[1] and tonumber(done) or 0, length, done_at, 1 }
   end
 end
 

@@ -122,4 +122,7 @@ export class Adopt {
 
 /** The request with its count of lost workers, spliced in as text: its payload is never encoded anew. */
 const withLosses = (text: string, losses: number): string =>
-  `${text.replace(/,"losses":\d+\}$/, '}').slice(0, -1)},"losses":${losses}}`
+  `${text
+    .trimEnd()
+    .replace(/,"losses":\d+\}$/, '}')
+    .slice(0, -1)},"losses":${losses}}`

@@ -59,7 +59,7 @@ export class BeatLoop {
   }
 
   async #beat(): Promise<void> {
-    const { onLost, onProblem, workerId } = this.#options
+    const { onLost, onProblem } = this.#options
     try {
       let beat = await this.#renew()
       if (!beat.held) {
@@ -67,7 +67,6 @@ export class BeatLoop {
         this.#registered = undefined
         beat = await this.#renew()
       }
-      this.#registered = workerId()
       this.#options.onBeat(beat)
     } catch (error) {
       if ((error as Error).name === 'ReplyError') onProblem(error as Error)
@@ -78,6 +77,8 @@ export class BeatLoop {
     const { queue, connection, leaseMs, workerId, publish } = this.#options
     const first = this.#registered !== workerId()
     const beat = await connection.send(client => queue.beat(client, workerId(), leaseMs, first))
+    // Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
+    if (beat.held) this.#registered = workerId()
     if (beat.held) await connection.send(client => publish(client, Math.floor(beat.nowUs / 1000), first))
     return beat
   }

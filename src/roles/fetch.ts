@@ -84,7 +84,12 @@ export class FetchLoop {
         const claimed = await connection.send(client =>
           atOnce ? queue.claim(client, id, idle) : queue.waitAndClaim(client, id, idle),
         )
-        if (!claimed) return await onNoLease()
+        if (!claimed) {
+          await onNoLease()
+          // A beat that failed, on a full disk for one, must not make this a busy loop.
+          await sleep(failures === 0 ? 0 : backoffMs(failures, 50, 1000), this.#stopping.signal)
+          continue
+        }
         this.#moreWaits = claimed.left > 0
         return onClaimed(claimed, id)
       } catch (error) {

@@ -17,7 +17,10 @@ export interface IntakeOptions {
   workerId(): string
   /** The request ended: reply and release. */
   settle(settlement: Settlement): void
-  /** Puts requests back that only another worker can run. Resolves when that is done and this worker may go on. */
+  /**
+   * Puts requests back that only another worker can run. They are unknown here from the moment Redis has them back, since
+   * they may come again at once; resolves after a pause, in which their slots stay taken.
+   */
   handBack(ids: string[]): Promise<void>
   /** For a message without a time of its own. */
   timeoutMsOf(task: string): number
@@ -147,7 +150,7 @@ export class Intake {
     }
     if (!outcome.ok && outcome.error.code === 'WorkerLost' && isIdempotent(request.task)) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
-      slots.free(1)
+      slots.free([request.heldId])
       this.#returning.add(request.heldId)
       return
     }
@@ -177,7 +180,6 @@ export class Intake {
     const ids = foreign.map(({ heldId }) => heldId)
     events.emit('request:handedback', { queue: queueName, task: foreign[0]!.task, count: ids.length })
     await handBack(ids)
-    slots.forget(ids)
-    slots.free(ids.length)
+    slots.free(ids)
   }
 }

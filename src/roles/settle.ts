@@ -8,7 +8,7 @@ export interface SettleOptions {
   connection: Connection
   workerId(): string
   /** In the tick in which their releases were sent: their slots are idle now. */
-  onSlotsIdle(count: number): void
+  onSlotsIdle(ids: string[]): void
   /** Redis confirmed the releases. */
   onReleased(ids: string[]): void
   onProblem(error: Error): void
@@ -59,7 +59,7 @@ export class Settle {
       const delivery = this.#deliver(batch).finally(() => this.#underWay.delete(delivery))
       this.#underWay.add(delivery)
     }
-    this.#options.onSlotsIdle(all.filter(({ slot }) => slot).length)
+    this.#options.onSlotsIdle(all.filter(({ slot }) => slot).map(({ id }) => id))
   }
 
   async #deliver(batch: Settlement[]): Promise<void> {

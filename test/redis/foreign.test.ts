@@ -13,15 +13,17 @@ import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 const server = useRedis()
 
 const folder = fileURLToPath(new URL('../../examples/other-languages/', import.meta.url))
-const starts = (command: string) => spawnSync(command, ['--version']).status === 0
-const python = ['python3', 'python'].find(starts)
-const redisCli = ['redis-cli', 'valkey-cli'].find(starts)
+const succeeds = (command: string, ...args: string[]) => spawnSync(command, args).status === 0
+const python = ['python3', 'python'].find(name =>
+  succeeds(name, '-c', 'import sys; sys.exit(sys.version_info < (3, 9))'),
+)
+const redisCli = ['redis-cli', 'valkey-cli'].find(name => succeeds(name, '--version'))
 
 /** How to run an example; a machine without its interpreter skips the test and says so. */
 const commandFor = (file: string, context: TestContext): string[] => {
   const interpreter = file.endsWith('.py') ? python : redisCli && 'sh'
   if (interpreter) return [interpreter, `${folder}${file}`]
-  const reason = `${file} was not run: there is no ${file.endsWith('.py') ? 'python3' : 'redis-cli'} on the PATH`
+  const reason = `${file} was not run: there is no ${file.endsWith('.py') ? 'Python 3.9' : 'redis-cli'} on the PATH`
   console.log(reason)
   return context.skip(reason)
 }
@@ -140,8 +142,8 @@ describe('a Worker answers', () => {
     expect(JSON.parse(reply)).toMatchObject({ id: '1', ok: true, result: 'Hello, Zoë 💚!' })
   })
 
-  it.each(['caller.py', 'caller.sh'])('%s within a moment, because it rings the bell', async (file, context) => {
-    const caller = commandFor(file, context as unknown as TestContext)
+  it.for(['caller.py', 'caller.sh'])('%s within a moment, because it rings the bell', async (file, context) => {
+    const caller = commandFor(file, context)
     await server.worker([greet])
     const monitor = await server.redis.duplicate().monitor()
     server.onEnd(() => monitor.disconnect())
@@ -275,6 +277,56 @@ describe('the bytes of a payload', () => {
     await redis.rpush(result_queue, `{ "id": "${id}", "ok": true, "result": ${JSON.stringify(value)} }`)
     expect(await call).toEqual(value)
     await redis.del(leases, keys().bell)
+  })
+})
+
+describe('a full caller made of scripts alone', () => {
+  const push = (number: number, limit: number, ...messages: string[]) => {
+    const { calls, bell, pushed } = keys()
+    return scripts.push.run(server.redis, [calls, bell, pushed('h')], [number, 60_000, limit, ...messages])
+  }
+  const at = expect.stringMatching(/^\d{16}$/)
+  const message = (id: string) => `"ttl":60000,"id":"${id}","task":"t:1.0"}`
+  const waiting = async () => (await server.redis.lrange(keys().calls, 0, -1)).map(text => JSON.parse(text).id)
+
+  it('pushes once, however often it repeats, and never beyond its limit', async () => {
+    const first = await push(1, 3, message('a'), message('b'))
+    expect(first).toEqual([2, 0, at, 0])
+    expect(await push(1, 3, message('a'), message('b'))).toEqual([2, 2, (first as unknown[])[2], 1])
+    expect(await push(2, 3, message('c'), message('d'))).toEqual([1, 2, at, 0])
+    expect(await push(2, 9, message('c'), message('d'))).toEqual([1, 3, at, 1])
+    expect(await push(3, 3, message('e'))).toEqual([0, 3, at, 0])
+    expect(await waiting()).toEqual(['a', 'b', 'c'])
+    expect(await server.redis.lrange(keys().bell, 0, -1)).toEqual(['1'])
+    expect(await server.redis.pttl(keys().pushed('h'))).toBeGreaterThan(59_000)
+    await server.redis.del(keys().calls, keys().bell, keys().pushed('h'))
+  })
+
+  it('is told by an error that nothing was enqueued', async () => {
+    const { redis } = server
+    await redis.config('SET', 'maxmemory', '1')
+    await expect(push(1, 9, message('a'))).rejects.toThrow(/^OOM/)
+    await redis.config('SET', 'maxmemory', '0')
+    await redis.set(keys().bell, 'of another type')
+    await expect(push(1, 9, message('a'))).rejects.toThrow(/^WRONGTYPE/)
+    await redis.del(keys().bell)
+    expect(await waiting()).toEqual([])
+    expect(await push(1, 9, message('a'))).toEqual([1, 0, at, 0])
+    await redis.del(keys().calls, keys().bell, keys().pushed('h'))
+  })
+
+  it('takes back what still waits, and has the worker told of what runs', async () => {
+    const { redis } = server
+    const { calls, cancelled, leases } = keys()
+    const [, , stamp] = (await push(1, 9, message('a'), message('b'))) as string[]
+    const cancel = (id: string, text: string) => scripts.cancel.run(redis, [calls, cancelled], [id, text, 60_000])
+    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(1)
+    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(0)
+    expect(await cancel('b', '')).toBe(0)
+    expect(await waiting()).toEqual(['b'])
+    const beat = await scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 1, 60_000])
+    expect(beat).toEqual([at, 1, ['a', 'b'], []])
+    await redis.del(calls, cancelled, leases, keys().bell, keys().pushed('h'))
   })
 })
 

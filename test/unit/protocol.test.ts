@@ -21,7 +21,8 @@ import {
 } from '../../src/message.ts'
 import { newestFirst, parseCalledName, parseTaskName, tryParseTaskName } from '../../src/names.ts'
 import { decodePayload, encodePayload, maxDepth, PayloadProblem } from '../../src/payload.ts'
-import { pushMemoryMs, replyTtlMs } from '../../src/queue.ts'
+import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue.ts'
+import type { Redis } from '../../src/redis.ts'
 import { beatMs } from '../../src/roles/beat.ts'
 import { foreignBounds } from '../../src/schema.ts'
 import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task.ts'
@@ -62,6 +63,20 @@ const rowsOf = (text: string): string[][] => {
 const unquoted = (cell: string) => cell.replaceAll('`', '')
 const examples = (kind: string) =>
   [...protocol.matchAll(new RegExp(`^\`\`\`json ${kind}\\n(.*)\\n\`\`\`$`, 'gm'))].map(match => match[1]!)
+
+/** What the code sends for one operation of the queue `<queue>`. */
+const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>) => {
+  let sent: string[] = []
+  const client = {
+    evalsha: async (_digest: string, keyCount: number, ...rest: unknown[]) => {
+      sent = [String(keyCount), ...rest.map(String)]
+      return []
+    },
+  }
+  await operate(new Queue('<queue>', makeKeys('pshub')), client as unknown as Redis).catch(() => undefined)
+  const keyCount = Number(sent[0])
+  return { keys: sent.slice(1, keyCount + 1), args: sent.slice(keyCount + 1) }
+}
 
 describe('PROTOCOL.md', () => {
   it('has the error table of the code', () => {
@@ -116,9 +131,16 @@ describe('PROTOCOL.md', () => {
     expect(newId()).toMatch(/^[A-Za-z0-9_-]{22}$/)
   })
 
-  it('has the numbers of the code', () => {
+  it('has the numbers of the code', async () => {
     const { maxPayloadBytes, maxBacklog, leaseMs, graceMs } = settingsTable
-    expect(Object.fromEntries(rowsOf(section('12. Numbers')))).toMatchObject({
+    const numbers = Object.fromEntries(rowsOf(section('12. Numbers')))
+    const cancel = await sentBy((queue, client) => queue.cancel(client, '', ''))
+    const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true))
+    const adopt = await sentBy((queue, client) => queue.adopt(client, '', ''))
+    expect(numbers['memory of a cancellation, ms']).toBe(cancel.args.at(-1))
+    expect(numbers['memory of a cancellation, ms']).toBe(beat.args.at(-1))
+    expect(numbers['requests moved per adoption']).toBe(adopt.args.at(-1))
+    expect(numbers).toMatchObject({
       'deepest nesting of arguments and results': String(maxDepth),
       'largest arguments or result, bytes': String(maxPayloadBytes.fallback),
       'longest backlog a hub pushes to': String(maxBacklog.fallback),
@@ -167,6 +189,27 @@ describe('PROTOCOL.md', () => {
         )
       expect(used('KEYS'), file).toBe(keyShapes.length)
       expect(used('ARGV'), file).toBeLessThanOrEqual(argLines.length + listLines.length)
+    }
+  })
+
+  it('lists the keys of each script in the order in which the code sends them', async () => {
+    const long = 'x'.repeat(10_000)
+    const operations: Record<string, (queue: Queue, client: Redis) => Promise<unknown>> = {
+      push: (queue, client) => queue.push(client, '<hub>', 1, 1, ['']),
+      claim: (queue, client) => queue.claim(client, '<worker>', 1),
+      reply: (queue, client) => queue.reply(client, '<hub>', [long]),
+      beat: (queue, client) => queue.beat(client, '<worker>', 1, true),
+      handback: (queue, client) => queue.handback(client, '<worker>', 'tail', [{ id: 'a' }]),
+      leave: (queue, client) => queue.leave(client, '<worker>', ['a']),
+      adopt: (queue, client) => queue.adopt(client, '<lost worker>', '<this worker>'),
+      cancel: (queue, client) => queue.cancel(client, 'a', ''),
+    }
+    for (const [file, , argCount, list] of rowsOf(section('13. Scripts'))) {
+      const { keys, args } = await sentBy(operations[unquoted(file!).replace('.lua', '')]!)
+      const [shapes] = protocol.split(`**${file}** `)[1]!.split('\n\n')[1]!.split('\n').slice(2)
+      expect(keys, file).toEqual([...shapes!.matchAll(/`([^`]+)`/g)].map(match => match[1]))
+      const entries = list === 'none' ? 0 : list!.startsWith('pairs') ? 2 : 1
+      expect(args.length, file).toBe(Number(argCount) + entries)
     }
   })
 
