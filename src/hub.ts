@@ -64,6 +64,7 @@ export class Hub {
     this.#inbox = new Inbox({
       connection: this.#blocking,
       key: this.#keys.reply(this.id),
+      readKey: this.#keys.read(this.id),
       expecting: () => this.#pending.size > 0,
       onReply: (reply, again) => this.#deliver(reply, again),
       onMalformed: () => this.events.emit('problem', { where: 'inbox', reason: 'a reply that is not one was dropped' }),
@@ -161,7 +162,7 @@ export class Hub {
       .map(([queue]) => this.#keys.queue(queue).pushed(this.id))
     if (pushed.length === 0) return
     await this.#commands.whenReady(signalAfter(closePatienceMs))
-    const keys = [this.#keys.reply(this.id), ...pushed]
+    const keys = [this.#keys.reply(this.id), this.#keys.read(this.id), ...pushed]
     await this.#commands.send(client => Promise.all(keys.map(key => client.unlink(key)))).catch(() => undefined)
   }
 

@@ -29,6 +29,8 @@ export interface Keys {
   queue(name: string): QueueKeys
   /** LIST: replies for one hub. */
   reply(hubId: string): string
+  /** LIST: the last reply that the hub took off its list, until it takes the next one. */
+  read(hubId: string): string
 }
 
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/
@@ -57,6 +59,7 @@ export const makeKeys = (namespace: string): Keys => {
       return keys
     },
     reply: hubId => `${reply}${hubId}}`,
+    read: hubId => `${reply}${hubId}}:read`,
   }
 }
 

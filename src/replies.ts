@@ -1,12 +1,15 @@
-import { backoffMs, sleep } from './clock.ts'
+import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
+import { replyTtlMs } from './queue.ts'
 import { type Connection, ConnectionLost, isFull, NotConnected, type Redis } from './redis.ts'
 
 export interface InboxOptions {
   connection: Connection
   /** The hub's reply list. */
   key: string
+  /** Where the last reply taken off it is kept. */
+  readKey: string
   /** Whether anybody waits for a reply; when nobody does the inbox rests. */
   expecting(): boolean
   /** `again` marks what may have been read before, because the connection broke in between. */
@@ -21,17 +24,23 @@ const maxPageChars = 4_000_000
 const fullPollMs = 20
 
 /**
- * One reply list per hub, whatever it calls. Each round removes what the last one read, waits for an element, and reads
- * a page, in one write: replies are read before they are removed, so a cut connection loses none.
+ * One reply list per hub, whatever it calls. Each round waits for a reply and reads all that are there, in one write.
+ * Replies are read before they are removed, so a cut connection loses none:
  *
- * The wait is a BLMOVE of the first element onto its own place. It needs no bell beside the list, so that a worker
- * replies with a plain RPUSH, and the element it returns is already the first reply.
+ * 1. BLMOVE takes the first reply and keeps it in a second list, of which all but the last entry go then.
+ * 2. LRANGE reads the rest; LTRIM removes them at the beginning of the next round, which is only sent once they are here.
+ *
+ * It needs no bell beside the list, so that a worker replies with a plain RPUSH. A lone reply is removed by the BLMOVE
+ * itself: a command ahead of the blocking one would be answered at once and wake this process once more per call.
  */
 export class Inbox {
   readonly #options: InboxOptions
   readonly #closing = new AbortController()
   #loop: Promise<void> | undefined
-  #read = 0
+  /** Entries at the head of the reply list that were delivered and are not removed yet. */
+  #delivered = 0
+  #keepsRead = false
+  #expiresAt = 0
   #again = false
   #page = maxPage
 
@@ -56,10 +65,11 @@ export class Inbox {
 
   async #run(): Promise<void> {
     const { connection, expecting } = this.#options
-    for (let failures = 0; (expecting() || this.#read > 0) && !this.#closing.signal.aborted; ) {
+    for (let failures = 0; (expecting() || this.#delivered > 0 || this.#keepsRead) && !this.#closing.signal.aborted; ) {
       await connection.whenReady(this.#closing.signal)
       try {
-        this.#deliver(await connection.send(client => this.#round(client)))
+        if (expecting()) this.#deliver(await connection.send(client => this.#round(client)))
+        else await connection.send(client => this.#tidy(client))
         failures = 0
         // The calls these replies set off are written first; they are what somebody waits for.
         await new Promise(resolve => setImmediate(resolve))
@@ -71,21 +81,32 @@ export class Inbox {
   }
 
   async #round(client: Redis): Promise<string[]> {
-    const { key, expecting } = this.#options
-    const trimmed = this.#read > 0 ? client.ltrim(key, this.#read, -1) : undefined
-    if (!expecting()) {
-      await trimmed
-      this.#read = 0
-      return []
-    }
-    const [, first, rest] = await Promise.all([
-      trimmed,
-      client.blmove(key, key, 'LEFT', 'LEFT', blockSeconds),
-      client.lrange(key, 1, this.#page - 1),
+    const { key, readKey } = this.#options
+    const expire = monotonicMs() > this.#expiresAt - replyTtlMs / 2
+    const [, first, , rest] = await Promise.all([
+      this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined,
+      client.blmove(key, readKey, 'LEFT', 'RIGHT', blockSeconds),
+      client.ltrim(readKey, -1, -1),
+      client.lrange(key, 0, this.#page - 1),
+      expire ? client.pexpire(readKey, replyTtlMs) : undefined,
     ])
-    const page = first === null ? [] : [first, ...rest]
-    this.#read = page.length
-    return page
+    this.#delivered = rest.length
+    if (first === null) return rest
+    this.#keepsRead = true
+    if (expire) this.#expiresAt = monotonicMs() + replyTtlMs
+    return [first, ...rest]
+  }
+
+  /** Nobody waits: leaves nothing behind. */
+  async #tidy(client: Redis): Promise<void> {
+    const { key, readKey } = this.#options
+    await Promise.all([
+      this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined,
+      client.unlink(readKey),
+    ])
+    this.#delivered = 0
+    this.#keepsRead = false
+    this.#expiresAt = 0
   }
 
   #deliver(page: string[]): void {
@@ -97,27 +118,28 @@ export class Inbox {
       else this.#options.onMalformed()
     }
     this.#again = false
-    if (page.length > 0) this.#page = Math.max(1, Math.min(maxPage, Math.floor((maxPageChars * page.length) / chars)))
+    if (chars > 0) this.#page = Math.max(1, Math.min(maxPage, Math.floor((maxPageChars * page.length) / chars)))
   }
 
   /**
-   * Whether the last trim was run is unknown now, and running it twice would remove unread replies: so nothing is
-   * removed, the list is read from its beginning, and what was seen before is recognised by its id.
+   * Whether the last round was run is unknown now. Nothing is removed, both lists are read from their beginning, and what
+   * was delivered before is recognised by its id. A full Redis, which refuses the BLMOVE, is read this way all along.
    */
   async #recover(error: Error, failures: number): Promise<void> {
-    const { connection, key } = this.#options
+    const { connection, key, readKey, onProblem } = this.#options
+    const full = isFull(error)
+    if (!(error instanceof ConnectionLost || error instanceof NotConnected || full)) onProblem(error)
+    if (!(error instanceof NotConnected))
+      await sleep(full ? fullPollMs : backoffMs(failures, 10, 1000), this.#closing.signal)
+    // The trim ahead of the refused command was run, and may be run again only with a new count.
+    this.#delivered = 0
     this.#again = true
-    if (isFull(error)) {
-      // The trim was run (it frees memory); only the blocking read was refused.
-      this.#read = 0
-      await sleep(fullPollMs, this.#closing.signal)
-      const page = await connection.send(client => client.lrange(key, 0, this.#page - 1)).catch(() => [] as string[])
-      this.#read = page.length
-      this.#deliver(page)
-      return
-    }
-    this.#read = 0
-    if (!(error instanceof ConnectionLost || error instanceof NotConnected)) this.#options.onProblem(error)
-    if (!(error instanceof NotConnected)) await sleep(backoffMs(failures, 10, 1000), this.#closing.signal)
+    this.#expiresAt = 0
+    await connection.whenReady(this.#closing.signal)
+    const read = (client: Redis) => Promise.all([client.lrange(readKey, 0, -1), client.lrange(key, 0, this.#page - 1)])
+    const [kept, waiting] = await connection.send(read).catch(() => [[], []] as [string[], string[]])
+    this.#keepsRead ||= kept.length > 0
+    this.#delivered = waiting.length
+    this.#deliver([...kept, ...waiting])
   }
 }

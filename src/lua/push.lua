@@ -9,15 +9,15 @@
 -- ARGV[4..]  requests without their `at`: "ttl":<ms>,"id":"<id>",...}
 -- Returns  { accepted, length of the list before, at (us, as text), 1 if this push had been done before }
 --
--- All that can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is pushed: an error answer
--- means that nothing was enqueued. SET comes first among the writes because a full Redis refuses a growing one.
+-- All that can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is
+-- pushed: an error answer means that nothing was enqueued. SET comes first among the writes because a full Redis refuses a growing one.
 local count = #ARGV - 3
 if count > 1000 then return redis.error_reply('ERR at most 1000 requests in one push') end
 local time = redis.call('TIME')
-local at = string.format('%d%06d', time[1], time[2])
+local at = time[1] .. string.sub('00000' .. time[2], -6)
 local length = redis.call('LLEN', KEYS[1])
-local silent = redis.call('LLEN', KEYS[2]) == 0
 local accepted = math.max(0, math.min(count, tonumber(ARGV[3]) - length))
+local silent = redis.call('LLEN', KEYS[2]) == 0
 
 local before = redis.call('SET', KEYS[3], ARGV[1] .. ':' .. accepted .. ':' .. at, 'PX', ARGV[2], 'GET')
 if before then
