@@ -65,7 +65,7 @@ export class Hub {
       connection: this.#blocking,
       key: this.#keys.reply(this.id),
       readKey: this.#keys.read(this.id),
-      expecting: () => this.#pending.size > 0,
+      expected: () => this.#pending.size,
       onReply: (reply, again) => this.#deliver(reply, again),
       onMalformed: () => this.events.emit('problem', { where: 'inbox', reason: 'a reply that is not one was dropped' }),
       onProblem: error => this.events.emit('problem', { where: 'inbox', reason: error.message }),

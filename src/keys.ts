@@ -29,7 +29,7 @@ export interface Keys {
   queue(name: string): QueueKeys
   /** LIST: replies for one hub. */
   reply(hubId: string): string
-  /** LIST: the last reply that the hub took off its list, until it takes the next one. */
+  /** LIST: the last replies that the hub took off its list one by one. */
   read(hubId: string): string
 }
 

@@ -10,8 +10,8 @@ export interface InboxOptions {
   key: string
   /** Where the last reply taken off it is kept. */
   readKey: string
-  /** Whether anybody waits for a reply; when nobody does the inbox rests. */
-  expecting(): boolean
+  /** How many replies are waited for; while none is the inbox rests. */
+  expected(): number
   /** `again` marks what may have been read before, because the connection broke in between. */
   onReply(reply: Reply, again: boolean): void
   onMalformed(): void
@@ -20,6 +20,8 @@ export interface InboxOptions {
 
 const maxPage = 256
 const maxPageChars = 4_000_000
+/** The second list is cut when it holds more than this. */
+const maxKeptChars = 16_000
 /** How often a full Redis, which refuses the blocking read, is asked instead. */
 const fullPollMs = 20
 
@@ -27,7 +29,7 @@ const fullPollMs = 20
  * One reply list per hub, whatever it calls. Each round waits for a reply and reads all that are there, in one write.
  * Replies are read before they are removed, so a cut connection loses none:
  *
- * 1. BLMOVE takes the first reply and keeps it in a second list, of which all but the last entry go then.
+ * 1. BLMOVE takes the first reply and keeps it in a second list, which is cut to its last entry from time to time.
  * 2. LRANGE reads the rest; LTRIM removes them at the beginning of the next round, which is only sent once they are here.
  *
  * It needs no bell beside the list, so that a worker replies with a plain RPUSH. A lone reply is removed by the BLMOVE
@@ -39,7 +41,8 @@ export class Inbox {
   #loop: Promise<void> | undefined
   /** Entries at the head of the reply list that were delivered and are not removed yet. */
   #delivered = 0
-  #keepsRead = false
+  /** About what the second list holds. */
+  #keptChars = 0
   #expiresAt = 0
   #again = false
   #page = maxPage
@@ -54,7 +57,7 @@ export class Inbox {
     this.#loop = this.#run().finally(() => {
       this.#loop = undefined
       // A call may have come between the last look and here.
-      if (this.#options.expecting()) this.wake()
+      if (this.#options.expected() > 0) this.wake()
     })
   }
 
@@ -64,11 +67,11 @@ export class Inbox {
   }
 
   async #run(): Promise<void> {
-    const { connection, expecting } = this.#options
-    for (let failures = 0; (expecting() || this.#delivered > 0 || this.#keepsRead) && !this.#closing.signal.aborted; ) {
+    const { connection, expected } = this.#options
+    for (let failures = 0; (expected() > 0 || this.#leaves()) && !this.#closing.signal.aborted; ) {
       await connection.whenReady(this.#closing.signal)
       try {
-        if (expecting()) this.#deliver(await connection.send(client => this.#round(client)))
+        if (expected() > 0) this.#deliver(await connection.send(client => this.#round(client)))
         else await connection.send(client => this.#tidy(client))
         failures = 0
         // The calls these replies set off are written first; they are what somebody waits for.
@@ -81,20 +84,28 @@ export class Inbox {
   }
 
   async #round(client: Redis): Promise<string[]> {
-    const { key, readKey } = this.#options
+    const { key, readKey, expected } = this.#options
     const expire = monotonicMs() > this.#expiresAt - replyTtlMs / 2
+    const trim = this.#keptChars > maxKeptChars
     const [, first, , rest] = await Promise.all([
       this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined,
       client.blmove(key, readKey, 'LEFT', 'RIGHT', blockSeconds),
-      client.ltrim(readKey, -1, -1),
-      client.lrange(key, 0, this.#page - 1),
+      trim ? client.ltrim(readKey, -1, -1) : undefined,
+      // A lone caller can have no second reply; each command costs it some of its wait.
+      expected() > 1 ? client.lrange(key, 0, this.#page - 1) : [],
       expire ? client.pexpire(readKey, replyTtlMs) : undefined,
     ])
     this.#delivered = rest.length
+    if (trim) this.#keptChars = 0
     if (first === null) return rest
-    this.#keepsRead = true
+    this.#keptChars += first.length + 64
     if (expire) this.#expiresAt = monotonicMs() + replyTtlMs
     return [first, ...rest]
+  }
+
+  /** Whether something of this inbox is in Redis that nobody needs any more once all calls are settled. */
+  #leaves(): boolean {
+    return this.#delivered > 0 || this.#keptChars > 0
   }
 
   /** Nobody waits: leaves nothing behind. */
@@ -105,7 +116,7 @@ export class Inbox {
       client.unlink(readKey),
     ])
     this.#delivered = 0
-    this.#keepsRead = false
+    this.#keptChars = 0
     this.#expiresAt = 0
   }
 
@@ -138,7 +149,7 @@ export class Inbox {
     await connection.whenReady(this.#closing.signal)
     const read = (client: Redis) => Promise.all([client.lrange(readKey, 0, -1), client.lrange(key, 0, this.#page - 1)])
     const [kept, waiting] = await connection.send(read).catch(() => [[], []] as [string[], string[]])
-    this.#keepsRead ||= kept.length > 0
+    this.#keptChars = kept.reduce((sum, text) => sum + text.length + 64, 0)
     this.#delivered = waiting.length
     this.#deliver([...kept, ...waiting])
   }
