@@ -73,6 +73,7 @@ export class Crew {
       workerId,
       settle: settlement => this.settle.add(settlement),
       handBack: ids => this.#handBackToOthers(ids),
+      onSlotsIdle: () => this.fetch.slotsIdle(),
       timeoutMsOf: task => tasks.get(task)?.timeoutMs ?? defaultTimeoutMs,
       isIdempotent: task => tasks.get(task)?.idempotent ?? false,
     })
@@ -192,13 +193,10 @@ export class Crew {
   }
 
   async #handBackToOthers(ids: string[]): Promise<void> {
-    const { commands, queue, workerId, slots } = this.#context
+    const { commands, queue, workerId } = this.#context
     const requests = ids.map(id => ({ id }))
     await commands.send(client => queue.handback(client, workerId(), 'tail', requests)).catch(this.#problem('handback'))
-    // Did it fail, reconcile finds them again.
-    slots.forget(ids)
     await sleep(handbackPauseMs)
-    queueMicrotask(() => this.fetch.slotsIdle())
   }
 
   #problem(where: string): (error: Error) => void {

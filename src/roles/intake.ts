@@ -17,11 +17,10 @@ export interface IntakeOptions {
   workerId(): string
   /** The request ended: reply and release. */
   settle(settlement: Settlement): void
-  /**
-   * Puts requests back that only another worker can run. They are unknown here from the moment Redis has them back, since
-   * they may come again at once; resolves after a pause, in which their slots stay taken.
-   */
+  /** Puts requests back that only another worker can run. Resolves after a pause, in which their slots stay taken. */
   handBack(ids: string[]): Promise<void>
+  /** After that pause: nothing else would make the next claim. */
+  onSlotsIdle(): void
   /** For a message without a time of its own. */
   timeoutMsOf(task: string): number
   isIdempotent(task: string): boolean
@@ -71,7 +70,8 @@ export class Intake {
   takeFound(found: { id: string; text: string }[], workerId: string, nowUs: number): void {
     this.take({ nowUs, left: 0, expired: 0, requests: found.map(({ id, text }) => ({ text, heldId: id })) }, workerId)
     if (this.#recovered.size > maxRecovered) this.#recovered.clear()
-    for (const { id } of found) this.#recovered.add(id)
+    // Not those that only another worker can run: they were put back, and may rightly come again.
+    for (const { id } of found) if (this.#options.slots.knows(id)) this.#recovered.add(id)
   }
 
   /** Requests that were started and are not settled; those that may run again are not among them. */
@@ -176,10 +176,14 @@ export class Intake {
   }
 
   async #handBack(foreign: Request[]): Promise<void> {
-    const { handBack, slots, events, queueName } = this.#options
+    const { handBack, onSlotsIdle, slots, events, queueName } = this.#options
     const ids = foreign.map(({ heldId }) => heldId)
     events.emit('request:handedback', { queue: queueName, task: foreign[0]!.task, count: ids.length })
+    // Before they are sent back, since they may come again ahead of the answer. Did it fail, reconcile finds them.
+    slots.forget(ids)
+    for (const id of ids) this.#recovered.delete(id)
     await handBack(ids)
     slots.free(ids)
+    onSlotsIdle()
   }
 }
