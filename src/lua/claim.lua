@@ -16,7 +16,7 @@ local max_drops = 1000
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local now_text = string.format('%d%06d', time[1], time[2])
+local now_text = time[1] .. string.sub('00000' .. time[2], -6)
 
 -- Without a lease nobody would ever look for what this worker holds.
 local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
