@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, Hub, Worker } from '../../src/index.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+
+const echo = defineTask('echo:1.0', {}, args => args)
+
+describe('the registry', () => {
+  it('lists tasks, workers and queues', async () => {
+    const worker = await it_.worker(
+      [defineTask('doc:1.0', { description: 'Says.', args: { type: 'object' }, timeoutMs: 700 }, () => 1)],
+      { slots: 3 },
+    )
+    const hub = it_.hub()
+    const { tasks, workers, queues } = await hub.overview()
+    expect(tasks).toMatchObject([
+      {
+        task: 'doc:1.0',
+        queue: 'q',
+        description: 'Says.',
+        args: { type: 'object' },
+        timeoutMs: 700,
+        workers: [worker.id],
+        conflict: false,
+      },
+    ])
+    expect(workers).toMatchObject([
+      { id: worker.id, queue: 'q', pid: process.pid, slots: 3, live: true, stats: { busy: 0, draining: false } },
+    ])
+    expect(queues).toMatchObject([{ queue: 'q', backlog: 0, held: 0, workers: 1, slots: 3 }])
+  })
+
+  it('warns when live workers declare one task with different schemas', async () => {
+    const declare = (type: string) => defineTask('same:1.0', { args: { type } }, () => 1)
+    await it_.worker([declare('object')])
+    const second = new Worker({
+      redis: it_.url,
+      namespace: it_.namespace,
+      queue: 'q',
+      logLevel: 'silent',
+      tasks: [declare('string')],
+    })
+    it_.onEnd(() => second.stop())
+    const conflict = new Promise(resolve => second.events.on('task:conflict', resolve))
+    await second.start()
+    expect(await conflict).toMatchObject({ task: 'same:1.0', queue: 'q' })
+    expect((await it_.hub().tasks())[0]).toMatchObject({ task: 'same:1.0', conflict: true })
+  })
+
+  it('refills after a FLUSHALL', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub()
+    await hub.call('echo:1.0')
+    await it_.redis.flushall()
+    await eventually(async () =>
+      (await hub.tasks()).some(task => task.task === 'echo:1.0' && task.workers.length === 1),
+    )
+    expect(await hub.call('echo:1.0', 1)).toBe(1)
+  })
+})
+
+describe('settings', () => {
+  it('that cannot work are refused with what would', () => {
+    expect(() => new Hub({ redis: 'localhost' })).toThrow(/must be a URL like redis:/)
+    expect(() => new Hub({ redis: 'redis://localhost/3' })).toThrow(/use database 0/)
+    expect(() => new Hub({ timeout: 3 } as never)).toThrow(/no option 'timeout'. Known are redis, namespace/)
+    expect(() => new Worker({ tasks: [echo], slots: 0 })).toThrow(
+      /'slots' must be a whole number from 1 to 256; it is 0/,
+    )
+    expect(() => new Worker({ tasks: [] })).toThrow(/needs 'tasks'/)
+    expect(() => new Worker({ tasks: [{} as never] })).toThrow(/did not return/)
+    expect(() => new Worker({ tasks: [echo, echo] })).toThrow(/given twice/)
+    expect(() => new Worker({ tasks: [echo], queue: 'a{b}' })).toThrow(/'queue' must be/)
+    expect(() => defineTask('nope', {}, () => 1)).toThrow(/name:major.minor/)
+    expect(() => defineTask('a:1.0', { args: { type: 'nope' } } as never, () => 1)).toThrow(/not a valid JSON Schema/)
+    expect(() => defineTask('a:1.0', { timeout: 1 } as never, () => 1)).toThrow(/no option 'timeout'/)
+    expect(() => defineTask('a:1.0', { timeoutMs: -1 }, () => 1)).toThrow(/above 0/)
+  })
+})
