@@ -136,6 +136,8 @@ describe('what is refused at once', () => {
     await refused(hub.call('slow:1.0', {}, { timeoutMs: 5000 }), 'Overloaded', /3 requests wait in queue q/)
     const codes = (await Promise.all(waiting)).map(error => error.code)
     expect(codes).toEqual(['Timeout', 'Timeout', 'Timeout', 'Timeout'])
+    // The worker drops what expired as soon as its slot is idle.
+    await eventually(async () => (await it_.redis.llen(`${it_.namespace}:{q}:calls`)) === 0)
   })
 
   it('a payload that is too large', async () => {
