@@ -395,6 +395,7 @@ describe('a full worker made of scripts alone', () => {
     })
     await eventually(() => pushed.length > 0)
     expect(pushed).toEqual([text(2)])
+    await eventually(async () => (await redis.llen(calls)) === 0)
   })
 
   it('takes nothing without a lease', async () => {
