@@ -159,8 +159,8 @@ export class Crew {
       leaseMs: settings.leaseMs,
       workerId,
       onLost: becomeNew,
-      publish: (client, nowMs, first) =>
-        registrar.publish(client, workerId(), nowMs, first, {
+      publish: (client, nowMs) =>
+        registrar.publish(client, workerId(), nowMs, {
           seen: nowMs,
           busy: slots.busy,
           draining: !isServing(),

@@ -97,7 +97,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
 }
 
 /** The id that the claim script read: the one in the leading fields, whatever else the message says further on. */
-const leadingId = (text: string): string | undefined => /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/.exec(text)?.[1]
+export const leadingId = (text: string): string | undefined => /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/.exec(text)?.[1]
 
 /** The reply of a request that ran; `result` is JSON already. */
 export const okReply = (id: string, result: string, worker: string, us: Phases): string =>

@@ -180,8 +180,4 @@ export class Queue {
     const { held, calls, bell, leases } = this.keys
     return (await scripts.leave.run(client, [held(workerId), calls, bell, leases], [workerId, ...started])) as number
   }
-
-  async length(client: Redis): Promise<number> {
-    return client.llen(this.keys.calls)
-  }
 }

@@ -13,6 +13,7 @@ export class Registrar {
   readonly #tasks: readonly Task[]
   readonly #slots: number
   readonly #events: Events
+  #publishedId: string | undefined
   #publishedAt = 0
 
   constructor(catalogue: Catalogue, queue: Queue, tasks: readonly Task[], slots: number, events: Events) {
@@ -23,10 +24,12 @@ export class Registrar {
     this.#events = events
   }
 
-  async publish(client: Redis, workerId: string, nowMs: number, first: boolean, stats: WorkerStats): Promise<void> {
+  /** Cards go out with the first beat of an identity that gets them through, and again from time to time. */
+  async publish(client: Redis, workerId: string, nowMs: number, stats: WorkerStats): Promise<void> {
     const writes = [this.#catalogue.publishStats(client, workerId, stats)]
-    if (first || nowMs - this.#publishedAt > republishMs) {
-      this.#publishedAt = nowMs
+    const first = this.#publishedId !== workerId
+    const due = first || nowMs - this.#publishedAt > republishMs
+    if (due) {
       const seconds = Math.floor(nowMs / 1000)
       const cards = this.#tasks.map(task => cardOf(task, this.#queue.name, seconds))
       writes.push(
@@ -37,6 +40,9 @@ export class Registrar {
     }
     if (first) writes.push(this.#warnOfConflicts(client, workerId))
     await Promise.all(writes)
+    if (!due) return
+    this.#publishedId = workerId
+    this.#publishedAt = nowMs
   }
 
   /** Of a task of this queue, declared here or elsewhere; false when that cannot be found out. */

@@ -9,8 +9,8 @@ export interface BeatOptions {
   /** The present identity, and a new one after the lease was lost. */
   workerId(): string
   onLost(): void
-  /** First beat under an identity, and from time to time: what the registry should know. Sent with the beat. */
-  publish(client: Redis, nowMs: number, first: boolean): Promise<void>
+  /** What the registry should know. Sent behind each beat. */
+  publish(client: Redis, nowMs: number): Promise<void>
   onBeat(beat: Beat): void
   onProblem(error: Error): void
 }
@@ -64,7 +64,6 @@ export class BeatLoop {
       let beat = await this.#renew()
       if (!beat.held) {
         onLost()
-        this.#registered = undefined
         beat = await this.#renew()
       }
       this.#options.onBeat(beat)
@@ -78,8 +77,9 @@ export class BeatLoop {
     const first = this.#registered !== workerId()
     const beat = await connection.send(client => queue.beat(client, workerId(), leaseMs, first))
     // Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
-    if (beat.held) this.#registered = workerId()
-    if (beat.held) await connection.send(client => publish(client, Math.floor(beat.nowUs / 1000), first))
+    if (!beat.held) return beat
+    this.#registered = workerId()
+    await connection.send(client => publish(client, Math.floor(beat.nowUs / 1000)))
     return beat
   }
 }

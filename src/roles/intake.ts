@@ -1,7 +1,7 @@
 import type { WorkerCounters } from '../catalogue.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Execution, Executor } from '../executor.ts'
-import { decodeRequest, errorReply, okReply, type Phases, type Request } from '../message.ts'
+import { decodeRequest, errorReply, leadingId, okReply, type Phases, type Request } from '../message.ts'
 import type { Claimed } from '../queue.ts'
 import type { Settlement } from '../settlement.ts'
 import type { Slots } from '../slots.ts'
@@ -101,7 +101,7 @@ export class Intake {
       counters.malformed++
       events.emit('request:malformed', { queue: queueName, reason: (error as Error).message })
       // Held all the same, under the id the claim script read or made up: release it like any other.
-      const id = heldId ?? /"id":"([\w-]+)"/.exec(text)?.[1]
+      const id = heldId ?? leadingId(text)
       if (id !== undefined && slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '', slot: true })
       return undefined
     }
