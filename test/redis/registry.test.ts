@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask, Hub, Worker } from '../../src/index.ts'
+import { defineTask, type EventMap, Hub, Worker } from '../../src/index.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -57,6 +57,31 @@ describe('the registry', () => {
       (await hub.tasks()).some(task => task.task === 'echo:1.0' && task.workers.length === 1),
     )
     expect(await hub.call('echo:1.0', 1)).toBe(1)
+  })
+})
+
+describe('a registry that cannot be written', () => {
+  it('costs a worker its lease no more than its cards: they go out as soon as they are taken', async () => {
+    const key = `${it_.namespace}:tasks`
+    await it_.redis.set(key, 'not a hash')
+    const worker = new Worker({
+      redis: it_.url,
+      namespace: it_.namespace,
+      queue: 'q',
+      logLevel: 'silent',
+      tasks: [echo],
+    })
+    it_.onEnd(() => worker.stop())
+    const problems: EventMap['problem'][] = []
+    worker.events.on('problem', problem => problems.push(problem))
+    await worker.start()
+    expect(problems).toMatchObject([{ where: 'beat', reason: expect.stringMatching(/^WRONGTYPE/) }])
+    expect(await it_.redis.zscore(`${it_.namespace}:{q}:leases`, worker.id)).not.toBeNull()
+    const { id } = worker
+    await it_.redis.del(key)
+    await eventually(() => it_.redis.hexists(key, 'echo:1.0'), 3000)
+    expect(await it_.hub().call('echo:1.0', 'published after all')).toBe('published after all')
+    expect(worker.id).toBe(id)
   })
 })
 
