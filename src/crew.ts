@@ -1,4 +1,4 @@
-import type { WorkerCounters } from './catalogue.ts'
+import type { WorkerCounters, WorkerStats } from './catalogue.ts'
 import { sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { HubError } from './errors.ts'
@@ -142,30 +142,14 @@ export class Crew {
     })
   }
 
-  #makeBeat({
-    queue,
-    commands,
-    settings,
-    slots,
-    counters,
-    registrar,
-    workerId,
-    becomeNew,
-    isServing,
-  }: CrewContext): BeatLoop {
+  #makeBeat({ queue, commands, settings, registrar, workerId, becomeNew }: CrewContext): BeatLoop {
     return new BeatLoop({
       queue,
       connection: commands,
       leaseMs: settings.leaseMs,
       workerId,
       onLost: becomeNew,
-      publish: (client, nowMs) =>
-        registrar.publish(client, workerId(), nowMs, {
-          seen: nowMs,
-          busy: slots.busy,
-          draining: !isServing(),
-          counters,
-        }),
+      publish: (client, nowMs) => registrar.publish(client, workerId(), nowMs, this.#stats(nowMs)),
       onBeat: beat => this.#onBeat(beat),
       onProblem: this.#problem('beat'),
     })
@@ -177,10 +161,16 @@ export class Crew {
       connection: commands,
       registrar,
       workerId,
+      stats: () => this.#stats(Math.floor(this.#redisNowUs / 1000)),
       knows: id => slots.knows(id),
       unfinished: () => this.intake.unfinished(),
       onProblem: this.#problem('stop'),
     })
+  }
+
+  #stats(seen: number): WorkerStats {
+    const { slots, counters, isServing } = this.#context
+    return { seen, busy: slots.busy, draining: !isServing(), counters }
   }
 
   #onBeat(beat: Beat): void {

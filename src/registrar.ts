@@ -45,6 +45,11 @@ export class Registrar {
     this.#publishedAt = nowMs
   }
 
+  /** Statistics out of turn, at the `seen` of the last ones. */
+  async publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
+    await this.#catalogue.publishStats(client, workerId, stats)
+  }
+
   /** Of a task of this queue, declared here or elsewhere; false when that cannot be found out. */
   async isIdempotent(name: string, connection: Connection): Promise<boolean> {
     const own = this.#tasks.find(task => task.name.full === name)

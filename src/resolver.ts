@@ -3,6 +3,7 @@ import { monotonicMs, signalAfter, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
 import { nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
+import { Providers } from './providers.ts'
 import type { Connection } from './redis.ts'
 import { compileForeign, UnusableSchema, type Validate } from './schema.ts'
 import type { TaskCard } from './task.ts'
@@ -29,9 +30,12 @@ interface CompiledCard {
   checkArgs: Validate | undefined
 }
 
-/** A route is used without asking again for this long, and a little longer while a fresh one is under way. */
+/**
+ * A route is used without asking again for this long, and a little longer while a fresh one is under way. Calls go to a
+ * queue whose last worker drains or died for `staleMs` at most.
+ */
 const freshMs = 1000
-const staleMs = 5000
+export const staleMs = 2000
 /** Unknown names are looked up at most this often. */
 const missMs = 100
 const maxRoutes = 10_000
@@ -45,20 +49,18 @@ const retryMs = 10
 export class Resolver {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
-  readonly #keys: Keys
+  readonly #providers: Providers
   readonly #events: Events
   readonly #routes = new Map<string, CachedRoute>()
   readonly #misses = new Map<string, { error: HubError; at: number }>()
   readonly #underWay = new Map<string, Promise<Route>>()
   readonly #compiled = new Map<string, CompiledCard>()
   readonly #reported = new Set<string>()
-  /** Which tasks a worker provides never changes under its id, so a card is read once. */
-  readonly #workerTasks = new Map<string, Record<string, string>>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
     this.#catalogue = catalogue
-    this.#keys = keys
+    this.#providers = new Providers(connection, catalogue, keys)
     this.#events = events
   }
 
@@ -148,7 +150,8 @@ export class Resolver {
     if (cards.length === 0) throw await this.#noSuchTask(called, wanted.name)
     for (const name of names) {
       const card = cards.find(({ task }) => task === name)
-      if (card && isQueueName(card.queue) && (await this.#isLive(card))) return this.#routeOf(card)
+      if (!card || !isQueueName(card.queue)) continue
+      if (await this.#providers.exist(card.queue, card.task)) return this.#routeOf(card)
     }
     const queues = [...new Set(cards.map(card => card.queue))].join(', ')
     throw new HubError(
@@ -187,18 +190,6 @@ export class Resolver {
           ? "See 'pshub tasks' for those that are."
           : 'No worker has declared any task in this namespace yet.'
     return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, { task: called })
-  }
-
-  async #isLive(card: TaskCard): Promise<boolean> {
-    const { leases } = this.#keys.queue(card.queue)
-    const ids = await this.#connection.send(client => this.#catalogue.liveIds(client, leases))
-    const unread = ids.filter(id => !this.#workerTasks.has(id))
-    if (unread.length > 0) {
-      const cards = await this.#connection.send(client => this.#catalogue.workerCards(client, unread))
-      if (this.#workerTasks.size > maxRoutes) this.#workerTasks.clear()
-      for (const { id, tasks } of cards) this.#workerTasks.set(id, tasks)
-    }
-    return ids.some(id => Object.hasOwn(this.#workerTasks.get(id) ?? {}, card.task))
   }
 
   #routeOf(card: TaskCard): Route {

@@ -146,9 +146,11 @@ export class Worker {
     const { intake, settle, fetch, beat, adopt, farewell } = this.#crew
     const wasRunning = this.#state === 'running'
     this.#state = 'stopping'
+    const announced = wasRunning ? farewell.announce() : undefined
     fetch.stop()
     await this.#waiting.close()
     await fetch.settled()
+    await announced
     let handedBack = wasRunning ? await farewell.handBackUnknown() : 0
     await within(intake.idle(), Number.POSITIVE_INFINITY, this.#graceOver.signal)
     const abandoned = this.#executor.abandonAll(

@@ -29,6 +29,7 @@ const layers: string[][] = [
     'catalogue',
     'overview',
     'replies',
+    'providers',
     'resolver',
     'executor',
     'outbox',

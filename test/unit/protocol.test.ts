@@ -22,6 +22,7 @@ import { parseCalledName, tryParseTaskName } from '../../src/names.ts'
 import { maxDepth } from '../../src/payload.ts'
 import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue.ts'
 import type { Redis } from '../../src/redis.ts'
+import { staleMs } from '../../src/resolver.ts'
 import { beatMs } from '../../src/roles/beat.ts'
 import { foreignBounds } from '../../src/schema.ts'
 import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task.ts'
@@ -116,6 +117,7 @@ describe('PROTOCOL.md', () => {
       'longest time of a call, ms': String(maxTimeoutMs),
       'grace when leaving, ms': String(graceMs.fallback),
       'cards are rewritten every, ms': String(republishMs),
+      'longest use of a route, ms': String(staleMs),
     })
     const bounds = section('9.3 Checking arguments')
     for (const bound of Object.values(foreignBounds)) expect(bounds).toContain(` ${bound} `)
