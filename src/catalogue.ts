@@ -32,6 +32,8 @@ export interface WorkerCounters {
   failed: number
   expired: number
   malformed: number
+  /** Requests without a deadline that no worker takes. */
+  unserved: number
 }
 
 /** A worker as its readers see it. */

@@ -13,6 +13,7 @@ import { FetchLoop } from './roles/fetch.ts'
 import { Intake } from './roles/intake.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
+import { Unserved } from './roles/unserved.ts'
 import type { Slots } from './slots.ts'
 import { defaultTimeoutMs, type Task } from './task.ts'
 import type { Events } from './telemetry.ts'
@@ -62,7 +63,12 @@ export class Crew {
     this.farewell = this.#makeFarewell(context)
   }
 
-  #makeIntake({ settings, queue, executor, slots, counters, events, workerId, tasks }: CrewContext): Intake {
+  #makeIntake(context: CrewContext): Intake {
+    const { settings, queue, executor, slots, counters, events, workerId, tasks, registrar, commands } = context
+    const unserved = new Unserved({
+      queueName: queue.name,
+      whereabouts: task => registrar.whereabouts(task, commands),
+    })
     return new Intake({
       namespace: settings.namespace,
       queueName: queue.name,
@@ -72,6 +78,7 @@ export class Crew {
       events,
       workerId,
       settle: settlement => this.settle.add(settlement),
+      unserved: task => unserved.verdict(task),
       handBack: ids => this.#handBackToOthers(ids),
       onSlotsIdle: () => this.fetch.slotsIdle(),
       timeoutMsOf: task => tasks.get(task)?.timeoutMs ?? defaultTimeoutMs,

@@ -49,6 +49,7 @@ const retryMs = 10
 export class Resolver {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
+  readonly #keys: Keys
   readonly #providers: Providers
   readonly #events: Events
   readonly #routes = new Map<string, CachedRoute>()
@@ -60,7 +61,8 @@ export class Resolver {
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
     this.#catalogue = catalogue
-    this.#providers = new Providers(connection, catalogue, keys)
+    this.#keys = keys
+    this.#providers = new Providers(catalogue)
     this.#events = events
   }
 
@@ -151,7 +153,8 @@ export class Resolver {
     for (const name of names) {
       const card = cards.find(({ task }) => task === name)
       if (!card || !isQueueName(card.queue)) continue
-      if (await this.#providers.exist(card.queue, card.task)) return this.#routeOf(card)
+      const { leases } = this.#keys.queue(card.queue)
+      if (await this.#providers.exist(this.#connection, leases, name)) return this.#routeOf(card)
     }
     const queues = [...new Set(cards.map(card => card.queue))].join(', ')
     throw new HubError(

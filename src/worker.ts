@@ -78,7 +78,7 @@ export class Worker {
       slots: this.#slots,
       executor: this.#executor,
       registrar: new Registrar(new Catalogue(keys), queue, [...this.#tasks.values()], this.#slots.size, this.events),
-      counters: { ok: 0, failed: 0, expired: 0, malformed: 0 },
+      counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
       events: this.events,
       workerId: () => this.#id,
       becomeNew: () => this.#becomeNew(),

@@ -46,6 +46,7 @@ const layers: string[][] = [
     'roles/reconcile',
     'roles/intake',
     'roles/adopt',
+    'roles/unserved',
     'roles/keepalive',
     'roles/farewell',
   ],

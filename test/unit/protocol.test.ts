@@ -24,6 +24,7 @@ import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue.ts'
 import type { Redis } from '../../src/redis.ts'
 import { staleMs } from '../../src/resolver.ts'
 import { beatMs } from '../../src/roles/beat.ts'
+import { unservedPatienceMs } from '../../src/roles/unserved.ts'
 import { foreignBounds } from '../../src/schema.ts'
 import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task.ts'
 import { examples, protocol, read, root, rowsOf, section, unquoted } from '../support/protocol-document.ts'
@@ -117,6 +118,7 @@ describe('PROTOCOL.md', () => {
       'longest time of a call, ms': String(maxTimeoutMs),
       'grace when leaving, ms': String(graceMs.fallback),
       'cards are rewritten every, ms': String(republishMs),
+      'a task nobody takes is waited for, ms': String(unservedPatienceMs),
       'longest use of a route, ms': String(staleMs),
     })
     const bounds = section('9.3 Checking arguments')
@@ -213,7 +215,7 @@ describe('PROTOCOL.md', () => {
     expect(worker.tasks).toEqual({ [task]: card.digest })
     const stats = JSON.parse(examples('stats')[0]!)
     expect(Object.keys(stats)).toEqual(['seen', 'busy', 'draining', 'counters'])
-    expect(Object.keys(stats.counters)).toEqual(['ok', 'failed', 'expired', 'malformed'])
+    expect(Object.keys(stats.counters)).toEqual(['ok', 'failed', 'expired', 'malformed', 'unserved'])
   })
 
   it('lists the golden files that there are', () => {
