@@ -86,9 +86,19 @@ describe('a registry that cannot be written', () => {
 })
 
 describe('settings', () => {
+  it('of the URL cannot undo what the promises rest on', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub({ redis: `${it_.url}?connectionName=mine&enableOfflineQueue=true` })
+    expect(await hub.call('echo:1.0', 1)).toBe(1)
+    const clients = String(await it_.redis.call('CLIENT', 'LIST'))
+    expect(clients).toContain('name=pshub-hub-commands')
+    expect(clients).not.toContain('name=mine')
+  })
+
   it('that cannot work are refused with what would', () => {
     expect(() => new Hub({ redis: 'localhost' })).toThrow(/must be a URL like redis:/)
-    expect(() => new Hub({ redis: 'redis://localhost/3' })).toThrow(/use database 0/)
+    for (const redis of ['redis://localhost/3', 'redis://localhost?db=3', 'redis://localhost/?family=4&db=3', { db: 3 }])
+      expect(() => new Hub({ redis })).toThrow(/use database 0/)
     expect(() => new Hub({ timeout: 3 } as never)).toThrow(/no option 'timeout'. Known are redis, namespace/)
     expect(() => new Worker({ tasks: [echo], slots: 0 })).toThrow(
       /'slots' must be a whole number from 1 to 256; it is 0/,
