@@ -45,13 +45,17 @@ export class ChaosProxy {
     server.setNoDelay(true)
     const pair = { client, server }
     this.#pairs.add(pair)
+    // A stream that has lost bytes never carries any again: TCP has no gaps, and neither side could make sense of one.
+    const broken = { toServer: false, toClient: false }
     client.on('data', chunk => {
-      if (this.dropToServer) return
+      broken.toServer ||= this.dropToServer
+      if (broken.toServer) return
       if (this.dropAnswersAfter?.(chunk)) this.dropToClient = true
       server.write(chunk)
     })
     server.on('data', chunk => {
-      if (!this.dropToClient) client.write(chunk)
+      broken.toClient ||= this.dropToClient
+      if (!broken.toClient) client.write(chunk)
     })
     const end = () => {
       this.#pairs.delete(pair)
