@@ -42,8 +42,8 @@ export class Intake {
     this.#options = options
   }
 
-  /** Starts what a claim brought. */
-  take(claimed: Claimed, workerId: string): void {
+  /** Starts what a claim brought, `ageMs` after Redis made it if that is more than its way here. */
+  take(claimed: Claimed, workerId: string, ageMs = 0): void {
     const { counters, events, queueName } = this.#options
     counters.expired += claimed.expired
     if (claimed.requests.length > 0 || claimed.expired > 0) {
@@ -54,7 +54,7 @@ export class Intake {
         expired: claimed.expired,
       })
     }
-    const receivedAt = monotonicMs()
+    const receivedAt = monotonicMs() - ageMs
     const foreign: Request[] = []
     for (const { text, heldId } of claimed.requests) {
       const request = this.#decode(text, heldId, workerId)
@@ -111,14 +111,11 @@ export class Intake {
     const { executor, timeoutMsOf } = this.#options
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
     const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : timeoutMsOf(request.task)
-    if (remainingMs <= 0) {
-      this.#expire(request, workerId)
-      return
-    }
     this.#running++
     const execution = await executor.execute(request, receivedAt, remainingMs)
     this.#running--
-    this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
+    if (execution) this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
+    else this.#expire(request, workerId)
     if (this.#running > 0) return
     const waiting = this.#onIdle
     this.#onIdle = []
