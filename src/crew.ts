@@ -3,6 +3,7 @@ import { sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { HubError } from './errors.ts'
 import type { Executor } from './executor.ts'
+import type { Pulse } from './pulse.ts'
 import type { Beat, Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
 import type { Registrar } from './registrar.ts'
@@ -11,6 +12,7 @@ import { BeatLoop } from './roles/beat.ts'
 import { Farewell } from './roles/farewell.ts'
 import { FetchLoop } from './roles/fetch.ts'
 import { Intake } from './roles/intake.ts'
+import { Keepalive, type KeepaliveOptions } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
 import type { Slots } from './slots.ts'
@@ -26,6 +28,9 @@ export interface CrewContext {
   readonly waiting: Connection
   readonly slots: Slots
   readonly executor: Executor
+  readonly pulse: Pulse
+  /** Log lines for when this thread cannot write any. */
+  readonly blockedLines: KeepaliveOptions['lines']
   readonly registrar: Registrar
   readonly counters: WorkerCounters
   readonly events: Events
@@ -45,11 +50,11 @@ export class Crew {
   readonly settle: Settle
   readonly fetch: FetchLoop
   readonly beat: BeatLoop
+  readonly keepalive: Keepalive
   readonly adopt: Adopt
   readonly farewell: Farewell
   readonly #reconcile: Reconcile
   readonly #context: CrewContext
-  #redisNowUs = 0
 
   constructor(context: CrewContext) {
     this.#context = context
@@ -59,6 +64,7 @@ export class Crew {
     this.#reconcile = this.#makeReconcile(context)
     this.adopt = this.#makeAdopt(context)
     this.beat = this.#makeBeat(context)
+    this.keepalive = this.#makeKeepalive(context)
     this.farewell = this.#makeFarewell(context)
   }
 
@@ -84,6 +90,8 @@ export class Crew {
       queue,
       connection: commands,
       workerId,
+      isLeaseCertain: () => this.beat.isCertain,
+      renewLease: () => this.beat.beatAnew(),
       onSlotsIdle: ids => {
         slots.free(ids)
         this.fetch.slotsIdle()
@@ -93,7 +101,7 @@ export class Crew {
     })
   }
 
-  #makeFetch({ queue, waiting, commands, slots, workerId }: CrewContext): FetchLoop {
+  #makeFetch({ queue, waiting, commands, slots, pulse, workerId }: CrewContext): FetchLoop {
     return new FetchLoop({
       queue,
       waiting,
@@ -101,11 +109,16 @@ export class Crew {
       workerId,
       idleSlots: () => slots.idle,
       releasedSlots: () => slots.released,
-      onClaimed: (claimed, claimedBy) => {
-        // Under an identity that was lost: others have adopted it.
-        if (claimedBy === workerId()) this.intake.take(claimed, claimedBy)
+      lateMs: () => pulse.lateMs(),
+      ageMs: async claimed => {
+        if (!(await this.beat.beatAnew())) throw new Error('the lease could not be renewed')
+        return (this.beat.redisNowUs - claimed.nowUs) / 1000
       },
-      onNoLease: () => this.beat.beatNow(),
+      onClaimed: (claimed, claimedBy, ageMs) => {
+        // Under an identity that was lost: others have adopted it.
+        if (claimedBy === workerId()) this.intake.take(claimed, claimedBy, ageMs)
+      },
+      onNoLease: () => this.beat.beatNow().then(() => undefined),
       onProblem: this.#problem('fetch'),
     })
   }
@@ -121,9 +134,9 @@ export class Crew {
         this.intake.takeFound(
           found.filter(entry => !isAdopted(entry)),
           heldBy,
-          this.#redisNowUs,
+          this.beat.redisNowUs,
         )
-        this.adopt.redirect(found.filter(isAdopted), heldBy, this.#redisNowUs).catch(this.#problem('adopt'))
+        this.adopt.redirect(found.filter(isAdopted), heldBy, this.beat.redisNowUs).catch(this.#problem('adopt'))
       },
     })
   }
@@ -171,6 +184,19 @@ export class Crew {
     })
   }
 
+  #makeKeepalive({ queue, settings, pulse, blockedLines, workerId }: CrewContext): Keepalive {
+    return new Keepalive({
+      queue,
+      target: settings.redis,
+      pulse,
+      leaseMs: settings.leaseMs,
+      maxBlockedMs: settings.maxBlockedMs,
+      lines: blockedLines,
+      workerId,
+      onProblem: this.#problem('keepalive'),
+    })
+  }
+
   #makeFarewell({ queue, commands, registrar, slots, workerId }: CrewContext): Farewell {
     return new Farewell({
       queue,
@@ -185,7 +211,7 @@ export class Crew {
 
   #onBeat(beat: Beat): void {
     const { executor, isServing } = this.#context
-    this.#redisNowUs = beat.nowUs
+    this.keepalive.onBeat()
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
     this.#reconcile.look().catch(() => undefined)
