@@ -65,10 +65,8 @@ export class Executor {
    */
   async execute(request: Request, receivedAt: number, remainingMs: number): Promise<Execution | undefined> {
     const { task, place } = this.#tasks.get(request.task)!
-    const { pulse } = this.#options
     const started = monotonicMs()
     if (started >= receivedAt + remainingMs) return undefined
-    pulse.begin(place)
     const run = new Run(request, receivedAt + remainingMs, this.#options)
     this.#running.set(request.heldId, run)
     if (remainingMs !== Number.POSITIVE_INFINITY) this.#deadlines.add(run)
@@ -76,7 +74,6 @@ export class Executor {
     try {
       outcome = await this.#outcomeOf(task, place, request, run)
     } finally {
-      pulse.end(place)
       this.#running.delete(request.heldId)
       this.#deadlines.delete(run)
       run.finish()
@@ -107,21 +104,29 @@ export class Executor {
   async #outcomeOf(task: Task, place: number, request: Request, run: Run): Promise<Outcome> {
     const details = { task: request.task, id: request.id }
     const { pulse } = this.#options
+    let value: unknown
+    let goesOn = false
+    pulse.begin(place)
+    pulse.enter(place)
     try {
-      pulse.enter(place)
       const problems = task.checkArgs?.(request.args, request.text.length)
       if (problems?.length) throw invalid('InvalidArgs', problems, details)
-      let value = task.handler(request.args, run)
+      value = task.handler(request.args, run)
       if (isThenable(value)) {
         pulse.leave()
-        value = await Promise.race([value, run.abandoned()])
+        const result = await Promise.race([value, run.abandoned()])
         pulse.enter(place)
+        value = result
       }
       return { ok: true, result: this.#encodeResult(task, value, details) }
     } catch (thrown) {
+      goesOn = thrown instanceof Abandoned
       return { ok: false, error: failureOf(thrown), thrown }
     } finally {
       pulse.leave()
+      // A handler that was given up can still block the loop.
+      if (goesOn) void Promise.allSettled([value]).then(() => pulse.end(place))
+      else pulse.end(place)
     }
   }
 

@@ -10,7 +10,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 const { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines } = workerData
 const numbers = new Int32Array(memory)
 
-const lookMs = 100
+/** Each look wakes a processor: rarely while all is well, often once the count stands still. */
+const lookMs = 250
+const lookCloselyMs = 100
 /** So much longer than a tick that it is no coincidence; short beside what is left of the shortest lease then. */
 const blockedAfterMs = 500
 /** From here on the main thread reports the stall, when it is over. */
@@ -50,12 +52,18 @@ let attempt
 let attemptedAt = Number.NEGATIVE_INFINITY
 
 const look = () => {
+  setTimeout(look, lookAndSee() ? lookMs : lookCloselyMs)
+}
+
+/** True while the loop of the main thread goes on. */
+const lookAndSee = () => {
   const now = performance.now()
   // When this thread stood still as well, the process was stopped, and its loop is not to blame.
   if (now - lookedAt > stoppedMs) tickedAt += now - lookedAt
   lookedAt = now
   const count = Atomics.load(numbers, places.ticks)
-  if (count !== tick) {
+  const goesOn = count !== tick
+  if (goesOn) {
     tick = count
     tickedAt = now
     toldStuck = toldGivenUp = toldWhy = false
@@ -65,6 +73,7 @@ const look = () => {
   if (beatsNow !== beats) renewedAt = now
   beats = beatsNow
   if (now - tickedAt >= blockedAfterMs) standIn(now, now - tickedAt)
+  return goesOn
 }
 
 const standIn = (now, blockedMs) => {
@@ -156,4 +165,4 @@ const write = (line, blockedMs) => {
   }
 }
 
-setInterval(look, lookMs)
+look()

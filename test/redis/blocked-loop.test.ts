@@ -57,12 +57,12 @@ describe('a handler that blocks the event loop for three leases', () => {
 
 describe('a loop that is blocked for good', () => {
   it('loses the lease when the limit is over: others take over, and it settles nothing when it comes back', async () => {
-    const worker = await start(['--max-blocked', '2s'])
+    const worker = await start(['--max-blocked', '2500ms'])
     const id = await idOf(worker)
     const hub = it_.hub()
     const late: EventMap['reply:late'][] = []
     hub.events.on('reply:late', event => late.push(event))
-    const outcome = failure(hub.call('block:1.0', { ms: 8000 }, { timeoutMs: 30_000 }))
+    const outcome = failure(hub.call('block:1.0', { ms: 8500 }, { timeoutMs: 30_000 }))
     await eventually(() => worker.lines.includes('blocking'))
     const blockedAt = Date.now()
     const other = await start()
@@ -75,9 +75,19 @@ describe('a loop that is blocked for good', () => {
     expect(logged(worker, /blocked for too long/)).toMatchObject([{ level: 50, tasks: ['block:1.0'] }])
     expect(await keepaliveConnections()).toBe(0)
     await eventually(() => logged(worker, /going on under a new id/).length === 1, 10_000)
-    expect(await eventually(() => idOf(worker))).not.toBe(id)
+    const newId = await eventually(() => idOf(worker))
+    expect(newId).not.toBe(id)
     expect(late).toEqual([])
-  }, 30_000)
+
+    // The thread knows the new identity.
+    other.signal('SIGTERM')
+    await other.exited
+    const again = hub.call('block:1.0', { ms: 3500 }, { timeoutMs: 30_000 })
+    await eventually(() => worker.lines.filter(line => line === 'blocking').length === 2, 10_000)
+    await new Promise(resolve => setTimeout(resolve, 2500))
+    expect(await idOf(worker)).toBe(newId)
+    expect(await again).toBe('done')
+  }, 40_000)
 })
 
 describe('a lease of two seconds', () => {
@@ -149,7 +159,11 @@ describe('after a stall', () => {
     })
     const quick = defineTask('quick:1.0', {}, ms => blockLoop(ms as number))
     const idle = defineTask('idle:1.0', {}, () => 1)
-    const worker = await it_.worker([block, quick, idle])
+    const stubborn = defineTask('stubborn:1.0', {}, async () => {
+      await new Promise(resolve => setTimeout(resolve, 1300))
+      blockLoop(1500)
+    })
+    const worker = await it_.worker([block, quick, idle, stubborn])
     const hub = it_.hub()
     const events: EventMap['loop:blocked'][] = []
     const down: unknown[] = []
@@ -158,7 +172,7 @@ describe('after a stall', () => {
     hub.events.on('redis:down', event => down.push(event))
     await hub.call('idle:1.0')
     // Longer than what condemns a silent connection. The other one runs as well, and cannot be told from it.
-    const both = [hub.call('block:1.0', [100, 3600]), hub.call('block:1.0', [20_000, 0]).catch(() => undefined)]
+    const both = [hub.call('block:1.0', [100, 3600]), hub.call('block:1.0', [8000, 0]).catch(() => undefined)]
     await both[0]
     await eventually(() => events.length === 1)
     expect(events[0]).toMatchObject({ worker: worker.id, queue: 'q', tasks: ['block:1.0'] })
@@ -168,6 +182,10 @@ describe('after a stall', () => {
     await hub.call('quick:1.0', 1500)
     await eventually(() => events.length === 2)
     expect(events[1]).toMatchObject({ tasks: ['quick:1.0'] })
+    // Given up long ago, and running still.
+    expect((await failure(hub.call('stubborn:1.0', {}, { timeoutMs: 100 }))).code).toBe('Timeout')
+    await eventually(() => events.length === 3)
+    expect(events[2]!.tasks).toEqual(['block:1.0', 'stubborn:1.0'])
     await worker.stop({ graceMs: 0 })
     expect(down).toEqual([])
   })
