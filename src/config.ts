@@ -24,6 +24,11 @@ export interface Settings {
   graceMs: number
   /** How long a worker that stopped beating keeps what it holds. Default 4000. */
   leaseMs: number
+  /**
+   * A handler that blocks the event loop keeps the worker's lease for this long; after it the worker counts as dead and
+   * others take over. 0: the lease ends as if the process had died. Default 60000.
+   */
+  maxBlockedMs: number
   /** StatsD daemon, host:port. Default none. */
   statsd: string | undefined
   /** What is logged, as JSON lines on stderr: debug, info, warn, error or silent. Default warn; info for `pshub worker`. */
@@ -113,7 +118,15 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
     env: 'PSHUB_LEASE_MS',
     fallback: 4000,
     parse: number,
+    // A beat is sent every second; with less, one that is late would pass for a death.
     check: integerIn(2000, 600_000),
+  },
+  maxBlockedMs: {
+    users: ['worker', 'cli'],
+    env: 'PSHUB_MAX_BLOCKED_MS',
+    fallback: 60_000,
+    parse: number,
+    check: integerIn(0, 3_600_000),
   },
   statsd: {
     users: ['hub', 'worker', 'cli'],

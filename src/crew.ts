@@ -3,6 +3,7 @@ import { sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { HubError } from './errors.ts'
 import type { Executor } from './executor.ts'
+import type { Pulse } from './pulse.ts'
 import type { Beat, Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
 import type { Registrar } from './registrar.ts'
@@ -11,6 +12,7 @@ import { BeatLoop } from './roles/beat.ts'
 import { Farewell } from './roles/farewell.ts'
 import { FetchLoop } from './roles/fetch.ts'
 import { Intake } from './roles/intake.ts'
+import { Keepalive, type KeepaliveOptions } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
 import { Unserved } from './roles/unserved.ts'
@@ -28,6 +30,9 @@ export interface CrewContext {
   readonly waiting: Connection
   readonly slots: Slots
   readonly executor: Executor
+  readonly pulse: Pulse
+  /** Log lines for when this thread cannot write any. */
+  readonly blockedLines: KeepaliveOptions['lines']
   readonly registrar: Registrar
   readonly counters: WorkerCounters
   readonly events: Events
@@ -51,6 +56,7 @@ export class Crew {
   readonly settle: Settle
   readonly fetch: FetchLoop
   readonly beat: BeatLoop
+  readonly keepalive: Keepalive
   readonly adopt: Adopt
   readonly farewell: Farewell
   readonly #reconcile: Reconcile
@@ -58,7 +64,6 @@ export class Crew {
   readonly #runTimes = new RunTimes()
   /** What the claim script is told of them, as of the last beat. */
   #longRuns: readonly (string | number)[] = []
-  #redisNowUs = 0
 
   constructor(context: CrewContext) {
     this.#context = context
@@ -68,6 +73,7 @@ export class Crew {
     this.#reconcile = this.#makeReconcile(context)
     this.adopt = this.#makeAdopt(context)
     this.beat = this.#makeBeat(context)
+    this.keepalive = this.#makeKeepalive(context)
     this.farewell = this.#makeFarewell(context)
   }
 
@@ -100,6 +106,8 @@ export class Crew {
       queue,
       connection: commands,
       workerId,
+      isLeaseCertain: () => this.beat.isCertain,
+      renewLease: () => this.beat.beatAnew(),
       onSlotsIdle: ids => {
         slots.free(ids)
         this.fetch.slotsIdle()
@@ -109,7 +117,7 @@ export class Crew {
     })
   }
 
-  #makeFetch({ queue, waiting, commands, slots, workerId }: CrewContext): FetchLoop {
+  #makeFetch({ queue, waiting, commands, slots, pulse, workerId }: CrewContext): FetchLoop {
     return new FetchLoop({
       queue,
       waiting,
@@ -118,11 +126,16 @@ export class Crew {
       idleSlots: () => slots.idle,
       runTimes: () => this.#longRuns,
       releasedSlots: () => slots.released,
-      onClaimed: (claimed, claimedBy) => {
-        // Under an identity that was lost: others have adopted it.
-        if (claimedBy === workerId()) this.intake.take(claimed, claimedBy)
+      lateMs: () => pulse.lateMs(),
+      ageMs: async claimed => {
+        if (!(await this.beat.beatAnew())) throw new Error('the lease could not be renewed')
+        return (this.beat.redisNowUs - claimed.nowUs) / 1000
       },
-      onNoLease: () => this.beat.beatNow(),
+      onClaimed: (claimed, claimedBy, ageMs) => {
+        // Under an identity that was lost: others have adopted it.
+        if (claimedBy === workerId()) this.intake.take(claimed, claimedBy, ageMs)
+      },
+      onNoLease: () => this.beat.beatNow().then(() => undefined),
       onProblem: this.#problem('fetch'),
     })
   }
@@ -138,9 +151,9 @@ export class Crew {
         this.intake.takeFound(
           found.filter(entry => !isAdopted(entry)),
           heldBy,
-          this.#redisNowUs,
+          this.beat.redisNowUs,
         )
-        this.adopt.redirect(found.filter(isAdopted), heldBy, this.#redisNowUs).catch(this.#problem('adopt'))
+        this.adopt.redirect(found.filter(isAdopted), heldBy, this.beat.redisNowUs).catch(this.#problem('adopt'))
       },
     })
   }
@@ -172,13 +185,26 @@ export class Crew {
     })
   }
 
+  #makeKeepalive({ queue, settings, pulse, blockedLines, workerId }: CrewContext): Keepalive {
+    return new Keepalive({
+      queue,
+      target: settings.redis,
+      pulse,
+      leaseMs: settings.leaseMs,
+      maxBlockedMs: settings.maxBlockedMs,
+      lines: blockedLines,
+      workerId,
+      onProblem: this.#problem('keepalive'),
+    })
+  }
+
   #makeFarewell({ queue, commands, registrar, slots, workerId }: CrewContext): Farewell {
     return new Farewell({
       queue,
       connection: commands,
       registrar,
       workerId,
-      stats: () => this.#stats(Math.floor(this.#redisNowUs / 1000)),
+      stats: () => this.#stats(Math.floor(this.beat.redisNowUs / 1000)),
       knows: id => slots.knows(id),
       unfinished: () => this.intake.unfinished(),
       onProblem: this.#problem('stop'),
@@ -192,7 +218,7 @@ export class Crew {
 
   #onBeat(beat: Beat): void {
     const { executor, isServing } = this.#context
-    this.#redisNowUs = beat.nowUs
+    this.keepalive.onBeat()
     this.#longRuns = this.#runTimes
       .longest(leastRunMs, maxLongRuns)
       .flatMap(([task, ms]) => [task, Math.round(ms * 1000)])

@@ -3,6 +3,7 @@ import { Deadlines, type Timed } from './deadlines.ts'
 import { type ErrorCode, HubError, isErrorCode, messageOf, TaskError, type WireError } from './errors.ts'
 import type { Request } from './message.ts'
 import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
+import type { Pulse } from './pulse.ts'
 import type { Task, TaskContext, TaskLog } from './task.ts'
 
 /** How a request ended in this worker. `result` is JSON already. */
@@ -21,6 +22,8 @@ export interface Execution {
 /** What the executor needs from outside; it knows neither Redis nor the registry. */
 export interface ExecutorOptions {
   tasks: ReadonlyMap<string, Task>
+  /** Is told what runs; its tasks are these, in this order. */
+  pulse: Pulse
   maxPayloadBytes: number
   log(task: string, id: string): TaskLog
   /** Makes a nested call that inherits deadline and trace. */
@@ -40,15 +43,17 @@ export const abandonAfterMs = 1000
 /** Runs one request to one outcome: checks the arguments, awaits the handler within its time, checks the result. */
 export class Executor {
   readonly #options: ExecutorOptions
+  readonly #tasks: ReadonlyMap<string, { task: Task; place: number }>
   readonly #deadlines = new Deadlines()
   readonly #running = new Map<string, Run>()
 
   constructor(options: ExecutorOptions) {
     this.#options = options
+    this.#tasks = new Map([...options.tasks].map(([name, task], place) => [name, { task, place }]))
   }
 
   has(task: string): boolean {
-    return this.#options.tasks.has(task)
+    return this.#tasks.has(task)
   }
 
   /** Names of what runs now, by request id. */
@@ -56,16 +61,20 @@ export class Executor {
     return this.#running
   }
 
-  /** Runs a request that came from a claim at `receivedAt` with `remainingMs` left. Never rejects. */
-  async execute(request: Request, receivedAt: number, remainingMs: number): Promise<Execution> {
-    const task = this.#options.tasks.get(request.task)!
+  /**
+   * Runs a request that came from a claim at `receivedAt` with `remainingMs` left. Never rejects. Undefined when its time
+   * is up, perhaps because another handler of the same claim blocked the loop until now: then it was not started.
+   */
+  async execute(request: Request, receivedAt: number, remainingMs: number): Promise<Execution | undefined> {
+    const { task, place } = this.#tasks.get(request.task)!
     const started = monotonicMs()
+    if (started >= receivedAt + remainingMs) return undefined
     const run = new Run(request, receivedAt + remainingMs, this.#options)
     this.#running.set(request.heldId, run)
     if (remainingMs !== Number.POSITIVE_INFINITY) this.#deadlines.add(run)
     let outcome: Outcome
     try {
-      outcome = await this.#outcomeOf(task, request, run)
+      outcome = await this.#outcomeOf(task, place, request, run)
     } finally {
       this.#running.delete(request.heldId)
       this.#deadlines.delete(run)
@@ -94,18 +103,33 @@ export class Executor {
     this.#deadlines.stop()
   }
 
-  async #outcomeOf(task: Task, request: Request, run: Run): Promise<Outcome> {
-    const refusal = this.#refusal(task, request)
-    if (refusal) return verdict(refusal)
+  async #outcomeOf(task: Task, place: number, request: Request, run: Run): Promise<Outcome> {
+    const { pulse } = this.#options
     let value: unknown
+    let goesOn = false
+    pulse.begin(place)
+    pulse.enter(place)
     try {
-      const returned = task.handler(request.args, run)
-      value = isThenable(returned) ? await Promise.race([returned, run.abandoned()]) : returned
+      const refusal = this.#refusal(task, request)
+      if (refusal) return verdict(refusal)
+      value = task.handler(request.args, run)
+      if (isThenable(value)) {
+        pulse.leave()
+        const settled = await Promise.race([value, run.abandoned()])
+        pulse.enter(place)
+        value = settled
+      }
+      const result = this.#encodeResult(task, value, request)
+      return typeof result === 'string' ? { ok: true, result } : verdict(result)
     } catch (thrown) {
+      goesOn = thrown instanceof Abandoned
       return { ok: false, error: failureOf(thrown), thrown }
+    } finally {
+      pulse.leave()
+      // A handler that was given up can still block the loop.
+      if (goesOn) void Promise.allSettled([value]).then(() => pulse.end(place))
+      else pulse.end(place)
     }
-    const result = this.#encodeResult(task, value, request)
-    return typeof result === 'string' ? { ok: true, result } : verdict(result)
   }
 
   /** Why the handler is not started. A caller in another language may not have looked at the schema or the limit. */

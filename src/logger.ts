@@ -38,6 +38,7 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('worker:started', fields => log.info(fields, 'worker started')),
     events.on('worker:stopped', fields => log.info(fields, 'worker stopped')),
     events.on('lease:lost', fields => log.warn(fields, 'the lease ended; going on under a new id')),
+    events.on('loop:blocked', fields => log.warn(fields, 'the event loop was blocked; nothing else ran meanwhile')),
     events.on('worker:lost', fields => log.warn(fields, 'a worker was lost; what it held was taken over')),
     events.on('redis:up', fields => log.info(fields, 'connected to Redis')),
     events.on('redis:down', fields => log.warn(fields, 'lost Redis; trying again')),
@@ -53,6 +54,17 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     for (const end of subscriptions) end()
   }
 }
+
+/** What the thread beside a blocked loop writes, in two lines of this log; undefined where the level leaves them out. */
+export const blockedLines = (log: Logger): { stuck: string | undefined; givenUp: string | undefined } => ({
+  stuck: log.isLevelEnabled('warn') ? rawLine(40, 'the event loop is blocked now') : undefined,
+  givenUp: log.isLevelEnabled('error')
+    ? rawLine(50, 'the event loop is blocked for too long; the lease ends, others take over')
+    : undefined,
+})
+
+/** A line of JSON up to the fields of its writer. */
+const rawLine = (level: number, msg: string): string => JSON.stringify({ level, pid: process.pid, msg }).slice(0, -1)
 
 /** Where a handler failed is for its authors, who read this log; callers never see it. */
 const stackOf = (code: string | undefined, thrown: unknown): { stack?: string } =>

@@ -1,7 +1,7 @@
 import { blockSeconds } from './connections.ts'
 import type { Keys, QueueKeys } from './keys.ts'
 import { isFull, type Redis } from './redis.ts'
-import { scripts } from './scripts.ts'
+import { type Script, scripts } from './scripts.ts'
 
 /** What the push script made of a batch. */
 export interface Pushed {
@@ -143,14 +143,20 @@ export class Queue {
   }
 
   async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean): Promise<Beat> {
-    const { leases, cancelled } = this.keys
-    const answer = await scripts.beat.run(
-      client,
-      [leases, cancelled],
-      [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs],
-    )
+    const { script, keys, args } = this.beatCommand(workerId, leaseMs, isNew)
+    const answer = await script.run(client, keys, args)
     const [now, held, cancelledIds, ended] = answer as [string, number, string[], string[]]
     return { nowUs: Number(now), held: held === 1, cancelled: cancelledIds, ended }
+  }
+
+  /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
+  beatCommand(
+    workerId: string,
+    leaseMs: number,
+    isNew: boolean,
+  ): { script: Script; keys: string[]; args: (string | number)[] } {
+    const { leases, cancelled } = this.keys
+    return { script: scripts.beat, keys: [leases, cancelled], args: [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs] }
   }
 
   /** Puts held requests back, as they are or with another text. Returns how many were still held. */

@@ -1,11 +1,8 @@
-import { Redis, type RedisOptions } from 'ioredis'
+import { destroy, makeClient, type Redis, type RedisOptions, type RedisTarget } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { ConfigError } from './errors.ts'
 
-export type { Redis, RedisOptions }
-
-/** What users give as `redis`: a URL or ioredis options (Sentinel ones included). */
-export type RedisTarget = string | RedisOptions
+export type { Redis, RedisOptions, RedisTarget }
 
 export interface ConnectionOptions {
   target: RedisTarget
@@ -46,6 +43,7 @@ export class Connection {
   #candidate: Redis | undefined
   #waiting: (() => void)[] = []
   #watch: NodeJS.Timeout | undefined
+  #checkedAt = 0
   #down: Error | undefined
   #corked = false
   #opening: Promise<void> | undefined
@@ -88,7 +86,7 @@ export class Connection {
     return new Promise<T>((resolve, reject) => {
       const flight: Flight = { sentAt: monotonicMs(), reject }
       this.#flights.add(flight)
-      this.#watch ??= setInterval(() => this.#checkStall(), stallCheckMs)
+      this.#watch ??= this.#startWatch()
       commands(client).then(
         value => {
           this.#flights.delete(flight)
@@ -163,14 +161,26 @@ export class Connection {
     return reason
   }
 
+  #startWatch(): NodeJS.Timeout {
+    this.#checkedAt = monotonicMs()
+    return setInterval(() => this.#checkStall(), stallCheckMs)
+  }
+
   #checkStall(): void {
     if (this.#flights.size === 0) {
       clearInterval(this.#watch)
       this.#watch = undefined
       return
     }
+    const now = monotonicMs()
+    const lateMs = now - this.#checkedAt - stallCheckMs
+    this.#checkedAt = now
+    // This loop was blocked, not Redis: the answers of that time are here and only still to be read.
+    if (lateMs > stallCheckMs) {
+      for (const flight of this.#flights) flight.sentAt = Math.min(now, flight.sentAt + lateMs)
+    }
     const [oldest] = this.#flights
-    const silentMs = monotonicMs() - oldest!.sentAt
+    const silentMs = now - oldest!.sentAt
     if (silentMs > this.#options.stallMs) {
       this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
     }
@@ -204,39 +214,6 @@ export class Connection {
     this.#waiting = []
     for (const resolve of waiting) resolve()
   }
-}
-
-/**
- * Options that keep ioredis' promises settling (each trap was reproduced against ioredis 6.0.0): with
- * `maxRetriesPerRequest` above 0 a command under way may pend for ever when the server accepts and closes; with
- * re-sending on, a push whose answer was lost runs twice; the offline queue has no bound.
- */
-const fixedOptions: RedisOptions = {
-  lazyConnect: true,
-  retryStrategy: () => null,
-  maxRetriesPerRequest: 0,
-  enableOfflineQueue: false,
-  enableReadyCheck: true,
-  connectTimeout: 2000,
-  disableClientInfo: true,
-  failoverDetector: true,
-}
-
-const makeClient = (target: RedisTarget, connectionName: string): Redis => {
-  const options = { ...(typeof target === 'string' ? {} : target), ...fixedOptions, connectionName } as RedisOptions & {
-    replyMapping?: 'legacy'
-  }
-  if (typeof target !== 'string') return new Redis(options)
-  // What is first counts, against the order of the declared types: what follows ? in a URL must not undo these options.
-  return new (Redis as unknown as new (...first: unknown[]) => Redis)(options, target)
-}
-
-/** Ends a client for good. Not disconnect() alone: it half-closes, and a half-open peer never answers that. */
-const destroy = (client: Redis, reason: Error): void => {
-  client.silentEmit('error', reason)
-  client.disconnect()
-  const { stream } = client as unknown as { stream?: { destroy(): void } }
-  stream?.destroy()
 }
 
 /** Answers of a server that will not serve us on this connection any more: a demoted master, changed credentials. */

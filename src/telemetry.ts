@@ -43,6 +43,12 @@ export interface EventMap {
   'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }
   /** The worker's lease ended without it; what it ran is aborted and it goes on under a new id. */
   'lease:lost': { worker: string; queue: string; aborted: number }
+  /**
+   * The event loop of the worker's process stood still for `ms`, more than a second, and goes on now. `tasks`: the one
+   * whose handler did not return; after its first await several come into question, and these are all that ran then.
+   * None: it was something else in this process.
+   */
+  'loop:blocked': { worker: string; queue: string; tasks: string[]; ms: number }
   /** Another worker's lease ended, and this one took over what it held. */
   'worker:lost': { worker: string; queue: string; adopted: number; by: string }
   /** A failed try is followed by another one, under a new id. */

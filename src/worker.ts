@@ -8,8 +8,9 @@ import { ConfigError, HubError } from './errors.ts'
 import { Executor } from './executor.ts'
 import { newId } from './ids.ts'
 import { makeKeys } from './keys.ts'
-import { makeLogger, subscribeLog } from './logger.ts'
+import { blockedLines, makeLogger, subscribeLog } from './logger.ts'
 import { NestedCalls } from './nested.ts'
+import { Pulse } from './pulse.ts'
 import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
 import { Registrar } from './registrar.ts'
@@ -39,6 +40,7 @@ export class Worker {
   readonly #commands: Connection
   readonly #waiting: Connection
   readonly #slots: Slots
+  readonly #pulse: Pulse
   readonly #executor: Executor
   readonly #nested: NestedCalls
   readonly #crew: Crew
@@ -62,8 +64,10 @@ export class Worker {
     this.#waiting = blocking
     this.#slots = new Slots(this.#settings.slots)
     this.#nested = new NestedCalls(this.#settings)
+    this.#pulse = new Pulse([...this.#tasks.keys()])
     this.#executor = new Executor({
       tasks: this.#tasks,
+      pulse: this.#pulse,
       maxPayloadBytes: this.#settings.maxPayloadBytes,
       log: (task, id) => taskLog(logger, task, id),
       nestedCall: (from, task, args, callOptions) => this.#nested.call(from, task, args, callOptions),
@@ -77,6 +81,8 @@ export class Worker {
       waiting: blocking,
       slots: this.#slots,
       executor: this.#executor,
+      pulse: this.#pulse,
+      blockedLines: blockedLines(logger),
       registrar: new Registrar(new Catalogue(keys), queue, [...this.#tasks.values()], this.#settings, this.events),
       counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
       events: this.events,
@@ -118,9 +124,13 @@ export class Worker {
       await this.#crew.beat.beatNow()
       if (this.#state !== 'running') return
     }
+    const { queue } = this.#settings
+    this.#pulse.start((ms, tasks) =>
+      this.events.emit('loop:blocked', { worker: this.#id, queue, tasks, ms: Math.round(ms) }),
+    )
     this.#crew.beat.start()
     this.#crew.fetch.start()
-    const { queue } = this.#settings
+    this.#crew.keepalive.start()
     this.events.emit('worker:started', {
       worker: this.#id,
       queue,
@@ -143,7 +153,7 @@ export class Worker {
   }
 
   async #shutDown(): Promise<void> {
-    const { intake, settle, fetch, beat, adopt, farewell } = this.#crew
+    const { intake, settle, fetch, beat, keepalive, adopt, farewell } = this.#crew
     const wasRunning = this.#state === 'running'
     this.#state = 'stopping'
     const announced = wasRunning ? farewell.announce() : undefined
@@ -161,9 +171,11 @@ export class Worker {
       patienceMs,
     )
     settle.stop()
-    await Promise.all([beat.stop(), adopt.stop()])
+    // Not before nothing runs any more: what runs may block the loop until its end.
+    await Promise.all([beat.stop(), keepalive.stop(), adopt.stop()])
     if (wasRunning) handedBack += await farewell.leave()
     this.#executor.stop()
+    this.#pulse.stop()
     await Promise.all([this.#commands.close(), this.#nested.close()])
     this.#state = 'stopped'
     this.events.emit('worker:stopped', { worker: this.#id, queue: this.#settings.queue, handedBack, abandoned })

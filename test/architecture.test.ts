@@ -24,8 +24,9 @@ const layers: string[][] = [
     'forecast',
     'runtimes',
     'retries',
+    'pulse',
   ],
-  ['redis', 'schema', 'telemetry', 'logger', 'statsd'],
+  ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsd'],
   ['scripts', 'task', 'config', 'tasklog', 'connections'],
   [
     'queue',
@@ -51,6 +52,7 @@ const layers: string[][] = [
     'roles/adopt',
     'roles/unserved',
     'roles/keepalive',
+    'roles/keepalive-thread',
     'roles/farewell',
   ],
   ['dispatch', 'hub', 'nested', 'crew', 'worker'],
@@ -59,15 +61,15 @@ const layers: string[][] = [
 
 /** The only importers of the outside packages. */
 const importers: Record<string, string[]> = {
-  ioredis: ['redis'],
+  ioredis: ['client', 'roles/keepalive-thread'],
   ajv: ['schema'],
   'ajv-formats': ['schema'],
   pino: ['logger'],
   'hot-shots': ['statsd'],
 }
 
-const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
-const moduleOf = (file: string) => file.replace(/\.ts$/, '')
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
+const moduleOf = (file: string) => file.replace(/\.(ts|mjs)$/, '')
 const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
 const importsOf = (file: string) =>
   [...textOf(file).matchAll(/from '([^']+)'|import\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)

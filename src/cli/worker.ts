@@ -107,6 +107,14 @@ export const workerCommand: Command = {
       isDuration: true,
       fallback: '4s',
     },
+    {
+      flag: 'max-blocked',
+      value: 'time',
+      about: 'a task that blocks the event loop keeps the worker alive for this long',
+      setting: 'maxBlockedMs',
+      isDuration: true,
+      fallback: '1m',
+    },
     ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
   ],
   examples: [

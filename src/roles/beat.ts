@@ -16,6 +16,8 @@ export interface BeatOptions {
 }
 
 export const beatMs = 1000
+/** A short lease is renewed more often: a beat that is late by half of it must not pass for a death. */
+const beatsPerLease = 4
 
 /** Keeps the lease: renews it every second, and takes one under a new identity when it was lost. */
 export class BeatLoop {
@@ -23,7 +25,10 @@ export class BeatLoop {
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
   #registered: string | undefined
-  #underWay: Promise<void> | undefined
+  /** Of the last beat that kept the lease: when it was sent, and Redis' time then. */
+  #sentAt = Number.NEGATIVE_INFINITY
+  #sentAtUs = 0
+  #underWay: Promise<Beat | undefined> | undefined
 
   constructor(options: BeatOptions) {
     this.#options = options
@@ -39,26 +44,43 @@ export class BeatLoop {
     await this.#underWay
   }
 
-  /** Beats now. Resolves when the lease is held, or the connection is gone again. */
-  beatNow(): Promise<void> {
+  /** True while nobody can have adopted from this worker: counted from before the beat was sent, so it ends too early. */
+  get isCertain(): boolean {
+    return monotonicMs() < this.#sentAt + this.#options.leaseMs
+  }
+
+  /** Redis' time of now. Not that of the last answer, which may have waited here while the loop was blocked. */
+  get redisNowUs(): number {
+    return this.#sentAtUs + Math.round((monotonicMs() - this.#sentAt) * 1000)
+  }
+
+  /** Beats now. Resolves with the beat when the lease is held, with undefined when the connection is gone again. */
+  beatNow(): Promise<Beat | undefined> {
     this.#underWay ??= this.#beat().finally(() => {
       this.#underWay = undefined
     })
     return this.#underWay
   }
 
+  /** The same with an answer of now, and not of one that waited here while the loop was blocked. */
+  async beatAnew(): Promise<Beat | undefined> {
+    await this.#underWay
+    return this.beatNow()
+  }
+
   async #run(): Promise<void> {
-    const { connection } = this.#options
+    const { connection, leaseMs } = this.#options
+    const everyMs = Math.min(beatMs, leaseMs / beatsPerLease)
     while (!this.#stopping.signal.aborted) {
       await connection.whenReady(this.#stopping.signal)
       if (this.#stopping.signal.aborted) return
       const startedAt = monotonicMs()
       await this.beatNow()
-      await sleep(Math.max(50, beatMs - (monotonicMs() - startedAt)), this.#stopping.signal)
+      await sleep(Math.max(50, everyMs - (monotonicMs() - startedAt)), this.#stopping.signal)
     }
   }
 
-  async #beat(): Promise<void> {
+  async #beat(): Promise<Beat | undefined> {
     const { onLost, onProblem } = this.#options
     try {
       let beat = await this.#renew()
@@ -67,18 +89,23 @@ export class BeatLoop {
         beat = await this.#renew()
       }
       this.#options.onBeat(beat)
+      return beat
     } catch (error) {
       if ((error as Error).name === 'ReplyError') onProblem(error as Error)
+      return undefined
     }
   }
 
   async #renew(): Promise<Beat> {
     const { queue, connection, leaseMs, workerId, publish } = this.#options
     const first = this.#registered !== workerId()
+    const sentAt = monotonicMs()
     const beat = await connection.send(client => queue.beat(client, workerId(), leaseMs, first))
     // Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
     if (!beat.held) return beat
     this.#registered = workerId()
+    this.#sentAt = sentAt
+    this.#sentAtUs = beat.nowUs
     await connection.send(client => publish(client, Math.floor(beat.nowUs / 1000)))
     return beat
   }

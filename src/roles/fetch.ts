@@ -14,11 +14,19 @@ export interface FetchOptions {
   releasedSlots(): number
   /** Pairs of a task and the microseconds it runs at least, longest first. */
   runTimes(): readonly (string | number)[]
-  onClaimed(claimed: Claimed, workerId: string): void
+  /** Grows by as much as the event loop is behind. */
+  lateMs(): number
+  /** How long ago, on Redis' clock, this claim was made; also finds out whether the lease is still held. */
+  ageMs(claimed: Claimed): Promise<number>
+  /** `ageMs` is above 0 when the answer waited here unread. */
+  onClaimed(claimed: Claimed, workerId: string, ageMs: number): void
   /** Redis says that this worker holds no lease. Resolves when it holds one again. */
   onNoLease(): Promise<void>
   onProblem(error: Error): void
 }
+
+/** A loop that was behind for longer while a claim was under way may have kept its answer waiting. */
+const staleMs = 100
 
 /**
  * Takes work for idle slots and for nothing else: with no slot idle it does not touch Redis.
@@ -77,11 +85,13 @@ export class FetchLoop {
   }
 
   async #claim(idle: number, atOnce: boolean): Promise<void> {
-    const { queue, commands, waiting, workerId, runTimes, onClaimed, onNoLease, onProblem } = this.#options
+    const { queue, commands, waiting, workerId, runTimes } = this.#options
+    const { lateMs, ageMs, onClaimed, onNoLease, onProblem } = this.#options
     const connection = atOnce ? commands : waiting
     for (let failures = 0; !this.#stopping.signal.aborted; failures++) {
       await connection.whenReady(this.#stopping.signal)
       const id = workerId()
+      const lateBefore = lateMs()
       try {
         const claimed = await connection.send(client =>
           atOnce ? queue.claim(client, id, idle, runTimes()) : queue.waitAndClaim(client, id, idle, runTimes()),
@@ -93,7 +103,9 @@ export class FetchLoop {
           continue
         }
         this.#moreWaits = claimed.left > 0
-        return onClaimed(claimed, id)
+        // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
+        const isStale = claimed.requests.length > 0 && lateMs() - lateBefore > staleMs
+        return onClaimed(claimed, id, isStale ? await ageMs(claimed) : 0)
       } catch (error) {
         // The answer may be lost with the claim made: what it took is found by reconcile.
         if (!this.#stopping.signal.aborted && (error as Error).name === 'ReplyError') onProblem(error as Error)

@@ -47,8 +47,8 @@ export class Intake {
     this.#options = options
   }
 
-  /** Starts what a claim brought. */
-  take(claimed: Claimed, workerId: string): void {
+  /** Starts what a claim brought, `ageMs` after Redis made it if that is more than its way here. */
+  take(claimed: Claimed, workerId: string, ageMs = 0): void {
     const { counters, events, queueName } = this.#options
     const expired = claimed.expired + claimed.hopeless.length
     counters.expired += expired
@@ -61,7 +61,7 @@ export class Intake {
       })
     }
     for (const text of claimed.hopeless) this.#refuseHopeless(text, workerId)
-    const receivedAt = monotonicMs()
+    const receivedAt = monotonicMs() - ageMs
     const foreign: Request[] = []
     for (const { text, heldId } of claimed.requests) {
       const request = this.#decode(text, heldId, workerId)
@@ -123,14 +123,11 @@ export class Intake {
     const { executor, timeoutMsOf } = this.#options
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
     const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : timeoutMsOf(request.task)
-    if (remainingMs <= 0) {
-      this.#expire(request, workerId)
-      return
-    }
     this.#running++
     const execution = await executor.execute(request, receivedAt, remainingMs)
     this.#running--
-    this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
+    if (execution) this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
+    else this.#expire(request, workerId)
     if (this.#running > 0) return
     const waiting = this.#onIdle
     this.#onIdle = []

@@ -7,6 +7,10 @@ export interface SettleOptions {
   queue: Queue
   connection: Connection
   workerId(): string
+  /** False when the lease may have ended since it was renewed last: others may answer for what we hold. */
+  isLeaseCertain(): boolean
+  /** Resolves when that is cleared up, or cannot be at the moment. */
+  renewLease(): Promise<unknown>
   /** In the tick in which their releases were sent: their slots are idle now. */
   onSlotsIdle(ids: string[]): void
   /** Redis confirmed the releases. */
@@ -63,9 +67,10 @@ export class Settle {
   }
 
   async #deliver(batch: Settlement[]): Promise<void> {
-    const { connection, onProblem } = this.#options
+    const { connection, isLeaseCertain, renewLease, onProblem } = this.#options
     for (let attempt = 0; attempt < giveUpAttempts; attempt++) {
       try {
+        if (!isLeaseCertain()) await renewLease()
         return await this.#send(batch)
       } catch (error) {
         const passing = error instanceof ConnectionLost || error instanceof NotConnected || isPassing(error as Error)

@@ -108,6 +108,10 @@ describe('settings', () => {
     expect(() => new Worker({ tasks: [echo], slots: 0 })).toThrow(
       /'slots' must be a whole number from 1 to 256; it is 0/,
     )
+    // One that is shorter passes for a death when a beat is late.
+    expect(() => new Worker({ tasks: [echo], leaseMs: 1999 })).toThrow(
+      /'leaseMs' must be a whole number from 2000 to 600000; it is 1999/,
+    )
     expect(() => new Worker({ tasks: [] })).toThrow(/needs 'tasks'/)
     expect(() => new Worker({ tasks: [{} as never] })).toThrow(/did not return/)
     expect(() => new Worker({ tasks: [echo, echo] })).toThrow(/given twice/)

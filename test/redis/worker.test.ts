@@ -153,14 +153,15 @@ describe('deadlines', () => {
 
 describe('the caller', () => {
   it('may give up while it waits', async () => {
-    const { task, open } = gate()
+    const { task, started, open } = gate()
     await it_.worker([task])
     const hub = it_.hub()
     const late = new Promise(resolve => hub.events.on('reply:late', resolve))
     const controller = new AbortController()
     const call = failure(hub.call('gate:1.0', {}, { signal: controller.signal }))
     const other = hub.call('gate:1.0', 'other')
-    setTimeout(() => controller.abort(new Error('the user left')), 50)
+    await eventually(() => started.length === 2)
+    controller.abort(new Error('the user left'))
     expect(await call).toMatchObject({ code: 'Aborted', cause: expect.objectContaining({ message: 'the user left' }) })
     open()
     expect(await other).toBe('other')

@@ -19,11 +19,16 @@ const waiting = async ({ n, ms }, ctx) => {
 
 export const once = defineTask('once:1.0', { timeoutMs: 20_000 }, waiting)
 export const again = defineTask('again:1.0', { timeoutMs: 20_000, idempotent: true }, waiting)
-export const block = defineTask('block:1.0', { timeoutMs: 30_000 }, ({ ms }) => {
-  say('blocking')
-  const end = Date.now() + ms
-  while (Date.now() < end);
-  return 'done'
+/** Blocks the event loop, from its first instruction or after a wait. */
+export const block = defineTask('block:1.0', { timeoutMs: 60_000 }, ({ ms, afterMs }) => {
+  const blockNow = () => {
+    say('blocking')
+    const end = Date.now() + ms
+    while (Date.now() < end);
+    say('unblocked')
+    return 'done'
+  }
+  return afterMs === undefined ? blockNow() : new Promise(resolve => setTimeout(resolve, afterMs)).then(blockNow)
 })
 export const crash = defineTask('crash:1.0', { timeoutMs: 30_000, idempotent: true }, ({ n }) => {
   say(`start ${n}`)

@@ -8,6 +8,8 @@ export interface WorkerProcess {
   readonly pid: number
   /** Lines that its tasks wrote: what started and ended there. */
   readonly lines: string[]
+  /** What it logged, as the objects that its lines on stderr are. */
+  readonly log: Record<string, unknown>[]
   signal(name: NodeJS.Signals): void
   readonly exited: Promise<number | null>
 }
@@ -38,13 +40,16 @@ export const startWorkerProcess = async (
   const lines: string[] = []
   const exited = new Promise<number | null>(done => child.once('exit', code => done(code)))
   child.stdout!.on('data', chunk => lines.push(...String(chunk).split('\n').filter(Boolean)))
-  let log = ''
+  const log: Record<string, unknown>[] = []
+  let rest = ''
   await new Promise<void>((ready, failed) => {
     child.stderr!.on('data', chunk => {
-      log += chunk
-      if (log.includes('"worker started"')) ready()
+      const parts = `${rest}${chunk}`.split('\n')
+      rest = parts.pop()!
+      log.push(...parts.filter(line => line.startsWith('{')).map(line => JSON.parse(line)))
+      if (log.some(({ msg }) => msg === 'worker started')) ready()
     })
-    child.once('exit', () => failed(new Error(`the worker process ended:\n${log}`)))
+    child.once('exit', () => failed(new Error(`the worker process ended:\n${JSON.stringify(log)}\n${rest}`)))
   })
-  return { pid: child.pid!, lines, signal: name => child.kill(name), exited }
+  return { pid: child.pid!, lines, log, signal: name => child.kill(name), exited }
 }

@@ -1,0 +1,168 @@
+// The thread of keepalive.ts. Plain JavaScript and one package, because it is loaded as it is, also from the sources.
+//
+// It looks at the memory that the main thread counts in. While that counts on, it does nothing: no connection to Redis,
+// not even the client's code is loaded. When the count stands still, the loop is blocked; then it notes the tasks to
+// blame, and renews the lease until the count goes on, or for maxBlockedMs. A main thread whose loop runs is left alone,
+// whatever its connection does: it knows better.
+import { writeSync } from 'node:fs'
+import { parentPort, workerData } from 'node:worker_threads'
+
+const { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines } = workerData
+const numbers = new Int32Array(memory)
+
+/** Each look wakes a processor: rarely while all is well, often once the count stands still. */
+const lookMs = 250
+const lookCloselyMs = 100
+/** So much longer than a tick that it is no coincidence; short beside what is left of the shortest lease then. */
+const blockedAfterMs = 500
+/** From here on the main thread reports the stall, when it is over. */
+const reportedAfterMs = 1000
+/** From here on it is reported while it lasts. */
+const stuckAfterMs = 2000
+const renewEveryMs = 1000
+const pauseMs = 500
+/** An attempt that has no answer by then is dropped with its connection. */
+const patienceMs = 1500
+/** So late comes only the timer of a process that was stopped. */
+const stoppedMs = 1000
+
+let identity = workerData.identity
+/** The lease of that identity was adopted or given up. Nobody can renew it any more. */
+let isLost = false
+parentPort.on('message', message => {
+  identity = message
+  isLost = false
+})
+
+let lookedAt = performance.now()
+let tick = Atomics.load(numbers, places.ticks)
+let tickedAt = lookedAt
+let beats = Atomics.load(numbers, places.beats)
+/** When the lease was renewed last, by whomever. */
+let renewedAt = lookedAt
+let toldStuck = false
+let toldGivenUp = false
+let toldWhy = false
+
+/** The client's code, once it was needed. */
+let library
+let client
+/** The renewal under way; another one takes its place when it has no answer for too long. */
+let attempt
+let attemptedAt = Number.NEGATIVE_INFINITY
+
+const look = () => {
+  setTimeout(look, lookAndSee() ? lookMs : lookCloselyMs)
+}
+
+/** True while the loop of the main thread goes on. */
+const lookAndSee = () => {
+  const now = performance.now()
+  // When this thread stood still as well, the process was stopped, and its loop is not to blame.
+  if (now - lookedAt > stoppedMs) tickedAt += now - lookedAt
+  lookedAt = now
+  const count = Atomics.load(numbers, places.ticks)
+  const goesOn = count !== tick
+  if (goesOn) {
+    tick = count
+    tickedAt = now
+    toldStuck = toldGivenUp = toldWhy = false
+    disconnect()
+  }
+  const beatsNow = Atomics.load(numbers, places.beats)
+  if (beatsNow !== beats) renewedAt = now
+  beats = beatsNow
+  if (now - tickedAt >= blockedAfterMs) standIn(now, now - tickedAt)
+  return goesOn
+}
+
+const standIn = (now, blockedMs) => {
+  blame()
+  if (blockedMs >= reportedAfterMs) Atomics.store(numbers, places.seenAt, tick)
+  if (blockedMs >= stuckAfterMs && !toldStuck) toldStuck = write(lines.stuck, blockedMs)
+  if (blockedMs <= maxBlockedMs) keepLease(now)
+  else {
+    if (!toldGivenUp) toldGivenUp = write(lines.givenUp, blockedMs)
+    disconnect()
+  }
+}
+
+const keepLease = now => {
+  // Half of the lease is time enough to connect, and spares most stalls a connection.
+  const isDue = now - renewedAt >= (client ? renewEveryMs : leaseMs / 2)
+  if (!isDue || !identity || isLost || !clientOf) return
+  if (attempt && client && now - attemptedAt > patienceMs) failed(`no answer within ${patienceMs} ms`)
+  if (attempt || now - attemptedAt < pauseMs) return
+  attemptedAt = now
+  const mine = renew().finally(() => {
+    if (attempt === mine) attempt = undefined
+  })
+  attempt = mine
+}
+
+const renew = async () => {
+  library ??= await import('ioredis')
+  attemptedAt = performance.now()
+  const mine = client ?? new library.Redis(...clientOf)
+  let why
+  try {
+    if (!client) {
+      client = mine
+      mine.on('error', error => {
+        why = error
+      })
+      await mine.connect()
+    }
+    const [, held] = await mine.eval(...identity.renewal)
+    if (held === 1) renewedAt = performance.now()
+    else {
+      isLost = true
+      disconnect()
+    }
+  } catch (error) {
+    // Unless it was dropped on purpose.
+    if (client === mine) failed((why ?? error).message)
+  }
+}
+
+const failed = reason => {
+  disconnect()
+  attempt = undefined
+  if (toldWhy) return
+  toldWhy = true
+  parentPort.postMessage(`The lease could not be renewed while the event loop was blocked: ${reason}`)
+}
+
+/** The tasks whose handlers are running; the one alone that is on the stack, if there is one. */
+const guilty = () => {
+  const entered = Atomics.load(numbers, places.entered)
+  if (entered > 0) return [entered - 1]
+  return [...tasks.keys()].filter(task => Atomics.load(numbers, places.running + task) > 0)
+}
+
+const blame = () => {
+  for (const task of guilty()) numbers[places.running + tasks.length + task] = tick
+}
+
+/** The stream as well: disconnecting half-closes it, and a half-open peer never answers that. */
+const disconnect = () => {
+  client?.disconnect()
+  client?.stream?.destroy()
+  client = undefined
+}
+
+/** Not by process.stderr, which goes through the blocked loop. False when it could not be written: stderr is full. */
+const write = (line, blockedMs) => {
+  if (line === undefined) return true
+  const { worker, queue } = identity ?? {}
+  const names = guilty().map(task => tasks[task])
+  const fields = { time: Date.now(), worker, queue, tasks: names, ms: Math.round(blockedMs) }
+  try {
+    writeSync(2, `${line},${JSON.stringify(fields).slice(1)}\n`)
+    return true
+  } catch {
+    return false
+  }
+}
+
+look()

@@ -1,0 +1,102 @@
+import { Worker as Thread } from 'node:worker_threads'
+import { clientArguments, type RedisTarget } from '../client.ts'
+import { type Pulse, places } from '../pulse.ts'
+import type { Queue } from '../queue.ts'
+
+export interface KeepaliveOptions {
+  queue: Queue
+  target: RedisTarget
+  pulse: Pulse
+  leaseMs: number
+  /** How long a blocked loop keeps the lease. 0: there is no thread at all. */
+  maxBlockedMs: number
+  /** What the thread writes to stderr; undefined for nothing. */
+  lines: { stuck: string | undefined; givenUp: string | undefined }
+  workerId(): string
+  onProblem(error: Error): void
+}
+
+/** The heap of the thread; it needs a few MB even with a client of Redis loaded. */
+const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
+
+/**
+ * A thread that stands in for the beat while a handler blocks the event loop, and tells which task it is. It is told
+ * everything beforehand, because nobody can tell it anything then. It never takes a lease, it only renews the one of
+ * the identity that beat here last; so whatever it sends too late, after that lease was adopted or given up, does nothing.
+ */
+export class Keepalive {
+  readonly #options: KeepaliveOptions
+  #starting: NodeJS.Immediate | undefined
+  #thread: Thread | undefined
+  /** The identity that the thread may renew. */
+  #id: string | undefined
+
+  constructor(options: KeepaliveOptions) {
+    this.#options = options
+  }
+
+  /** Starts the thread, after what is to be done in this tick. */
+  start(): void {
+    const { maxBlockedMs, onProblem } = this.#options
+    if (maxBlockedMs === 0) return
+    this.#starting = setImmediate(() => {
+      try {
+        this.#thread = this.#open()
+      } catch (error) {
+        onProblem(error as Error)
+      }
+    })
+  }
+
+  /** Resolves when the thread is gone. */
+  async stop(): Promise<void> {
+    clearImmediate(this.#starting)
+    await this.#thread?.terminate()
+  }
+
+  /** The main thread renewed the lease itself, or took one under a new identity. */
+  onBeat(): void {
+    const { pulse, workerId } = this.#options
+    pulse.beat()
+    if (this.#id === workerId()) return
+    this.#id = workerId()
+    this.#thread?.postMessage(this.#identity())
+  }
+
+  #open(): Thread {
+    const { target, onProblem } = this.#options
+    try {
+      return this.#openWith(clientArguments(target, 'pshub-worker-keepalive'))
+    } catch (error) {
+      // A function or an object with a native half among the options cannot be copied.
+      if ((error as Error).name !== 'DataCloneError') throw error
+      const { message } = error as Error
+      const reason = `The Redis options cannot be copied into a thread, so a blocked event loop costs the lease: ${message}`
+      onProblem(new Error(reason))
+      return this.#openWith(undefined)
+    }
+  }
+
+  #openWith(clientOf: unknown): Thread {
+    const { pulse, leaseMs, maxBlockedMs, lines, onProblem } = this.#options
+    const { memory, tasks } = pulse
+    const thread = new Thread(new URL('./keepalive-thread.mjs', import.meta.url), {
+      workerData: { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines, identity: this.#identity() },
+      // Loaders and hooks of the application have nothing to do there.
+      execArgv: [],
+      resourceLimits,
+    })
+    thread.unref()
+    thread.on('error', onProblem)
+    thread.on('message', (reason: string) => onProblem(new Error(reason)))
+    return thread
+  }
+
+  /** What the thread needs to renew the lease, and to name its worker. */
+  #identity(): unknown {
+    if (this.#id === undefined) return undefined
+    const { queue, leaseMs } = this.#options
+    const { script, keys, args } = queue.beatCommand(this.#id, leaseMs, false)
+    return { worker: this.#id, queue: queue.name, renewal: [script.text, keys.length, ...keys, ...args] }
+  }
+}

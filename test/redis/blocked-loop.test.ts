@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, type EventMap } from '../../src/index.ts'
+import { adoptions, blockingWorkers, blockLoop, logged } from '../support/blocking.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+
+const { start, idOf, holder, keepaliveConnections } = blockingWorkers(it_)
+
+describe('a handler that blocks the event loop for three leases', () => {
+  it('costs its worker nothing: others adopt nothing, and the result arrives', async () => {
+    const worker = await start()
+    const id = await idOf(worker)
+    const hub = it_.hub()
+    const held = hub.call('once:1.0', { n: 1, ms: 300 }, { timeoutMs: 20_000 })
+    await eventually(() => worker.lines.includes('start 1'))
+    const result = hub.call('block:1.0', { ms: 6000 }, { timeoutMs: 20_000 })
+    await eventually(() => worker.lines.includes('blocking'))
+    expect(await keepaliveConnections()).toBe(0)
+    const other = await start()
+    await eventually(async () => (await keepaliveConnections()) === 1)
+    // Said while it lasts, and by name.
+    const stuck = await eventually(() => logged(worker, /is blocked now/)[0])
+    expect(worker.lines).not.toContain('unblocked')
+    expect(stuck).toMatchObject({ level: 40, pid: worker.pid, worker: id, queue: 'q', tasks: ['block:1.0'] })
+    expect(stuck!.ms).toBeGreaterThanOrEqual(2000)
+    const seen = (await hub.workers()).find(({ pid }) => pid === worker.pid)
+    expect(seen).toMatchObject({ id, live: true, stats: { draining: false } })
+    expect(await result).toBe('done')
+    expect(await held).toEqual({ n: 1, pid: worker.pid })
+    const over = await eventually(() => logged(worker, /was blocked/)[0])
+    expect(over).toMatchObject({ level: 40, worker: id, queue: 'q', tasks: ['block:1.0'] })
+    expect(over!.ms).toBeGreaterThanOrEqual(5900)
+    await eventually(async () => (await keepaliveConnections()) === 0)
+    expect(await idOf(worker)).toBe(id)
+    expect(adoptions(other)).toEqual([])
+    expect(logged(worker, /lost Redis|lease ended|problem/)).toEqual([])
+  }, 30_000)
+
+  it('is stopped in peace: what runs may end, then the lease is gone and stays gone', async () => {
+    const worker = await start()
+    const other = await start()
+    const result = it_.hub().call('block:1.0', { ms: 4500, afterMs: 400 }, { timeoutMs: 20_000 })
+    const id = (await eventually(holder))!
+    const [blocked, free] = id === (await idOf(worker)) ? [worker, other] : [other, worker]
+    blocked.signal('SIGTERM')
+    await eventually(() => logged(blocked, /stopping/).length === 1)
+    expect(blocked.lines).toEqual([])
+    expect(await result).toBe('done')
+    expect(await blocked.exited).toBe(0)
+    expect(adoptions(free)).toEqual([])
+    expect(logged(blocked, /was blocked/)).toHaveLength(1)
+    expect(await it_.redis.zrange(`${it_.namespace}:{q}:leases`, '0', '-1')).toEqual([await idOf(free)])
+    expect(await it_.redis.hexists(`${it_.namespace}:workers`, id)).toBe(0)
+  }, 30_000)
+})
+
+describe('a loop that is blocked for good', () => {
+  it('loses the lease when the limit is over: others take over, and it settles nothing when it comes back', async () => {
+    const worker = await start(['--max-blocked', '2500ms'])
+    const id = await idOf(worker)
+    const hub = it_.hub()
+    const late: EventMap['reply:late'][] = []
+    hub.events.on('reply:late', event => late.push(event))
+    const outcome = failure(hub.call('block:1.0', { ms: 8500 }, { timeoutMs: 30_000 }))
+    await eventually(() => worker.lines.includes('blocking'))
+    const blockedAt = Date.now()
+    const other = await start()
+    expect(await outcome).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
+    // The limit, the lease, and what the others take to see it.
+    expect(Date.now() - blockedAt).toBeGreaterThan(3000)
+    expect(Date.now() - blockedAt).toBeLessThan(7000)
+    expect(worker.lines).not.toContain('unblocked')
+    expect(adoptions(other)).toMatchObject([{ worker: id, adopted: 1 }])
+    expect(logged(worker, /blocked for too long/)).toMatchObject([{ level: 50, tasks: ['block:1.0'] }])
+    expect(await keepaliveConnections()).toBe(0)
+    await eventually(() => logged(worker, /going on under a new id/).length === 1, 10_000)
+    const newId = await eventually(() => idOf(worker))
+    expect(newId).not.toBe(id)
+    expect(late).toEqual([])
+
+    // The thread knows the new identity.
+    other.signal('SIGTERM')
+    await other.exited
+    const again = hub.call('block:1.0', { ms: 3500 }, { timeoutMs: 30_000 })
+    await eventually(() => worker.lines.filter(line => line === 'blocking').length === 2, 10_000)
+    await new Promise(resolve => setTimeout(resolve, 2500))
+    expect(await idOf(worker)).toBe(newId)
+    expect(await again).toBe('done')
+  }, 40_000)
+})
+
+describe('a lease of two seconds', () => {
+  it('is kept under load and stalls of 0.4 of it, and a death is found out within two seconds more', async () => {
+    const worker = await start()
+    const other = await start()
+    const ids = [await idOf(worker), await idOf(other)]
+    const hub = it_.hub()
+    const end = Date.now() + 5000
+    const load = async () => {
+      while (Date.now() < end) await hub.call('once:1.0', { n: 0, ms: 0 }, { timeoutMs: 20_000 })
+    }
+    const stalls = async () => {
+      while (Date.now() < end) await hub.call('block:1.0', { ms: 800 }, { timeoutMs: 20_000 })
+    }
+    await Promise.all([...Array.from({ length: 16 }, load), stalls(), stalls()])
+    expect([await idOf(worker), await idOf(other)]).toEqual(ids)
+    expect([...adoptions(worker), ...adoptions(other)]).toEqual([])
+
+    const call = failure(hub.call('block:1.0', { ms: 30_000, afterMs: 30_000 }, { timeoutMs: 60_000 }))
+    const victim = (await eventually(holder)) === ids[0] ? worker : other
+    victim.signal('SIGKILL')
+    const killedAt = Date.now()
+    expect(await call).toMatchObject({ code: 'WorkerLost' })
+    expect(Date.now() - killedAt).toBeLessThan(4000)
+  }, 40_000)
+})
+
+describe('after a stall', () => {
+  it('nothing is started whose deadline has passed meanwhile, and the rest runs', async () => {
+    const worker = await start()
+    const hub = it_.hub()
+    const result = hub.call('block:1.0', { ms: 3000, afterMs: 100 }, { timeoutMs: 20_000 })
+    await eventually(() => worker.lines.includes('blocking'))
+    // Redis hands them out to the idle slots, because the claim waits there, and nobody reads the answer.
+    const calls = [1, 2].map(n => hub.call('once:1.0', { n, ms: 1 }, { timeoutMs: n === 1 ? 1000 : 20_000 }))
+    const [late, inTime] = [failure(calls[0]!), calls[1]!]
+    expect((await late).code).toBe('Timeout')
+    expect(await it_.redis.llen(`${it_.namespace}:{q}:calls`)).toBe(0)
+    expect(worker.lines).not.toContain('unblocked')
+    expect(await inTime).toEqual({ n: 2, pid: worker.pid })
+    expect(await result).toBe('done')
+    expect(worker.lines.filter(line => line.startsWith('start'))).toEqual(['start 2'])
+  })
+
+  it('a call of the same claim is not started either when its time is up', async () => {
+    const ran: unknown[] = []
+    const block = defineTask('block:1.0', {}, ms => blockLoop(ms as number))
+    const note = defineTask('note:1.0', {}, n => ran.push(n))
+    const worker = await it_.worker([block, note])
+    const hub = it_.hub()
+    await Promise.all([hub.call('block:1.0', 0), hub.call('note:1.0', 'first')])
+    const calls = [
+      hub.call('block:1.0', 700),
+      failure(hub.call('note:1.0', 'late', { timeoutMs: 400 })),
+      hub.call('note:1.0', 'in time'),
+    ]
+    await Promise.all(calls)
+    expect(ran).toEqual(['first', 'in time'])
+    expect(worker.busy).toBe(0)
+  })
+
+  it('the connections are still there, and the event names whose handler it was', async () => {
+    const block = defineTask('block:1.0', { timeoutMs: 20_000 }, async args => {
+      const [ms, blocked] = args as [number, number]
+      await new Promise(resolve => setTimeout(resolve, ms))
+      blockLoop(blocked)
+      await new Promise(resolve => setTimeout(resolve, 300))
+    })
+    const quick = defineTask('quick:1.0', {}, ms => blockLoop(ms as number))
+    const idle = defineTask('idle:1.0', {}, () => 1)
+    const stubborn = defineTask('stubborn:1.0', {}, async () => {
+      await new Promise(resolve => setTimeout(resolve, 1300))
+      blockLoop(1500)
+    })
+    const worker = await it_.worker([block, quick, idle, stubborn])
+    const hub = it_.hub()
+    const events: EventMap['loop:blocked'][] = []
+    const down: unknown[] = []
+    worker.events.on('loop:blocked', event => events.push(event))
+    worker.events.on('redis:down', event => down.push(event))
+    hub.events.on('redis:down', event => down.push(event))
+    await hub.call('idle:1.0')
+    // Longer than what condemns a silent connection. The other one runs as well, and cannot be told from it.
+    const both = [hub.call('block:1.0', [100, 3600]), hub.call('block:1.0', [8000, 0]).catch(() => undefined)]
+    await both[0]
+    await eventually(() => events.length === 1)
+    expect(events[0]).toMatchObject({ worker: worker.id, queue: 'q', tasks: ['block:1.0'] })
+    expect(events[0]!.ms).toBeGreaterThanOrEqual(3500)
+    expect(events[0]!.ms).toBeLessThan(5000)
+    // On the stack from its first instruction: it alone, whatever else runs.
+    await hub.call('quick:1.0', 1500)
+    await eventually(() => events.length === 2)
+    expect(events[1]).toMatchObject({ tasks: ['quick:1.0'] })
+    // Given up long ago, and running still.
+    expect((await failure(hub.call('stubborn:1.0', {}, { timeoutMs: 100 }))).code).toBe('Timeout')
+    await eventually(() => events.length === 3)
+    expect(events[2]!.tasks).toEqual(['block:1.0', 'stubborn:1.0'])
+    await worker.stop({ graceMs: 0 })
+    expect(down).toEqual([])
+  })
+})
