@@ -8,8 +8,11 @@
 -- Returns  1 if the request was removed from the list: it certainly never runs; else 0
 --
 -- Workers read the words with each beat.
+-- A full Redis refuses a script whose first write grows memory: without a text to remove, the first one is PEXPIRE. It does
+-- nothing while there is no set, hence the second one.
 if ARGV[2] ~= '' and redis.call('LREM', KEYS[1], 1, ARGV[2]) == 1 then return 1 end
 local time = redis.call('TIME')
+local fresh = redis.call('PEXPIRE', KEYS[2], ARGV[3]) == 0
 redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000), ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
+if fresh then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
 return 0

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Adopted } from '../../src/queue.ts'
+import { scripts } from '../../src/scripts.ts'
+import type { Actors, WorkerActor } from './actors.ts'
+import { cancelMemoryMs } from './caller-steps.ts'
+import { becomeNew, type Model, type WorkerModel } from './model.ts'
+import { queueKeys } from './redis-state.ts'
+import { taskOf } from './requests.ts'
+import {
+  anyMask,
+  anyWorker,
+  aside,
+  chosen,
+  oneOf,
+  readTime,
+  type Step,
+  sawTime,
+  step,
+  type WorkerPair,
+  workerOf,
+} from './step.ts'
+
+/** Ends only when a step says so. */
+const leaseMs = 3_600_000
+
+export const beat = async (model: Model, { redis, queue }: Actors, worker: WorkerModel): Promise<boolean> => {
+  const answer = await queue.beat(redis, worker.id, leaseMs, worker.isNew)
+  sawTime(model, answer.nowUs)
+  if (answer.cancelled.length === 0 && answer.nowUs >= model.cancelledUntilMs * 1000) model.cancelled.clear()
+  const expected = model.beat(worker.id, worker.isNew, leaseMs, cancelMemoryMs)
+  assert.deepEqual({ ...answer, cancelled: answer.cancelled.toSorted() }, expected)
+  if (answer.held) worker.isNew = false
+  return answer.held
+}
+
+const forgetAll = (worker: WorkerModel, actor: WorkerActor): void => {
+  becomeNew(worker)
+  actor.slots.reset()
+}
+
+const beatStep = step('beat', fc.record({ worker: anyWorker }), async (model, actors, { worker: number }) => {
+  const [worker, actor] = workerOf(model, actors, number, ({ id }) => !model.leaseHolds(id))
+  if (await beat(model, actors, worker)) return
+  model.situations.add('a lost lease')
+  forgetAll(worker, actor)
+  assert(await beat(model, actors, worker))
+})
+
+/** The process dies, and another takes its place. */
+const crashStep = step('crash', fc.record({ worker: anyWorker }), async (model, actors, { worker: number }) => {
+  const [worker, actor] = workerOf(model, actors, number, ({ knows }) => knows.size > 0)
+  forgetAll(worker, actor)
+})
+
+/** Time passes for one lease: it ended a moment ago. */
+export const lapse = async (model: Model, { redis }: Actors, workerId: string): Promise<void> => {
+  const end = Math.floor((await readTime(redis)) / 1000) - 1
+  await aside(model, redis, () => redis.zadd(queueKeys.leases, 'XX', end, workerId))
+  model.leases.set(workerId, end)
+}
+
+/** Most often of a worker that holds something. */
+const lapseStep = step('lapse', fc.record({ which: fc.nat(20) }), async (model, actors, { which }) => {
+  const live = [...model.leases.keys()].filter(id => model.leaseHolds(id))
+  const holding = live.filter(id => model.held.has(id))
+  const workerId = oneOf(holding.length > 0 && which % 4 > 0 ? holding : live, which)
+  if (workerId !== undefined) await lapse(model, actors, workerId)
+})
+
+const redirect = async (model: Model, [worker, actor]: WorkerPair, requests: Adopted['requests']): Promise<void> => {
+  if (requests.length === 0) return
+  await actor.adopt.redirect(requests, worker.id, model.nowUs)
+  await actor.settle.drained()
+  model.redirect(worker, requests)
+}
+
+/** Batches are as large as a worker's, or so small that several are needed. */
+const adoptSome = async (
+  { redis, queue }: Actors,
+  lostId: string,
+  workerId: string,
+  limit: number,
+): Promise<Adopted | undefined> => {
+  if (limit === 64) return queue.adopt(redis, lostId, workerId)
+  const adoptKeys = [queueKeys.leases, queueKeys.held(lostId), queueKeys.held(workerId)]
+  const answer = (await scripts.adopt.run(redis, adoptKeys, [lostId, workerId, limit])) as [number, ...string[]]
+  const [state, ...flat] = answer
+  const requests = flat.flatMap((id, i) => (i % 2 === 0 ? [{ id, text: flat[i + 1]! }] : []))
+  return state === -1 ? undefined : { done: state === 1, requests }
+}
+
+export interface Adopting {
+  lostId: string
+  limit: number
+  /** The answer was lost: what was moved is for reconcile to find. */
+  answered: boolean
+}
+
+export const adopt = async (
+  model: Model,
+  actors: Actors,
+  [worker, actor]: WorkerPair,
+  { lostId, limit, answered }: Adopting,
+): Promise<void> => {
+  const adopted = await adoptSome(actors, lostId, worker.id, limit)
+  const moved = adopted?.requests.map(({ id }) => id) ?? []
+  assert.deepEqual(adopted, model.adopt(lostId, worker.id, limit, moved))
+  if (adopted && answered) await redirect(model, [worker, actor], adopted.requests)
+}
+
+const adoptStep = step(
+  'adopt',
+  fc.record({
+    worker: anyWorker,
+    from: fc.nat(20),
+    limit: fc.constantFrom(1, 2, 64),
+    answered: fc.boolean(),
+  }),
+  async (model, actors, { worker: number, from, ...adopting }) => {
+    const worker = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
+    // Most often from one that can be adopted from, else from any.
+    const ended = [...model.leases.keys()].filter(id => !model.leaseHolds(id))
+    const lostId = oneOf(ended.length > 0 && from % 4 > 0 ? ended : model.leases.keys(), from)
+    if (lostId !== undefined) await adopt(model, actors, worker, { lostId, ...adopting })
+  },
+)
+
+const reconcile = async (model: Model, [worker, actor]: WorkerPair): Promise<void> => {
+  actor.found = []
+  await actor.reconcile.look()
+  const unknown = [...model.heldBy(worker.id)].filter(([id]) => !worker.knows.has(id))
+  const expected = unknown.filter(([id]) => worker.suspects.has(id))
+  worker.suspects = new Set(unknown.map(([id]) => id))
+  assert.deepEqual(new Map(actor.found.map(({ id, text }) => [id, text])), new Map(expected))
+  const isAdopted = ([id]: [string, string]) => id.startsWith('lost:')
+  for (const [id, text] of expected.filter(entry => !isAdopted(entry))) {
+    model.situations.add('a lost claim found')
+    actor.slots.take(id)
+    model.start(worker, id, text)
+  }
+  const adopted = expected.filter(isAdopted).map(([id, text]) => ({ id, text }))
+  if (adopted.length > 0) model.situations.add('a lost adoption found')
+  await redirect(model, [worker, actor], adopted)
+}
+
+/** Only the second look in a row finds something; other steps may come in between. */
+const reconcileStep = step(
+  'reconcile',
+  fc.record({ worker: anyWorker, looks: fc.integer({ min: 1, max: 2 }) }),
+  async (model, actors, { worker: number, looks }) => {
+    const worker = workerOf(model, actors, number, ({ id, knows }) => model.heldBy(id).size > knows.size)
+    for (let look = 0; look < looks; look++) await reconcile(model, worker)
+  },
+)
+
+export const leave = async (
+  model: Model,
+  { redis, queue }: Actors,
+  [worker, actor]: WorkerPair,
+  started: string[],
+): Promise<void> => {
+  const returned = await queue.leave(redis, worker.id, started)
+  const head = returned > 0 ? await redis.lrange(queueKeys.calls, 0, returned - 1) : []
+  assert.equal(returned, model.leave(worker.id, started, head))
+  forgetAll(worker, actor)
+}
+
+/** `mask`: which of those that may run twice it lets finish elsewhere; all others that it started are named. */
+const leaveStep = step(
+  'leave',
+  fc.record({ worker: anyWorker, mask: anyMask, namesAdopted: fc.boolean() }),
+  async (model, actors, { worker: number, mask, namesAdopted }) => {
+    const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.held.has(id))
+    const returning = new Set(chosen(worker.knows, mask).map(([id]) => id))
+    const started = [...worker.knows].filter(([id, text]) => taskOf(text) === 'once:1.0' || !returning.has(id))
+    const adopted = [...model.heldBy(worker.id).keys()].filter(id => namesAdopted && id.startsWith('lost:'))
+    await leave(model, actors, [worker, actor], [...started.map(([id]) => id), ...adopted])
+  },
+)
+
+export const leaseSteps: fc.Arbitrary<Step>[] = [
+  beatStep,
+  beatStep,
+  beatStep,
+  crashStep,
+  lapseStep,
+  lapseStep,
+  adoptStep,
+  adoptStep,
+  adoptStep,
+  reconcileStep,
+  reconcileStep,
+  leaveStep,
+]

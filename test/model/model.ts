@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import type { Adopted, Beat, Claimed, Pushed } from '../../src/queue.ts'
+import { leadingIdOf, nameOf, type Place, runsAtLeastUs, spareUsOf, taskOf, verdictOn } from './requests.ts'
+import type { Situation } from './situations.ts'
+
+/**
+ * What a queue's keys in Redis should hold, and what each script should do to them and answer: the contract of
+ * PROTOCOL.md in plain data. Nothing here knows Redis. What only Redis can know (its time, a name it makes up, the order
+ * of a hash) is handed in from its answers.
+ *
+ * `push` and `claim` are the two rules about what is let in and what is let out; nothing else repeats them.
+ */
+export class Model {
+  calls: string[] = []
+  bell = false
+  /** Worker id -> held id -> request. */
+  readonly held = new Map<string, Map<string, string>>()
+  /** Worker id -> end of its lease, Redis milliseconds; 0: given up or being adopted from. */
+  readonly leases = new Map<string, number>()
+  readonly cancelled = new Map<string, number>()
+  /** Redis milliseconds from which on the words of callers who gave up may be gone all together. */
+  cancelledUntilMs = 0
+  readonly pushed = new Map<string, { number: number; accepted: number; at: string }>()
+  readonly replies = new Map<string, string[]>()
+  /** Redis refuses whatever grows. */
+  isFull = false
+  /** Redis' clock as last read, microseconds. */
+  nowUs = 0
+
+  /** Each request that ever got into the list: where it must be now. */
+  readonly places = new Map<string, Place>()
+  /** How often a request of a task that must not run twice was started. */
+  readonly starts = new Map<string, number>()
+  /** The list may hold requests without a token in the bell: pushed by hand, or the token went to a worker without lease. */
+  mayBeSilent = false
+  readonly workers: WorkerModel[] = ['a', 'b', 'c'].map(makeWorker)
+  readonly hubs: HubModel[] = ['h0', 'h1'].map(id => ({ id, number: 0, last: undefined }))
+  readonly situations = new Set<Situation>()
+  #requests = 0
+
+  nextRequestId(): string {
+    return `r${++this.#requests}`
+  }
+
+  leaseHolds(workerId: string): boolean {
+    return (this.leases.get(workerId) ?? -1) * 1000 >= this.nowUs
+  }
+
+  heldBy(workerId: string): Map<string, string> {
+    return this.held.get(workerId) ?? new Map()
+  }
+
+  push(hubId: string, number: number, maxLength: number, messages: string[], at: string): Pushed {
+    const length = this.calls.length
+    const last = this.pushed.get(hubId)
+    if (last && last.number >= number) {
+      this.situations.add(last.number > number ? 'a late push' : 'a repeated push')
+      return { accepted: last.number === number ? last.accepted : 0, length, at: last.at, repeated: true }
+    }
+    const accepted = Math.max(0, Math.min(messages.length, maxLength - length))
+    if (accepted < messages.length) this.situations.add('a push over the limit')
+    this.pushed.set(hubId, { number, accepted, at })
+    const texts = messages.slice(0, accepted).map(message => `{"at":${at},${message}`)
+    this.#arrive(texts)
+    if (accepted > 0) this.bell = true
+    return { accepted, length, at, repeated: false }
+  }
+
+  /** `runTimes`: pairs of a task and the microseconds it runs at least. */
+  claim(
+    workerId: string,
+    slots: number,
+    runTimes: readonly (string | number)[],
+    madeUpId: (position: number) => string,
+  ): Claimed | undefined {
+    if (!this.leaseHolds(workerId)) {
+      this.situations.add('a claim without a lease')
+      return undefined
+    }
+    const requests: Claimed['requests'] = []
+    const hopeless: string[] = []
+    let expired = 0
+    while (requests.length < slots && this.calls.length > 0) {
+      const text = this.calls.shift()!
+      const spareUs = spareUsOf(text, this.nowUs)
+      if (spareUs <= 0 || spareUs < runsAtLeastUs(text, runTimes)) {
+        if (spareUs <= 0) expired++
+        else hopeless.push(text)
+        this.places.set(nameOf(text), 'dropped')
+        this.situations.add(spareUs <= 0 ? 'an expired request' : 'a hopeless request')
+        continue
+      }
+      const id = leadingIdOf(text)
+      const heldId = id === undefined ? madeUpId(requests.length) : undefined
+      this.#hold(workerId, id ?? heldId!, text)
+      requests.push({ text, heldId })
+    }
+    if (this.calls.length > 0) this.bell = true
+    if (this.isFull && requests.length > 0) this.situations.add('a claim from a full Redis')
+    return { nowUs: this.nowUs, left: this.calls.length, expired, hopeless, requests }
+  }
+
+  /** A plain RPUSH by somebody without scripts, with or without the two commands for the bell. */
+  pushByHand(text: string, rings: boolean): void {
+    this.#arrive([text])
+    if (rings) this.bell = true
+    else this.mayBeSilent = true
+  }
+
+  beat(workerId: string, isNew: boolean, leaseMs: number, memoryMs: number): Beat {
+    const nowMs = Math.floor(this.nowUs / 1000)
+    for (const [id, at] of this.cancelled) if (at <= nowMs - memoryMs) this.cancelled.delete(id)
+    const lease = this.leases.get(workerId)
+    if (!isNew && !lease) return { nowUs: this.nowUs, held: false, cancelled: [], ended: [] }
+    if (!isNew && !this.leaseHolds(workerId)) this.situations.add('a lease renewed after its end')
+    this.leases.set(workerId, nowMs + leaseMs)
+    const ended = [...this.leases]
+      .filter(([, end]) => end < nowMs)
+      .sort(([a, endA], [b, endB]) => endA - endB || (a < b ? -1 : 1))
+      .map(([id]) => id)
+    return { nowUs: this.nowUs, held: true, cancelled: [...this.cancelled.keys()].sort(), ended: ended.slice(0, 16) }
+  }
+
+  release(workerId: string, ids: string[]): void {
+    for (const id of ids) {
+      const text = this.#letGo(workerId, id)
+      if (text !== undefined) this.places.set(nameOf(text), 'released')
+    }
+  }
+
+  reply(hubId: string, replies: string[]): void {
+    this.replies.set(hubId, [...(this.replies.get(hubId) ?? []), ...replies])
+  }
+
+  handback(workerId: string, side: 'head' | 'tail', requests: { id: string; text?: string }[]): number {
+    // From the last to the first at the head, so that an id given twice goes back where it comes last.
+    const order = side === 'head' ? [...requests].reverse() : requests
+    let returned = 0
+    for (const { id, text } of order) {
+      const held = this.#letGo(workerId, id)
+      if (held === undefined) continue
+      if (side === 'head') this.calls.unshift(text ?? held)
+      else this.calls.push(text ?? held)
+      this.places.set(nameOf(held), 'list')
+      returned++
+    }
+    if (returned > 0) this.bell = true
+    return returned
+  }
+
+  /** `head` is what Redis then has at the head of the list: the requests come back in the order of the hash. */
+  leave(workerId: string, started: string[], head: string[]): number {
+    for (const id of started) {
+      const text = id.startsWith('lost:') ? undefined : this.#letGo(workerId, id)
+      if (text !== undefined) this.#hold(workerId, `lost:${id}`, text)
+    }
+    const returning = [...this.heldBy(workerId)].filter(([id]) => !id.startsWith('lost:'))
+    assert.deepEqual(head.toSorted(), returning.map(([, text]) => text).toSorted(), 'what a leaving worker puts back')
+    for (const [id, text] of returning) {
+      this.#letGo(workerId, id)
+      this.places.set(nameOf(text), 'list')
+    }
+    this.calls.unshift(...head)
+    if (this.heldBy(workerId).size > 0) {
+      this.leases.set(workerId, 0)
+      this.situations.add('started requests left behind')
+    } else this.leases.delete(workerId)
+    this.bell = this.calls.length > 0
+    return returning.length
+  }
+
+  /** `moved` is which part Redis chose. */
+  adopt(lostId: string, workerId: string, limit: number, moved: string[]): Adopted | undefined {
+    if (!this.leaseHolds(workerId) || this.leaseHolds(lostId)) {
+      this.situations.add(this.leaseHolds(workerId) ? 'adopting from the living' : 'adopting without a lease')
+      return undefined
+    }
+    const held = this.heldBy(lostId)
+    assert(moved.length <= Math.min(limit, held.size), 'more was adopted than asked for')
+    if (limit >= 64) assert.equal(moved.length, Math.min(limit, held.size), 'adopted')
+    const requests = moved.map(id => {
+      const own = held.has(id) ? id : id.replace(/^lost:/, '')
+      const text = this.#letGo(lostId, own)
+      assert(text !== undefined && id.startsWith('lost:'), `${id} was not there to be adopted`)
+      this.#hold(workerId, id, text)
+      return { id, text }
+    })
+    const done = this.heldBy(lostId).size === 0
+    if (done) this.leases.delete(lostId)
+    else if (this.leases.has(lostId)) this.leases.set(lostId, 0)
+    if (moved.length > 0) this.situations.add(done ? 'all adopted' : 'a part adopted')
+    return { done, requests }
+  }
+
+  /** What becomes of adopted requests: back to the head of the list, dropped, or answered WorkerLost. */
+  redirect(worker: WorkerModel, requests: Adopted['requests']): void {
+    const again: { id: string; text: string }[] = []
+    for (const { id, text } of requests) {
+      if (worker.knows.has(id)) continue
+      const verdict = verdictOn(text, id.slice('lost:'.length), this.nowUs)
+      if (verdict.again !== undefined) again.push({ id, text: verdict.again })
+      else {
+        if (verdict.hubId !== undefined) this.reply(verdict.hubId, [verdict.reply])
+        this.release(worker.id, [id])
+        this.situations.add(verdict.why)
+      }
+    }
+    if (this.handback(worker.id, 'head', again) > 0) this.situations.add('given to another worker')
+  }
+
+  /** True when the request was still in the list; else the word is kept with the time `at`. */
+  cancel(id: string, text: string, at: number, memoryMs: number): boolean {
+    const index = text === '' ? -1 : this.calls.indexOf(text)
+    if (index >= 0) {
+      this.calls.splice(index, 1)
+      this.places.set(nameOf(text), 'cancelled')
+      this.situations.add('cancelled in the list')
+      return true
+    }
+    this.cancelled.set(id, at)
+    this.cancelledUntilMs = at + memoryMs
+    return false
+  }
+
+  /** The worker's process hears of a request and starts it, unless it has no such task. */
+  start(worker: WorkerModel, heldId: string, text: string): void {
+    worker.knows.set(heldId, text)
+    if (taskOf(text) === 'once:1.0') this.starts.set(nameOf(text), (this.starts.get(nameOf(text)) ?? 0) + 1)
+  }
+
+  #arrive(texts: string[]): void {
+    this.calls.push(...texts)
+    for (const text of texts) this.places.set(nameOf(text), 'list')
+  }
+
+  #hold(workerId: string, id: string, text: string): void {
+    if (!this.held.has(workerId)) this.held.set(workerId, new Map())
+    this.held.get(workerId)!.set(id, text)
+    this.places.set(nameOf(text), 'held')
+  }
+
+  #letGo(workerId: string, id: string): string | undefined {
+    const held = this.heldBy(workerId)
+    const text = held.get(id)
+    held.delete(id)
+    if (held.size === 0) this.held.delete(workerId)
+    return text
+  }
+}
+
+/** What a hub remembers. */
+export interface HubModel {
+  readonly id: string
+  number: number
+  /** The last push as it was sent, while it may be repeated. */
+  last: { messages: string[]; maxLength: number } | undefined
+}
+
+/** What a worker's process believes; Redis knows nothing of it. */
+export interface WorkerModel {
+  readonly name: string
+  /** Its present identity. */
+  id: string
+  incarnation: number
+  /** The next beat is the first one under this identity. */
+  isNew: boolean
+  /** What it runs or is about to put back: held id -> request. */
+  readonly knows: Map<string, string>
+  /** What its last look found unknown. */
+  suspects: Set<string>
+  /** The identity before, and what it knew of then. */
+  former: { id: string; knew: [heldId: string, text: string][] } | undefined
+}
+
+const makeWorker = (name: string): WorkerModel => ({
+  name,
+  id: `${name}-1`,
+  incarnation: 1,
+  isNew: true,
+  knows: new Map(),
+  suspects: new Set(),
+  former: undefined,
+})
+
+/** The process restarted, or learned that its lease is lost. */
+export const becomeNew = (worker: WorkerModel): void => {
+  worker.former = { id: worker.id, knew: [...worker.knows] }
+  worker.id = `${worker.name}-${++worker.incarnation}`
+  worker.isNew = true
+  worker.knows.clear()
+}

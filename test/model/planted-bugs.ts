@@ -1,0 +1,136 @@
+import type { scripts } from '../../src/scripts.ts'
+
+/** A bug that somebody might write into a script: a change of its text. */
+export interface PlantedBug {
+  bug: string
+  script: keyof typeof scripts
+  from: string
+  to: string
+}
+
+const ringsBell = "redis.call('RPUSH', KEYS[2], '1')"
+
+export const plantedBugs: PlantedBug[] = [
+  { script: 'push', bug: 'does a repeated push again', from: 'if before then', to: 'if false then' },
+  {
+    script: 'push',
+    bug: 'does the late copy of an older push',
+    from: 'tonumber(number) >= tonumber(ARGV[1])',
+    to: 'number == ARGV[1]',
+  },
+  {
+    script: 'push',
+    bug: 'decodes and encodes the payload',
+    from: 'prefix .. ARGV[i + 3]',
+    to: 'cjson.encode(cjson.decode(prefix .. ARGV[i + 3]))',
+  },
+  { script: 'push', bug: 'rings no bell', from: `if silent then ${ringsBell} end`, to: '' },
+  { script: 'push', bug: 'rings each time', from: 'if silent then', to: 'if true then' },
+  { script: 'push', bug: 'forgets the limit', from: 'tonumber(ARGV[3]) - length', to: 'tonumber(ARGV[3])' },
+  {
+    script: 'push',
+    bug: 'goes through when Redis is full',
+    from: 'local before =',
+    to: "redis.call('LREM', KEYS[1], 0, 'x') local before =",
+  },
+  {
+    script: 'claim',
+    bug: 'does not record what it pops',
+    from: "if taken > 0 then redis.call('HSET', KEYS[3], unpack(held)) end",
+    to: '',
+  },
+  { script: 'claim', bug: 'asks for no lease', from: 'if not lease or', to: 'if lease and false and' },
+  { script: 'claim', bug: 'hands out what has expired', from: 'if at and ttl', to: 'if false and ttl' },
+  {
+    script: 'claim',
+    bug: 'hands out what cannot end in time',
+    from: 'elseif spare < longest and',
+    to: 'elseif false and',
+  },
+  { script: 'claim', bug: 'drops what nothing is known of', from: 'return 0', to: 'return longest' },
+  {
+    script: 'claim',
+    bug: 'is refused by a full Redis',
+    from: 'local wanted =',
+    to: "redis.call('ZADD', KEYS[4], 'XX', lease, ARGV[1]) local wanted =",
+  },
+  { script: 'claim', bug: 'rings no bell for what is left', from: ringsBell, to: 'local _ = 0' },
+  {
+    script: 'claim',
+    bug: 'makes up the same id twice',
+    from: "id = 'hand-' .. now_text .. '-' .. taken",
+    to: "id = 'hand'",
+  },
+  {
+    script: 'handback',
+    bug: 'puts back what is not held any more',
+    from: 'if message then',
+    to: "if message or ARGV[i + 1] ~= '' then",
+  },
+  {
+    script: 'handback',
+    bug: 'turns the order round',
+    from: 'if head then from, to, step = #ARGV - 1, 2, -2 end',
+    to: '',
+  },
+  { script: 'handback', bug: 'goes on holding', from: "redis.call('HDEL', KEYS[1], ARGV[i])", to: '' },
+  { script: 'handback', bug: 'rings no bell', from: 'if returned > 0 and', to: 'if false and' },
+  { script: 'leave', bug: 'puts back what was started', from: 'for i = 2, #ARGV do', to: 'for i = 2, 1 do' },
+  { script: 'leave', bug: 'holds without a lease', from: 'if kept > 0 then', to: 'if false then' },
+  {
+    script: 'leave',
+    bug: 'puts back what it had adopted',
+    from: "if string.sub(held[i], 1, 5) == 'lost:' then",
+    to: 'if false then',
+  },
+  { script: 'leave', bug: 'leaves a token behind', from: "redis.call('DEL', KEYS[3])", to: '' },
+  {
+    script: 'leave',
+    bug: 'is refused by a full Redis',
+    from: "redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', '-inf')",
+    to: "redis.call('ZADD', KEYS[4], 'XX', 0, ARGV[1])",
+  },
+  { script: 'adopt', bug: 'copies instead of moving', from: "redis.call('HDEL', KEYS[2], found[i])", to: '' },
+  { script: 'adopt', bug: 'takes from the living', from: 'if theirs and', to: 'if false and' },
+  { script: 'adopt', bug: 'gives to one without a lease', from: 'if not mine or', to: 'if mine and false and' },
+  {
+    script: 'adopt',
+    bug: 'lets the lost worker go on after a part',
+    from: "redis.call('ZADD', KEYS[1], 'XX', 0, ARGV[1])",
+    to: '',
+  },
+  {
+    script: 'adopt',
+    bug: 'forgets that it may have been started',
+    from: "if string.sub(field, 1, 5) ~= 'lost:' then field = 'lost:' .. field end",
+    to: '',
+  },
+  {
+    script: 'adopt',
+    bug: 'loses what it did not move',
+    from: 'local answer = { 1 }',
+    to: "local answer = { 1 } redis.call('DEL', KEYS[2])",
+  },
+  { script: 'beat', bug: 'renews what was adopted from', from: "if ARGV[3] == '0' then", to: 'if false then' },
+  {
+    script: 'beat',
+    bug: 'is refused by a full Redis, and keeps old words',
+    from: "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))",
+    to: '',
+  },
+  { script: 'reply', bug: 'makes a list that stays', from: 'if fresh then', to: 'if false then' },
+  {
+    script: 'reply',
+    bug: 'is refused by a full Redis',
+    from: "local fresh = redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0",
+    to: 'local fresh = true',
+  },
+  {
+    script: 'cancel',
+    bug: 'does not say that it removed',
+    from: '== 1 then return 1 end',
+    to: '== 1 then return 0 end',
+  },
+  { script: 'cancel', bug: 'is refused by a full Redis', from: 'local fresh =', to: 'local fresh = true --' },
+  { script: 'cancel', bug: 'removes nothing', from: "redis.call('LREM', KEYS[1], 1, ARGV[2]) == 1", to: 'false' },
+]

@@ -1,0 +1,123 @@
+import { requestBody, requestTail, unstamped } from '../../src/message.ts'
+import type { Situation } from './situations.ts'
+
+/** Where a request is: in the list, held by one worker, or over. */
+export type Place = 'list' | 'held' | 'released' | 'dropped' | 'cancelled'
+
+export const namespace = 'model'
+export const replyKey = (hubId: string): string => `${namespace}:reply:{${hubId}}`
+
+/** Arguments that a script which decodes and encodes, or cuts, would spoil. The long one makes a hash a real hash table. */
+const argsTexts = [
+  '{}',
+  '[]',
+  '{"a":[],"b":9007199254740993}',
+  '"\\ud800 \u00e9 \u{1f49a}"',
+  `"${'x'.repeat(90)}"`,
+  '-0',
+]
+
+/** Tasks: must not run twice, may run twice, and one that no worker of these runs has. */
+export const tasks = ['once:1.0', 'again:1.0', 'foreign:1.0'] as const
+
+export interface RequestSpec {
+  task: (typeof tasks)[number]
+  /** Milliseconds; 0 is none. */
+  ttl: number
+  args: number
+}
+
+/** The request as a hub hands it to the push script. */
+export const messageOf = (id: string, hubId: string, { task, ttl, args }: RequestSpec): string =>
+  unstamped(
+    ttl,
+    requestBody(id, task, argsTexts[args % argsTexts.length]!, requestTail(replyKey(hubId), undefined, undefined)),
+  )
+
+/** What people push by hand: the fields in any order, without an id, garbage, or a full message with a time of its own. */
+export const handMade = (kind: number, id: string, hubId: string, nowUs: number): string => {
+  const end = `"task":"once:1.0","args":[],"result_queue":"${replyKey(hubId)}"}`
+  const kinds = [
+    `{"task":"again:1.0","id":"${id}","result_queue":"${replyKey(hubId)}"}`,
+    `{"task":"again:1.0","args":{"id":"${id}"}}`,
+    `not JSON "id":"${id}"`,
+    `{"id":"${id}","task":"once:1.0","result_queue":"nobody's list"}`,
+    `{"at":${nowUs - 2_000_000},"ttl":2000,"id":"${id}",${end}`,
+    `{"at":${nowUs - 2_000_000},"ttl":3600000,"id":"${id}",${end}`,
+    `{"at":${nowUs},"ttl":0,"id":"${id}","task":"again:1.0","losses":1,"args":[]}`,
+    `{"at":${nowUs},"ttl":0,"id":"${id}","task":"again:1.0","args":[],"result_queue":"${replyKey(hubId)}","losses":2}`,
+  ]
+  return kinds[kind % kinds.length]!
+}
+export const handMadeKinds = 8
+
+/** The test's own name of a request, which each text carries whatever else becomes of it. */
+export const nameOf = (text: string): string => {
+  const name = /"id":"(r\d+)"/.exec(text)?.[1]
+  if (name === undefined) throw new Error(`an element that nobody pushed: ${text}`)
+  return name
+}
+
+const leadingFields = (text: string) => /^\{"at":(\d+),"ttl":(\d+),"id":"([\w-]+)"/.exec(text)
+
+/** The id it is held under, unless the claim makes one up. */
+export const leadingIdOf = (text: string): string | undefined => leadingFields(text)?.[3]
+
+/** Microseconds until its deadline; Infinity when it has none that scripts can see. */
+export const spareUsOf = (text: string, nowUs: number): number => {
+  const [, at, ttl] = leadingFields(text) ?? []
+  return ttl !== undefined && Number(ttl) > 0 ? Number(at) + Number(ttl) * 1000 - nowUs : Number.POSITIVE_INFINITY
+}
+
+/** What a worker says of its task; 0 when it says nothing. */
+export const runsAtLeastUs = (text: string, runTimes: readonly (string | number)[]): number => {
+  const index = runTimes.indexOf(taskOf(text) ?? '')
+  return index < 0 ? 0 : Number(runTimes[index + 1])
+}
+
+interface Fields {
+  id?: string
+  task?: string
+  result_queue?: string
+  losses?: number
+}
+
+/** Undefined for something that is not a request. */
+const parse = (text: string): Fields | undefined => {
+  try {
+    const fields = JSON.parse(text) as Fields
+    return fields.result_queue?.startsWith(`${namespace}:reply:{`) === false ? undefined : fields
+  } catch {
+    return undefined
+  }
+}
+
+export const taskOf = (text: string): string | undefined => parse(text)?.task
+
+/** Who is to be answered, and with which id. */
+export const addressOf = (text: string, heldId: string): { id: string; hubId: string | undefined } => {
+  const fields = parse(text)
+  return { id: fields?.id ?? heldId, hubId: /\{(.+)\}$/.exec(fields?.result_queue ?? '')?.[1] }
+}
+
+type Verdict = { again: string } | { again: undefined; hubId: string | undefined; reply: string; why: Situation }
+
+/** PROTOCOL.md, 10.7, of a request taken over from a lost worker. */
+export const verdictOn = (text: string, heldId: string, nowUs: number): Verdict => {
+  const fields = parse(text)
+  const drop = (why: Situation) => ({ again: undefined, hubId: undefined, reply: '', why })
+  if (!fields) return drop('adopted garbage')
+  if (spareUsOf(text, nowUs) <= 0) return drop('adopted after its deadline')
+  const losses = (fields.losses ?? 0) + 1
+  if (fields.task === 'again:1.0' && losses < 3)
+    return { again: `${text.replace(/,"losses":\d+\}$/, '}').slice(0, -1)},"losses":${losses}}` }
+  const { id, hubId } = addressOf(text, heldId)
+  const why = losses > 2 ? 'lost with three workers' : 'answered WorkerLost'
+  return { again: undefined, hubId, reply: `${id} WorkerLost`, why }
+}
+
+/** A reply as the model knows it: those of the test's own making to the byte, errors by id and code. */
+export const shortReply = (text: string): string => {
+  const reply = JSON.parse(text) as { id: string; ok: boolean; error?: { code: string } }
+  return reply.ok ? text : `${reply.id} ${reply.error?.code}`
+}

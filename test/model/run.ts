@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Redis } from '../../src/redis.ts'
+import { type Actors, makeActors } from './actors.ts'
+import { callerSteps } from './caller-steps.ts'
+import { adopt, beat, lapse, leaseSteps, leave } from './lease-steps.ts'
+import { Model } from './model.ts'
+import { compare, keys, queueKeys } from './redis-state.ts'
+import { serverSteps } from './server-steps.ts'
+import type { Step } from './step.ts'
+import { claim, settle, workerSteps } from './worker-steps.ts'
+
+/** What a whole run does: up to 60 steps on an empty Redis, then everything is brought to its end. */
+export const anySteps = (replayPath?: string): fc.Arbitrary<Iterable<Step>> =>
+  fc.commands([...callerSteps, ...workerSteps, ...leaseSteps, ...serverSteps], {
+    maxCommands: 60,
+    size: 'max',
+    ...(replayPath === undefined ? {} : { replayPath }),
+  })
+
+/** Runs the steps and the end. Returns the model; throws at the first difference between it and Redis. */
+export const run = async (
+  redis: Redis,
+  steps: Iterable<Step>,
+  options: { unfenced?: boolean } = {},
+): Promise<Model> => {
+  await redis.config('SET', 'maxmemory', 0)
+  await redis.flushall()
+  const model = new Model()
+  const actors = { ...makeActors(redis, keys, model.workers), ...options }
+  for (const worker of model.workers) await beat(model, actors, worker)
+  await fc.asyncModelRun(() => ({ model, real: actors }), steps)
+  await end(model, actors)
+  return model
+}
+
+/** All workers died but one, which is new: it adopts, runs and answers everything, and leaves. */
+const end = async (model: Model, actors: Actors): Promise<void> => {
+  const { redis } = actors
+  await redis.config('SET', 'maxmemory', 0)
+  model.isFull = false
+  for (const workerId of model.leases.keys()) await lapse(model, actors, workerId)
+  const last: Parameters<typeof settle>[2] = [model.workers[0]!, actors.workers[0]!]
+  const [worker, actor] = last
+  worker.id = 'last'
+  worker.isNew = true
+  worker.knows.clear()
+  actor.slots.reset()
+  await beat(model, actors, worker)
+  for (const lostId of [...model.leases.keys()].filter(id => id !== worker.id)) {
+    while (model.leases.has(lostId)) await adopt(model, actors, last, { lostId, limit: 64, answered: true })
+  }
+  while (model.calls.length > 0) {
+    for (const { id, text } of await claim(model, actors, worker, { slots: 100, waits: true, runTimes: [] })) {
+      actor.slots.take(id)
+      model.start(worker, id, text)
+    }
+    await settle(model, actors, last, { mask: 255, result: 0, replyOnly: false })
+    await compare(redis, model)
+  }
+  await leave(model, actors, last, [])
+  // As hubs do when they are closed.
+  for (const { id } of model.hubs) await redis.unlink(keys.reply(id), queueKeys.pushed(id))
+  model.replies.clear()
+  model.pushed.clear()
+  await compare(redis, model)
+  const open = [...model.places].filter(([, place]) => place === 'list' || place === 'held')
+  assert.deepEqual(open, [], 'requests that never came to an end')
+  assert((await redis.keys('*')).every(key => key === queueKeys.cancelled))
+}

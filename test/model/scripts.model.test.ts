@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { useRedis } from '../support/hub-fixture.ts'
+import { anySteps, run } from './run.ts'
+import { type Situation, situations } from './situations.ts'
+
+/**
+ * The real scripts, called as hubs and workers call them, against a small model: all of Redis is compared after each step.
+ *
+ * A failure prints `seed`, `path` and `replayPath`. To see it again, and for long searches:
+ *
+ * - PSHUB_MODEL_RUNS: how many runs of up to 60 steps. Default 800
+ * - PSHUB_MODEL_SEED, PSHUB_MODEL_PATH, PSHUB_MODEL_REPLAY: as printed, to begin with that run
+ */
+const { PSHUB_MODEL_RUNS, PSHUB_MODEL_SEED, PSHUB_MODEL_PATH, PSHUB_MODEL_REPLAY } = process.env
+const numRuns = Number(PSHUB_MODEL_RUNS ?? 800)
+
+const it_ = useRedis()
+
+describe('the scripts and the model', () => {
+  it(
+    `agree after each step of ${numRuns} runs, and each request comes to its end`,
+    async () => {
+      const seen = new Set<Situation>()
+      await fc.assert(
+        fc.asyncProperty(anySteps(PSHUB_MODEL_REPLAY), async steps => {
+          const model = await run(it_.redis, steps)
+          for (const situation of model.situations) seen.add(situation)
+        }),
+        {
+          numRuns,
+          ...(PSHUB_MODEL_SEED === undefined ? {} : { seed: Number(PSHUB_MODEL_SEED) }),
+          ...(PSHUB_MODEL_PATH === undefined ? {} : { path: PSHUB_MODEL_PATH }),
+        },
+      )
+      // Each of them comes up in one of 50 runs or more.
+      if (numRuns >= 800) expect([...seen].sort()).toEqual([...situations].sort())
+    },
+    60_000 + numRuns * 500,
+  )
+})

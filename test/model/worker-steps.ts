@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { okReply } from '../../src/message.ts'
+import type { Actors } from './actors.ts'
+import type { Model, WorkerModel } from './model.ts'
+import { addressOf, leadingIdOf, taskOf } from './requests.ts'
+import { anyMask, anyWorker, chosen, readTime, type Step, sawTime, step, type WorkerPair, workerOf } from './step.ts'
+
+interface Claiming {
+  slots: number
+  /** On the bell's connection; else on the other one. */
+  waits: boolean
+  /** Pairs of a task and the microseconds it runs at least, longest first. */
+  runTimes: readonly (string | number)[]
+}
+
+export const claim = async (
+  model: Model,
+  { redis, queue }: Actors,
+  worker: WorkerModel,
+  { slots, waits, runTimes }: Claiming,
+): Promise<{ id: string; text: string }[]> => {
+  // Without a token it would block.
+  const takesToken = waits && model.bell
+  const started = await readTime(redis)
+  const claimed = await queue[takesToken ? 'waitAndClaim' : 'claim'](redis, worker.id, slots, runTimes)
+  sawTime(model, claimed?.nowUs ?? started)
+  if (takesToken) model.bell = false
+  const expected = model.claim(worker.id, slots, runTimes, position => {
+    const madeUp = claimed?.requests[position]?.heldId
+    assert(madeUp && /^[\w-]{1,64}$/.test(madeUp), `${madeUp} is no id`)
+    assert(!model.heldBy(worker.id).has(madeUp), `${madeUp} was made up twice`)
+    return madeUp
+  })
+  assert.deepEqual(claimed, expected)
+  if (!claimed && takesToken) model.mayBeSilent = true
+  return (claimed?.requests ?? []).map(({ text, heldId }) => ({ text, id: heldId ?? leadingIdOf(text)! }))
+}
+
+/** Requests of these runs live for an hour; some tasks are said to run for longer. */
+const anyRunTimes = fc.constantFrom(
+  [],
+  [],
+  [],
+  ['once:1.0', 4_000_000_000],
+  ['foreign:1.0', 4_000_000_000, 'again:1.0', 60_000_000],
+)
+const anyClaim = fc.record({
+  worker: anyWorker,
+  slots: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.constant(100)),
+  waits: fc.boolean(),
+  runTimes: anyRunTimes,
+})
+
+const claimStep = step('claim', anyClaim, async (model, actors, { worker: number, ...claiming }) => {
+  const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
+  for (const { id, text } of await claim(model, actors, worker, claiming)) {
+    actor.slots.take(id)
+    model.start(worker, id, text)
+  }
+})
+
+/** It is made, and the connection breaks before the answer is here. */
+const claimUnansweredStep = step(
+  'claimUnanswered',
+  anyClaim,
+  async (model, actors, { worker: number, ...claiming }) => {
+    const [worker] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
+    await claim(model, actors, worker, claiming)
+  },
+)
+
+interface Settling {
+  mask: number
+  result: number
+  /** The process is cut off between reply and release: both come again with the next settling, or never. */
+  replyOnly: boolean
+}
+
+const knowsSome = ({ knows }: WorkerModel) => knows.size > 0
+
+/** Short ones go as plain commands, long and many ones with the script. */
+const results = ['null', '[]', '{"big":9007199254740993,"text":"\\ud800 \u00e9"}', `"${'y'.repeat(500)}"`]
+
+export const settle = async (
+  model: Model,
+  { redis, queue }: Actors,
+  [worker, actor]: WorkerPair,
+  { mask, result, replyOnly }: Settling,
+): Promise<void> => {
+  const ending = chosen(worker.knows, mask)
+  const settlements = ending.map(([id, text]) => {
+    const address = addressOf(text, id)
+    const reply = okReply(address.id, results[result]!, worker.id, { backlog: 1, queue: 2, exec: 3 })
+    return { id, workerId: worker.id, hubId: address.hubId, reply, slot: true }
+  })
+  if (settlements.length === 0) return
+  if (replyOnly) {
+    for (const { hubId, reply } of settlements) if (hubId !== undefined) await queue.reply(redis, hubId, [reply])
+  } else {
+    for (const settlement of settlements) actor.settle.add(settlement)
+    await actor.settle.drained()
+    const ids = ending.map(([id]) => id)
+    model.release(worker.id, ids)
+    for (const id of ids) worker.knows.delete(id)
+  }
+  for (const { hubId, reply } of settlements) if (hubId !== undefined) model.reply(hubId, [reply])
+  if (settlements.length > 32) model.situations.add('many replies')
+  if (model.isFull) model.situations.add('replies to a full Redis')
+}
+
+const settleStep = step(
+  'settle',
+  fc.record({
+    worker: anyWorker,
+    mask: fc.oneof(anyMask, fc.constant(255)),
+    result: fc.nat(3),
+    replyOnly: fc.constantFrom(false, false, false, true),
+  }),
+  (model, actors, { worker, ...settling }) =>
+    settle(model, actors, workerOf(model, actors, worker, knowsSome), settling),
+)
+
+/** Handlers that were started under the lost identity end now: whoever adopted from it answers for them. */
+const settleLateStep = step(
+  'settleLate',
+  fc.record({ worker: anyWorker }),
+  async (model, actors, { worker: number }) => {
+    const [worker, actor] = workerOf(model, actors, number, ({ former }) => (former?.knew.length ?? 0) > 0)
+    if (!worker.former || worker.former.knew.length === 0) return
+    const { id: workerId, knew } = worker.former
+    for (const [id, text] of knew) {
+      const { hubId } = addressOf(text, id)
+      actor.settle.add({ id, workerId, hubId, reply: `{"id":"${id}","ok":true}`, slot: false })
+    }
+    actor.settlesAs = actors.unfenced ? workerId : undefined
+    await actor.settle.drained()
+    actor.settlesAs = undefined
+    model.situations.add('settled under a lost identity')
+  },
+)
+
+/** What only other workers can run goes back, as it is or with a new text; sent twice when its answer was lost. */
+const handbackStep = step(
+  'handback',
+  fc.record({
+    worker: anyWorker,
+    mask: anyMask,
+    side: fc.constantFrom('head' as const, 'tail' as const),
+    newText: fc.boolean(),
+    twice: fc.boolean(),
+  }),
+  async (model, actors, { worker: number, mask, side, newText, twice }) => {
+    const { redis, queue } = actors
+    // Those that must not run twice were started when they were claimed.
+    const returnable = ({ knows }: WorkerModel) => [...knows].filter(([, text]) => taskOf(text) !== 'once:1.0')
+    const [worker, actor] = workerOf(model, actors, number, candidate => returnable(candidate).length > 0)
+    const requests = chosen(returnable(worker), mask).map(([id, text]) =>
+      newText ? { id, text: text.replace(/\}$/, ',"from":"w"}') } : { id },
+    )
+    if (requests.length === 0) return
+    for (let time = 0; time < (twice ? 2 : 1); time++) {
+      const returned = await queue.handback(redis, worker.id, side, requests)
+      assert.equal(returned, model.handback(worker.id, side, requests))
+    }
+    for (const { id } of requests) worker.knows.delete(id)
+    actor.slots.forget(requests.map(({ id }) => id))
+    model.situations.add(`handed back to the ${side}`)
+    if (twice) model.situations.add('handed back twice')
+  },
+)
+
+export const workerSteps: fc.Arbitrary<Step>[] = [
+  claimStep,
+  claimStep,
+  claimStep,
+  claimStep,
+  claimUnansweredStep,
+  claimUnansweredStep,
+  settleStep,
+  settleStep,
+  settleLateStep,
+  handbackStep,
+  handbackStep,
+]

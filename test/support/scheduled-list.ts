@@ -1,0 +1,77 @@
+import { type Connection, ConnectionLost, type Redis } from '../../src/redis.ts'
+
+/** A hub's reply list with its second one, and the connection that reads them and may break at any moment. */
+export class ScheduledList {
+  #waiting: string[] = []
+  #read: string[] = []
+  /** Ends the blocking read that waits. */
+  #wake: (() => void) | undefined
+  #break: ((reason: Error) => void) | undefined
+
+  push(reply: string): void {
+    this.#waiting.push(reply)
+    this.#wake?.()
+  }
+
+  /** What was sent has run or has not; no answer comes. */
+  cut(): void {
+    this.#wake?.()
+    this.#break?.(new ConnectionLost('cut'))
+  }
+
+  get connection(): Connection {
+    return {
+      isReady: true,
+      whenReady: async () => undefined,
+      send: <T>(commands: (client: Redis) => Promise<T>) =>
+        new Promise<T>((resolve, reject) => {
+          this.#break = reject
+          commands(this.#client()).then(resolve, reject)
+        }),
+      discard: () => this.cut(),
+    } as unknown as Connection
+  }
+
+  /** The commands of replies.ts, each run when the one before it has been. */
+  #client(): Redis {
+    let previous: Promise<unknown> = Promise.resolve()
+    const next = <T>(command: () => T | Promise<T>): Promise<T> => {
+      const result = previous.then(command)
+      previous = result
+      return result
+    }
+    const isRead = (key: string) => key.endsWith(':read')
+    return {
+      blmove: () => next(() => this.#blockingMove()),
+      lrange: (key: string) => next(() => [...(isRead(key) ? this.#read : this.#waiting)]),
+      ltrim: (key: string, start: number) =>
+        next(() => {
+          if (isRead(key)) this.#read = this.#read.slice(start)
+          else this.#waiting = this.#waiting.slice(start)
+        }),
+      pexpire: () => next(() => 1),
+      unlink: () =>
+        next(() => {
+          this.#read = []
+          return 1
+        }),
+    } as unknown as Redis
+  }
+
+  async #blockingMove(): Promise<string | null> {
+    if (this.#waiting.length === 0) {
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, 2000)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      this.#wake = undefined
+    }
+    const first = this.#waiting.shift()
+    if (first === undefined) return null
+    this.#read.push(first)
+    return first
+  }
+}
