@@ -1,7 +1,9 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, Hub, Worker } from '../../src/index.ts'
+import { Connection } from '../../src/redis.ts'
 import { freePort, startServer } from '../../tools/redis-server.mjs'
-import { ChaosProxy } from '../support/chaos-proxy.ts'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -66,6 +68,22 @@ describe('Redis away', () => {
 })
 
 describe('a connection that breaks', () => {
+  it('again and again: waiting for it leaves nothing on a signal that lives on', async () => {
+    const proxy = await startProxy()
+    const connection = new Connection({ target: proxy.url, name: 'test', stallMs: 2000 })
+    it_.onEnd(() => connection.close())
+    const { signal } = new AbortController()
+    connection.open()
+    for (let outage = 0; outage < 3; outage++) {
+      await connection.whenReady(signal)
+      expect(connection.isReady).toBe(true)
+      proxy.cut()
+      await eventually(() => !connection.isReady)
+    }
+    await connection.whenReady(signal)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
   it('after the push, before its answer: the repeated push is a no-op, and the call runs once', async () => {
     let runs = 0
     let finish = () => {}

@@ -1,0 +1,145 @@
+// Plain JavaScript, because the fault suite runs it without a compiler.
+import { connect, createServer } from 'node:net'
+
+/** A TCP proxy in front of Redis that can do to connections what networks do. */
+export class ChaosProxy {
+  port = 0
+  /** When connections came in, in milliseconds of performance.now(). */
+  accepted = []
+  /** Bytes in this direction vanish while the connection stays open; heal() cuts connections that lost some. */
+  dropToServer = false
+  dropToClient = false
+  /** Nothing passes either way, as on an unplugged cable; what is under way arrives late, at heal(). */
+  frozen = false
+  /** New connections are accepted and closed at once. */
+  refuse = false
+  /** Milliseconds by which the next chunk is late. @type {(() => number) | undefined} */
+  delayMs = undefined
+  /** Called with each chunk to the server; true drops all answers from then on, until heal(). @type {((chunk: Buffer) => boolean) | undefined} */
+  dropAnswersAfter = undefined
+  /** Called with each chunk to the server; a number cuts the connection after that many bytes of it. @type {((chunk: Buffer) => number | undefined) | undefined} */
+  cutInside = undefined
+  /** Called with each chunk once it was passed to the server. @type {((chunk: Buffer) => void) | undefined} */
+  onPassed = undefined
+  #server = createServer(client => this.#accept(client))
+  #pairs = new Set()
+  #target
+
+  constructor(target) {
+    this.#target = target
+  }
+
+  /**
+   * @param {number} target port of the server behind it
+   * @returns {Promise<ChaosProxy>}
+   */
+  static async start(target) {
+    const proxy = new ChaosProxy(target)
+    await new Promise(resolve => proxy.#server.listen(0, '127.0.0.1', resolve))
+    proxy.port = proxy.#server.address().port
+    return proxy
+  }
+
+  /** @returns {string} */
+  get url() {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  #accept(client) {
+    this.accepted.push(performance.now())
+    if (this.refuse) {
+      client.destroy()
+      return
+    }
+    const server = connect(this.#target, '127.0.0.1')
+    const pair = { client, server, lostBytes: false }
+    this.#pairs.add(pair)
+    const toServer = this.#late(server)
+    const toClient = this.#late(client)
+    client.on('data', chunk => {
+      if (this.dropToServer) pair.lostBytes = true
+      else if (!this.#cutsInside(pair, chunk)) {
+        if (this.dropAnswersAfter?.(chunk)) this.dropToClient = true
+        toServer(chunk)
+        this.onPassed?.(chunk)
+      }
+    })
+    server.on('data', chunk => {
+      if (this.dropToClient) pair.lostBytes = true
+      else toClient(chunk)
+    })
+    const end = () => {
+      this.#pairs.delete(pair)
+      client.destroy()
+      server.destroy()
+    }
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true)
+      socket.on('close', end)
+      socket.on('error', () => undefined)
+      if (this.frozen) socket.pause()
+    }
+  }
+
+  #cutsInside({ client, server }, chunk) {
+    const bytes = this.cutInside?.(chunk)
+    if (bytes === undefined) return false
+    server.write(chunk.subarray(0, bytes), () => {
+      server.destroy()
+      client.resetAndDestroy()
+    })
+    return true
+  }
+
+  /** Writes at once, or late: chunks of one connection keep their order however long each of them takes. */
+  #late(socket) {
+    let lastAt = 0
+    return chunk => {
+      const now = performance.now()
+      const at = this.delayMs ? Math.max(lastAt, now + this.delayMs()) : lastAt
+      if (at <= now) socket.write(chunk)
+      else {
+        lastAt = at
+        setTimeout(() => socket.destroyed || socket.write(chunk), at - now)
+      }
+    }
+  }
+
+  freeze() {
+    this.frozen = true
+    for (const { client, server } of this.#pairs) {
+      client.pause()
+      server.pause()
+    }
+  }
+
+  /** Cuts every connection. */
+  cut() {
+    for (const { client, server } of this.#pairs) {
+      client.resetAndDestroy()
+      server.destroy()
+    }
+  }
+
+  heal() {
+    this.dropToClient = false
+    this.dropToServer = false
+    this.refuse = false
+    this.delayMs = undefined
+    this.dropAnswersAfter = undefined
+    this.cutInside = undefined
+    this.onPassed = undefined
+    this.frozen = false
+    for (const { client, server, lostBytes } of this.#pairs) {
+      // No network delivers the rest of a stream after a gap.
+      if (lostBytes) client.resetAndDestroy()
+      client.resume()
+      server.resume()
+    }
+  }
+
+  async stop() {
+    this.cut()
+    await new Promise(resolve => this.#server.close(resolve))
+  }
+}
