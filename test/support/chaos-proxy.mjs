@@ -17,6 +17,8 @@ export class ChaosProxy {
   delayMs = undefined
   /** Called with each chunk to the server; true drops all answers from then on, until heal(). @type {((chunk: Buffer) => boolean) | undefined} */
   dropAnswersAfter = undefined
+  /** The same, but only for the connection of that chunk. @type {((chunk: Buffer) => boolean) | undefined} */
+  deafenAfter = undefined
   /** Called with each chunk to the server; a number cuts the connection after that many bytes of it. @type {((chunk: Buffer) => number | undefined) | undefined} */
   cutInside = undefined
   /** Called with each chunk once it was passed to the server. @type {((chunk: Buffer) => void) | undefined} */
@@ -52,7 +54,7 @@ export class ChaosProxy {
       return
     }
     const server = connect(this.#target, '127.0.0.1')
-    const pair = { client, server, lostBytes: false }
+    const pair = { client, server, deaf: false, lostBytes: false }
     this.#pairs.add(pair)
     const toServer = this.#late(server)
     const toClient = this.#late(client)
@@ -60,12 +62,13 @@ export class ChaosProxy {
       if (this.dropToServer) pair.lostBytes = true
       else if (!this.#cutsInside(pair, chunk)) {
         if (this.dropAnswersAfter?.(chunk)) this.dropToClient = true
+        if (this.deafenAfter?.(chunk)) pair.deaf = true
         toServer(chunk)
         this.onPassed?.(chunk)
       }
     })
     server.on('data', chunk => {
-      if (this.dropToClient) pair.lostBytes = true
+      if (this.dropToClient || pair.deaf) pair.lostBytes = true
       else toClient(chunk)
     })
     const end = () => {
@@ -113,6 +116,12 @@ export class ChaosProxy {
     }
   }
 
+  /** Cuts the connections whose answers were dropped, and drops no others. */
+  cutDeaf() {
+    this.deafenAfter = undefined
+    for (const { client, deaf } of this.#pairs) if (deaf) client.resetAndDestroy()
+  }
+
   /** Cuts every connection. */
   cut() {
     for (const { client, server } of this.#pairs) {
@@ -127,12 +136,13 @@ export class ChaosProxy {
     this.refuse = false
     this.delayMs = undefined
     this.dropAnswersAfter = undefined
+    this.deafenAfter = undefined
     this.cutInside = undefined
     this.onPassed = undefined
     this.frozen = false
-    for (const { client, server, lostBytes } of this.#pairs) {
+    for (const { client, server, lostBytes, deaf } of this.#pairs) {
       // No network delivers the rest of a stream after a gap.
-      if (lostBytes) client.resetAndDestroy()
+      if (lostBytes || deaf) client.resetAndDestroy()
       client.resume()
       server.resume()
     }

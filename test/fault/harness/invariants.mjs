@@ -100,10 +100,10 @@ export const lateStarts = ({ runs, offsetUs }) =>
       : []
   })
 
-/** I11: a worker never runs more than it has slots, and holds no more. */
-export const slots = ({ runs, processes, samples }) => {
+/** I11: a worker never runs more than it has slots. */
+export const slots = ({ runs, processes }) => {
   const found = []
-  for (const { name, slots: size, workerIds } of processes.values()) {
+  for (const { name, slots: size } of processes.values()) {
     if (size === undefined) continue
     const steps = [...runs.values()]
       .filter(({ by }) => by === name)
@@ -120,9 +120,6 @@ export const slots = ({ runs, processes, samples }) => {
     let most = 0
     for (const [, step] of steps) most = Math.max(most, (busy += step))
     if (most > size) found.push(violation('I11', `${name} ran ${most} with ${size} slots`))
-    const held = samples.flatMap(({ held = {} }) => workerIds.map(id => held[id] ?? 0))
-    const mostHeld = Math.max(0, ...held)
-    if (mostHeld > size) found.push(violation('I11', `${name} held ${mostHeld} with ${size} slots`))
   }
   return found
 }

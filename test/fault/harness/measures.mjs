@@ -31,9 +31,11 @@ const isOver = ({ processes }, call) => processes.get(call.by)?.killedAt !== und
 
 /**
  * How calls settled, and which of them settled in a class that their row does not allow.
+ * @param {any} history
  * @param {Expectations} expected
  */
-export const classes = (history, { allowed = ['OK'], promised, calmMs = 3000, allowedFor }) => {
+export const classes = (history, expected) => {
+  const { allowed = ['OK'], promised, calmMs = 3000, allowedFor } = expected
   const counts = {}
   const wrong = []
   const lost = []
@@ -57,9 +59,11 @@ export const classes = (history, { allowed = ['OK'], promised, calmMs = 3000, al
 
 /**
  * Seconds from the end of the fault until at least 95 % of the calls made succeed again, and stay so.
+ * @param {any} history
  * @param {Expectations} expected
  */
-export const recovery = ({ calls, marks }, { recoverMs = 10_000, firstOkMs = 3000, steady = 0.95 }) => {
+export const recovery = ({ calls, marks }, expected) => {
+  const { recoverMs = 10_000, firstOkMs = 3000, steady = 0.95 } = expected
   const after = [...calls.values()].filter(({ at, act }) => at >= marks.healed && at < marks.paused && !act)
   const firstOk = Math.min(
     ...after.filter(({ settles: [settle] }) => settle?.code === 'OK').map(({ settles: [settle] }) => settle.t),
@@ -84,9 +88,11 @@ export const recovery = ({ calls, marks }, { recoverMs = 10_000, firstOkMs = 300
 
 /**
  * I16: how soon a worker that died was noticed, and whether one that lived was taken for dead.
+ * @param {any} history
  * @param {Expectations} expected
  */
-export const detection = (history, { detectMs = 6000, falseDeaths = 0, deaths = 'noticed' }) => {
+export const detection = (history, expected) => {
+  const { detectMs = 6000, falseDeaths = 0, deaths = 'noticed' } = expected
   const { processes, adoptions, leaseLosses, marks } = history
   const found = []
   const times = []
@@ -103,8 +109,8 @@ export const detection = (history, { detectMs = 6000, falseDeaths = 0, deaths = 
   }
   const isFalse = ({ worker, at }) => {
     const process = nameOf(worker)
-    const end = process?.killedAt ?? process?.exitedAt ?? process?.signals[0]?.at
-    return !(end <= at)
+    const ends = [process?.killedAt, process?.exitedAt, process?.signals[0]?.at]
+    return !ends.some(end => end <= at)
   }
   const wrongly = new Set([...adoptions, ...leaseLosses].filter(isFalse).map(({ worker }) => worker))
   if (wrongly.size > falseDeaths) {

@@ -23,6 +23,7 @@ export class Stage {
   workers = []
   /** Every process that was ever started. */
   members = []
+  /** Identities that never said goodbye. */
   kills = 0
   #loops = new Set()
   #started = 0
@@ -103,6 +104,14 @@ export class Stage {
     this.#forget(member)
   }
 
+  workerById(workerId) {
+    return this.workers.find(({ name }) =>
+      readJournal(this.folder, name).some(({ e, worker, now }) =>
+        e === 'hello' ? worker === workerId : e === 'lease-lost' && now === workerId,
+      ),
+    )
+  }
+
   /** Takes a process that ended out of those that take orders. */
   #forget(member) {
     for (const list of [this.callers, this.workers]) {
@@ -113,6 +122,7 @@ export class Stage {
 
   signal(member, name) {
     this.journal('signal', { name: member.name, signal: name })
+    if (name === 'SIGSTOP') this.kills++
     member.signal(name)
   }
 

@@ -17,16 +17,15 @@ const leaveMs = 6000
 export const runTrial = async (row, options) => {
   const startedAt = performance.now()
   const stage = new Stage(row, options)
+  let keep = true
   try {
     await stage.open()
     const found = await playTrial(stage, row, options.quick ? 0.6 : 1)
-    return {
-      ...judge(stage, row, found),
-      seconds: Math.round((performance.now() - startedAt) / 1000),
-      folder: stage.folder,
-    }
+    const result = judge(stage, row, found)
+    keep = options.keep || (result.violations.length > 0 && !options.expectsViolations)
+    return { ...result, seconds: Math.round((performance.now() - startedAt) / 1000), folder: stage.folder }
   } finally {
-    await stage.close({ keep: options.keep })
+    await stage.close({ keep })
   }
 }
 
@@ -57,10 +56,7 @@ const playTrial = async (stage, row, scale) => {
 
 /** No new calls: all that are open settle, and nothing stays in Redis. */
 const drain = async (stage, row, sampler) => {
-  const longest = Math.max(
-    row.load?.timeoutMs ?? 2000,
-    ...(row.load?.special ?? []).map(({ timeoutMs = 0 }) => timeoutMs),
-  )
+  const longest = Math.max(row.longestMs ?? 0, row.load?.timeoutMs ?? 2000)
   await Promise.all(stage.callers.map(caller => caller.order('finish', { patienceMs: longest + 2000 })))
   const isDrained = () => {
     const { backlog, held, adopted } = sampler.last()

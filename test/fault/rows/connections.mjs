@@ -1,7 +1,12 @@
 // Faults of the wire between Redis and callers or workers.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { root } from '../../../tools/prepare.mjs'
 
-/** Ids of the connections that carry this name: pshub-hub-blocking, pshub-worker-commands and so on. */
-export const clientsNamed = async (redis, name) =>
+/** Ids of the connections whose name begins so: pshub-hub-blocking, pshub-worker-commands and so on. */
+const clientsNamed = async (redis, name) =>
   String(await redis.client('LIST'))
     .split('\n')
     .filter(line => line.includes(` name=${name}`))
@@ -13,11 +18,52 @@ export const killClients = async (redis, name) => {
   return ids.length
 }
 
+const digestOf = script =>
+  createHash('sha1')
+    .update(readFileSync(join(root, 'dist/lua', `${script}.lua`)))
+    .digest('hex')
+
+/** Again and again: a command of this kind runs, its answer is lost, and its connection is cut a moment later. */
+const loseAnswers = (stage, proxy, text, { everyMs = 400, cutAfterMs = 100 } = {}) =>
+  stage.repeat(everyMs, async () => {
+    proxy.deafenAfter = chunk => chunk.includes(text)
+    await sleep(cutAfterMs)
+    proxy.cutDeaf()
+  })
+
 export const connectionRows = [
   {
     id: 'F01',
     title: "callers' blocking sockets killed 5 times a second",
     inject: stage => stage.repeat(200, () => killClients(stage.redis, 'pshub-hub-blocking')),
     expect: { promised: 'all', reconnectsPerSecond: 8 },
+  },
+  {
+    id: 'F02',
+    title: 'replies read, their bytes lost, socket cut',
+    inject: stage => loseAnswers(stage, stage.callerProxy, 'blmove'),
+    expect: { promised: 'all' },
+  },
+  {
+    id: 'F03',
+    title: 'pushes done, their answers lost, socket cut',
+    inject: stage => loseAnswers(stage, stage.callerProxy, digestOf('push')),
+    expect: { promised: 'all' },
+  },
+  {
+    id: 'F04',
+    title: 'claims done, their answers lost, worker alive',
+    // What a claim took whose answer was lost is found by the worker's second look, some 3 s later.
+    load: { timeoutMs: 8000, perSecond: 100 },
+    afterMs: 8000,
+    inject: stage => loseAnswers(stage, stage.workerProxy, digestOf('claim'), { everyMs: 1500 }),
+    expect: { promised: 'all' },
+  },
+  {
+    id: 'F05',
+    title: 'replies and releases done, their answers lost',
+    inject: stage => loseAnswers(stage, stage.workerProxy, 'hdel'),
+    load: { timeoutMs: 8000, perSecond: 100 },
+    expect: { promised: 'all' },
   },
 ]
