@@ -3,9 +3,11 @@
 /**
  * What a row expects.
  * @typedef {object} Expectations
- * @property {string[]} [allowed] classes in which calls that the fault touched may end. Default OK alone
+ * @property {string[]} [allowed] classes beside OK in which calls that the fault touched may end
  * @property {(call: any) => string[] | undefined} [allowedFor] the same by call
- * @property {'all' | 'idempotent'} [promised] calls that must succeed in spite of the fault; else they count as lost
+ * @property {(call: any) => boolean | undefined} [isRight] judges a call by its `act` and `code`, fault or not
+ * @property {'all' | 'idempotent' | 'replies'} [promised] calls that must succeed in spite of the fault, else they count
+ *   as lost; 'replies': those whose handlers ended in time
  * @property {number} [calmMs] calls made this long after the fault still count as touched. Default 3000
  * @property {number} [recoverMs] by when 95 % of the calls succeed again. Default 10,000
  * @property {number} [firstOkMs] by when the first one does. Default 3000
@@ -35,26 +37,41 @@ const isOver = ({ processes }, call) => processes.get(call.by)?.killedAt !== und
  * @param {Expectations} expected
  */
 export const classes = (history, expected) => {
-  const { allowed = ['OK'], promised, calmMs = 3000, allowedFor } = expected
+  const { calmMs = 3000, isRight } = expected
   const counts = {}
   const wrong = []
   const lost = []
   for (const call of history.calls.values()) {
-    const code = call.settles[0]?.code ?? (isOver(history, call) ? 'killed' : 'none')
+    const {
+      token,
+      settles: [settle],
+      act,
+    } = call
+    const code = settle?.code ?? (isOver(history, call) ? 'killed' : 'none')
     counts[code] = (counts[code] ?? 0) + 1
-    if (code === 'OK' || code === 'killed') continue
     const touched = isTouched(call, history.marks, calmMs)
-    const mayBe = !touched ? ['OK'] : (allowedFor?.(call) ?? allowed)
-    const message = call.settles[0]?.message ?? ''
-    const isPromised = touched && (promised === 'all' || (promised === 'idempotent' && call.idempotent))
-    if (code === 'none' || (isPromised && !call.act))
-      lost.push({ invariant: 'lost', what: `${code} ${message}`, token: call.token })
-    else if (!mayBe.includes(code)) {
-      const when = touched ? '' : ' without a fault'
-      wrong.push({ invariant: 'class', what: `${code}${when}: ${message}`, token: call.token })
+    const what = `${code}${touched ? '' : ' without a fault'} ${settle?.message ?? ''}`
+    const asTold = isRight?.({ ...call, code })
+    if (asTold === true || code === 'killed') continue
+    if (code === 'none' || (touched && !act && isPromised(call, code, expected))) {
+      lost.push({ invariant: 'lost', what, token })
+    } else if (asTold === false || !allowedCodes(call, touched, expected).includes(code)) {
+      wrong.push({ invariant: 'class', what, token })
     }
   }
   return { counts, wrong, lost }
+}
+
+const allowedCodes = (call, touched, { allowed = [], allowedFor }) =>
+  touched ? ['OK', ...(allowedFor?.(call) ?? allowed)] : ['OK']
+
+/** Whether a call that did not succeed should have: by its kind, or because its handler ended well before its deadline. */
+const isPromised = ({ idempotent, runs, at, timeoutMs }, code, { promised }) => {
+  if (code === 'OK') return false
+  const isDone = ({ end, aborted }) => !aborted && end < at + (timeoutMs - 1000) * 1000
+  if (promised === 'replies') return runs.some(isDone)
+  // Three lost workers are the limit.
+  return promised === 'all' || (promised === 'idempotent' && idempotent && runs.length < 3)
 }
 
 /**

@@ -31,10 +31,12 @@ export const detailsOf = ({
   detectionSeconds,
   connectsPerSecond,
   linesPerSecond,
+  report,
   folder,
 }) => {
   const ended = Object.entries(classes).map(([code, count]) => `${code} ${count}`)
   const notes = [
+    ...(report ? [report] : []),
     ...(excused ? [`${excused} late because their process got no processor`] : []),
     ...(detectionSeconds ? [`a death was noticed after ${detectionSeconds.toFixed(1)} s`] : []),
     `${connectsPerSecond.toFixed(1)} connects/s and client, ${linesPerSecond.toFixed(1)} log lines/s`,

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { root } from '../../../tools/prepare.mjs'
 import { freePort, startServer } from '../../../tools/redis-server.mjs'
 import { ChaosProxy } from '../../support/chaos-proxy.mjs'
+import { historyOf } from './history.mjs'
 import { nowUs, openJournal, readJournal, readJournals } from './journal.mjs'
 import { startMember } from './member.mjs'
 import { seeded, seedOf } from './random.mjs'
@@ -24,7 +25,9 @@ export class Stage {
   /** Every process that was ever started. */
   members = []
   /** Identities that never said goodbye. */
-  kills = 0
+  deaths = 0
+  /** Violations that rows saw themselves. */
+  found = []
   #loops = new Set()
   #started = 0
 
@@ -90,7 +93,10 @@ export class Stage {
     const member = startMember(kind, setup, execArgv, env)
     list.push(member)
     this.members.push(member)
-    void member.exited.then(({ code, signal }) => this.journal('exit', { name, code, signal }))
+    void member.exited.then(({ code, signal }) => {
+      this.journal('exit', { name, code, signal })
+      if (code !== 0) this.deaths++
+    })
     if (isAwaited) await this.untilEvent(name, ({ e }) => e === 'hello' || e === 'refused', startMs)
     return member
   }
@@ -98,7 +104,6 @@ export class Stage {
   /** Kills a worker as a machine that dies does, and waits until it is gone. */
   async kill(member) {
     this.journal('kill', { name: member.name })
-    this.kills++
     member.signal('SIGKILL')
     await member.exited
     this.#forget(member)
@@ -112,6 +117,22 @@ export class Stage {
     )
   }
 
+  /** Starts a worker for each that ended by itself. */
+  async replaceGone() {
+    for (const member of this.workers.filter(({ isGone }) => isGone)) {
+      this.#forget(member)
+      await this.addWorker()
+    }
+  }
+
+  /** How often calls of this kind were started; or, given a limit, how many of them more often than that. */
+  starts(isIt, limit) {
+    const { calls } = historyOf(this.events())
+    const counts = [...calls.values()].filter(isIt).map(({ runs }) => runs.length)
+    if (limit !== undefined) return counts.filter(count => count > limit).length
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
   /** Takes a process that ended out of those that take orders. */
   #forget(member) {
     for (const list of [this.callers, this.workers]) {
@@ -122,7 +143,7 @@ export class Stage {
 
   signal(member, name) {
     this.journal('signal', { name: member.name, signal: name })
-    if (name === 'SIGSTOP') this.kills++
+    if (name === 'SIGSTOP') this.deaths++
     member.signal(name)
   }
 

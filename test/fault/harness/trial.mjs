@@ -51,7 +51,7 @@ const playTrial = async (stage, row, scale) => {
   const found = await drain(stage, row, sampler)
   mark('end')
   await sampler.stop()
-  return [...found, ...(await dismiss(stage, row)), ...((await row.check?.(stage)) ?? [])]
+  return [...found, ...(await dismiss(stage, row)), ...((await row.check?.(stage)) ?? []), ...stage.found]
 }
 
 /** No new calls: all that are open settle, and nothing stays in Redis. */
@@ -82,7 +82,7 @@ const dismiss = async (stage, row) => {
   return [
     ...found,
     ...(await leftClients(stage.redis)),
-    ...(await leftKeys(stage.redis, { workersLive: false, cardsStay: stage.kills > 0, extra: row.extraKeys })),
+    ...(await leftKeys(stage.redis, { workersLive: false, cardsStay: stage.deaths > 0, extra: row.extraKeys })),
   ]
 }
 
@@ -137,6 +137,7 @@ const judge = (stage, row, found) => {
     kills: [...history.processes.values()].filter(({ killedAt }) => killedAt !== undefined).length,
     connectsPerSecond: dialled.most,
     linesPerSecond: logged.most,
+    report: row.report?.(history),
     violations,
   }
 }

@@ -31,6 +31,14 @@ const loseAnswers = (stage, proxy, text, { everyMs = 400, cutAfterMs = 100 } = {
     proxy.cutDeaf()
   })
 
+/** What calls may end as when Redis cannot be reached: not sent, sent and not confirmed, confirmed and not answered. */
+export const unreachable = ['NotEnqueued', 'OutcomeUnknown', 'Timeout']
+
+const drop = proxy => {
+  proxy.dropToServer = true
+  proxy.dropToClient = true
+}
+
 export const connectionRows = [
   {
     id: 'F01',
@@ -64,6 +72,67 @@ export const connectionRows = [
     title: 'replies and releases done, their answers lost',
     inject: stage => loseAnswers(stage, stage.workerProxy, 'hdel'),
     load: { timeoutMs: 8000, perSecond: 100 },
+    expect: { promised: 'all' },
+  },
+  {
+    id: 'F06',
+    title: 'half-open for 10 s: nothing passes, what was under way comes late',
+    faultMs: 10_000,
+    inject: stage => stage.proxies.forEach(proxy => proxy.freeze()),
+    expect: { allowed: [...unreachable, 'NoWorkers', 'WorkerLost'] },
+  },
+  {
+    id: 'F06-callers',
+    title: 'black hole in front of callers',
+    faultMs: 5000,
+    inject: stage => drop(stage.callerProxy),
+    expect: { allowed: unreachable },
+  },
+  {
+    id: 'F06-workers',
+    title: 'black hole in front of workers',
+    faultMs: 8000,
+    inject: stage => drop(stage.workerProxy),
+    expect: { allowed: ['Timeout', 'NoWorkers', 'WorkerLost'] },
+  },
+  {
+    id: 'F07',
+    title: 'all connections reset twice a second',
+    load: { timeoutMs: 8000, perSecond: 100 },
+    faultMs: 10_000,
+    inject: stage => stage.repeat(500, async () => stage.proxies.forEach(proxy => proxy.cut())),
+    expect: { promised: 'all', reconnectsPerSecond: 8 },
+  },
+  {
+    id: 'F08',
+    title: 'connections accepted and closed for 5 s',
+    faultMs: 5000,
+    inject(stage) {
+      for (const proxy of stage.proxies) {
+        proxy.refuse = true
+        proxy.cut()
+      }
+    },
+    expect: { allowed: [...unreachable, 'NoWorkers', 'WorkerLost'] },
+  },
+  {
+    id: 'F10',
+    title: 'slow network: 100 to 300 ms each way',
+    // Each claim takes a round trip, so two workers of four slots serve some 16 calls a second.
+    load: { timeoutMs: 5000, perSecond: 8 },
+    faultMs: 8000,
+    inject: stage => stage.proxies.forEach(proxy => (proxy.delayMs = () => stage.between(100, 300))),
+    expect: { promised: 'all' },
+  },
+  {
+    id: 'F11',
+    title: 'large requests cut off in the middle',
+    load: { timeoutMs: 8000, perSecond: 60, special: [{ share: 0.1, chars: [200_000, 900_000] }] },
+    faultMs: 6000,
+    inject(stage) {
+      stage.callerProxy.cutInside = chunk =>
+        chunk.length > 10_000 && stage.chance(0.05) ? stage.integer(1, chunk.length - 1) : undefined
+    },
     expect: { promised: 'all' },
   },
 ]
