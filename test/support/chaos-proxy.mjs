@@ -94,17 +94,23 @@ export class ChaosProxy {
     return true
   }
 
-  /** Writes at once, or late: chunks of one connection keep their order however long each of them takes. */
+  /** Writes at once, or late; chunks of one connection keep their order however long each of them takes. */
   #late(socket) {
-    let lastAt = 0
-    return chunk => {
-      const now = performance.now()
-      const at = this.delayMs ? Math.max(lastAt, now + this.delayMs()) : lastAt
-      if (at <= now) socket.write(chunk)
-      else {
-        lastAt = at
-        setTimeout(() => socket.destroyed || socket.write(chunk), at - now)
+    const waiting = []
+    const flush = () => {
+      while (waiting.length > 0 && waiting[0].at <= performance.now()) {
+        const { chunk } = waiting.shift()
+        if (!socket.destroyed) socket.write(chunk)
       }
+      if (waiting.length > 0) setTimeout(flush, Math.ceil(waiting[0].at - performance.now()))
+    }
+    return chunk => {
+      if (!this.delayMs && waiting.length === 0) {
+        socket.write(chunk)
+        return
+      }
+      waiting.push({ chunk, at: performance.now() + (this.delayMs?.() ?? 0) })
+      if (waiting.length === 1) flush()
     }
   }
 

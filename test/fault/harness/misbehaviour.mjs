@@ -6,14 +6,14 @@ const busy = ms => {
 }
 
 /** @returns what the handler returns; undefined: it goes on as usual */
-export const misbehave = (act, ctx, journal, run) => {
+export const misbehave = (act, ctx, journal, run, hash) => {
   switch (act.do) {
     case 'block':
       busy(act.ms)
       return undefined
     case 'big':
       journal('end', run)
-      return { token: run.token, run: run.run, filler: 'x'.repeat(act.chars) }
+      return { ...run, hash, filler: 'x'.repeat(act.chars) }
     case 'throw':
       journal('end', run)
       throw new Error('thrown on purpose')

@@ -26,16 +26,18 @@ const waitFor = (ms, signal) =>
   })
 
 const handler = async (args, ctx) => {
-  const { token, ms, pad, act } = args
+  // Also of what was pushed by hand, which may be anything.
+  const { token = 'hand-pushed', ms = 1, pad = '', act } = args ?? {}
   const run = `${setup.name}/${++runs}`
   const { atUs, ttlMs } = requests.get(ctx.id) ?? {}
   journal('start', { token, run, worker: worker.id, atUs, ttlMs })
+  const hash = createHash('sha1').update(pad).digest('hex')
   if (act) {
-    const ended = misbehave(act, ctx, journal, { token, run })
+    const ended = misbehave(act, ctx, journal, { token, run }, hash)
     if (ended) return ended
   }
   journal(await waitFor(ms, ctx.signal), { token, run })
-  return { token, run, hash: createHash('sha1').update(pad).digest('hex') }
+  return { token, run, hash }
 }
 
 const { defineTask, Worker } = pshub
