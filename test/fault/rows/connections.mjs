@@ -78,7 +78,9 @@ export const connectionRows = [
     id: 'F06',
     title: 'half-open for 10 s: nothing passes, what was under way comes late',
     faultMs: 10_000,
-    inject: stage => stage.proxies.forEach(proxy => proxy.freeze()),
+    inject(stage) {
+      for (const proxy of stage.proxies) proxy.freeze()
+    },
     expect: { allowed: [...unreachable, 'NoWorkers', 'WorkerLost'] },
   },
   {
@@ -100,7 +102,10 @@ export const connectionRows = [
     title: 'all connections reset twice a second',
     load: { timeoutMs: 8000, perSecond: 100 },
     faultMs: 10_000,
-    inject: stage => stage.repeat(500, async () => stage.proxies.forEach(proxy => proxy.cut())),
+    inject: stage =>
+      stage.repeat(500, async () => {
+        for (const proxy of stage.proxies) proxy.cut()
+      }),
     expect: { promised: 'all', reconnectsPerSecond: 8 },
   },
   {
@@ -121,7 +126,9 @@ export const connectionRows = [
     // Each claim takes a round trip, so two workers of four slots serve some 16 calls a second.
     load: { timeoutMs: 5000, perSecond: 8 },
     faultMs: 8000,
-    inject: stage => stage.proxies.forEach(proxy => (proxy.delayMs = () => stage.between(100, 300))),
+    inject(stage) {
+      for (const proxy of stage.proxies) proxy.delayMs = () => stage.between(100, 300)
+    },
     expect: { promised: 'all' },
   },
   {
