@@ -1,135 +1,156 @@
 import { monotonicMs } from './clock.ts'
 import type { Timed } from './deadlines.ts'
 import { fromWire, HubError } from './errors.ts'
-import type { Phases, Reply } from './message.ts'
+import { newId } from './ids.ts'
+import { type Phases, type Reply, requestBody } from './message.ts'
 import type { Parcel } from './outbox.ts'
 
-/** What a settled call tells the hub. */
+/** How a try ended. */
 export interface Settled {
   ok: boolean
   error: HubError | undefined
   us: Phases | undefined
 }
 
+/** What a call asks for, the same in each of its tries. */
+export interface CallSpec {
+  readonly task: string
+  readonly queue: string
+  readonly idempotent: boolean
+  /** Arguments, as JSON. */
+  readonly args: string
+  /** The request's end, from requestTail(). */
+  readonly tail: string
+  /** Monotonic milliseconds. */
+  readonly startedAt: number
+  readonly end: number
+  readonly signal: AbortSignal | undefined
+  resolve(value: unknown): void
+  reject(error: HubError): void
+}
+
+/** Who keeps the calls in flight. */
+export interface CallHost {
+  /** This try is over: nothing may refer to it any more. */
+  onEnded(call: Call, settled: Settled): void
+  /** True when a further try was started; that one settles the caller's promise then. */
+  onFailed(call: Call, error: HubError): boolean
+  /** The caller's promise is about to settle. */
+  onSettled(call: Call, settled: Settled): void
+}
+
 /** A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline. */
-const unsentMs = 1000
+export const unsentMs = 1000
 
 /**
- * One call from the moment its request exists until it settles, exactly once: by its reply, its deadline, its
+ * One try of a call from the moment its request exists until it settles, exactly once: by its reply, its deadline, its
  * caller's signal, or a refusal.
  */
 export class Call implements Parcel, Timed {
-  readonly id: string
-  readonly task: string
+  readonly id: string = newId()
+  readonly spec: CallSpec
   readonly body: string
-  readonly startedAt: number
-  readonly end: number
+  /** 0 is the first one. */
+  readonly tries: number
+  readonly #host: CallHost
+  readonly #triedAt: number
+  /** How an earlier try ended that may have been run; then no later one can say that it certainly was not. */
+  readonly #earlier: HubError | undefined
   settled = false
   inDoubt = false
   abandoned = false
-  #pushed: { at: string; ttlMs: number } | undefined
-  readonly #resolve: (value: unknown) => void
-  readonly #reject: (error: HubError) => void
-  readonly #onSettled: (call: Call, settled: Settled) => void
-  #signal: AbortSignal | undefined
+  #pushed: { at: string; ttlMs: number; ahead: number | undefined } | undefined
 
-  constructor(options: {
-    id: string
-    task: string
-    body: string
-    startedAt: number
-    end: number
-    signal: AbortSignal | undefined
-    resolve(value: unknown): void
-    reject(error: HubError): void
-    onSettled(call: Call, settled: Settled): void
-  }) {
-    this.id = options.id
-    this.task = options.task
-    this.body = options.body
-    this.startedAt = options.startedAt
-    this.end = options.end
-    this.#resolve = options.resolve
-    this.#reject = options.reject
-    this.#onSettled = options.onSettled
-    this.#signal = options.signal
-    this.#signal?.addEventListener('abort', this, { once: true })
+  constructor(spec: CallSpec, host: CallHost, previous?: { call: Call; error: HubError }) {
+    this.spec = spec
+    this.#host = host
+    this.body = requestBody(this.id, spec.task, spec.args, spec.tail)
+    this.tries = previous ? previous.call.tries + 1 : 0
+    this.#triedAt = previous ? monotonicMs() : spec.startedAt
+    if (previous) this.#earlier = previous.error.ran === 'no' ? previous.call.#earlier : previous.error
+    spec.signal?.addEventListener('abort', this, { once: true })
+  }
+
+  get task(): string {
+    return this.spec.task
+  }
+
+  get end(): number {
+    return this.spec.end
   }
 
   /** Earlier than the call's own while its request cannot be sent. */
   get deadline(): number {
-    return this.#pushed || this.inDoubt ? this.end : Math.min(this.end, this.startedAt + unsentMs)
+    return this.#pushed || this.inDoubt ? this.spec.end : Math.min(this.spec.end, this.#triedAt + unsentMs)
   }
 
-  /** Time and ttl of the message in the list, as far as they are known. */
-  get pushed(): { at: string; ttlMs: number } | undefined {
+  /** Where the message is in the list, as far as that is known. */
+  get pushed(): { at: string; ttlMs: number; ahead: number | undefined } | undefined {
     return this.#pushed
   }
 
-  enqueued(at: string, ttlMs: number): void {
+  enqueued(at: string, ttlMs: number, ahead: number | undefined): void {
     this.inDoubt = false
-    this.#pushed = { at, ttlMs }
+    this.#pushed = { at, ttlMs, ahead }
   }
 
   refused(error: HubError): void {
-    this.fail(new HubError(error.code, error.message, { task: this.task, id: this.id, data: error.data }))
+    this.fail(new HubError(error.code, error.message, { ...this.#details(), data: error.data }))
   }
 
   /** The signal fired. */
   handleEvent(): void {
-    const reason = this.#signal?.reason
     this.abandoned = true
-    this.fail(
-      new HubError('Aborted', `The caller gave up waiting for ${this.task}.`, {
-        task: this.task,
-        id: this.id,
-        cause: reason,
-      }),
-    )
+    const message = `The caller gave up waiting for ${this.task}.`
+    this.fail(new HubError('Aborted', message, { ...this.#details(), cause: this.spec.signal?.reason }))
   }
 
   expire(): void {
     this.fail(this.#lateness())
   }
 
-  /** What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent. */
-  #lateness(): HubError {
-    const waited = Math.round(monotonicMs() - this.startedAt)
-    const details = { task: this.task, id: this.id }
-    if (this.#pushed) return new HubError('Timeout', `${this.task} did not answer within ${waited} ms.`, details)
-    if (this.inDoubt) {
-      return new HubError(
-        'OutcomeUnknown',
-        `Redis did not confirm the request within ${waited} ms; it may have been run.`,
-        details,
-      )
-    }
-    return new HubError(
-      'NotEnqueued',
-      `Redis could not be reached for ${waited} ms; the request was not sent.`,
-      details,
-    )
-  }
-
   answer(reply: Reply): void {
     if (this.settled) return
     if (!reply.ok) {
-      this.fail(fromWire(reply.error, { task: this.task, id: this.id }), reply.us)
+      this.fail(fromWire(reply.error, this.#details()), reply.us)
       return
     }
-    this.#finish({ ok: true, error: undefined, us: reply.us })
-    this.#resolve(reply.result)
+    const settled = { ok: true, error: undefined, us: reply.us }
+    this.#end(settled)
+    this.#host.onSettled(this, settled)
+    this.spec.resolve(reply.result)
   }
 
   fail(error: HubError, us?: Phases): void {
     if (this.settled) return
-    this.#finish({ ok: false, error, us })
-    this.#reject(error)
+    const settled = { ok: false, error, us }
+    this.#end(settled)
+    if (this.#host.onFailed(this, error)) return
+    if (error.ran === 'no' && this.#earlier) settled.error = this.#earlier
+    this.#host.onSettled(this, settled)
+    this.spec.reject(settled.error)
   }
 
-  #finish(settled: Settled): void {
+  #end(settled: Settled): void {
     this.settled = true
-    this.#signal?.removeEventListener('abort', this)
-    this.#onSettled(this, settled)
+    this.spec.signal?.removeEventListener('abort', this)
+    this.#host.onEnded(this, settled)
+  }
+
+  #details(): { task: string; id: string } {
+    return { task: this.task, id: this.id }
+  }
+
+  /** What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent. */
+  #lateness(): HubError {
+    const waited = Math.round(monotonicMs() - this.spec.startedAt)
+    if (this.#pushed)
+      return new HubError('Timeout', `${this.task} did not answer within ${waited} ms.`, this.#details())
+    if (this.inDoubt) {
+      const message = `Redis did not confirm the request within ${waited} ms; it may have been run.`
+      return new HubError('OutcomeUnknown', message, this.#details())
+    }
+    const message = `Redis could not be reached for ${waited} ms; the request was not sent.`
+    return new HubError('NotEnqueued', message, this.#details())
   }
 }

@@ -151,8 +151,11 @@ const parseCard = (text: string | null): TaskCard | undefined => {
   const card = parseObject<TaskCard>(text)
   if (!card || typeof card.task !== 'string' || typeof card.queue !== 'string') return undefined
   const timeoutMs = Number(card.timeoutMs) > 0 ? Number(card.timeoutMs) : 5000
+  const { maxPayloadBytes, maxBacklog, ...rest } = card
   return {
-    ...card,
+    ...rest,
+    ...(Number(maxPayloadBytes) > 0 ? { maxPayloadBytes: Number(maxPayloadBytes) } : {}),
+    ...(Number(maxBacklog) > 0 ? { maxBacklog: Number(maxBacklog) } : {}),
     description: String(card.description ?? ''),
     timeoutMs,
     idempotent: card.idempotent === true,

@@ -13,6 +13,7 @@ import { FetchLoop } from './roles/fetch.ts'
 import { Intake } from './roles/intake.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
+import { RunTimes } from './runtimes.ts'
 import type { Slots } from './slots.ts'
 import { defaultTimeoutMs, type Task } from './task.ts'
 import type { Events } from './telemetry.ts'
@@ -39,6 +40,10 @@ export interface CrewContext {
 /** After handing a request back to others a worker pauses, so as not to take it again at once. */
 const handbackPauseMs = 50
 
+/** Tasks that run shorter than this are not worth telling the claim script about, nor are more than so many. */
+const leastRunMs = 5
+const maxLongRuns = 20
+
 /** The roles of one worker, connected to each other; none of them knows another. */
 export class Crew {
   readonly intake: Intake
@@ -49,6 +54,9 @@ export class Crew {
   readonly farewell: Farewell
   readonly #reconcile: Reconcile
   readonly #context: CrewContext
+  readonly #runTimes = new RunTimes()
+  /** What the claim script is told of them, as of the last beat. */
+  #longRuns: readonly (string | number)[] = []
   #redisNowUs = 0
 
   constructor(context: CrewContext) {
@@ -69,6 +77,7 @@ export class Crew {
       executor,
       slots,
       counters,
+      runTimes: this.#runTimes,
       events,
       workerId,
       settle: settlement => this.settle.add(settlement),
@@ -100,6 +109,7 @@ export class Crew {
       commands,
       workerId,
       idleSlots: () => slots.idle,
+      runTimes: () => this.#longRuns,
       releasedSlots: () => slots.released,
       onClaimed: (claimed, claimedBy) => {
         // Under an identity that was lost: others have adopted it.
@@ -185,6 +195,9 @@ export class Crew {
   #onBeat(beat: Beat): void {
     const { executor, isServing } = this.#context
     this.#redisNowUs = beat.nowUs
+    this.#longRuns = this.#runTimes
+      .longest(leastRunMs, maxLongRuns)
+      .flatMap(([task, ms]) => [task, Math.round(ms * 1000)])
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
     this.#reconcile.look().catch(() => undefined)

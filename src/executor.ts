@@ -21,7 +21,7 @@ export interface Execution {
 /** What the executor needs from outside; it knows neither Redis nor the registry. */
 export interface ExecutorOptions {
   tasks: ReadonlyMap<string, Task>
-  maxResultBytes: number
+  maxPayloadBytes: number
   log(task: string, id: string): TaskLog
   /** Makes a nested call that inherits deadline and trace. */
   nestedCall(
@@ -32,6 +32,8 @@ export interface ExecutorOptions {
   ): Promise<unknown>
 }
 
+/** What a request holds beside its arguments, at the most. */
+const maxEnvelopeBytes = 1024
 /** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
 export const abandonAfterMs = 1000
 
@@ -93,41 +95,57 @@ export class Executor {
   }
 
   async #outcomeOf(task: Task, request: Request, run: Run): Promise<Outcome> {
-    const details = { task: request.task, id: request.id }
+    const refusal = this.#refusal(task, request)
+    if (refusal) return verdict(refusal)
+    let value: unknown
     try {
-      const problems = task.checkArgs?.(request.args, request.text.length)
-      if (problems?.length) throw invalid('InvalidArgs', problems, details)
       const returned = task.handler(request.args, run)
-      const value = isThenable(returned) ? await Promise.race([returned, run.abandoned()]) : returned
-      return { ok: true, result: this.#encodeResult(task, value, details) }
+      value = isThenable(returned) ? await Promise.race([returned, run.abandoned()]) : returned
     } catch (thrown) {
       return { ok: false, error: failureOf(thrown), thrown }
     }
+    const result = this.#encodeResult(task, value, request)
+    return typeof result === 'string' ? { ok: true, result } : verdict(result)
   }
 
-  #encodeResult(task: Task, value: unknown, details: { task: string; id: string }): string {
+  /** Why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
+  #refusal(task: Task, request: Request): HubError | undefined {
+    const { maxPayloadBytes } = this.#options
+    if (exceeds(request.text, maxPayloadBytes + maxEnvelopeBytes))
+      return new HubError(
+        'PayloadTooLarge',
+        `The arguments of ${request.task} are larger than ${maxPayloadBytes} bytes.`,
+      )
+    const problems = task.checkArgs?.(request.args, request.text.length)
+    return problems?.length ? invalid('InvalidArgs', problems, { task: request.task, id: request.id }) : undefined
+  }
+
+  #encodeResult(task: Task, value: unknown, { task: name, id }: Request): string | HubError {
+    const { maxPayloadBytes } = this.#options
+    const details = { task: name, id }
     let text: string
     try {
       text = encodePayload(value === undefined ? null : value)
     } catch (error) {
-      if (error instanceof PayloadProblem) throw invalid('InvalidResult', [error.problem], details)
+      if (error instanceof PayloadProblem) return invalid('InvalidResult', [error.problem], details)
       throw error
     }
-    if (exceeds(text, this.#options.maxResultBytes)) {
-      throw new HubError(
-        'InvalidResult',
-        `The result of ${details.task} is larger than ${this.#options.maxResultBytes} bytes.`,
-        details,
-      )
-    }
+    if (exceeds(text, maxPayloadBytes))
+      return new HubError('InvalidResult', `The result of ${name} is larger than ${maxPayloadBytes} bytes.`, details)
     if (!task.checkResult) return text
     // As in the hub, what counts is what travels: a Date is a string there, an undefined property is absent.
     if (task.checkResult(value, text.length).length === 0) return text
     const problems = task.checkResult(JSON.parse(text), text.length)
-    if (problems.length) throw invalid('InvalidResult', problems, details)
-    return text
+    return problems.length === 0 ? text : invalid('InvalidResult', problems, details)
   }
 }
+
+/** What this executor itself found wrong with the arguments or the result. */
+const verdict = (error: HubError): Outcome => ({
+  ok: false,
+  error: { code: error.code, message: error.message, retryable: false, ...dataOf(error.data) },
+  thrown: error,
+})
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
@@ -136,9 +154,6 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 const failureOf = (thrown: unknown): WireError & { code: ErrorCode } => {
   if (thrown instanceof TaskError) {
     return { code: 'TaskFailed', message: sentence(thrown), retryable: thrown.retryable, ...dataOf(thrown.data) }
-  }
-  if (thrown instanceof HubError && (thrown.code === 'InvalidArgs' || thrown.code === 'InvalidResult')) {
-    return { code: thrown.code, message: thrown.message, retryable: false, ...dataOf(thrown.data) }
   }
   // Given up by the executor itself: the code says so. A nested call's error is a failure of this task.
   if (thrown instanceof Abandoned) return { code: thrown.code, message: thrown.message, retryable: false }

@@ -1,24 +1,18 @@
-import { encodeArgs } from './arguments.ts'
-import { Call, type Settled } from './call.ts'
 import { Catalogue } from './catalogue.ts'
 import { monotonicMs, signalAfter } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
-import { Deadlines } from './deadlines.ts'
+import { Dispatch } from './dispatch.ts'
 import { HubError } from './errors.ts'
 import { type CallOptions, type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
 import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
-import { type Reply, requestBody, requestTail } from './message.ts'
-import { Outbox } from './outbox.ts'
 import { type Overview, readOverview } from './overview.ts'
-import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
-import { Inbox } from './replies.ts'
-import { Resolver, type Route } from './resolver.ts'
+import { Resolver } from './resolver.ts'
 import { subscribeStatsd } from './statsd.ts'
-import { maxTimeoutMs, type Task } from './task.ts'
+import type { Task } from './task.ts'
 import { Events } from './telemetry.ts'
 
 export type HubOptions = Partial<
@@ -41,34 +35,29 @@ export class Hub {
   readonly #blocking: Connection
   readonly #catalogue: Catalogue
   readonly #resolver: Resolver
-  readonly #inbox: Inbox
-  readonly #outboxes = new Map<string, Outbox>()
-  readonly #pending = new Map<string, Call>()
-  readonly #deadlines = new Deadlines()
+  readonly #dispatch: Dispatch
   readonly #closing = new AbortController()
-  readonly #tail: string
   readonly #subscriptions: (() => void)[]
   #closed: Promise<void> | undefined
 
   /** @throws ConfigError */
   constructor(options: HubOptions = {}) {
     this.#settings = readSettings('hub', { options: { ...options }, env: process.env })
-    const { redis: target, namespace, name, statsd, logLevel } = this.#settings
+    const { redis: target, namespace, statsd, logLevel } = this.#settings
     this.#keys = makeKeys(namespace)
-    this.#tail = requestTail(this.#keys.reply(this.id), name, undefined)
     const { commands, blocking } = makeConnections('hub', target, this.events)
     this.#commands = commands
     this.#blocking = blocking
     this.#catalogue = new Catalogue(this.#keys)
     this.#resolver = new Resolver(this.#commands, this.#catalogue, this.#keys, this.events)
-    this.#inbox = new Inbox({
-      connection: this.#blocking,
-      key: this.#keys.reply(this.id),
-      readKey: this.#keys.read(this.id),
-      expected: () => this.#pending.size,
-      onReply: (reply, again) => this.#deliver(reply, again),
-      onMalformed: () => this.events.emit('problem', { where: 'inbox', reason: 'a reply that is not one was dropped' }),
-      onProblem: error => this.events.emit('problem', { where: 'inbox', reason: error.message }),
+    this.#dispatch = new Dispatch({
+      hubId: this.id,
+      settings: this.#settings,
+      keys: this.#keys,
+      commands,
+      blocking,
+      events: this.events,
+      closing: this.#closing.signal,
     })
     this.#subscriptions = [
       subscribeLog(this.events, makeLogger(logLevel)),
@@ -93,7 +82,7 @@ export class Hub {
     if (wrong) return Promise.reject(wrong)
     const route = this.#resolver.known(called)
     if (route) {
-      return new Promise((resolve, reject) => this.#send(route, args, options, startedAt, resolve, reject))
+      return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, startedAt, resolve, reject))
     }
     return this.#callUnknown(called, args, options, startedAt)
   }
@@ -136,20 +125,8 @@ export class Hub {
 
   async #shutDown(): Promise<void> {
     this.#closing.abort()
-    for (const call of [...this.#pending.values()]) {
-      const maybeRun = call.pushed !== undefined || call.inDoubt
-      call.fail(
-        maybeRun
-          ? new HubError('Aborted', `The hub was closed while ${call.task} was running.`, {
-              task: call.task,
-              id: call.id,
-            })
-          : new HubError('HubClosed', undefined, { task: call.task, id: call.id }),
-      )
-    }
-    this.#deadlines.stop()
-    this.#blocking.discard(new Error('the hub was closed'))
-    await Promise.all([this.#inbox.stop(), this.#blocking.close()])
+    await this.#dispatch.stop()
+    await this.#blocking.close()
     await this.#deleteKeys()
     await this.#commands.close()
     for (const end of this.#subscriptions) end()
@@ -157,12 +134,9 @@ export class Hub {
 
   /** What is left when Redis is away expires by itself. */
   async #deleteKeys(): Promise<void> {
-    const pushed = [...this.#outboxes]
-      .filter(([, outbox]) => outbox.used)
-      .map(([queue]) => this.#keys.queue(queue).pushed(this.id))
-    if (pushed.length === 0) return
+    const keys = this.#dispatch.usedKeys()
+    if (keys.length === 0) return
     await this.#commands.whenReady(signalAfter(closePatienceMs))
-    const keys = [this.#keys.reply(this.id), this.#keys.read(this.id), ...pushed]
     await this.#commands.send(client => Promise.all(keys.map(key => client.unlink(key)))).catch(() => undefined)
   }
 
@@ -193,81 +167,7 @@ export class Hub {
   async #callUnknown(called: string, args: unknown, options: CallOptions, startedAt: number): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
     const route = await this.#resolver.find(called, startedAt + patienceMs, this.#closing.signal, options.signal)
-    return new Promise((resolve, reject) => this.#send(route, args, options, startedAt, resolve, reject))
-  }
-
-  #send(
-    route: Route,
-    args: unknown,
-    options: CallOptions,
-    startedAt: number,
-    resolve: (value: unknown) => void,
-    reject: (error: HubError) => void,
-  ): void {
-    const json = encodeArgs(route, args, this.#settings.maxPayloadBytes)
-    if (json instanceof HubError) {
-      reject(json)
-      return
-    }
-    const id = newId()
-    const tail =
-      options.traceparent === undefined
-        ? this.#tail
-        : requestTail(this.#keys.reply(this.id), this.#settings.name, options.traceparent)
-    const outbox = this.#outboxOf(route.queue)
-    const call = new Call({
-      id,
-      task: route.task,
-      body: requestBody(id, route.task, json, tail),
-      startedAt,
-      end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
-      signal: options.signal,
-      resolve,
-      reject,
-      onSettled: (settledCall, settled) => this.#onSettled(settledCall, settled, outbox),
-    })
-    this.#pending.set(id, call)
-    this.#deadlines.add(call)
-    this.#inbox.wake()
-    outbox.add(call)
-  }
-
-  #outboxOf(queue: string): Outbox {
-    let outbox = this.#outboxes.get(queue)
-    if (!outbox) {
-      outbox = new Outbox(
-        this.#commands,
-        new Queue(queue, this.#keys),
-        this.id,
-        this.#settings.maxBacklog,
-        this.events,
-        this.#closing.signal,
-      )
-      this.#outboxes.set(queue, outbox)
-    }
-    return outbox
-  }
-
-  #deliver(reply: Reply, again: boolean): void {
-    const call = this.#pending.get(reply.id)
-    if (call) call.answer(reply)
-    else if (!again) this.events.emit('reply:late', { id: reply.id })
-  }
-
-  #onSettled(call: Call, settled: Settled, outbox: Outbox): void {
-    this.#pending.delete(call.id)
-    this.#deadlines.delete(call)
-    if (call.abandoned) outbox.cancel(call)
-    if (!this.events.has('call:settled')) return
-    const { ok, error, us } = settled
-    this.events.emit('call:settled', {
-      task: call.task,
-      id: call.id,
-      ok,
-      code: error?.code,
-      ms: monotonicMs() - call.startedAt,
-      us,
-    })
+    return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, startedAt, resolve, reject))
   }
 
   async #read<T>(read: Parameters<typeof Connection.prototype.send<T>>[0]): Promise<T> {

@@ -40,7 +40,12 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('redis:down', fields => log.warn(fields, 'lost Redis; trying again')),
     events.on('problem', fields => log.error(fields, 'problem')),
   ]
-  if (verbose) subscriptions.push(events.on('call:settled', fields => log.debug(fields, 'call settled')))
+  if (verbose) {
+    subscriptions.push(
+      events.on('call:settled', fields => log.debug(fields, 'call settled')),
+      events.on('call:retried', fields => log.debug(fields, 'a failed try is followed by another one')),
+    )
+  }
   return () => {
     for (const end of subscriptions) end()
   }

@@ -1,5 +1,6 @@
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
+import type { Forecast } from './forecast.ts'
 import { stamped, unstamped } from './message.ts'
 import { type Pushed, pushMemoryMs, type Queue } from './queue.ts'
 import { type Connection, ConnectionLost, isFull, isPassing, NotConnected } from './redis.ts'
@@ -16,18 +17,31 @@ export interface Parcel {
   readonly settled: boolean
   /** True when its caller gave up: it need not run any more. */
   readonly abandoned: boolean
-  /** Time and ttl of the message in the list, as far as they are known. */
-  readonly pushed: { at: string; ttlMs: number } | undefined
+  /** Time, ttl and place of the message in the list, as far as they are known. */
+  readonly pushed: { at: string; ttlMs: number; ahead: number | undefined } | undefined
   /** True from the moment it is written until Redis answered: it may be running. */
   inDoubt: boolean
-  /** It is in the list, or was: `at` and `ttlMs` give the exact message. */
-  enqueued(at: string, ttlMs: number): void
+  /** It is in the list, or was, with `ahead` others before it: `at` and `ttlMs` give the exact message. */
+  enqueued(at: string, ttlMs: number, ahead: number | undefined): void
   /** It certainly is not. */
   refused(error: HubError): void
 }
 
+export interface OutboxOptions {
+  connection: Connection
+  queue: Queue
+  hubId: string
+  forecast: Forecast
+  /** How long a task runs at least, in milliseconds. */
+  expectedMs(task: string): number
+  events: Events
+  closing: AbortSignal
+}
+
 const maxBatch = 256
 const maxBatchChars = 1_000_000
+/** What would wait longer than this part of its time is refused: an estimate is none of the surest. */
+const patience = 0.9
 
 /**
  * Requests of one hub for one queue. One push is under way at a time and what is called meanwhile goes with the next,
@@ -35,31 +49,22 @@ const maxBatchChars = 1_000_000
  * is repeated under the same number, before anything new, and the script knows whether it had arrived.
  */
 export class Outbox {
+  readonly #options: OutboxOptions
   readonly #connection: Connection
   readonly #queue: Queue
-  readonly #hubId: string
-  readonly #maxLength: number
-  readonly #events: Events
   readonly #closing: AbortSignal
+  /** Longest list that is pushed to, whatever a call could wait for. */
+  maxLength = 0
   #waiting: Parcel[] = []
   #number = 0
   #running = false
   #scheduled = false
 
-  constructor(
-    connection: Connection,
-    queue: Queue,
-    hubId: string,
-    maxLength: number,
-    events: Events,
-    closing: AbortSignal,
-  ) {
-    this.#connection = connection
-    this.#queue = queue
-    this.#hubId = hubId
-    this.#maxLength = maxLength
-    this.#events = events
-    this.#closing = closing
+  constructor(options: OutboxOptions) {
+    this.#options = options
+    this.#connection = options.connection
+    this.#queue = options.queue
+    this.#closing = options.closing
   }
 
   /** True when something was pushed, so that there is a push number in Redis to clean up. */
@@ -89,7 +94,7 @@ export class Outbox {
     this.#connection
       .send(client => this.#queue.cancel(client, id, text))
       .then(
-        removed => this.#events.emit('call:cancelled', { task, id, removed }),
+        removed => this.#options.events.emit('call:cancelled', { task, id, removed }),
         // The request runs or expires by itself then; nobody waits for it.
         () => undefined,
       )
@@ -105,14 +110,21 @@ export class Outbox {
     this.#running = false
   }
 
+  /** What goes with the next push. Calls that a list as long as it was a moment ago cannot serve in time are refused. */
   #nextBatch(): Parcel[] {
     const batch: Parcel[] = []
+    const { forecast } = this.#options
+    const { length } = forecast
     let chars = 0
     let taken = 0
     for (const parcel of this.#waiting) {
       if (batch.length === maxBatch || (chars > 0 && chars + parcel.body.length > maxBatchChars)) break
       taken++
       if (parcel.settled) continue
+      if (length !== undefined && forecast.waitMs(length + batch.length) > this.#patienceMs(parcel)) {
+        parcel.refused(this.#overloaded(length + batch.length, parcel))
+        continue
+      }
       chars += parcel.body.length
       batch.push(parcel)
     }
@@ -151,8 +163,20 @@ export class Outbox {
     const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
     return this.#connection.send(client => {
       for (const parcel of parcels) parcel.inDoubt = true
-      return this.#queue.push(client, this.#hubId, number, this.#maxLength, messages)
+      return this.#queue.push(client, this.#options.hubId, number, this.#maxLengthFor(parcels), messages)
     })
+  }
+
+  /** The longest list in which the most patient of these would be served in time. */
+  #maxLengthFor(parcels: Parcel[]): number {
+    let longestMs = 0
+    for (const parcel of parcels) longestMs = Math.max(longestMs, this.#patienceMs(parcel))
+    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(longestMs))
+  }
+
+  /** How long it may wait, so that its task can still be run by its deadline. */
+  #patienceMs(parcel: Parcel): number {
+    return Math.max(0, parcel.end - monotonicMs() - this.#options.expectedMs(parcel.task)) * patience
   }
 
   #mayRepeat(error: Error): boolean {
@@ -160,14 +184,18 @@ export class Outbox {
   }
 
   #answered(batch: Parcel[], ttls: number[] | undefined, pushed: Pushed): void {
+    const { forecast, events } = this.#options
+    // A repeat tells the length of now, not of its first try.
+    if (!pushed.repeated) forecast.see(pushed.length + pushed.accepted)
     batch.forEach((parcel, index) => {
-      if (index >= pushed.accepted) parcel.refused(this.#tooLong(pushed.length))
+      if (index >= pushed.accepted) parcel.refused(this.#overloaded(pushed.length, parcel))
       else {
-        parcel.enqueued(pushed.at, ttls?.[index] ?? 0)
+        parcel.enqueued(pushed.at, ttls?.[index] ?? 0, pushed.repeated ? undefined : pushed.length + index)
         if (parcel.abandoned) this.cancel(parcel)
       }
     })
-    this.#events.emit('queue:pushed', {
+    if (!events.has('queue:pushed')) return
+    events.emit('queue:pushed', {
       queue: this.#queue.name,
       count: pushed.accepted,
       refused: batch.length - pushed.accepted,
@@ -176,12 +204,17 @@ export class Outbox {
     })
   }
 
-  #tooLong(length: number): HubError {
-    return new HubError(
-      'Overloaded',
-      `${length} requests wait in queue ${this.#queue.name}, and its limit is ${this.#maxLength}. Add workers or slots, or try later.`,
-      { data: { length, maxLength: this.#maxLength } },
-    )
+  #overloaded(length: number, parcel: Parcel): HubError {
+    const { maxLength } = this
+    const waitMs = Math.round(this.#options.forecast.waitMs(length))
+    const patienceMs = Math.round(this.#patienceMs(parcel))
+    const reason =
+      length >= maxLength
+        ? `${length} requests wait in queue ${this.#queue.name}, and its limit is ${maxLength}.`
+        : `About ${waitMs} ms of work waits in queue ${this.#queue.name}, and this call could wait ${patienceMs} ms.`
+    return new HubError('Overloaded', `${reason} Add workers or slots, or try later.`, {
+      data: { length, maxLength, waitMs },
+    })
   }
 
   /** Redis answered with an error, so nothing was enqueued: the script refuses before it writes. */

@@ -22,6 +22,8 @@ export interface Claimed {
   left: number
   /** Requests dropped because their deadline had passed. */
   expired: number
+  /** Requests dropped because too little of their time is left; their callers still wait. */
+  hopeless: string[]
   /** Requests with the ids they are held under (undefined: the one in the message). */
   requests: { text: string; heldId: string | undefined }[]
 }
@@ -78,23 +80,40 @@ export class Queue {
     return { accepted: answer[0], length: answer[1], at: answer[2], repeated: answer[3] === 1 }
   }
 
-  /** Undefined when the worker's lease has ended; then nothing was taken. */
-  async claim(client: Redis, workerId: string, slots: number): Promise<Claimed | undefined> {
+  /**
+   * Takes requests for idle slots. `runTimes` are pairs of a task and the microseconds it runs at least, longest first.
+   * Undefined when the worker's lease has ended; then nothing was taken.
+   */
+  async claim(
+    client: Redis,
+    workerId: string,
+    slots: number,
+    runTimes: readonly (string | number)[],
+  ): Promise<Claimed | undefined> {
     const { calls, bell, held, leases } = this.keys
-    const answer = (await scripts.claim.run(client, [calls, bell, held(workerId), leases], [workerId, slots])) as
+    const answer = await scripts.claim.run(
+      client,
+      [calls, bell, held(workerId), leases],
+      [workerId, slots, ...runTimes],
+    )
+    const [now, left, expired, texts, named, hopeless] = answer as
       | [string, -1]
-      | [string, number, number, string[], (number | string)[]]
-    const [now, left, expired, texts, named] = answer
-    if (left === -1 || !texts || !named) return undefined
+      | [string, number, number, string[], (number | string)[], string[]]
+    if (left === -1 || !texts || !named || !hopeless) return undefined
     const requests = texts.map(text => ({ text, heldId: undefined as string | undefined }))
     for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.heldId = String(named[i + 1])
-    return { nowUs: Number(now), left, expired: expired!, requests }
+    return { nowUs: Number(now), left, expired: expired!, requests, hopeless }
   }
 
   /** Waits for the bell, then claims, in one go: Redis runs the claim the moment the bell wakes this connection. */
-  async waitAndClaim(client: Redis, workerId: string, slots: number): Promise<Claimed | undefined> {
+  async waitAndClaim(
+    client: Redis,
+    workerId: string,
+    slots: number,
+    runTimes: readonly (string | number)[],
+  ): Promise<Claimed | undefined> {
     const bell = client.blpop(this.keys.bell, blockSeconds)
-    const claim = this.claim(client, workerId, slots)
+    const claim = this.claim(client, workerId, slots, runTimes)
     const [rung, claimed] = await Promise.allSettled([bell, claim])
     if (rung.status === 'rejected') throw rung.reason
     if (claimed.status === 'rejected') throw claimed.reason

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { type Catalogue, republishMs, type WorkerCard, type WorkerStats } from './catalogue.ts'
+import type { Settings } from './config.ts'
 import type { Queue } from './queue.ts'
 import type { Connection, Redis } from './redis.ts'
 import { cardOf, type Task } from './task.ts'
@@ -11,16 +12,22 @@ export class Registrar {
   readonly #catalogue: Catalogue
   readonly #queue: Queue
   readonly #tasks: readonly Task[]
-  readonly #slots: number
+  readonly #settings: Readonly<Settings>
   readonly #events: Events
   #publishedId: string | undefined
   #publishedAt = 0
 
-  constructor(catalogue: Catalogue, queue: Queue, tasks: readonly Task[], slots: number, events: Events) {
+  constructor(
+    catalogue: Catalogue,
+    queue: Queue,
+    tasks: readonly Task[],
+    settings: Readonly<Settings>,
+    events: Events,
+  ) {
     this.#catalogue = catalogue
     this.#queue = queue
     this.#tasks = tasks
-    this.#slots = slots
+    this.#settings = settings
     this.#events = events
   }
 
@@ -31,7 +38,7 @@ export class Registrar {
     const due = first || nowMs - this.#publishedAt > republishMs
     if (due) {
       const seconds = Math.floor(nowMs / 1000)
-      const cards = this.#tasks.map(task => cardOf(task, this.#queue.name, seconds))
+      const cards = this.#tasks.map(task => cardOf(task, this.#queue.name, this.#settings, seconds))
       writes.push(
         this.#catalogue.publishWorker(client, this.#card(workerId, seconds)),
         this.#catalogue.publishTasks(client, cards),
@@ -63,7 +70,7 @@ export class Registrar {
       queue: this.#queue.name,
       host: hostname(),
       pid: process.pid,
-      slots: this.#slots,
+      slots: this.#settings.slots,
       tasks: Object.fromEntries(this.#tasks.map(task => [task.name.full, task.digest])),
       client: `pshub-js/${version}`,
       started,

@@ -1,4 +1,4 @@
-import type { Catalogue } from './catalogue.ts'
+import type { Catalogue, WorkerCard } from './catalogue.ts'
 import { monotonicMs, signalAfter, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
@@ -14,6 +14,11 @@ export interface Route {
   queue: string
   timeoutMs: number
   idempotent: boolean
+  /** Limits that the queue's workers declare. */
+  maxPayloadBytes: number
+  maxBacklog: number
+  /** Slots of all live workers that provide it. */
+  slots: number
   /** Undefined when there is no schema or it cannot be used here. */
   checkArgs: Validate | undefined
 }
@@ -52,8 +57,8 @@ export class Resolver {
   readonly #underWay = new Map<string, Promise<Route>>()
   readonly #compiled = new Map<string, CompiledCard>()
   readonly #reported = new Set<string>()
-  /** Which tasks a worker provides never changes under its id, so a card is read once. */
-  readonly #workerTasks = new Map<string, Record<string, string>>()
+  /** What a worker provides never changes under its id, so a card is read once. */
+  readonly #workers = new Map<string, WorkerCard>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
@@ -148,7 +153,9 @@ export class Resolver {
     if (cards.length === 0) throw await this.#noSuchTask(called, wanted.name)
     for (const name of names) {
       const card = cards.find(({ task }) => task === name)
-      if (card && isQueueName(card.queue) && (await this.#isLive(card))) return this.#routeOf(card)
+      if (!card || !isQueueName(card.queue)) continue
+      const slots = await this.#liveSlots(card)
+      if (slots > 0) return this.#routeOf(card, slots)
     }
     const queues = [...new Set(cards.map(card => card.queue))].join(', ')
     throw new HubError(
@@ -189,21 +196,28 @@ export class Resolver {
     return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, { task: called })
   }
 
-  async #isLive(card: TaskCard): Promise<boolean> {
+  /** Slots of the live workers that provide the task, together; 0 without any. */
+  async #liveSlots(card: TaskCard): Promise<number> {
     const { leases } = this.#keys.queue(card.queue)
     const ids = await this.#connection.send(client => this.#catalogue.liveIds(client, leases))
-    const unread = ids.filter(id => !this.#workerTasks.has(id))
+    const unread = ids.filter(id => !this.#workers.has(id))
     if (unread.length > 0) {
       const cards = await this.#connection.send(client => this.#catalogue.workerCards(client, unread))
-      if (this.#workerTasks.size > maxRoutes) this.#workerTasks.clear()
-      for (const { id, tasks } of cards) this.#workerTasks.set(id, tasks)
+      this.#bound(this.#workers)
+      for (const worker of cards) this.#workers.set(worker.id, worker)
     }
-    return ids.some(id => Object.hasOwn(this.#workerTasks.get(id) ?? {}, card.task))
+    let slots = 0
+    for (const id of ids) {
+      const worker = this.#workers.get(id)
+      if (worker && Object.hasOwn(worker.tasks, card.task)) slots += Math.max(1, worker.slots)
+    }
+    return slots
   }
 
-  #routeOf(card: TaskCard): Route {
+  #routeOf(card: TaskCard, slots: number): Route {
     const { task, queue, timeoutMs, idempotent } = card
-    return { task, queue, timeoutMs, idempotent, checkArgs: this.#checkOf(card) }
+    const { maxPayloadBytes = Number.POSITIVE_INFINITY, maxBacklog = Number.POSITIVE_INFINITY } = card
+    return { task, queue, timeoutMs, idempotent, maxPayloadBytes, maxBacklog, slots, checkArgs: this.#checkOf(card) }
   }
 
   /** Compiles a card's schema once per text. What cannot be used is reported once; the worker's verdict counts then. */

@@ -142,11 +142,19 @@ export interface TaskCard {
   timeoutMs: number
   idempotent: boolean
   digest: string
+  /** Limits of its queue, as its worker was told: arguments in bytes of JSON, and requests that may wait. */
+  maxPayloadBytes?: number
+  maxBacklog?: number
   /** Redis seconds of the last time a worker published it. */
   at: number
 }
 
-export const cardOf = (task: Task, queue: string, atSeconds: number): TaskCard => ({
+export const cardOf = (
+  task: Task,
+  queue: string,
+  limits: { maxPayloadBytes: number; maxBacklog: number },
+  atSeconds: number,
+): TaskCard => ({
   task: task.name.full,
   queue,
   description: task.description,
@@ -155,6 +163,8 @@ export const cardOf = (task: Task, queue: string, atSeconds: number): TaskCard =
   timeoutMs: task.timeoutMs,
   idempotent: task.idempotent,
   digest: task.digest,
+  maxPayloadBytes: limits.maxPayloadBytes,
+  maxBacklog: limits.maxBacklog,
   at: atSeconds,
 })
 

@@ -43,6 +43,8 @@ export interface EventMap {
   'lease:lost': { worker: string; queue: string; aborted: number }
   /** Another worker's lease ended, and this one took over what it held. */
   'worker:lost': { worker: string; queue: string; adopted: number; by: string }
+  /** A failed try is followed by another one, under a new id. */
+  'call:retried': { task: string; id: string; nextId: string; code: ErrorCode }
   /** A caller gave up: its request was removed from the list, or the worker that runs it was told. */
   'call:cancelled': { task: string; id: string; removed: boolean }
   'redis:up': { role: string }

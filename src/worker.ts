@@ -64,7 +64,7 @@ export class Worker {
     this.#nested = new NestedCalls(this.#settings)
     this.#executor = new Executor({
       tasks: this.#tasks,
-      maxResultBytes: this.#settings.maxPayloadBytes,
+      maxPayloadBytes: this.#settings.maxPayloadBytes,
       log: (task, id) => taskLog(logger, task, id),
       nestedCall: (from, task, args, callOptions) => this.#nested.call(from, task, args, callOptions),
     })
@@ -77,7 +77,7 @@ export class Worker {
       waiting: blocking,
       slots: this.#slots,
       executor: this.#executor,
-      registrar: new Registrar(new Catalogue(keys), queue, [...this.#tasks.values()], this.#slots.size, this.events),
+      registrar: new Registrar(new Catalogue(keys), queue, [...this.#tasks.values()], this.#settings, this.events),
       counters: { ok: 0, failed: 0, expired: 0, malformed: 0 },
       events: this.events,
       workerId: () => this.#id,

@@ -21,6 +21,9 @@ const layers: string[][] = [
     'settlement',
     'version',
     'infer',
+    'forecast',
+    'runtimes',
+    'retries',
   ],
   ['redis', 'schema', 'telemetry', 'logger', 'statsd'],
   ['scripts', 'task', 'config', 'tasklog', 'connections'],
@@ -48,7 +51,7 @@ const layers: string[][] = [
     'roles/keepalive',
     'roles/farewell',
   ],
-  ['hub', 'nested', 'crew', 'worker'],
+  ['dispatch', 'hub', 'nested', 'crew', 'worker'],
   ['index', 'cli/'],
 ]
 

@@ -12,6 +12,8 @@ export interface FetchOptions {
   idleSlots(): number
   /** Idle slots less those whose release Redis has not confirmed yet. */
   releasedSlots(): number
+  /** Pairs of a task and the microseconds it runs at least, longest first. */
+  runTimes(): readonly (string | number)[]
   onClaimed(claimed: Claimed, workerId: string): void
   /** Redis says that this worker holds no lease. Resolves when it holds one again. */
   onNoLease(): Promise<void>
@@ -75,14 +77,14 @@ export class FetchLoop {
   }
 
   async #claim(idle: number, atOnce: boolean): Promise<void> {
-    const { queue, commands, waiting, workerId, onClaimed, onNoLease, onProblem } = this.#options
+    const { queue, commands, waiting, workerId, runTimes, onClaimed, onNoLease, onProblem } = this.#options
     const connection = atOnce ? commands : waiting
     for (let failures = 0; !this.#stopping.signal.aborted; failures++) {
       await connection.whenReady(this.#stopping.signal)
       const id = workerId()
       try {
         const claimed = await connection.send(client =>
-          atOnce ? queue.claim(client, id, idle) : queue.waitAndClaim(client, id, idle),
+          atOnce ? queue.claim(client, id, idle, runTimes()) : queue.waitAndClaim(client, id, idle, runTimes()),
         )
         if (!claimed) {
           await onNoLease()

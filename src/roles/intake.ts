@@ -3,6 +3,7 @@ import { monotonicMs } from '../clock.ts'
 import type { Execution, Executor } from '../executor.ts'
 import { decodeRequest, errorReply, leadingId, okReply, type Phases, type Request } from '../message.ts'
 import type { Claimed } from '../queue.ts'
+import type { RunTimes } from '../runtimes.ts'
 import type { Settlement } from '../settlement.ts'
 import type { Slots } from '../slots.ts'
 import type { Events } from '../telemetry.ts'
@@ -13,6 +14,7 @@ export interface IntakeOptions {
   executor: Executor
   slots: Slots
   counters: WorkerCounters
+  runTimes: RunTimes
   events: Events
   workerId(): string
   /** The request ended: reply and release. */
@@ -45,15 +47,17 @@ export class Intake {
   /** Starts what a claim brought. */
   take(claimed: Claimed, workerId: string): void {
     const { counters, events, queueName } = this.#options
-    counters.expired += claimed.expired
-    if (claimed.requests.length > 0 || claimed.expired > 0) {
+    const expired = claimed.expired + claimed.hopeless.length
+    counters.expired += expired
+    if (claimed.requests.length > 0 || expired > 0) {
       events.emit('claim:taken', {
         queue: queueName,
         count: claimed.requests.length,
         left: claimed.left,
-        expired: claimed.expired,
+        expired,
       })
     }
+    for (const text of claimed.hopeless) this.#refuseHopeless(text, workerId)
     const receivedAt = monotonicMs()
     const foreign: Request[] = []
     for (const { text, heldId } of claimed.requests) {
@@ -79,8 +83,12 @@ export class Intake {
 
   /** Reads a request taken over from a lost worker; undefined when it is none. */
   decodeAdopted(text: string, heldId: string): Request | undefined {
+    return this.#tryDecode(text, heldId.replace(/^lost:/, ''))
+  }
+
+  #tryDecode(text: string, heldId: string | undefined): Request | undefined {
     try {
-      return decodeRequest(text, heldId.replace(/^lost:/, ''), this.#options.namespace)
+      return decodeRequest(text, heldId, this.#options.namespace)
     } catch {
       return undefined
     }
@@ -123,6 +131,15 @@ export class Intake {
     for (const resolve of waiting) resolve()
   }
 
+  /** Dropped by the claim script, so it is not held; its caller need not wait for the deadline. */
+  #refuseHopeless(text: string, workerId: string): void {
+    const request = this.#tryDecode(text, undefined)
+    if (!request) return
+    const message = `${request.task} usually runs longer than what was left of the call's time, so it was not started.`
+    const reply = errorReply(request.id, { code: 'Expired', message, retryable: true }, workerId, undefined)
+    this.#options.settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: false })
+  }
+
   /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
   #expire(request: Request, workerId: string): void {
     const { settle, counters } = this.#options
@@ -139,7 +156,7 @@ export class Intake {
     { outcome, queueMs, execMs }: Execution,
     deadline: number,
   ): void {
-    const { settle, slots, counters, events, queueName, isIdempotent } = this.#options
+    const { settle, slots, counters, runTimes, events, queueName, isIdempotent } = this.#options
     if (workerId !== this.#options.workerId()) return
     const us: Phases = {
       backlog: Math.round(backlogUs),
@@ -152,8 +169,10 @@ export class Intake {
       this.#returning.add(request.heldId)
       return
     }
-    if (outcome.ok) counters.ok++
-    else counters.failed++
+    if (outcome.ok) {
+      counters.ok++
+      runTimes.note(request.task, execMs)
+    } else counters.failed++
     const reply = outcome.ok
       ? okReply(request.id, outcome.result, workerId, us)
       : errorReply(request.id, outcome.error, workerId, us)

@@ -1,0 +1,104 @@
+// One side in its own process: `node bench/overload/process.mjs worker|caller <system> <redis url> <slots>`.
+// A caller offers a constant rate per message { rate, ms } and answers with what became of the calls.
+import { systems } from './systems.mjs'
+
+const [role, system, redis, slots] = process.argv.slice(2)
+const quantile = (numbers, q) => {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]
+}
+
+/** Calls at a constant rate, whatever becomes of them: as many per 5 ms as are due by then. */
+const offer = async (side, rate, ms) => {
+  const started = performance.now()
+  const outcomes = { made: 0, ok: 0, refused: 0, failed: 0, codes: {} }
+  // Of the time in which the load is on; what waits at its end is served after it.
+  let inTime = 0
+  const okMs = []
+  const refusedMs = []
+  const pending = new Set()
+  const one = () => {
+    const from = performance.now()
+    outcomes.made++
+    const call = side
+      .call()
+      .then(
+        () => {
+          outcomes.ok++
+          if (performance.now() - started < ms) inTime++
+          okMs.push(performance.now() - from)
+        },
+        error => {
+          const refused = side.isRefusal(error)
+          outcomes[refused ? 'refused' : 'failed']++
+          if (refused) refusedMs.push(performance.now() - from)
+          const code = error.code ?? error.message.split(' ')[0]
+          outcomes.codes[code] = (outcomes.codes[code] ?? 0) + 1
+        },
+      )
+      .finally(() => pending.delete(call))
+    pending.add(call)
+  }
+  await new Promise(resolve => {
+    const timer = setInterval(() => {
+      const elapsed = performance.now() - started
+      while (outcomes.made < (Math.min(elapsed, ms) / 1000) * rate) one()
+      if (elapsed < ms) return
+      clearInterval(timer)
+      resolve()
+    }, 5)
+  })
+  await Promise.all(pending)
+  return {
+    ...outcomes,
+    goodput: (inTime / ms) * 1000,
+    okP50Ms: quantile(okMs, 0.5),
+    okP99Ms: quantile(okMs, 0.99),
+    refusedP99Ms: quantile(refusedMs, 0.99),
+  }
+}
+
+/** Calls one after the other until ten in a row take less than 100 ms; how long that took. */
+const recover = async (side, ms) => {
+  const started = performance.now()
+  for (let quick = 0; quick < 10 && performance.now() - started < ms; ) {
+    const from = performance.now()
+    const ok = await side.call().then(
+      () => true,
+      () => false,
+    )
+    quick = ok && performance.now() - from < 100 ? quick + 1 : 0
+  }
+  return performance.now() - started
+}
+
+/** The highest goodput of this many calls in flight: the capacity. */
+const saturate = async (side, inFlight, ms) => {
+  const started = performance.now()
+  let ok = 0
+  const chain = async () => {
+    while (performance.now() - started < ms) {
+      await side.call().then(
+        () => ok++,
+        () => undefined,
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, chain))
+  return (ok / (performance.now() - started)) * 1000
+}
+
+const counts = { starts: 0, lateStarts: 0 }
+const side =
+  role === 'worker' ? await systems[system].worker(redis, Number(slots), counts) : await systems[system].caller(redis)
+
+process.on('message', async message => {
+  if (message.what === 'stop') {
+    await (role === 'worker' ? side() : side.close())
+    process.disconnect()
+  } else if (message.what === 'counts') process.send(counts)
+  else if (message.what === 'saturate') process.send(await saturate(side, message.inFlight, message.ms))
+  else if (message.what === 'offer') process.send(await offer(side, message.rate, message.ms))
+  else if (message.what === 'recover') process.send(await recover(side, message.ms))
+})
+process.send('ready')

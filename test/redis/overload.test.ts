@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, type EventMap, TaskError } from '../../src/index.ts'
+import { ChaosProxy } from '../support/chaos-proxy.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+const slow = (ms: number, started: unknown[] = []) =>
+  defineTask('slow:1.0', { timeoutMs: 10_000 }, async args => {
+    started.push(args)
+    await sleep(ms)
+    return args
+  })
+
+describe('more than can be served', () => {
+  it('is refused at once, with the estimated wait, while what is accepted is served in time', async () => {
+    await it_.worker([slow(20)], { slots: 2 })
+    const hub = it_.hub()
+    const options = { timeoutMs: 600 }
+    // 100 calls/s can be served; 500 come, so that the list grows to what 600 ms allow and stays there.
+    const outcomes: Promise<{ code: string; ms: number; data?: unknown }>[] = []
+    const started = performance.now()
+    for (let made = 0; performance.now() - started < 2500; await sleep(10)) {
+      for (; made < ((performance.now() - started) / 1000) * 500; made++) {
+        const from = performance.now()
+        outcomes.push(
+          hub.call('slow:1.0', {}, options).then(
+            () => ({ code: 'ok', ms: performance.now() - from }),
+            error => ({ code: error.code, ms: performance.now() - from, data: error.data }),
+          ),
+        )
+      }
+    }
+    const seen = await Promise.all(outcomes)
+    const of = (code: string) => seen.filter(outcome => outcome.code === code)
+    expect(of('Overloaded').length).toBeGreaterThan(600)
+    expect(of('ok').length).toBeGreaterThan(150)
+    // Some, because nothing is known of the rate at first; without an estimate it would be all but those that are answered.
+    expect(of('Timeout').length + of('Expired').length).toBeLessThan(seen.length / 8)
+    expect(of('Overloaded')[0]!.data).toMatchObject({ length: expect.any(Number), waitMs: expect.any(Number) })
+    const refusals = of('Overloaded').map(({ ms }) => ms)
+    expect(refusals.sort((a, b) => a - b)[Math.floor(refusals.length / 2)]).toBeLessThan(100)
+    // Normal again as soon as the list is served.
+    await sleep(700)
+    expect(await hub.call('slow:1.0', { n: 1 }, options)).toEqual({ n: 1 })
+  }, 20_000)
+
+  it('is refused by the list itself when another hub has filled it', async () => {
+    await it_.worker([slow(50)], { slots: 1 })
+    const [one, other] = [it_.hub(), it_.hub()]
+    const warmUp = (hub: typeof one) => Promise.all([1, 2, 3, 4].map(() => hub.call('slow:1.0')))
+    await warmUp(one)
+    await warmUp(other)
+    const filling = Array.from({ length: 40 }, () => one.call('slow:1.0').catch(error => error))
+    await eventually(async () => (await it_.redis.llen(`${it_.namespace}:{q}:calls`)) > 30)
+    const refused = await failure(other.call('slow:1.0', {}, { timeoutMs: 300 }))
+    expect(refused).toMatchObject({ code: 'Overloaded', ran: 'no' })
+    expect(refused.message).toMatch(/About \d+ ms of work waits in queue q, and this call could wait \d+ ms/)
+    await Promise.all(filling)
+  })
+
+  it('does not refuse what idle slots take at once', async () => {
+    await it_.worker([slow(400)], { slots: 8 })
+    const hub = it_.hub()
+    const burst = () => Promise.all(Array.from({ length: 8 }, () => hub.call('slow:1.0', {}, { timeoutMs: 1500 })))
+    await burst()
+    await Promise.all([burst(), burst()])
+    expect(await burst()).toHaveLength(8)
+  })
+})
+
+describe('a request with less time left than its task runs', () => {
+  it('is not started, and its caller hears Expired before the deadline', async () => {
+    const started: unknown[] = []
+    const worker = await it_.worker([slow(300, started)], { slots: 1 })
+    const hub = it_.hub()
+    await hub.call('slow:1.0', 'teach')
+    const claims: EventMap['claim:taken'][] = []
+    worker.events.on('claim:taken', event => claims.push(event))
+    // The worker tells the claim script with its next beat.
+    await sleep(1100)
+    const first = hub.call('slow:1.0', 'first')
+    await eventually(() => worker.busy === 1)
+    const from = performance.now()
+    const error = await failure(hub.call('slow:1.0', 'hopeless', { timeoutMs: 500 }))
+    expect(error).toMatchObject({ code: 'Expired', ran: 'no', message: expect.stringMatching(/usually runs longer/) })
+    expect(performance.now() - from).toBeLessThan(480)
+    expect(await first).toBe('first')
+    expect(started).toEqual(['teach', 'first'])
+    expect(claims.some(({ expired }) => expired === 1)).toBe(true)
+  })
+})
+
+describe('limits that a worker declares for its queue', () => {
+  it('bind hubs that allow more', async () => {
+    await it_.worker([slow(200)], { slots: 1, maxBacklog: 2, maxPayloadBytes: 2000 })
+    const hub = it_.hub()
+    expect(await failure(hub.call('slow:1.0', 'x'.repeat(3000)))).toMatchObject({
+      code: 'PayloadTooLarge',
+      message: expect.stringMatching(/larger than 2000 bytes/),
+    })
+    const calls = Array.from({ length: 8 }, () => hub.call('slow:1.0').catch(error => error.code))
+    const codes = await Promise.all(calls)
+    expect(codes.filter(code => code === 'Overloaded').length).toBeGreaterThanOrEqual(5)
+  })
+
+  it('are kept by the worker itself, against callers that do not look', async () => {
+    const started: unknown[] = []
+    await it_.worker([slow(1, started)], { maxPayloadBytes: 2000 })
+    const list = `${it_.namespace}:reply:{hand}`
+    const request = { id: 'abc', task: 'slow:1.0', args: 'x'.repeat(4000), result_queue: list }
+    await it_.redis.rpush(`${it_.namespace}:{q}:calls`, JSON.stringify(request))
+    const [, reply] = (await it_.redis.blpop(list, 5))!
+    expect(JSON.parse(reply)).toMatchObject({ id: 'abc', ok: false, error: { code: 'PayloadTooLarge' } })
+    expect(started).toEqual([])
+  })
+})
+
+describe('safe retries', () => {
+  it('repeat an idempotent task whose handler says that it may', async () => {
+    let runs = 0
+    const flaky = (idempotent: boolean) =>
+      defineTask(idempotent ? 'again:1.0' : 'once:1.0', { idempotent }, () => {
+        if (++runs < 3) throw new TaskError('not yet', { retryable: true })
+        return runs
+      })
+    await it_.worker([flaky(true), flaky(false)])
+    const hub = it_.hub()
+    const retried: EventMap['call:retried'][] = []
+    const settled: EventMap['call:settled'][] = []
+    hub.events.on('call:retried', event => retried.push(event))
+    hub.events.on('call:settled', event => settled.push(event))
+    expect(await hub.call('again:1.0')).toBe(3)
+    expect(retried.map(({ code }) => code)).toEqual(['TaskFailed', 'TaskFailed'])
+    expect(settled).toMatchObject([{ ok: true, id: retried[1]!.nextId }])
+    runs = 0
+    expect((await failure(hub.call('once:1.0'))).code).toBe('TaskFailed')
+    expect(runs).toBe(1)
+    runs = -10
+    expect((await failure(hub.call('again:1.0'))).code).toBe('TaskFailed')
+    expect(runs).toBe(-7)
+  })
+
+  it('end with the deadline and with the caller', async () => {
+    const failing = defineTask('again:1.0', { idempotent: true }, () => {
+      throw new TaskError('never', { retryable: true })
+    })
+    await it_.worker([failing])
+    const hub = it_.hub()
+    await failure(hub.call('again:1.0'))
+    const controller = new AbortController()
+    hub.events.on('call:retried', () => controller.abort())
+    expect((await failure(hub.call('again:1.0', {}, { signal: controller.signal }))).code).toBe('Aborted')
+  })
+
+  it('send again what a full Redis refused, for as long as a second', async () => {
+    await it_.worker([slow(1)])
+    const hub = it_.hub()
+    await hub.call('slow:1.0')
+    await it_.redis.config('SET', 'maxmemory', '1')
+    hub.events.on('call:retried', () => void it_.redis.config('SET', 'maxmemory', '0'))
+    expect(await hub.call('slow:1.0', { n: 2 })).toEqual({ n: 2 })
+  })
+
+  it('never turn "may have run" into "certainly not"', async () => {
+    const proxy = await ChaosProxy.start(Number(new URL(it_.url).port))
+    it_.onEnd(() => proxy.stop())
+    const runs: unknown[] = []
+    await it_.worker([defineTask('again:1.0', { idempotent: true }, args => runs.push(args))])
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('again:1.0', 1)
+    // The first try runs and fails as retryable; from then on Redis cannot be reached any more.
+    const error = new TaskError('later', { retryable: true })
+    await it_.worker([
+      defineTask('fail:1.0', { idempotent: true }, () => {
+        setTimeout(() => {
+          proxy.refuse = true
+          proxy.cut()
+        }, 5)
+        throw error
+      }),
+    ])
+    expect(await failure(hub.call('fail:1.0', {}, { timeoutMs: 3000 }))).toMatchObject({
+      ran: expect.stringMatching(/yes|maybe/),
+    })
+    proxy.heal()
+  })
+})
