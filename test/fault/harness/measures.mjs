@@ -124,6 +124,9 @@ export const detection = (history, expected) => {
       found.push({ invariant: 'I16', what: `the death of ${name} was noticed after ${(lateMs / 1000).toFixed(1)} s` })
     }
   }
+  const inHand = [...history.runs.values()].filter(
+    ({ by, end }) => end === undefined && processes.get(by).killedAt !== undefined,
+  ).length
   const isFalse = ({ worker, at }) => {
     const process = nameOf(worker)
     const ends = [process?.killedAt, process?.exitedAt, process?.signals[0]?.at]
@@ -133,5 +136,5 @@ export const detection = (history, expected) => {
   if (wrongly.size > falseDeaths) {
     found.push({ invariant: 'I16', what: `${wrongly.size} living workers were taken for dead` })
   }
-  return { found, seconds: times.length ? Math.max(...times) / 1000 : undefined, falseDeaths: wrongly.size }
+  return { found, seconds: times.length ? Math.max(...times) / 1000 : undefined, falseDeaths: wrongly.size, inHand }
 }

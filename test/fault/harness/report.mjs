@@ -29,6 +29,8 @@ export const detailsOf = ({
   violations,
   excused,
   detectionSeconds,
+  kills,
+  inHand,
   connectsPerSecond,
   linesPerSecond,
   report,
@@ -38,6 +40,7 @@ export const detailsOf = ({
   const notes = [
     ...(report ? [report] : []),
     ...(excused ? [`${excused} late because their process got no processor`] : []),
+    ...(kills ? [`${kills} kills, ${inHand} calls in the hands of those killed`] : []),
     ...(detectionSeconds ? [`a death was noticed after ${detectionSeconds.toFixed(1)} s`] : []),
     `${connectsPerSecond.toFixed(1)} connects/s and client, ${linesPerSecond.toFixed(1)} log lines/s`,
   ]

@@ -134,6 +134,7 @@ const judge = (stage, row, found) => {
     wedges: wedges.length + notDrained.length,
     recoverySeconds: recovered.seconds,
     detectionSeconds: detected.seconds,
+    inHand: detected.inHand,
     kills: [...history.processes.values()].filter(({ killedAt }) => killedAt !== undefined).length,
     connectsPerSecond: dialled.most,
     linesPerSecond: logged.most,

@@ -22,10 +22,6 @@ export const massRows = [
         await sleep(500)
       }
     },
-    report({ runs, processes }) {
-      const isKilled = ({ by, end }) => end === undefined && processes.get(by).killedAt !== undefined
-      return `${[...runs.values()].filter(isKilled).length} calls were running in workers that were killed`
-    },
     expect: { promised: 'idempotent', reconnectsPerSecond: 8 },
   },
   {
