@@ -9,10 +9,11 @@ import { Stage } from './stage.mjs'
 
 const drainMs = 12_000
 const leaveMs = 6000
+const quickAfterMs = 4000
 
 /**
  * @param row see rows/index.mjs
- * @param options `seed`; `quick` for shorter phases; `dist` for workers with a planted bug; `keep` keeps the journals
+ * @param options `seed`; `quick` for less time after the fault; `dist` for workers with a planted bug; `keep` keeps the journals
  */
 export const runTrial = async (row, options) => {
   const startedAt = performance.now()
@@ -20,7 +21,7 @@ export const runTrial = async (row, options) => {
   let keep = true
   try {
     await stage.open()
-    const found = await playTrial(stage, row, options.quick ? 0.6 : 1)
+    const found = await playTrial(stage, row, options.quick)
     const result = judge(stage, row, found)
     keep = options.keep || (result.violations.length > 0 && !options.expectsViolations)
     return { ...result, seconds: Math.round((performance.now() - startedAt) / 1000), folder: stage.folder }
@@ -29,7 +30,7 @@ export const runTrial = async (row, options) => {
   }
 }
 
-const playTrial = async (stage, row, scale) => {
+const playTrial = async (stage, row, isQuick) => {
   const { load = {}, warmMs = 2000, faultMs = 4000, afterMs = 6000 } = row
   const mark = what => stage.journal('mark', { what })
   const sampler = startSampling(stage)
@@ -39,13 +40,13 @@ const playTrial = async (stage, row, scale) => {
   }
   mark('fault')
   await row.inject(stage)
-  await sleep(faultMs * scale)
+  await sleep(faultMs)
   await stage.endLoops()
   await row.heal?.(stage)
   for (const proxy of stage.proxies) proxy.heal()
   mark('healed')
   if (row.afterLoad) await stage.load(row.afterLoad)
-  await sleep(afterMs)
+  await sleep(isQuick ? Math.min(afterMs, quickAfterMs) : afterMs)
   mark('paused')
   await stage.pause()
   const found = await drain(stage, row, sampler)
