@@ -3,7 +3,6 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/fault/**'],
     pool: 'forks',
     maxWorkers: 2,
     // On shared machines a process may get no turn for seconds; locally every failure counts the first time.

@@ -148,11 +148,10 @@ export class Crew {
       knows: id => slots.knows(id),
       onFound: (found, heldBy) => {
         const isAdopted = ({ id }: { id: string }) => id.startsWith('lost:')
-        this.intake.takeFound(
+        this.#putBackFound(
           found.filter(entry => !isAdopted(entry)),
           heldBy,
-          this.beat.redisNowUs,
-        )
+        ).catch(this.#problem('reconcile'))
         this.adopt.redirect(found.filter(isAdopted), heldBy, this.beat.redisNowUs).catch(this.#problem('adopt'))
       },
     })
@@ -226,6 +225,15 @@ export class Crew {
     if (!isServing()) return
     this.#reconcile.look().catch(() => undefined)
     this.adopt.onBeat(beat.ended, beat.nowUs)
+  }
+
+  /** Not run here: a claim for all idle slots is under way already, and would bring more than there is room for. */
+  async #putBackFound(found: { id: string; text: string }[], heldBy: string): Promise<void> {
+    if (found.length === 0) return
+    const { commands, queue } = this.#context
+    const ids = found.map(({ id }) => ({ id }))
+    this.intake.ignoreClaimsOf(found, this.beat.redisNowUs)
+    await commands.send(client => queue.handback(client, heldBy, 'head', ids))
   }
 
   async #handBackToOthers(ids: string[]): Promise<void> {

@@ -21,7 +21,7 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
       if (event.ok) log.debug(fields, 'task done')
       else log.warn({ ...fields, reason: message, ...stackOf(fields.code, thrown) }, 'task failed')
     }),
-    events.on('reply:late', fields => log.warn(fields, 'a reply came after its call was over')),
+    events.on('reply:late', fields => log.info(fields, 'a reply came after its call was over')),
     events.on('schema:unused', fields =>
       log.warn(fields, 'a schema of the registry is not used here; the worker judges'),
     ),

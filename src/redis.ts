@@ -70,8 +70,13 @@ export class Connection {
   whenReady(signal?: AbortSignal): Promise<void> {
     if (this.#client || this.#closing.signal.aborted || signal?.aborted) return Promise.resolve()
     return new Promise(resolve => {
-      this.#waiting.push(resolve)
-      signal?.addEventListener('abort', () => resolve(), { once: true })
+      // Taken off again: the signals of hubs and workers live as long as they do, through any number of outages.
+      const done = () => {
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#waiting.push(done)
+      signal?.addEventListener('abort', done)
     })
   }
 

@@ -43,6 +43,21 @@ try {
 } catch {
   failed.push('tests wrote no report')
 }
+
+if (only.length === 0) {
+  const faultReport = join(reportDir, 'faults.json')
+  // As in vitest.config.ts: on shared machines a process may get no turn for seconds.
+  const retries = process.env.CI ? '1' : '0'
+  const options = ['--subset', '--quick', '--retries', retries, '--json', faultReport]
+  step('faults', 'test/fault/run.mjs', options)
+  try {
+    const { passed, failed: broken } = JSON.parse(readFileSync(faultReport, 'utf8'))
+    counts.numPassedTests += passed
+    counts.numFailedTests += broken
+  } catch {
+    failed.push('the fault suite wrote no report')
+  }
+} else console.log('\nThe fault suite was not run, because single tests were asked for: npm run test:faults')
 rmSync(reportDir, { recursive: true, force: true })
 if (counts.numPassedTests === 0) failed.push('no test ran')
 console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')

@@ -31,13 +31,13 @@ export interface IntakeOptions {
   isIdempotent(task: string): boolean
 }
 
-const maxRecovered = 1000
+const maxPutBack = 1000
 
 /** From claimed list elements to running handlers, and from outcomes to replies. */
 export class Intake {
   readonly #options: IntakeOptions
-  /** Requests that reconcile found: the late answer of their claim must not run them again. */
-  readonly #recovered = new Set<string>()
+  /** Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them. */
+  readonly #putBack = new Map<string, number>()
   /** Given up when the worker leaves, and safe to run again. */
   readonly #returning = new Set<string>()
   #running = 0
@@ -65,7 +65,7 @@ export class Intake {
     const foreign: Request[] = []
     for (const { text, heldId } of claimed.requests) {
       const request = this.#decode(text, heldId, workerId)
-      if (!request || this.#recovered.has(request.heldId)) continue
+      if (!request || (this.#putBack.get(request.heldId) ?? 0) >= claimed.nowUs) continue
       if (!this.#options.slots.take(request.heldId)) continue
       if (this.#options.executor.has(request.task)) void this.#run(request, workerId, receivedAt, claimed.nowUs)
       else if (!this.#endForeign(request, workerId, claimed.nowUs)) foreign.push(request)
@@ -73,13 +73,10 @@ export class Intake {
     if (foreign.length > 0) void this.#handBack(foreign)
   }
 
-  /** Starts what reconcile found, `nowUs` being Redis' time of about now. */
-  takeFound(found: { id: string; text: string }[], workerId: string, nowUs: number): void {
-    const requests = found.map(({ id, text }) => ({ text, heldId: id }))
-    this.take({ nowUs, left: 0, expired: 0, hopeless: [], requests }, workerId)
-    if (this.#recovered.size > maxRecovered) this.#recovered.clear()
-    // Not those that only another worker can run: they were put back, and may rightly come again.
-    for (const { id } of found) if (this.#options.slots.knows(id)) this.#recovered.add(id)
+  /** Claims of these that were made up to `nowUs` (Redis) are void; a later one is a new one. */
+  ignoreClaimsOf(requests: { id: string }[], nowUs: number): void {
+    if (this.#putBack.size > maxPutBack) this.#putBack.clear()
+    for (const { id } of requests) this.#putBack.set(id, nowUs)
   }
 
   /** Requests that were started and are not settled; those that may run again are not among them. */
@@ -222,7 +219,6 @@ export class Intake {
     events.emit('request:handedback', { queue: queueName, task: foreign[0]!.task, count: ids.length })
     // Before they are sent back, since they may come again ahead of the answer. Did it fail, reconcile finds them.
     slots.forget(ids)
-    for (const id of ids) this.#recovered.delete(id)
     await handBack(ids)
     slots.free(ids)
     onSlotsIdle()

@@ -6,7 +6,7 @@ export interface ReconcileOptions {
   connection: Connection
   workerId(): string
   knows(id: string): boolean
-  /** Runs a request that this worker holds without knowing of it. */
+  /** This worker holds these without knowing of them: its claim was not answered. */
   onFound(found: { id: string; text: string }[], workerId: string): void
 }
 

@@ -1,6 +1,6 @@
 import { backoffMs, sleep } from '../clock.ts'
 import type { Queue } from '../queue.ts'
-import { type Connection, ConnectionLost, isPassing, NotConnected } from '../redis.ts'
+import { type Connection, ConnectionLost, isFull, isPassing, NotConnected } from '../redis.ts'
 import type { Settlement } from '../settlement.ts'
 
 export interface SettleOptions {
@@ -19,8 +19,6 @@ export interface SettleOptions {
 }
 
 const maxBatch = 256
-/** A reply that could not be sent for this long has no caller any more; the lease has ended long before. */
-const giveUpAttempts = 30
 
 /**
  * Replies, then releases. What ended in one tick goes in one write: one push per hub, then one removal from the held
@@ -43,7 +41,7 @@ export class Settle {
     else setImmediate(() => this.#flush())
   }
 
-  /** Resolves when everything added so far is confirmed or given up. */
+  /** Resolves when everything added so far is confirmed, refused for good, or left to stop(). */
   async drained(): Promise<void> {
     this.#flush()
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
@@ -68,13 +66,12 @@ export class Settle {
 
   async #deliver(batch: Settlement[]): Promise<void> {
     const { connection, isLeaseCertain, renewLease, onProblem } = this.#options
-    for (let attempt = 0; attempt < giveUpAttempts; attempt++) {
+    for (let attempt = 0; ; attempt++) {
       try {
         if (!isLeaseCertain()) await renewLease()
         return await this.#send(batch)
       } catch (error) {
-        const passing = error instanceof ConnectionLost || error instanceof NotConnected || isPassing(error as Error)
-        if (!passing) return onProblem(error as Error)
+        if (!mayPass(error as Error)) return onProblem(error as Error)
       }
       await sleep(backoffMs(attempt, 20, 1000), this.#stopping.signal)
       await connection.whenReady(this.#stopping.signal)
@@ -93,7 +90,7 @@ export class Settle {
       const replies = [...repliesByHub(mine)].map(([hubId, texts]) =>
         queue.reply(client, hubId, texts).catch(error => {
           // One hub's spoilt reply list must not keep the others' replies back.
-          if (error.name !== 'ReplyError' || isPassing(error)) throw error
+          if (mayPass(error)) throw error
           onProblem(error)
         }),
       )
@@ -102,6 +99,10 @@ export class Settle {
     onReleased(ids)
   }
 }
+
+/** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */
+const mayPass = (error: Error): boolean =>
+  error instanceof ConnectionLost || error instanceof NotConnected || isPassing(error) || isFull(error)
 
 const repliesByHub = (batch: Settlement[]): Map<string, string[]> => {
   const byHub = new Map<string, string[]>()

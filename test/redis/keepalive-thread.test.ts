@@ -2,7 +2,7 @@ import type { RedisOptions } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, Worker } from '../../src/index.ts'
 import { adoptions, blockingWorkers, blockLoop, logged } from '../support/blocking.ts'
-import { ChaosProxy } from '../support/chaos-proxy.ts'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()

@@ -1,7 +1,12 @@
+import { getEventListeners } from 'node:events'
+import { mkdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { sleep } from '../../src/clock.ts'
 import { defineTask, type EventMap, Hub, Worker } from '../../src/index.ts'
+import { Connection } from '../../src/redis.ts'
 import { freePort, startServer } from '../../tools/redis-server.mjs'
-import { ChaosProxy } from '../support/chaos-proxy.ts'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -66,6 +71,22 @@ describe('Redis away', () => {
 })
 
 describe('a connection that breaks', () => {
+  it('again and again: waiting for it leaves nothing on a signal that lives on', async () => {
+    const proxy = await startProxy()
+    const connection = new Connection({ target: proxy.url, name: 'test', stallMs: 2000 })
+    it_.onEnd(() => connection.close())
+    const { signal } = new AbortController()
+    connection.open()
+    for (let outage = 0; outage < 3; outage++) {
+      await connection.whenReady(signal)
+      expect(connection.isReady).toBe(true)
+      proxy.cut()
+      await eventually(() => !connection.isReady)
+    }
+    await connection.whenReady(signal)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
   it('after the push, before its answer: the repeated push is a no-op, and the call runs once', async () => {
     let runs = 0
     let finish = () => {}
@@ -129,7 +150,7 @@ describe('a connection that breaks', () => {
     expect(runs.get('slow')).toBe(1)
   })
 
-  it('after the claim, before its answer: the worker finds what it holds and runs it', async () => {
+  it('after the claim, before its answer: the worker finds what it holds, and it runs once', async () => {
     const { task, runs } = counting()
     const proxy = await startProxy()
     await it_.worker([task], { redis: proxy.url })
@@ -144,6 +165,29 @@ describe('a connection that breaks', () => {
     proxy.cut()
     expect(await call).toBe('lost claim')
     expect(runs.get('lost claim')).toBe(1)
+  })
+
+  it('after the claim, with work that came since: the worker never runs more than it has slots', async () => {
+    let running = 0
+    let most = 0
+    const task = defineTask('busy:1.0', { timeoutMs: 20_000 }, async ms => {
+      most = Math.max(most, ++running)
+      await sleep(Number(ms))
+      running--
+      return ms
+    })
+    const proxy = await startProxy()
+    await it_.worker([task], { redis: proxy.url, slots: 1 })
+    const hub = it_.hub()
+    await hub.call(task, 0)
+    await eventually(async () => String(await it_.redis.call('CLIENT', 'LIST')).includes('cmd=blpop'))
+    proxy.dropToClient = true
+    const lost = hub.call(task, 1)
+    await eventually(async () => (await it_.keys()).some(key => key.startsWith('{q}:held:')))
+    proxy.heal()
+    proxy.cut()
+    expect(await Promise.all([hub.call(task, 4000), lost])).toEqual([4000, 1])
+    expect(most).toBe(1)
   })
 
   it('half-open in both directions: calls settle by their deadline, and the hub recovers', async () => {
@@ -215,6 +259,38 @@ describe('a Redis that refuses', () => {
     await hub.call('count:1.0', 1)
     await it_.redis.script('FLUSH')
     expect(await hub.call('count:1.0', 2)).toBe(2)
+  })
+
+  it('all writes, because it cannot save: what ended meanwhile is answered and released afterwards', async () => {
+    let finish = () => {}
+    const finished = new Promise<void>(resolve => {
+      finish = resolve
+    })
+    const started = new Promise<void>(resolve => {
+      const task = defineTask('slow:1.0', { timeoutMs: 10_000 }, async () => {
+        resolve()
+        await finished
+        return 'done'
+      })
+      void it_.worker([task])
+    })
+    const hub = it_.hub()
+    await eventually(async () => (await hub.tasks()).length === 1)
+    const call = hub.call('slow:1.0')
+    await started
+    // Its dump cannot be renamed to a name that a folder has.
+    const folder = join(it_.server.dir, 'dump.rdb')
+    mkdirSync(folder)
+    it_.onEnd(() => it_.redis.config('SET', 'save', ''))
+    await it_.redis.config('SET', 'save', '3600 1')
+    await it_.redis.bgsave()
+    await eventually(async () => /MISCONF/.test(String(await it_.redis.set('x', 1).catch(error => error))))
+    finish()
+    await sleep(500)
+    await it_.redis.config('SET', 'save', '')
+    rmdirSync(folder)
+    expect(await call).toBe('done')
+    await eventually(async () => (await it_.keys()).every(key => !key.includes(':held:')))
   })
 
   it('growing writes when it is full: pushes fail as NotEnqueued, and what waits is served', async () => {

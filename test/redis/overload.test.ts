@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, TaskError } from '../../src/index.ts'
-import { ChaosProxy } from '../support/chaos-proxy.ts'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()

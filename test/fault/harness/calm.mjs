@@ -1,0 +1,73 @@
+// I12, I13, I15: what a trial leaves behind, and how noisy its processes were.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const namespace = 'pshub'
+/** These are the registry and the leases of those who live; everything else that is left must end by itself. */
+const lasting = new Set(['tasks', 'workers', 'stats', '{q}:leases'].map(key => `${namespace}:${key}`))
+const longestTtlMs = 60_000
+
+/** Keys that neither belong there nor end by themselves soon. */
+export const leftKeys = async (redis, { workersLive, cardsStay, extra = [] }) => {
+  const found = []
+  for (const key of await redis.keys('*')) {
+    if (extra.includes(key)) continue
+    const ttlMs = await redis.pttl(key)
+    if (ttlMs === -2 || (ttlMs >= 0 && ttlMs <= longestTtlMs)) continue
+    if (lasting.has(key) && (workersLive || key === `${namespace}:tasks`)) continue
+    // The cards of workers that were killed are shown for an hour.
+    if (cardsStay && (key === `${namespace}:workers` || key === `${namespace}:stats`)) continue
+    if (workersLive && key === `${namespace}:{q}:bell` && (await redis.llen(key)) <= 1) continue
+    found.push({ invariant: 'I12', what: `${key} was left behind` })
+  }
+  return found
+}
+
+/** Connections of callers and workers that are still open on the server. */
+export const leftClients = async redis =>
+  String(await redis.client('LIST'))
+    .split('\n')
+    .filter(line => / name=pshub-/.test(line))
+    .map(line => ({ invariant: 'I13', what: `still connected: ${/ name=(\S+)/.exec(line)[1]}` }))
+
+/** What processes kept open when all that they had was closed. */
+export const leftHandles = ({ processes }) =>
+  [...processes.values()].flatMap(({ name, resources = [] }) =>
+    resources.length > 0 ? [{ invariant: 'I13', what: `${name} kept ${resources.join(', ')}` }] : [],
+  )
+
+const mostIn = (times, windowMs) => {
+  let most = 0
+  for (let from = 0, to = 0; to < times.length; to++) {
+    while (times[to] - times[from] > windowMs) from++
+    most = Math.max(most, to - from + 1)
+  }
+  return most
+}
+
+/** Tries to connect, per second and client, in the busiest 3 s. Two clients in each process. */
+export const reconnects = (proxies, members, { reconnectsPerSecond = 5 }) => {
+  const perProxy = proxies.map(proxy => mostIn(proxy.accepted, 3000) / 3)
+  const most = Math.max(...perProxy) / Math.max(1, 2 * members)
+  const found =
+    most > reconnectsPerSecond ? [{ invariant: 'I15', what: `${most.toFixed(1)} connects/s and client` }] : []
+  return { found, most }
+}
+
+/** Log lines per second and process, in the busiest 5 s. */
+export const logLines = (folder, { linesPerSecond = 10 }) => {
+  const found = []
+  let most = 0
+  for (const file of readdirSync(folder).filter(name => name.endsWith('.log'))) {
+    const lines = readFileSync(join(folder, file), 'utf8').split('\n').filter(Boolean)
+    const times = lines.flatMap(line => /"time":(\d+)/.exec(line)?.slice(1).map(Number) ?? [])
+    const perSecond = mostIn(times, 5000) / 5
+    most = Math.max(most, perSecond)
+    if (perSecond > linesPerSecond)
+      found.push({ invariant: 'I15', what: `${file}: ${perSecond} lines/s; ${lines.at(-1).slice(0, 200)}` })
+    // A warning of Node itself: a listener that is never removed, a rejection that nobody handles.
+    const warning = lines.find(line => !line.startsWith('{') && /Warning|Unhandled|Error:/.test(line))
+    if (warning) found.push({ invariant: 'I13', what: `${file}: ${warning.slice(0, 200)}` })
+  }
+  return { found, most }
+}

@@ -1,0 +1,146 @@
+// What must hold whatever happens, as functions from a trial's history to violations. They know nothing of Redis or
+// processes, so that hand-written histories can show that each of them finds what it is for.
+
+const settleGraceMs = 250
+const lateStartMs = 100
+const wedgeMs = 6000
+const ms = us => us / 1000
+
+const violation = (invariant, what, token) => ({ invariant, what, token })
+
+/** Milliseconds within [from, to] (us) in which a process got no processor. */
+const blockedMs = (lags, from, to) =>
+  ms(lags.reduce((sum, lag) => sum + Math.max(0, Math.min(lag.to, to) - Math.max(lag.from, from)), 0))
+
+/** By how much a call settled too late, less the time in which its process could not run. */
+const latenessMs = (call, settle, lags) => {
+  const deadline = call.at + call.timeoutMs * 1000
+  const late = ms(settle.t - deadline) - settleGraceMs
+  return late > 0 ? late - blockedMs(lags, deadline, settle.t) : late
+}
+
+/** I1: every call settles exactly once, by its deadline + 250 ms. Calls of a caller that was killed are nobody's. */
+export const settling = ({ calls, lags, processes, twice }) => {
+  const found = []
+  let excused = 0
+  for (const call of calls.values()) {
+    const [settle] = call.settles
+    if (!settle) {
+      if (processes.get(call.by)?.killedAt === undefined)
+        found.push(violation('I1', 'a call never settled', call.token))
+      continue
+    }
+    if (call.settles.length > 1) found.push(violation('I1', 'a call settled more than once', call.token))
+    const rawMs = ms(settle.t - call.at) - call.timeoutMs - settleGraceMs
+    const lateMs = latenessMs(call, settle, lags.get(call.by) ?? [])
+    if (lateMs > 0)
+      found.push(violation('I1', `settled ${Math.round(rawMs)} ms too late, as ${settle.code}`, call.token))
+    else if (rawMs > 0) excused++
+  }
+  if (twice > 0) found.push(violation('I1', `${twice} calls were settled again inside the hub`))
+  return { found, excused }
+}
+
+/** I2: a class that says "not run" is only given to calls that never start; one that says "ran" to those that did. */
+export const truth = ({ calls }) =>
+  [...calls.values()].flatMap(({ token, settles: [settle], runs }) => {
+    if (!settle) return []
+    if (settle.code === 'Crash') return [violation('I2', `not a HubError: ${settle.message}`, token)]
+    if (settle.ran === 'no' && runs.length > 0) return [violation('I2', `${settle.code}, and it was started`, token)]
+    const ranByWord = settle.code === 'OK' || settle.ran === 'yes'
+    return ranByWord && runs.length === 0 ? [violation('I2', `${settle.code}, and it was never started`, token)] : []
+  })
+
+/** I4: what starts was called. */
+export const ghosts = ({ calls, runs }, { handPushed = 'hand-' } = {}) =>
+  [...runs.values()]
+    .filter(({ token }) => !calls.has(token) && !String(token).startsWith(handPushed))
+    .map(({ token }) => violation('I4', 'started, and nobody called it', token))
+
+/** I5: a call of a task that is not idempotent starts at most once. */
+export const duplicates = ({ calls }) =>
+  [...calls.values()]
+    .filter(({ idempotent, runs }) => !idempotent && runs.length > 1)
+    .map(({ token, runs }) => violation('I5', `started ${runs.length} times: ${runs.map(r => r.run)}`, token))
+
+/** I6: the result of a worker that had lost its lease before the run ended is not accepted. */
+export const fencing = ({ calls, runs, adoptions }) => {
+  const adoptedAt = new Map(adoptions.map(({ worker, at }) => [worker, at]))
+  return [...calls.values()].flatMap(({ token, settles: [settle] }) => {
+    const run = settle?.run && runs.get(settle.run)
+    if (!run || run.end === undefined) return []
+    const lostAt = adoptedAt.get(run.worker)
+    return lostAt !== undefined && lostAt < run.end
+      ? [
+          violation(
+            'I6',
+            `the result of a worker was accepted ${Math.round(ms(run.end - lostAt))} ms after it was lost`,
+            token,
+          ),
+        ]
+      : []
+  })
+}
+
+/** I7: a reply belongs to its call. */
+export const replies = ({ calls }) =>
+  [...calls.values()]
+    .filter(({ settles }) => settles.some(({ foreign }) => foreign))
+    .map(({ token }) => violation('I7', 'got the result of another call', token))
+
+/** I10: nothing starts after its deadline, on Redis' clock. */
+export const lateStarts = ({ runs, offsetUs }) =>
+  [...runs.values()].flatMap(({ token, at, pushedUs, ttlMs }) => {
+    if (pushedUs === undefined || ttlMs === undefined) {
+      return String(token).startsWith('hand-') ? [] : [violation('I10', 'its deadline was not seen', token)]
+    }
+    const lateMs = ms(at + offsetUs - pushedUs) - ttlMs
+    return ttlMs > 0 && lateMs > lateStartMs
+      ? [violation('I10', `started ${Math.round(lateMs)} ms after its deadline`, token)]
+      : []
+  })
+
+/** I11: a worker never runs more than it has slots. */
+export const slots = ({ runs, processes }) => {
+  const found = []
+  for (const { name, slots: size } of processes.values()) {
+    if (size === undefined) continue
+    const steps = [...runs.values()]
+      .filter(({ by }) => by === name)
+      .flatMap(({ at, end }) =>
+        end === undefined
+          ? [[at, 1]]
+          : [
+              [at, 1],
+              [end, -1],
+            ],
+      )
+      .sort((a, b) => a[0] - b[0] || a[1] - b[1])
+    let busy = 0
+    let most = 0
+    for (const [, step] of steps) most = Math.max(most, (busy += step))
+    if (most > size) found.push(violation('I11', `${name} ran ${most} with ${size} slots`))
+  }
+  return found
+}
+
+/** Backlog, idle slots and no start for 6 s, outside the fault; or what was held not settling when the load is over. */
+export const wedges = ({ samples, runs, processes, marks }) => {
+  const found = []
+  const starts = [...runs.values()].map(({ at }) => at)
+  const size = [...processes.values()].reduce((sum, { slots = 0 }) => sum + slots, 0)
+  let since
+  for (const { t, backlog } of samples) {
+    const inFault = t >= (marks.fault ?? Infinity) && t <= (marks.healed ?? Infinity)
+    if (!(backlog > 0) || inFault) since = undefined
+    else since ??= t
+    if (since === undefined || t - since < wedgeMs * 1000) continue
+    const from = t - wedgeMs * 1000
+    const running = [...runs.values()].filter(run => run.at < from && !(run.end < t)).length
+    if (running < size && !starts.some(at => at >= from && at <= t)) {
+      found.push(violation('I14', `${backlog} waited for 6 s with idle slots`))
+      since = undefined
+    }
+  }
+  return found
+}

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import { historyOf } from './history.mjs'
+import * as invariants from './invariants.mjs'
+import { classes, detection, recovery } from './measures.mjs'
+
+/** Times in journals are microseconds; here they are written in milliseconds. */
+type Event = { e: string; by?: string; t: number; [field: string]: unknown }
+const past = (...events: Event[]) =>
+  historyOf(events.map(event => ({ by: 'caller1', ...event, t: event.t * 1000 })).sort((a, b) => a.t - b.t))
+
+const attempt = (t: number, token = 'a', fields = {}) => ({
+  e: 'attempt',
+  t,
+  token,
+  idempotent: false,
+  timeoutMs: 2000,
+  ...fields,
+})
+const settle = (t: number, code = 'OK', token = 'a', fields = {}) => ({
+  e: 'settle',
+  t,
+  token,
+  code,
+  ran: code === 'NotEnqueued' ? 'no' : 'maybe',
+  ...fields,
+})
+const start = (t: number, token = 'a', fields = {}) => ({
+  e: 'start',
+  by: 'worker1',
+  t,
+  token,
+  run: `r-${token}`,
+  worker: 'w',
+  atUs: 0,
+  ttlMs: 2000,
+  ...fields,
+})
+const end = (t: number, token = 'a', fields = {}) => ({
+  e: 'end',
+  by: 'worker1',
+  t,
+  token,
+  run: `r-${token}`,
+  ...fields,
+})
+const hello = { e: 'hello', by: 'worker1', t: 0, worker: 'w', slots: 1 }
+const mark = (what: string, t: number) => ({ e: 'mark', t, what })
+
+const what = (found: { what: string }[]) => found.map(entry => entry.what)
+const good = past(hello, attempt(10), start(12), end(20), settle(21, 'OK', 'a', { run: 'r-a' }))
+
+it('finds nothing in a history in which all is well', () => {
+  const { settling, truth, ghosts, duplicates, fencing, replies, lateStarts, slots, wedges } = invariants
+  expect(settling(good)).toEqual({ found: [], excused: 0 })
+  for (const look of [truth, ghosts, duplicates, fencing, replies, lateStarts, slots, wedges]) {
+    expect(look(good), look.name).toEqual([])
+  }
+})
+
+describe('I1', () => {
+  it('a call that never settles', () => {
+    expect(what(invariants.settling(past(attempt(0))).found)).toEqual(['a call never settled'])
+  })
+
+  it('one that settles twice, for its caller or inside the hub', () => {
+    const twice = past(attempt(0), settle(1), settle(2), { e: 'twice', t: 3, id: 'x' })
+    expect(what(invariants.settling(twice).found)).toEqual([
+      'a call settled more than once',
+      '1 calls were settled again inside the hub',
+    ])
+  })
+
+  it('one that settles later than its deadline + 250 ms', () => {
+    expect(invariants.settling(past(attempt(0), settle(2240, 'Timeout'))).found).toEqual([])
+    expect(what(invariants.settling(past(attempt(0), settle(2300, 'Timeout'))).found)).toEqual([
+      'settled 50 ms too late, as Timeout',
+    ])
+  })
+
+  it('but not what its process was too late for; the rest of the lateness counts', () => {
+    const lag = { e: 'lag', t: 2390, ms: 390 }
+    expect(invariants.settling(past(attempt(0), lag, settle(2400, 'Timeout')))).toEqual({ found: [], excused: 1 })
+    expect(invariants.settling(past(attempt(0), lag, settle(2700, 'Timeout'))).found).toHaveLength(1)
+    const elsewhere = { ...lag, by: 'caller2' }
+    expect(invariants.settling(past(attempt(0), elsewhere, settle(2400, 'Timeout'))).found).toHaveLength(1)
+  })
+
+  it('and not the calls of a caller that was killed', () => {
+    expect(invariants.settling(past(attempt(0), { e: 'kill', t: 5, name: 'caller1' })).found).toEqual([])
+  })
+})
+
+it('I2: a call that certainly did not run, and was started, however late', () => {
+  expect(what(invariants.truth(past(attempt(0), settle(5, 'NotEnqueued'), start(900))))).toEqual([
+    'NotEnqueued, and it was started',
+  ])
+  expect(invariants.truth(past(attempt(0), settle(5, 'OutcomeUnknown'), start(900)))).toEqual([])
+})
+
+it('I2: a call that succeeded, or failed in its handler, and never started', () => {
+  expect(invariants.truth(past(attempt(0), settle(5)))).toHaveLength(1)
+  expect(invariants.truth(past(attempt(0), settle(5, 'TaskFailed', 'a', { ran: 'yes' })))).toHaveLength(1)
+})
+
+it('I4: a start that nobody called', () => {
+  expect(invariants.ghosts(past(start(5, 'ghost')))).toHaveLength(1)
+  expect(invariants.ghosts(past(start(5, 'hand-1')))).toEqual([])
+})
+
+it('I5: a second start, unless the task is idempotent', () => {
+  const second = start(9, 'a', { run: 'second' })
+  expect(invariants.duplicates(past(attempt(0), start(5), second))).toHaveLength(1)
+  expect(invariants.duplicates(past(attempt(0, 'a', { idempotent: true }), start(5), second))).toEqual([])
+})
+
+it('I6: the result of a worker that others had taken over from', () => {
+  const adopted = (t: number) => ({ e: 'adopted', by: 'worker2', t, worker: 'w', count: 1 })
+  const calls = [attempt(0), start(5), end(50), settle(55, 'OK', 'a', { run: 'r-a' })]
+  expect(invariants.fencing(past(...calls, adopted(20)))).toHaveLength(1)
+  expect(invariants.fencing(past(...calls, adopted(60)))).toEqual([])
+})
+
+it('I7: the reply of another call', () => {
+  expect(invariants.replies(past(attempt(0), settle(5, 'OK', 'a', { foreign: true })))).toHaveLength(1)
+})
+
+it("I10: a start after the deadline, on Redis' clock", () => {
+  expect(invariants.lateStarts(past(attempt(0), start(2050)))).toEqual([])
+  expect(what(invariants.lateStarts(past(attempt(0), start(2150))))).toEqual(['started 150 ms after its deadline'])
+  const shifted = past({ e: 'clock', t: 0, offsetUs: 5_000_000 }, attempt(0), start(2150, 'a', { atUs: 5_000_000 }))
+  expect(invariants.lateStarts(shifted)).toHaveLength(1)
+  expect(invariants.lateStarts(past(attempt(0), start(5, 'a', { atUs: undefined })))).toHaveLength(1)
+})
+
+it('I11: more runs than slots', () => {
+  const two = [start(5), start(6, 'b'), end(7), end(8, 'b')]
+  expect(what(invariants.slots(past(hello, ...two)))).toEqual(['worker1 ran 2 with 1 slots'])
+  expect(invariants.slots(past(hello, start(5), end(6), start(6, 'b'), end(7, 'b')))).toEqual([])
+})
+
+describe('I14', () => {
+  const samples = (from: number, to: number) =>
+    Array.from({ length: (to - from) / 200 + 1 }, (_, i) => ({ e: 'sample', t: from + i * 200, backlog: 3, held: {} }))
+
+  it('a backlog beside idle slots in which nothing starts for 6 s', () => {
+    expect(invariants.wedges(past(hello, ...samples(0, 6200)))).toHaveLength(1)
+    expect(invariants.wedges(past(hello, ...samples(0, 6200), start(3000)))).toEqual([])
+    const busy = start(0, 'long')
+    expect(invariants.wedges(past(hello, busy, ...samples(10, 6210)))).toEqual([])
+    expect(invariants.wedges(past(hello, mark('fault', 0), ...samples(10, 6210), mark('healed', 9000)))).toEqual([])
+  })
+
+  it('no success, or too few, after the fault', () => {
+    const phases = [mark('fault', 0), mark('healed', 1000), mark('paused', 9000)]
+    const calls = (code: (i: number) => string) =>
+      Array.from({ length: 80 }, (_, i) => [
+        attempt(1000 + i * 100, `c${i}`),
+        settle(1010 + i * 100, code(i), `c${i}`),
+      ]).flat()
+    expect(recovery(past(...phases, ...calls(() => 'OK')), {})).toMatchObject({ found: [], seconds: 0 })
+    expect(recovery(past(...phases, ...calls(i => (i < 20 ? 'Timeout' : 'OK'))), {})).toMatchObject({
+      found: [],
+      seconds: 2,
+    })
+    expect(recovery(past(...phases, ...calls(i => (i < 40 ? 'Timeout' : 'OK'))), {}).found).toHaveLength(1)
+    expect(recovery(past(...phases, ...calls(() => 'Timeout')), {}).found).toHaveLength(2)
+    expect(recovery(past(...phases), {}).found).not.toEqual([])
+  })
+})
+
+describe('classes', () => {
+  const phases = [mark('fault', 1000), mark('healed', 2000)]
+  const failed = (t: number, code: string, fields = {}) =>
+    past(...phases, attempt(t, 'a', fields), settle(t + 10, code))
+
+  it('counts what a row does not allow, and every failure that no fault excuses', () => {
+    const expected = { allowed: ['Timeout'] }
+    expect(classes(failed(1500, 'Timeout'), expected).wrong).toEqual([])
+    expect(classes(failed(1500, 'TaskFailed'), expected).wrong).toHaveLength(1)
+    expect(classes(failed(100, 'Timeout'), expected).wrong).toHaveLength(1)
+    expect(classes(failed(6000, 'Timeout'), expected).wrong).toHaveLength(1)
+  })
+
+  it('counts as lost what was promised, and what never settled', () => {
+    const expected = { allowed: ['Timeout'], promised: 'idempotent' as const }
+    expect(classes(failed(1500, 'Timeout', { idempotent: true }), expected).lost).toHaveLength(1)
+    expect(classes(failed(1500, 'Timeout'), expected).lost).toEqual([])
+    expect(classes(past(...phases, attempt(1500)), {}).lost).toHaveLength(1)
+  })
+})
+
+describe('I16', () => {
+  const kill = { e: 'kill', t: 1000, name: 'worker1' }
+  const adopted = (t: number) => ({ e: 'adopted', by: 'worker2', t, worker: 'w', count: 1 })
+  const over = mark('end', 20_000)
+
+  it('a death that is noticed too late, or never', () => {
+    expect(detection(past(hello, kill, adopted(5000), over), {})).toMatchObject({ found: [], seconds: 4 })
+    expect(detection(past(hello, kill, adopted(8000), over), {}).found).toHaveLength(1)
+    expect(detection(past(hello, kill, over), {}).found).toHaveLength(1)
+  })
+
+  it('a living worker that is taken for dead, by others or by itself', () => {
+    expect(detection(past(hello, adopted(500), over), {}).falseDeaths).toBe(1)
+    const lost = { e: 'lease-lost', by: 'worker1', t: 600, worker: 'w', now: 'w2' }
+    expect(detection(past(hello, lost, over), {}).found).toHaveLength(1)
+    const stopped = { e: 'signal', t: 100, name: 'worker1', signal: 'SIGSTOP' }
+    expect(detection(past(hello, stopped, adopted(500), lost, over), {}).falseDeaths).toBe(0)
+  })
+})

@@ -1,0 +1,140 @@
+// What a trial measures beside the invariants, held against what its row expects.
+
+/**
+ * What a row expects.
+ * @typedef {object} Expectations
+ * @property {string[]} [allowed] classes beside OK in which calls that the fault touched may end
+ * @property {(call: any) => string[] | undefined} [allowedFor] the same by call
+ * @property {(call: any) => boolean | undefined} [isRight] judges a call by its `act` and `code`, fault or not
+ * @property {'all' | 'idempotent' | 'replies'} [promised] calls that must succeed in spite of the fault, else they count
+ *   as lost; 'replies': those whose handlers ended in time
+ * @property {number} [calmMs] calls made this long after the fault still count as touched. Default 3000
+ * @property {number} [recoverMs] by when 95 % of the calls succeed again. Default 10,000
+ * @property {number} [firstOkMs] by when the first one does. Default 3000
+ * @property {number} [steady] another share than 95 %
+ * @property {boolean} [anyRecovery] recovery is told, not judged
+ * @property {number} [detectMs] by when a death is noticed. Default 6000
+ * @property {number} [falseDeaths] living workers that may be taken for dead. Default 0
+ * @property {'noticed' | 'any'} [deaths] whether somebody is left who must notice
+ * @property {number} [reconnectsPerSecond] default 5
+ * @property {number} [linesPerSecond] default 10
+ */
+
+const bucketUs = 500_000
+const ms = us => us / 1000
+
+/** The calls that a fault can excuse: under way between its beginning and a little after its end. */
+const isTouched = (call, { fault, healed }, calmMs) => {
+  const settledAt = call.settles[0]?.t ?? Infinity
+  return settledAt >= fault - 100_000 && call.at <= healed + calmMs * 1000
+}
+
+const isOver = ({ processes }, call) => processes.get(call.by)?.killedAt !== undefined
+
+/**
+ * How calls settled, and which of them settled in a class that their row does not allow.
+ * @param {any} history
+ * @param {Expectations} expected
+ */
+export const classes = (history, expected) => {
+  const { calmMs = 3000, isRight } = expected
+  const counts = {}
+  const wrong = []
+  const lost = []
+  for (const call of history.calls.values()) {
+    const {
+      token,
+      settles: [settle],
+      act,
+    } = call
+    const code = settle?.code ?? (isOver(history, call) ? 'killed' : 'none')
+    counts[code] = (counts[code] ?? 0) + 1
+    const touched = isTouched(call, history.marks, calmMs)
+    const what = `${code}${touched ? '' : ' without a fault'} ${settle?.message ?? ''}`
+    const asTold = isRight?.({ ...call, code })
+    if (asTold === true || code === 'killed') continue
+    if (code === 'none' || (touched && !act && isPromised(call, code, expected))) {
+      lost.push({ invariant: 'lost', what, token })
+    } else if (asTold === false || !allowedCodes(call, touched, expected).includes(code)) {
+      wrong.push({ invariant: 'class', what, token })
+    }
+  }
+  return { counts, wrong, lost }
+}
+
+const allowedCodes = (call, touched, { allowed = [], allowedFor }) =>
+  touched ? ['OK', ...(allowedFor?.(call) ?? allowed)] : ['OK']
+
+/** Whether a call that did not succeed should have: by its kind, or because its handler ended well before its deadline. */
+const isPromised = ({ idempotent, runs, at, timeoutMs }, code, { promised }) => {
+  if (code === 'OK') return false
+  const isDone = ({ end, aborted }) => !aborted && end < at + (timeoutMs - 1000) * 1000
+  if (promised === 'replies') return runs.some(isDone)
+  // Three lost workers are the limit.
+  return promised === 'all' || (promised === 'idempotent' && idempotent && runs.length < 3)
+}
+
+/**
+ * Seconds from the end of the fault until at least 95 % of the calls made succeed again, and stay so.
+ * @param {any} history
+ * @param {Expectations} expected
+ */
+export const recovery = ({ calls, marks }, expected) => {
+  const { recoverMs = 10_000, firstOkMs = 3000, steady = 0.95 } = expected
+  const after = [...calls.values()].filter(({ at, act }) => at >= marks.healed && at < marks.paused && !act)
+  const firstOk = Math.min(
+    ...after.filter(({ settles: [settle] }) => settle?.code === 'OK').map(({ settles: [settle] }) => settle.t),
+  )
+  const buckets = []
+  for (const call of after) {
+    const bucket = (buckets[Math.floor((call.at - marks.healed) / bucketUs)] ??= { all: 0, ok: 0 })
+    bucket.all++
+    if (call.settles[0]?.code === 'OK') bucket.ok++
+  }
+  const lastBad = buckets.findLastIndex(bucket => bucket && bucket.ok < steady * bucket.all)
+  const firstOkSeconds = (firstOk - marks.healed) / 1e6
+  const seconds = lastBad === buckets.length - 1 ? Infinity : ((lastBad + 1) * bucketUs) / 1e6
+  const found = []
+  const say = what => found.push({ invariant: 'I14', what })
+  if (after.length === 0) say('no call was made after the fault')
+  if (firstOkSeconds * 1000 > firstOkMs) say(`the first success came ${firstOkSeconds.toFixed(1)} s after the fault`)
+  if (seconds * 1000 > recoverMs)
+    say(`not back to ${steady * 100} % ${Number.isFinite(seconds) ? `for ${seconds} s` : 'at all'}`)
+  return { found, seconds, firstOkSeconds }
+}
+
+/**
+ * I16: how soon a worker that died was noticed, and whether one that lived was taken for dead.
+ * @param {any} history
+ * @param {Expectations} expected
+ */
+export const detection = (history, expected) => {
+  const { detectMs = 6000, falseDeaths = 0, deaths = 'noticed' } = expected
+  const { processes, adoptions, leaseLosses, marks } = history
+  const found = []
+  const times = []
+  const nameOf = id => [...processes.values()].find(({ workerIds }) => workerIds.includes(id))
+  for (const { name, killedAt, workerIds } of processes.values()) {
+    if (killedAt === undefined || workerIds.length === 0) continue
+    const adoption = adoptions.find(({ worker }) => worker === workerIds.at(-1))
+    const lateMs = adoption ? ms(adoption.at - killedAt) : Infinity
+    if (adoption) times.push(lateMs)
+    const couldBe = marks.end - killedAt > detectMs * 1000
+    if (deaths === 'noticed' && lateMs > detectMs && couldBe) {
+      found.push({ invariant: 'I16', what: `the death of ${name} was noticed after ${(lateMs / 1000).toFixed(1)} s` })
+    }
+  }
+  const inHand = [...history.runs.values()].filter(
+    ({ by, end }) => end === undefined && processes.get(by).killedAt !== undefined,
+  ).length
+  const isFalse = ({ worker, at }) => {
+    const process = nameOf(worker)
+    const ends = [process?.killedAt, process?.exitedAt, process?.signals[0]?.at]
+    return !ends.some(end => end <= at)
+  }
+  const wrongly = new Set([...adoptions, ...leaseLosses].filter(isFalse).map(({ worker }) => worker))
+  if (wrongly.size > falseDeaths) {
+    found.push({ invariant: 'I16', what: `${wrongly.size} living workers were taken for dead` })
+  }
+  return { found, seconds: times.length ? Math.max(...times) / 1000 : undefined, falseDeaths: wrongly.size, inHand }
+}

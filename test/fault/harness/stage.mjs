@@ -1,0 +1,215 @@
+// All that a trial needs: a Redis server of its own, proxies in front of callers and workers, and their processes.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { root } from '../../../tools/prepare.mjs'
+import { freePort, startServer } from '../../../tools/redis-server.mjs'
+import { ChaosProxy } from '../../support/chaos-proxy.mjs'
+import { historyOf } from './history.mjs'
+import { nowUs, openJournal, readJournal, readJournals } from './journal.mjs'
+import { startMember } from './member.mjs'
+import { seeded, seedOf } from './random.mjs'
+
+export const serverArgs = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--enable-debug-command', 'local']
+
+const stageName = 'stage'
+const startMs = 10_000
+
+export class Stage {
+  folder = mkdtempSync(join(tmpdir(), 'pshub-fault-'))
+  journal = openJournal(this.folder, stageName)
+  callers = []
+  workers = []
+  /** Every process that was ever started. */
+  members = []
+  /** Identities that never said goodbye. */
+  deaths = 0
+  /** Violations that rows saw themselves. */
+  found = []
+  #loops = new Set()
+  #started = 0
+
+  /** @param row what is tried, see rows/; `dist`: the pshub that workers run */
+  constructor(row, { seed, dist = join(root, 'dist') }) {
+    this.row = row
+    this.seed = seedOf(seed, row.id)
+    Object.assign(this, seeded(this.seed))
+    this.dist = dist
+  }
+
+  async open() {
+    const { callers = 2, workers = 2, redisAway } = this.row
+    this.port = await freePort()
+    if (!redisAway) await this.startRedis()
+    this.callerProxy = await ChaosProxy.start(this.port)
+    this.workerProxy = await ChaosProxy.start(this.port)
+    this.redis = new Redis({ port: this.port, lazyConnect: true, retryStrategy: () => 100, maxRetriesPerRequest: 0 })
+    this.redis.on('error', () => undefined)
+    if (!redisAway) await this.redis.connect()
+    this.redisOffsetUs = Date.now() * 1000 - nowUs()
+    this.journal('clock', { offsetUs: this.redisOffsetUs })
+    await this.row.prepare?.(this)
+    await Promise.all(Array.from({ length: workers }, () => this.addWorker()))
+    await Promise.all(Array.from({ length: callers }, () => this.addCaller()))
+  }
+
+  get proxies() {
+    return [this.callerProxy, this.workerProxy]
+  }
+
+  async startRedis(args = []) {
+    this.server = await startServer({ port: this.port, dir: this.server?.dir, args: [...serverArgs, ...args] })
+    this.journal('redis', { what: 'started' })
+  }
+
+  /** @param signal SIGKILL: at once, without a last word to the file */
+  async stopRedis(signal = 'SIGKILL') {
+    this.journal('redis', { what: signal })
+    await this.server.stop({ keepDir: true, signal })
+  }
+
+  async addWorker(extra = {}) {
+    return this.#add('worker', this.workers, this.workerProxy, extra, { slots: 4, ...this.row.workerOptions })
+  }
+
+  async addCaller(extra = {}) {
+    return this.#add('caller', this.callers, this.callerProxy, extra, this.row.callerOptions)
+  }
+
+  async #add(kind, list, proxy, { execArgv, env, await: isAwaited = true }, options) {
+    const name = `${kind}${++this.#started}`
+    const { user, graceMs } = this.row
+    const setup = {
+      name,
+      folder: this.folder,
+      dist: kind === 'worker' ? this.dist : join(root, 'dist'),
+      redis: user ? { port: proxy.port, host: '127.0.0.1', ...user } : proxy.url,
+      seed: seedOf(this.seed, name),
+      options,
+      graceMs,
+    }
+    const member = startMember(kind, setup, execArgv, env)
+    list.push(member)
+    this.members.push(member)
+    void member.exited.then(({ code, signal }) => {
+      this.journal('exit', { name, code, signal })
+      if (code !== 0) this.deaths++
+    })
+    if (isAwaited) await this.untilEvent(name, ({ e }) => e === 'hello' || e === 'refused', startMs)
+    return member
+  }
+
+  /** Kills a worker as a machine that dies does, and waits until it is gone. */
+  async kill(member) {
+    this.journal('kill', { name: member.name })
+    member.signal('SIGKILL')
+    await member.exited
+    this.#forget(member)
+  }
+
+  workerById(workerId) {
+    return this.workers.find(({ name }) =>
+      readJournal(this.folder, name).some(({ e, worker, now }) =>
+        e === 'hello' ? worker === workerId : e === 'lease-lost' && now === workerId,
+      ),
+    )
+  }
+
+  /** Starts a worker for each that ended by itself. */
+  async replaceGone() {
+    for (const member of this.workers.filter(({ isGone }) => isGone)) {
+      this.#forget(member)
+      await this.addWorker()
+    }
+  }
+
+  /** How often calls of this kind were started; or, given a limit, how many of them more often than that. */
+  starts(isIt, limit) {
+    const { calls } = historyOf(this.events())
+    const counts = [...calls.values()].filter(isIt).map(({ runs }) => runs.length)
+    if (limit !== undefined) return counts.filter(count => count > limit).length
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Takes a process that ended out of those that take orders. */
+  #forget(member) {
+    for (const list of [this.callers, this.workers]) {
+      const at = list.indexOf(member)
+      if (at >= 0) list.splice(at, 1)
+    }
+  }
+
+  signal(member, name) {
+    this.journal('signal', { name: member.name, signal: name })
+    if (name === 'SIGSTOP') this.deaths++
+    member.signal(name)
+  }
+
+  /** Does something again and again until heal() or the end of the fault. */
+  repeat(everyMs, work) {
+    let ended = false
+    const run = async () => {
+      while (!ended) {
+        await work().catch(error => this.journal('repeat-failed', { message: error.message }))
+        if (!ended) await sleep(everyMs)
+      }
+    }
+    const loop = { done: run(), end: () => (ended = true) }
+    this.#loops.add(loop)
+  }
+
+  async endLoops() {
+    for (const loop of this.#loops) loop.end()
+    await Promise.all([...this.#loops].map(({ done }) => done))
+    this.#loops.clear()
+  }
+
+  load(load) {
+    const perSecond = (load.perSecond ?? 200) / this.callers.length
+    return Promise.all(this.callers.map(caller => caller.order('load', { ...load, perSecond })))
+  }
+
+  pause() {
+    return Promise.all(this.callers.map(caller => caller.order('pause')))
+  }
+
+  events() {
+    return readJournals(this.folder)
+  }
+
+  /** Resolves with an event of this kind that a process wrote; rejects when it takes too long. */
+  async untilEvent(name, isIt, patienceMs) {
+    for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(20)) {
+      const found = readJournal(this.folder, name).find(isIt)
+      if (found) return found
+    }
+    throw new Error(`${name} did not write what was waited for within ${patienceMs} ms: ${this.logOf(name)}`)
+  }
+
+  /** The end of what a process said on stderr. */
+  logOf(name) {
+    return readFileSync(join(this.folder, `${name}.log`), 'utf8').slice(-1000)
+  }
+
+  async until(look, patienceMs) {
+    for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(20)) {
+      if (await Promise.resolve(look()).catch(() => false)) return true
+    }
+    return false
+  }
+
+  /** Ends everything by force; what should have ended by itself was judged before. */
+  async close({ keep = false } = {}) {
+    await this.endLoops()
+    for (const member of this.members.filter(({ isGone }) => !isGone)) {
+      member.signal('SIGKILL')
+      await member.exited
+    }
+    this.redis.disconnect()
+    await Promise.all(this.proxies.map(proxy => proxy.stop()))
+    await this.server?.stop()
+    if (!keep) rmSync(this.folder, { recursive: true, force: true })
+  }
+}

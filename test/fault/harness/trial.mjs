@@ -1,0 +1,145 @@
+// One row of the fault table, from a quiet start to a verdict: warm, inject, heal, recover, drain, check.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { leftClients, leftHandles, leftKeys, logLines, reconnects } from './calm.mjs'
+import { historyOf } from './history.mjs'
+import * as invariants from './invariants.mjs'
+import { classes, detection, recovery } from './measures.mjs'
+import { startSampling } from './sampler.mjs'
+import { Stage } from './stage.mjs'
+
+const drainMs = 12_000
+const leaveMs = 6000
+const quickAfterMs = 4000
+
+/**
+ * @param row see rows/index.mjs
+ * @param options `seed`; `quick` for less time after the fault; `dist` for workers with a planted bug; `keep` keeps the journals
+ */
+export const runTrial = async (row, options) => {
+  const startedAt = performance.now()
+  const stage = new Stage(row, options)
+  let keep = true
+  try {
+    await stage.open()
+    const found = await playTrial(stage, row, options.quick)
+    const result = judge(stage, row, found)
+    keep = options.keep || (result.violations.length > 0 && !options.expectsViolations)
+    return { ...result, seconds: Math.round((performance.now() - startedAt) / 1000), folder: stage.folder }
+  } finally {
+    await stage.close({ keep })
+  }
+}
+
+const playTrial = async (stage, row, isQuick) => {
+  const { load = {}, warmMs = 2000, faultMs = 4000, afterMs = 6000 } = row
+  const mark = what => stage.journal('mark', { what })
+  const sampler = startSampling(stage)
+  if (!row.redisAway) {
+    await stage.load(load)
+    await sleep(warmMs)
+  }
+  mark('fault')
+  await row.inject(stage)
+  await sleep(faultMs)
+  await stage.endLoops()
+  await row.heal?.(stage)
+  for (const proxy of stage.proxies) proxy.heal()
+  mark('healed')
+  if (row.afterLoad) await stage.load(row.afterLoad)
+  await sleep(isQuick ? Math.min(afterMs, quickAfterMs) : afterMs)
+  mark('paused')
+  await stage.pause()
+  const found = await drain(stage, row, sampler)
+  mark('end')
+  await sampler.stop()
+  return [...found, ...(await dismiss(stage, row)), ...((await row.check?.(stage)) ?? []), ...stage.found]
+}
+
+/** No new calls: all that are open settle, and nothing stays in Redis. */
+const drain = async (stage, row, sampler) => {
+  const longest = Math.max(row.longestMs ?? 0, row.load?.timeoutMs ?? 2000)
+  await Promise.all(stage.callers.map(caller => caller.order('finish', { patienceMs: longest + 2000 })))
+  const isDrained = () => {
+    const { backlog, held, adopted } = sampler.last()
+    return backlog === 0 && adopted === 0 && Object.keys(held).length === 0
+  }
+  const drained = await stage.until(isDrained, drainMs)
+  const left = drained ? [] : [{ invariant: 'I14', what: `not drained: ${JSON.stringify(sampler.last())}` }]
+  return [...left, ...(await leftKeys(stage.redis, { workersLive: true, extra: row.extraKeys }))]
+}
+
+/** Everybody leaves on purpose: each process must end by itself, and Redis must be as empty as before. */
+const dismiss = async (stage, row) => {
+  const members = stage.members.filter(({ isGone }) => !isGone)
+  for (const member of stage.callers) void member.order('close')
+  await Promise.race([Promise.all(stage.callers.map(({ exited }) => exited)), sleep(leaveMs)])
+  for (const member of stage.workers) stage.signal(member, 'SIGTERM')
+  await Promise.race([Promise.all(members.map(({ exited }) => exited)), sleep(leaveMs)])
+  const found = members
+    .filter(({ isGone }) => !isGone)
+    .map(({ name }) => ({ invariant: 'I13', what: `${name} did not end by itself` }))
+  // Only when they are gone: the server closes a connection a moment after its client.
+  await stage.until(async () => (await leftClients(stage.redis)).length === 0, 1000)
+  return [
+    ...found,
+    ...(await leftClients(stage.redis)),
+    ...(await leftKeys(stage.redis, { workersLive: false, cardsStay: stage.deaths > 0, extra: row.extraKeys })),
+  ]
+}
+
+const judge = (stage, row, found) => {
+  const expected = row.expect ?? {}
+  const history = historyOf(stage.events())
+  const settled = invariants.settling(history)
+  const settles = classes(history, expected)
+  const duplicates = invariants.duplicates(history)
+  const lateStarts = invariants.lateStarts(history)
+  const wedges = invariants.wedges(history)
+  const recovered = recovery(history, expected)
+  const detected = detection(history, expected)
+  const dialled = reconnects(stage.proxies, Math.max(row.callers ?? 2, row.workers ?? 2), expected)
+  const logged = logLines(stage.folder, expected)
+  const notDrained = found.filter(({ what }) => what.startsWith('not drained'))
+  const violations = [
+    ...settled.found,
+    ...invariants.truth(history),
+    ...invariants.ghosts(history),
+    ...duplicates,
+    ...invariants.fencing(history),
+    ...invariants.replies(history),
+    ...lateStarts,
+    ...invariants.slots(history),
+    ...wedges,
+    ...settles.wrong,
+    ...settles.lost,
+    ...(expected.anyRecovery ? [] : recovered.found),
+    ...detected.found,
+    ...dialled.found,
+    ...logged.found,
+    ...leftHandles(history),
+    ...found,
+  ]
+  const calls = history.calls.size
+  const late = settled.found.filter(({ token }) => token !== undefined).length
+  return {
+    id: row.id,
+    title: row.title,
+    calls,
+    classes: settles.counts,
+    inTime: calls - late,
+    excused: settled.excused,
+    wrong: settles.wrong.length,
+    lost: settles.lost.length,
+    duplicates: duplicates.length,
+    lateStarts: lateStarts.length,
+    wedges: wedges.length + notDrained.length,
+    recoverySeconds: recovered.seconds,
+    detectionSeconds: detected.seconds,
+    inHand: detected.inHand,
+    kills: [...history.processes.values()].filter(({ killedAt }) => killedAt !== undefined).length,
+    connectsPerSecond: dialled.most,
+    linesPerSecond: logged.most,
+    report: row.report?.(history),
+    violations,
+  }
+}

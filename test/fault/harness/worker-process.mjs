@@ -1,0 +1,66 @@
+// A worker in a process of its own, with tasks that write down when they start and end.
+import { createHash } from 'node:crypto'
+import { misbehave } from './misbehaviour.mjs'
+import { journal, leave, onOrders, pshub, setup, watchLag } from './process.mjs'
+
+const stopWatching = watchLag()
+
+// The request as pshub runs it: `at` and `ttl` say on Redis' clock when it must not be started any more.
+const { Executor } = await import(`${setup.dist}/executor.js`)
+const requests = new Map()
+const { execute } = Executor.prototype
+Executor.prototype.execute = function (request, ...rest) {
+  requests.set(request.heldId, request)
+  return execute.call(this, request, ...rest).finally(() => requests.delete(request.heldId))
+}
+
+let runs = 0
+
+const waitFor = (ms, signal) =>
+  new Promise(resolve => {
+    const timer = setTimeout(() => resolve('end'), ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve('abort')
+    })
+  })
+
+const handler = async (args, ctx) => {
+  // Also of what was pushed by hand, which may be anything.
+  const { token = 'hand-pushed', ms = 1, pad = '', act } = args ?? {}
+  const run = `${setup.name}/${++runs}`
+  const { atUs, ttlMs } = requests.get(ctx.id) ?? {}
+  journal('start', { token, run, worker: worker.id, atUs, ttlMs })
+  const hash = createHash('sha1').update(pad).digest('hex')
+  if (act) {
+    const ended = misbehave(act, ctx, journal, { token, run }, hash)
+    if (ended) return ended
+  }
+  journal(await waitFor(ms, ctx.signal), { token, run })
+  return { token, run, hash }
+}
+
+const { defineTask, Worker } = pshub
+const tasks = [defineTask('once:1.0', {}, handler), defineTask('again:1.0', { idempotent: true }, handler)]
+const worker = new Worker({ redis: setup.redis, queue: 'q', logLevel: 'warn', tasks, ...setup.options })
+worker.events.on('redis:up', ({ role }) => journal('up', { role }))
+worker.events.on('lease:lost', event => journal('lease-lost', { worker: event.worker, now: worker.id }))
+worker.events.on('worker:lost', event => journal('adopted', { worker: event.worker, count: event.adopted }))
+
+const stop = async graceMs => {
+  await worker.stop(graceMs === undefined ? {} : { graceMs })
+  stopWatching()
+  leave()
+}
+process.once('SIGTERM', () => void stop(setup.graceMs))
+
+onOrders({ close: input => void stop(input?.graceMs) })
+
+try {
+  await worker.start()
+  journal('hello', { pid: process.pid, worker: worker.id, slots: setup.options?.slots ?? 4 })
+} catch (error) {
+  journal('refused', { message: error.message })
+  stopWatching()
+  leave()
+}

@@ -1,0 +1,79 @@
+// Faults of callers, of clocks, and of versions.
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+
+const preload = join(import.meta.dirname, '../harness/shift-clock.mjs')
+
+/** A process whose wall clock is wrong, or jumps while it runs. */
+const shifted = (ms, afterMs = 0) => ({
+  execArgv: ['--import', preload],
+  env: { PSHUB_SHIFT_MS: String(ms), PSHUB_SHIFT_AFTER_MS: String(afterMs) },
+})
+
+const minutes = 60_000
+
+/** A request as the first version wrote it, or as a later one may: fields are missing, or are not known yet. */
+const oldRequest = async (stage, extra) => {
+  const hub = randomBytes(16).toString('base64url')
+  const token = `hand-${hub}`
+  const [seconds, micros] = await stage.redis.time()
+  const list = `pshub:reply:{${hub}}`
+  const args = { token, ms: 10, pad: '' }
+  const request = { at: seconds * 1e6 + Number(micros), ttl: 2000, id: hub, task: 'once:1.0', args, result_queue: list }
+  await stage.redis.rpush('pshub:{q}:calls', JSON.stringify({ ...request, ...extra }))
+  await stage.redis.rpush('pshub:{q}:bell', '1')
+  await stage.redis.ltrim('pshub:{q}:bell', 0, 0)
+  const look = async () => (await stage.redis.llen(list)) > 0
+  const answered = await stage.until(look, 2500)
+  const reply = JSON.parse((await stage.redis.lpop(list)) ?? '{}')
+  if (!answered || reply.ok !== true || reply.result.token !== token) {
+    stage.found.push({ invariant: 'class', what: `an old request was answered ${JSON.stringify(reply)}`, token })
+  }
+}
+
+export const callerRows = [
+  {
+    id: 'F42',
+    title: 'callers killed while they wait',
+    load: { perSecond: 150, ms: [5, 50] },
+    faultMs: 10_000,
+    callers: 3,
+    inject: stage =>
+      stage.repeat(50, async () => {
+        await stage.kill(stage.callers[0])
+        const caller = await stage.addCaller()
+        await caller.order('load', { perSecond: 50 })
+      }),
+    // Redis hears of a dead caller at once, and its connections do not come back; new ones are counted here.
+    expect: { promised: 'all', reconnectsPerSecond: 20 },
+  },
+  {
+    id: 'F44',
+    title: 'clocks that are 10 minutes off, and one that jumps back by 5',
+    faultMs: 6000,
+    afterMs: 4000,
+    async inject(stage) {
+      await Promise.all([
+        stage.addWorker(shifted(10 * minutes)),
+        stage.addWorker(shifted(-10 * minutes)),
+        stage.addWorker(shifted(-5 * minutes, 2000)),
+        stage.addCaller(shifted(10 * minutes)),
+        stage.addCaller(shifted(-10 * minutes)),
+        stage.addCaller(shifted(-5 * minutes, 2000)),
+      ])
+      await stage.load({ perSecond: 250 })
+    },
+    expect: { promised: 'all' },
+  },
+  {
+    id: 'F47',
+    title: 'requests of an older and of a newer version',
+    load: { perSecond: 100 },
+    inject(stage) {
+      stage.repeat(20, () => oldRequest(stage, {}))
+      stage.repeat(20, () => oldRequest(stage, { id: undefined, at: undefined, ttl: undefined, id_: 1 }))
+      stage.repeat(20, () => oldRequest(stage, { priority: 3, from: 'newer', later: { nested: [] } }))
+    },
+    expect: { promised: 'all' },
+  },
+]

@@ -1,0 +1,30 @@
+// The fault table. A row: `id`, `title`; `load` (see caller-process.mjs); `inject(stage)` begins the fault, which lasts
+// `faultMs`, and `heal(stage)` ends it, beside what the proxies heal by themselves; `expect`: see measures.mjs;
+// `check(stage)` looks for more, and `report(history)` says more.
+import { callerRows } from './callers.mjs'
+import { connectionRows } from './connections.mjs'
+import { massRows } from './mass.mjs'
+import { outageRows } from './outages.mjs'
+import { overloadRows } from './overload.mjs'
+import { refusalRows } from './refusals.mjs'
+import { workerRows } from './workers.mjs'
+
+const all = [...connectionRows, ...outageRows, ...refusalRows, ...workerRows, ...callerRows, ...overloadRows]
+
+export const rows = [...all.sort((a, b) => a.id.localeCompare(b.id)), ...massRows]
+
+/** One or two of each kind, and those that planted bugs are shown in: what every `npm test` runs. */
+export const subset = [
+  'F01',
+  'F03',
+  'F04',
+  'F06-callers',
+  'F13',
+  'F21',
+  'F25',
+  'F27',
+  'F37',
+  'F37-adopt',
+  'F37-release',
+  'F38',
+]

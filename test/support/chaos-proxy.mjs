@@ -1,0 +1,162 @@
+// Plain JavaScript, because the fault suite runs it without a compiler.
+import { connect, createServer } from 'node:net'
+
+/** A TCP proxy in front of Redis that can do to connections what networks do. */
+export class ChaosProxy {
+  port = 0
+  /** When connections came in, in milliseconds of performance.now(). */
+  accepted = []
+  /** Bytes in this direction vanish while the connection stays open; heal() cuts connections that lost some. */
+  dropToServer = false
+  dropToClient = false
+  /** Nothing passes either way, as on an unplugged cable; what is under way arrives late, at heal(). */
+  frozen = false
+  /** New connections are accepted and closed at once. */
+  refuse = false
+  /** Milliseconds by which the next chunk is late. @type {(() => number) | undefined} */
+  delayMs = undefined
+  /** Called with each chunk to the server; true drops all answers from then on, until heal(). @type {((chunk: Buffer) => boolean) | undefined} */
+  dropAnswersAfter = undefined
+  /** The same, but only for the connection of that chunk. @type {((chunk: Buffer) => boolean) | undefined} */
+  deafenAfter = undefined
+  /** Called with each chunk to the server; a number cuts the connection after that many bytes of it. @type {((chunk: Buffer) => number | undefined) | undefined} */
+  cutInside = undefined
+  /** Called with each chunk once it was passed to the server. @type {((chunk: Buffer) => void) | undefined} */
+  onPassed = undefined
+  #server = createServer(client => this.#accept(client))
+  #pairs = new Set()
+  #target
+
+  constructor(target) {
+    this.#target = target
+  }
+
+  /**
+   * @param {number} target port of the server behind it
+   * @returns {Promise<ChaosProxy>}
+   */
+  static async start(target) {
+    const proxy = new ChaosProxy(target)
+    await new Promise(resolve => proxy.#server.listen(0, '127.0.0.1', resolve))
+    proxy.port = proxy.#server.address().port
+    return proxy
+  }
+
+  /** @returns {string} */
+  get url() {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  #accept(client) {
+    this.accepted.push(performance.now())
+    if (this.refuse) {
+      client.destroy()
+      return
+    }
+    const server = connect(this.#target, '127.0.0.1')
+    // What has lost bytes never carries any again: TCP has no gaps, and neither side could make sense of one.
+    const pair = { client, server, deaf: false, lostToServer: false, lostToClient: false }
+    this.#pairs.add(pair)
+    const toServer = this.#late(server)
+    const toClient = this.#late(client)
+    client.on('data', chunk => {
+      pair.lostToServer ||= this.dropToServer
+      if (!pair.lostToServer && !this.#cutsInside(pair, chunk)) {
+        if (this.dropAnswersAfter?.(chunk)) this.dropToClient = true
+        if (this.deafenAfter?.(chunk)) pair.deaf = true
+        toServer(chunk)
+        this.onPassed?.(chunk)
+      }
+    })
+    server.on('data', chunk => {
+      pair.lostToClient ||= this.dropToClient || pair.deaf
+      if (!pair.lostToClient) toClient(chunk)
+    })
+    const end = () => {
+      this.#pairs.delete(pair)
+      client.destroy()
+      server.destroy()
+    }
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true)
+      socket.on('close', end)
+      socket.on('error', () => undefined)
+      if (this.frozen) socket.pause()
+    }
+  }
+
+  #cutsInside({ client, server }, chunk) {
+    const bytes = this.cutInside?.(chunk)
+    if (bytes === undefined) return false
+    server.write(chunk.subarray(0, bytes), () => {
+      server.destroy()
+      client.resetAndDestroy()
+    })
+    return true
+  }
+
+  /** Writes at once, or late; chunks of one connection keep their order however long each of them takes. */
+  #late(socket) {
+    const waiting = []
+    const flush = () => {
+      while (waiting.length > 0 && waiting[0].at <= performance.now()) {
+        const { chunk } = waiting.shift()
+        if (!socket.destroyed) socket.write(chunk)
+      }
+      if (waiting.length > 0) setTimeout(flush, Math.ceil(waiting[0].at - performance.now()))
+    }
+    return chunk => {
+      if (!this.delayMs && waiting.length === 0) {
+        socket.write(chunk)
+        return
+      }
+      waiting.push({ chunk, at: performance.now() + (this.delayMs?.() ?? 0) })
+      if (waiting.length === 1) flush()
+    }
+  }
+
+  freeze() {
+    this.frozen = true
+    for (const { client, server } of this.#pairs) {
+      client.pause()
+      server.pause()
+    }
+  }
+
+  /** Cuts the connections whose answers were dropped, and drops no others. */
+  cutDeaf() {
+    this.deafenAfter = undefined
+    for (const { client, deaf } of this.#pairs) if (deaf) client.resetAndDestroy()
+  }
+
+  /** Cuts every connection. */
+  cut() {
+    for (const { client, server } of this.#pairs) {
+      client.resetAndDestroy()
+      server.destroy()
+    }
+  }
+
+  heal() {
+    this.dropToClient = false
+    this.dropToServer = false
+    this.refuse = false
+    this.delayMs = undefined
+    this.dropAnswersAfter = undefined
+    this.deafenAfter = undefined
+    this.cutInside = undefined
+    this.onPassed = undefined
+    this.frozen = false
+    for (const { client, server, lostToServer, lostToClient, deaf } of this.#pairs) {
+      // No network delivers the rest of a stream after a gap.
+      if (lostToServer || lostToClient || deaf) client.resetAndDestroy()
+      client.resume()
+      server.resume()
+    }
+  }
+
+  async stop() {
+    this.cut()
+    await new Promise(resolve => this.#server.close(resolve))
+  }
+}
