@@ -22,6 +22,7 @@ export interface WorkerStats {
   /** Redis milliseconds of the beat. */
   seen: number
   busy: number
+  /** It was told to stop and finishes what runs: it takes nothing new, and callers do not count on it. */
   draining: boolean
   counters: WorkerCounters
 }
@@ -31,6 +32,8 @@ export interface WorkerCounters {
   failed: number
   expired: number
   malformed: number
+  /** Requests without a deadline that no worker takes. */
+  unserved: number
 }
 
 /** A worker as its readers see it. */
@@ -109,6 +112,12 @@ export class Catalogue {
     return texts.flatMap(text => parseWorkerCard(text) ?? [])
   }
 
+  /** The last statistics of each of these workers, in their order; undefined for one that has none. */
+  async workerStats(client: Redis, ids: string[]): Promise<(WorkerStats | undefined)[]> {
+    const texts = await client.hmget(this.#keys.stats, ...ids)
+    return texts.map(text => parseObject<WorkerStats>(text))
+  }
+
   /** All workers with a card and their last statistics, page by page. */
   async allWorkers(client: Redis): Promise<LiveWorker[]> {
     const workers: LiveWorker[] = []
@@ -118,9 +127,12 @@ export class Catalogue {
     }
     for (let from = 0; from < workers.length; from += 200) {
       const page = workers.slice(from, from + 200)
-      const texts = await client.hmget(this.#keys.stats, ...page.map(worker => worker.id))
+      const stats = await this.workerStats(
+        client,
+        page.map(worker => worker.id),
+      )
       page.forEach((worker, index) => {
-        worker.stats = parseObject<WorkerStats>(texts[index])
+        worker.stats = stats[index]
       })
     }
     return workers

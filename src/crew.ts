@@ -1,4 +1,4 @@
-import type { WorkerCounters } from './catalogue.ts'
+import type { WorkerCounters, WorkerStats } from './catalogue.ts'
 import { sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { HubError } from './errors.ts'
@@ -13,6 +13,7 @@ import { FetchLoop } from './roles/fetch.ts'
 import { Intake } from './roles/intake.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
+import { Unserved } from './roles/unserved.ts'
 import { RunTimes } from './runtimes.ts'
 import type { Slots } from './slots.ts'
 import { defaultTimeoutMs, type Task } from './task.ts'
@@ -70,7 +71,12 @@ export class Crew {
     this.farewell = this.#makeFarewell(context)
   }
 
-  #makeIntake({ settings, queue, executor, slots, counters, events, workerId, tasks }: CrewContext): Intake {
+  #makeIntake(context: CrewContext): Intake {
+    const { settings, queue, executor, slots, counters, events, workerId, tasks, registrar, commands } = context
+    const unserved = new Unserved({
+      queueName: queue.name,
+      whereabouts: task => registrar.whereabouts(task, commands),
+    })
     return new Intake({
       namespace: settings.namespace,
       queueName: queue.name,
@@ -81,6 +87,7 @@ export class Crew {
       events,
       workerId,
       settle: settlement => this.settle.add(settlement),
+      unserved: task => unserved.verdict(task),
       handBack: ids => this.#handBackToOthers(ids),
       onSlotsIdle: () => this.fetch.slotsIdle(),
       timeoutMsOf: task => tasks.get(task)?.timeoutMs ?? defaultTimeoutMs,
@@ -151,30 +158,14 @@ export class Crew {
     })
   }
 
-  #makeBeat({
-    queue,
-    commands,
-    settings,
-    slots,
-    counters,
-    registrar,
-    workerId,
-    becomeNew,
-    isServing,
-  }: CrewContext): BeatLoop {
+  #makeBeat({ queue, commands, settings, registrar, workerId, becomeNew }: CrewContext): BeatLoop {
     return new BeatLoop({
       queue,
       connection: commands,
       leaseMs: settings.leaseMs,
       workerId,
       onLost: becomeNew,
-      publish: (client, nowMs) =>
-        registrar.publish(client, workerId(), nowMs, {
-          seen: nowMs,
-          busy: slots.busy,
-          draining: !isServing(),
-          counters,
-        }),
+      publish: (client, nowMs) => registrar.publish(client, workerId(), nowMs, this.#stats(nowMs)),
       onBeat: beat => this.#onBeat(beat),
       onProblem: this.#problem('beat'),
     })
@@ -186,10 +177,16 @@ export class Crew {
       connection: commands,
       registrar,
       workerId,
+      stats: () => this.#stats(Math.floor(this.#redisNowUs / 1000)),
       knows: id => slots.knows(id),
       unfinished: () => this.intake.unfinished(),
       onProblem: this.#problem('stop'),
     })
+  }
+
+  #stats(seen: number): WorkerStats {
+    const { slots, counters, isServing } = this.#context
+    return { seen, busy: slots.busy, draining: !isServing(), counters }
   }
 
   #onBeat(beat: Beat): void {

@@ -32,6 +32,9 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('request:handedback', fields =>
       log.warn(fields, 'handed back: only another worker of this queue has this task'),
     ),
+    events.on('request:unserved', fields =>
+      log.error(fields, 'a request without a deadline for a task that nobody here provides; it was ended'),
+    ),
     events.on('worker:started', fields => log.info(fields, 'worker started')),
     events.on('worker:stopped', fields => log.info(fields, 'worker stopped')),
     events.on('lease:lost', fields => log.warn(fields, 'the lease ended; going on under a new id')),

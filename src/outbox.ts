@@ -41,7 +41,7 @@ export interface OutboxOptions {
 const maxBatch = 256
 const maxBatchChars = 1_000_000
 /** What would wait longer than this part of its time is refused: an estimate is none of the surest. */
-const patience = 0.9
+const patience = 0.8
 
 /**
  * Requests of one hub for one queue. One push is under way at a time and what is called meanwhile goes with the next,

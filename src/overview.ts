@@ -5,14 +5,14 @@ import type { Redis } from './redis.ts'
 import type { TaskCard } from './task.ts'
 
 export interface TaskOverview extends TaskCard {
-  /** Ids of live workers that provide it. */
+  /** Ids of live workers that provide it; one that drains takes nothing new and is not among them. */
   workers: string[]
   /** True when live workers declare it with different schemas. */
   conflict: boolean
 }
 
 export interface WorkerOverview extends LiveWorker {
-  /** False for a worker whose lease ended: it died or is cut off. */
+  /** False for a worker whose lease ended: it died or is cut off. One that drains is live: `stats.draining` says so. */
   live: boolean
 }
 
@@ -24,8 +24,11 @@ export interface QueueOverview {
   oldestMs: number | undefined
   /** Requests held by workers. */
   held: number
+  /** Live workers that take requests; those that drain are not counted. */
   workers: number
+  /** Slots of these workers. */
   slots: number
+  /** Slots in use, those of draining workers included. */
   busy: number
 }
 
@@ -60,8 +63,12 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
   return { tasks: cards.map(card => taskOverview(card, live)).sort(byName), workers, queues }
 }
 
+const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== true
+
 const taskOverview = (card: TaskCard, live: WorkerOverview[]): TaskOverview => {
-  const providers = live.filter(worker => worker.queue === card.queue && Object.hasOwn(worker.tasks, card.task))
+  const providers = live.filter(
+    worker => isServing(worker) && worker.queue === card.queue && Object.hasOwn(worker.tasks, card.task),
+  )
   const digests = new Set(providers.map(worker => worker.tasks[card.task]))
   return { ...card, workers: providers.map(({ id }) => id), conflict: digests.size > 1 }
 }
@@ -75,6 +82,7 @@ const readQueue = async (
 ): Promise<QueueOverview> => {
   const { calls, held } = keys.queue(name)
   const workers = live.filter(worker => worker.queue === name)
+  const serving = workers.filter(isServing)
   const [backlog, head, ...heldCounts] = await Promise.all([
     client.llen(calls),
     client.lrange(calls, 0, 0),
@@ -86,8 +94,8 @@ const readQueue = async (
     backlog,
     oldestMs: at === undefined ? undefined : Math.max(0, nowMs - Number(at) / 1000),
     held: heldCounts.reduce((sum, count) => sum + count, 0),
-    workers: workers.length,
-    slots: workers.reduce((sum, worker) => sum + worker.slots, 0),
+    workers: serving.length,
+    slots: serving.reduce((sum, worker) => sum + worker.slots, 0),
     busy: workers.reduce((sum, worker) => sum + (worker.stats?.busy ?? 0), 0),
   }
 }

@@ -231,7 +231,9 @@ const makeClient = (target: RedisTarget, connectionName: string): Redis => {
   const options = { ...(typeof target === 'string' ? {} : target), ...fixedOptions, connectionName } as RedisOptions & {
     replyMapping?: 'legacy'
   }
-  return typeof target === 'string' ? new Redis(target, options) : new Redis(options)
+  if (typeof target !== 'string') return new Redis(options)
+  // What is first counts, against the order of the declared types: what follows ? in a URL must not undo these options.
+  return new (Redis as unknown as new (...first: unknown[]) => Redis)(options, target)
 }
 
 /** Ends a client for good. Not disconnect() alone: it half-closes, and a half-open peer never answers that. */
@@ -268,7 +270,7 @@ export const checkTarget = (target: unknown): RedisTarget => {
     return target as RedisOptions
   }
   if (typeof target === 'string' && /^rediss?:\/\/[^/\s]+/.test(target)) {
-    const database = /^rediss?:\/\/[^/]+\/([^?]+)/.exec(target)?.[1]
+    const database = /^rediss?:\/\/[^/?]+\/([^?]+)/.exec(target)?.[1] ?? /[?&]db=([^&]*)/.exec(target)?.[1]
     if (database && database !== '0') {
       throw new ConfigError(
         "The Redis URL names a database; use database 0 and the option 'namespace' to keep things apart.",

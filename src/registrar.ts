@@ -1,15 +1,25 @@
 import { hostname } from 'node:os'
 import { type Catalogue, republishMs, type WorkerCard, type WorkerStats } from './catalogue.ts'
 import type { Settings } from './config.ts'
+import { Providers } from './providers.ts'
 import type { Queue } from './queue.ts'
 import type { Connection, Redis } from './redis.ts'
 import { cardOf, type Task } from './task.ts'
 import type { Events } from './telemetry.ts'
 import { version } from './version.ts'
 
+/** Where a task is, as the registry says. */
+export interface Whereabouts {
+  /** A live worker of the queue asked about takes it. */
+  isServed: boolean
+  /** The queue on its card; undefined when nobody ever declared it. */
+  declaredIn: string | undefined
+}
+
 /** Publishes what one worker provides: its tasks and its card once per identity, its statistics with each beat. */
 export class Registrar {
   readonly #catalogue: Catalogue
+  readonly #providers: Providers
   readonly #queue: Queue
   readonly #tasks: readonly Task[]
   readonly #settings: Readonly<Settings>
@@ -25,6 +35,7 @@ export class Registrar {
     events: Events,
   ) {
     this.#catalogue = catalogue
+    this.#providers = new Providers(catalogue)
     this.#queue = queue
     this.#tasks = tasks
     this.#settings = settings
@@ -52,12 +63,29 @@ export class Registrar {
     this.#publishedAt = nowMs
   }
 
+  /** Statistics out of turn, at the `seen` of the last ones. */
+  async publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
+    await this.#catalogue.publishStats(client, workerId, stats)
+  }
+
   /** Of a task of this queue, declared here or elsewhere; false when that cannot be found out. */
   async isIdempotent(name: string, connection: Connection): Promise<boolean> {
     const own = this.#tasks.find(task => task.name.full === name)
     if (own) return own.idempotent
     const cards = await connection.send(client => this.#catalogue.taskCards(client, [name])).catch(() => [])
     return cards[0]?.idempotent ?? false
+  }
+
+  /**
+   * Whether a live worker of this queue takes requests for a task, and which queue its card names, if it has one. Rejects
+   * with the connection's error.
+   */
+  async whereabouts(name: string, connection: Connection): Promise<Whereabouts> {
+    const [slots, cards] = await Promise.all([
+      this.#providers.slots(connection, this.#queue.keys.leases, name),
+      connection.send(client => this.#catalogue.taskCards(client, [name])),
+    ])
+    return { isServed: slots > 0, declaredIn: cards[0]?.queue }
   }
 
   async remove(client: Redis, workerIds: string[]): Promise<void> {

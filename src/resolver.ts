@@ -1,8 +1,9 @@
-import type { Catalogue, WorkerCard } from './catalogue.ts'
+import type { Catalogue } from './catalogue.ts'
 import { monotonicMs, signalAfter, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
 import { nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
+import { Providers } from './providers.ts'
 import type { Connection } from './redis.ts'
 import { compileForeign, UnusableSchema, type Validate } from './schema.ts'
 import type { TaskCard } from './task.ts'
@@ -34,9 +35,12 @@ interface CompiledCard {
   checkArgs: Validate | undefined
 }
 
-/** A route is used without asking again for this long, and a little longer while a fresh one is under way. */
+/**
+ * A route is used without asking again for this long, and a little longer while a fresh one is under way. Calls go to a
+ * queue whose last worker drains or died for `staleMs` at most.
+ */
 const freshMs = 1000
-const staleMs = 5000
+export const staleMs = 2000
 /** Unknown names are looked up at most this often. */
 const missMs = 100
 const maxRoutes = 10_000
@@ -51,19 +55,19 @@ export class Resolver {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
   readonly #keys: Keys
+  readonly #providers: Providers
   readonly #events: Events
   readonly #routes = new Map<string, CachedRoute>()
   readonly #misses = new Map<string, { error: HubError; at: number }>()
   readonly #underWay = new Map<string, Promise<Route>>()
   readonly #compiled = new Map<string, CompiledCard>()
   readonly #reported = new Set<string>()
-  /** What a worker provides never changes under its id, so a card is read once. */
-  readonly #workers = new Map<string, WorkerCard>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
     this.#catalogue = catalogue
     this.#keys = keys
+    this.#providers = new Providers(catalogue)
     this.#events = events
   }
 
@@ -154,7 +158,8 @@ export class Resolver {
     for (const name of names) {
       const card = cards.find(({ task }) => task === name)
       if (!card || !isQueueName(card.queue)) continue
-      const slots = await this.#liveSlots(card)
+      const { leases } = this.#keys.queue(card.queue)
+      const slots = await this.#providers.slots(this.#connection, leases, name)
       if (slots > 0) return this.#routeOf(card, slots)
     }
     const queues = [...new Set(cards.map(card => card.queue))].join(', ')
@@ -194,24 +199,6 @@ export class Resolver {
           ? "See 'pshub tasks' for those that are."
           : 'No worker has declared any task in this namespace yet.'
     return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, { task: called })
-  }
-
-  /** Slots of the live workers that provide the task, together; 0 without any. */
-  async #liveSlots(card: TaskCard): Promise<number> {
-    const { leases } = this.#keys.queue(card.queue)
-    const ids = await this.#connection.send(client => this.#catalogue.liveIds(client, leases))
-    const unread = ids.filter(id => !this.#workers.has(id))
-    if (unread.length > 0) {
-      const cards = await this.#connection.send(client => this.#catalogue.workerCards(client, unread))
-      this.#bound(this.#workers)
-      for (const worker of cards) this.#workers.set(worker.id, worker)
-    }
-    let slots = 0
-    for (const id of ids) {
-      const worker = this.#workers.get(id)
-      if (worker && Object.hasOwn(worker.tasks, card.task)) slots += Math.max(1, worker.slots)
-    }
-    return slots
   }
 
   #routeOf(card: TaskCard, slots: number): Route {

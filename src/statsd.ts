@@ -13,6 +13,7 @@ const names = {
   exec: 'worker.exec',
   expired: 'worker.expired',
   error: 'worker.error',
+  unserved: 'worker.unserved',
 } as const
 
 /** Sends metrics of one hub or worker to a StatsD daemon over UDP, buffered; a daemon that is away fails nothing. */
@@ -38,6 +39,8 @@ export const subscribeStatsd = (events: Events, address: string): (() => void) =
       client.gauge(names.backlog, left, { queue })
       if (expired > 0) client.increment(names.expired, expired, { queue })
     }),
+    // Without its task: what was pushed by hand may name anything.
+    events.on('request:unserved', ({ queue }) => client.increment(names.unserved, { queue })),
     events.on('task:settled', ({ task, queue, ok, code, us }) => {
       client.timing(names.backlogWait, us.backlog / 1000, { task, queue })
       client.timing(names.queueWait, us.queue / 1000, { task, queue })

@@ -37,6 +37,8 @@ export interface EventMap {
   'request:malformed': { queue: string; reason: string }
   /** A request for a task that only another worker of this queue has; it was put back. */
   'request:handedback': { queue: string; task: string; count: number }
+  /** A request without a deadline for a task that no live worker of the queue provides; it was ended with this code. */
+  'request:unserved': { queue: string; task: string; code: ErrorCode; answered: boolean }
   'worker:started': { worker: string; queue: string; slots: number; tasks: string[] }
   'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }
   /** The worker's lease ended without it; what it ran is aborted and it goes on under a new id. */

@@ -78,7 +78,7 @@ export class Worker {
       slots: this.#slots,
       executor: this.#executor,
       registrar: new Registrar(new Catalogue(keys), queue, [...this.#tasks.values()], this.#settings, this.events),
-      counters: { ok: 0, failed: 0, expired: 0, malformed: 0 },
+      counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
       events: this.events,
       workerId: () => this.#id,
       becomeNew: () => this.#becomeNew(),
@@ -146,9 +146,11 @@ export class Worker {
     const { intake, settle, fetch, beat, adopt, farewell } = this.#crew
     const wasRunning = this.#state === 'running'
     this.#state = 'stopping'
+    const announced = wasRunning ? farewell.announce() : undefined
     fetch.stop()
     await this.#waiting.close()
     await fetch.settled()
+    await announced
     let handedBack = wasRunning ? await farewell.handBackUnknown() : 0
     await within(intake.idle(), Number.POSITIVE_INFINITY, this.#graceOver.signal)
     const abandoned = this.#executor.abandonAll(

@@ -1,3 +1,4 @@
+import type { WorkerStats } from '../catalogue.ts'
 import type { Queue } from '../queue.ts'
 import type { Connection } from '../redis.ts'
 import type { Registrar } from '../registrar.ts'
@@ -7,6 +8,8 @@ export interface FarewellOptions {
   connection: Connection
   registrar: Registrar
   workerId(): string
+  /** As of the last beat, and draining. */
+  stats(): WorkerStats
   knows(id: string): boolean
   /** Requests that were started and are not settled. */
   unfinished(): string[]
@@ -22,6 +25,21 @@ export class Farewell {
 
   constructor(options: FarewellOptions) {
     this.#options = options
+  }
+
+  /**
+   * Tells the registry that this worker takes nothing any more. Before all else, and not with the next beat: a caller
+   * that counts on it waits for nothing until its deadline.
+   */
+  async announce(): Promise<void> {
+    const { connection, registrar, workerId, stats } = this.#options
+    const last = stats()
+    // Without a beat nobody knows of this worker yet; its first one says so itself.
+    if (last.seen === 0) return
+    await this.#tried(async () => {
+      await connection.send(client => registrar.publishStats(client, workerId(), last))
+      return 0
+    })
   }
 
   /** The answer of the last claim may have been cut off; what it took goes back to others. Returns how many. */

@@ -1,5 +1,6 @@
 import type { WorkerCounters } from '../catalogue.ts'
 import { monotonicMs } from '../clock.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { Execution, Executor } from '../executor.ts'
 import { decodeRequest, errorReply, leadingId, okReply, type Phases, type Request } from '../message.ts'
 import type { Claimed } from '../queue.ts'
@@ -19,6 +20,8 @@ export interface IntakeOptions {
   workerId(): string
   /** The request ended: reply and release. */
   settle(settlement: Settlement): void
+  /** What to answer when no worker of this queue takes the task; undefined as long as one may. */
+  unserved(task: string): { code: ErrorCode; message: string } | undefined
   /** Puts requests back that only another worker can run. Resolves after a pause, in which their slots stay taken. */
   handBack(ids: string[]): Promise<void>
   /** After that pause: nothing else would make the next claim. */
@@ -65,7 +68,7 @@ export class Intake {
       if (!request || (this.#putBack.get(request.heldId) ?? 0) >= claimed.nowUs) continue
       if (!this.#options.slots.take(request.heldId)) continue
       if (this.#options.executor.has(request.task)) void this.#run(request, workerId, receivedAt, claimed.nowUs)
-      else foreign.push(request)
+      else if (!this.#endForeign(request, workerId, claimed.nowUs)) foreign.push(request)
     }
     if (foreign.length > 0) void this.#handBack(foreign)
   }
@@ -147,6 +150,27 @@ export class Intake {
     const error = { code: 'Expired', message: 'The deadline passed before the task was started.', retryable: true }
     const reply = errorReply(request.id, error, workerId, undefined)
     settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: true })
+  }
+
+  /** True when a request for a task that this worker does not have ends here, because handing it back would be for ever. */
+  #endForeign(request: Request, workerId: string, nowUs: number): boolean {
+    const { unserved, settle, counters, events, queueName } = this.#options
+    if (request.ttlMs > 0 && request.atUs !== undefined) {
+      // Its deadline ends it; where the claim script cannot see that, here.
+      const isOver = nowUs - request.atUs >= request.ttlMs * 1000
+      if (isOver) this.#expire(request, workerId)
+      return isOver
+    }
+    const verdict = unserved(request.task)
+    if (!verdict) return false
+    counters.unserved++
+    // After a death nobody knows whether it was run.
+    const code = request.losses > 0 ? 'WorkerLost' : verdict.code
+    const { heldId: id, hubId } = request
+    const reply = errorReply(request.id, { code, message: verdict.message }, workerId, undefined)
+    settle({ id, workerId, hubId, reply, slot: true })
+    events.emit('request:unserved', { queue: queueName, task: request.task, code, answered: hubId !== undefined })
+    return true
   }
 
   #finish(

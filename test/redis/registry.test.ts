@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask, Hub, Worker } from '../../src/index.ts'
+import { defineTask, type EventMap, Hub, Worker } from '../../src/index.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -60,10 +60,50 @@ describe('the registry', () => {
   })
 })
 
+describe('a registry that cannot be written', () => {
+  it('costs a worker its lease no more than its cards: they go out as soon as they are taken', async () => {
+    const key = `${it_.namespace}:tasks`
+    await it_.redis.set(key, 'not a hash')
+    const worker = new Worker({
+      redis: it_.url,
+      namespace: it_.namespace,
+      queue: 'q',
+      logLevel: 'silent',
+      tasks: [echo],
+    })
+    it_.onEnd(() => worker.stop())
+    const problems: EventMap['problem'][] = []
+    worker.events.on('problem', problem => problems.push(problem))
+    await worker.start()
+    expect(problems).toMatchObject([{ where: 'beat', reason: expect.stringMatching(/^WRONGTYPE/) }])
+    expect(await it_.redis.zscore(`${it_.namespace}:{q}:leases`, worker.id)).not.toBeNull()
+    const { id } = worker
+    await it_.redis.del(key)
+    await eventually(() => it_.redis.hexists(key, 'echo:1.0'), 3000)
+    expect(await it_.hub().call('echo:1.0', 'published after all')).toBe('published after all')
+    expect(worker.id).toBe(id)
+  })
+})
+
 describe('settings', () => {
+  it('of the URL cannot undo what the promises rest on', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub({ redis: `${it_.url}?connectionName=mine&enableOfflineQueue=true` })
+    expect(await hub.call('echo:1.0', 1)).toBe(1)
+    const clients = String(await it_.redis.call('CLIENT', 'LIST'))
+    expect(clients).toContain('name=pshub-hub-commands')
+    expect(clients).not.toContain('name=mine')
+  })
+
   it('that cannot work are refused with what would', () => {
     expect(() => new Hub({ redis: 'localhost' })).toThrow(/must be a URL like redis:/)
-    expect(() => new Hub({ redis: 'redis://localhost/3' })).toThrow(/use database 0/)
+    for (const redis of [
+      'redis://localhost/3',
+      'redis://localhost?db=3',
+      'redis://localhost/?family=4&db=3',
+      { db: 3 },
+    ])
+      expect(() => new Hub({ redis })).toThrow(/use database 0/)
     expect(() => new Hub({ timeout: 3 } as never)).toThrow(/no option 'timeout'. Known are redis, namespace/)
     expect(() => new Worker({ tasks: [echo], slots: 0 })).toThrow(
       /'slots' must be a whole number from 1 to 256; it is 0/,

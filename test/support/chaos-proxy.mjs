@@ -58,8 +58,11 @@ export class ChaosProxy {
     this.#pairs.add(pair)
     const toServer = this.#late(server)
     const toClient = this.#late(client)
+    // A stream that has lost bytes never carries any again: TCP has no gaps, and neither side could make sense of one.
+    const lost = { toServer: false, toClient: false }
     client.on('data', chunk => {
-      if (this.dropToServer) pair.lostBytes = true
+      lost.toServer ||= this.dropToServer
+      if (lost.toServer) pair.lostBytes = true
       else if (!this.#cutsInside(pair, chunk)) {
         if (this.dropAnswersAfter?.(chunk)) this.dropToClient = true
         if (this.deafenAfter?.(chunk)) pair.deaf = true
@@ -68,7 +71,8 @@ export class ChaosProxy {
       }
     })
     server.on('data', chunk => {
-      if (this.dropToClient || pair.deaf) pair.lostBytes = true
+      lost.toClient ||= this.dropToClient || pair.deaf
+      if (lost.toClient) pair.lostBytes = true
       else toClient(chunk)
     })
     const end = () => {
@@ -147,7 +151,7 @@ export class ChaosProxy {
     this.onPassed = undefined
     this.frozen = false
     for (const { client, server, lostBytes, deaf } of this.#pairs) {
-      // No network delivers the rest of a stream after a gap.
+      // Its ends would find out by themselves, some seconds later.
       if (lostBytes || deaf) client.resetAndDestroy()
       client.resume()
       server.resume()

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { useCli } from '../support/cli-fixture.ts'
+
+const cli = useCli()
+const { run, start, startWorker } = cli
+
+const fakeWorker = async (id: string, card: object, stats: object | undefined, leaseEnd: number) => {
+  const queue = (card as { queue?: string }).queue ?? 'default'
+  await cli.redis.hset(`${cli.namespace}:workers`, id, JSON.stringify({ id, queue, tasks: {}, ...card }))
+  if (stats) await cli.redis.hset(`${cli.namespace}:stats`, id, JSON.stringify(stats))
+  await cli.redis.zadd(`${cli.namespace}:{${queue}}:leases`, leaseEnd, id)
+}
+const later = Date.now() + 3_600_000
+
+describe('the lists', () => {
+  it('teach the next command while the registry is empty', async () => {
+    for (const name of ['tasks', 'workers', 'queues']) {
+      const { code, out, err } = await run([name])
+      expect({ code, out }).toEqual({ code: 0, out: '' })
+      expect(err).toContain('pshub worker ./tasks.mjs')
+      expect((await run([name, '--json'])).out).toBe('[]\n')
+    }
+  })
+
+  it('tasks: aligned, marked in words where nobody serves, with a warning of conflicts', async () => {
+    const worker = await startWorker()
+    await cli.redis.hset(
+      `${cli.namespace}:tasks`,
+      'old:1.0',
+      JSON.stringify({ task: 'old:1.0', queue: 'attic', timeoutMs: 90_000 }),
+    )
+    await fakeWorker('other', { host: 'h', tasks: { 'echo:1.2': 'another digest' } }, undefined, later)
+    const { code, out, err } = await run(['tasks'])
+    expect(code).toBe(0)
+    const lines = out.trimEnd().split('\n')
+    expect(lines[0]).toBe('TASK       QUEUE    LIVE WORKERS  TIMEOUT  IDEMPOTENT  DESCRIPTION')
+    expect(lines).toContain('add:1.0    default             1       5s  yes         Adds two numbers')
+    expect(lines).toContain('echo:1.2   default             2       5s  no')
+    expect(lines).toContain('old:1.0    attic            none   1m 30s  no')
+    expect(err).toContain('Warning: live workers declare echo:1.2 with different schemas')
+    const filtered = await run(['tasks', 'a', '--json'])
+    const shown = JSON.parse(filtered.out).map(({ task }: { task: string }) => task)
+    expect(shown).toEqual(['add:1.0', 'crash:1.0', 'fail:1.0', 'stray:1.0'])
+    expect((await run(['tasks', 'ehco'])).err).toContain('Did you mean echo:1.2?')
+    const details = (await run(['tasks', 'add:1.0'])).out
+    for (const part of ['More of it.', 'idempotent    yes', '"additionalProperties": false', 'result:'])
+      expect(details).toContain(part)
+    worker.signal('SIGTERM')
+    await worker.ended
+  })
+
+  it('workers: live, draining and lost, with numbers by their last digit', async () => {
+    const seen = Date.now() - 65_000
+    const counters = { ok: 12_345, failed: 6, expired: 0, malformed: 0 }
+    const card = { host: 'alpha', pid: 7, slots: 8, tasks: { 'a:1.0': 'x' } }
+    await fakeWorker('live-worker-1', card, { seen, busy: 3, draining: false, counters }, later)
+    await fakeWorker('drain-worker-1', { ...card, host: 'beta' }, { seen, busy: 0, draining: true, counters }, later)
+    await fakeWorker('lost-worker-1', { queue: 'gone', ...card }, { seen, busy: 0, draining: false, counters }, 1)
+    await fakeWorker('strange', { queue: 'odd', host: { x: '\u001b[2J' }, tasks: null }, undefined, later)
+    const { code, out } = await run(['workers'])
+    expect(code).toBe(0)
+    const lines = out.trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^ID {8}QUEUE {4}HOST\/PID +BUSY {2}TASKS {5}OK {2}FAILED {2}LAST SEEN {2}STATE$/)
+    expect(out).toMatch(/^live-wor {2}default {2}alpha\/7 +3\/8 {6}1 {2}12345 {7}6 {2}1m \ds ago {2}live$/m)
+    expect(out).toMatch(/^drain-wo .*draining$/m)
+    expect(out).toMatch(/^lost-wor .*lost$/m)
+    expect(out).toMatch(/^strange .*\?\/0 {6}0 {6}\? {7}\? {10}\? {2}live$/m)
+    const workers = JSON.parse((await run(['workers', '--json'])).out)
+    expect(workers.find(({ id }: { id: string }) => id === 'lost-worker-1')).toMatchObject({ live: false, slots: 8 })
+    expect(workers.find(({ id }: { id: string }) => id === 'strange').stats).toBe(null)
+  })
+
+  it('queues: a backlog that nobody serves is said in words', async () => {
+    await cli.redis.hset(`${cli.namespace}:tasks`, 'x:1.0', JSON.stringify({ task: 'x:1.0', queue: 'busy' }))
+    const at = (Date.now() - 30_000) * 1000
+    await cli.redis.rpush(`${cli.namespace}:{busy}:calls`, `{"at":${at},"id":"x"}`, `{"at":${at},"id":"y"}`)
+    const { code, out, err } = await run(['queues'])
+    expect(code).toBe(0)
+    expect(out.split('\n')[0]).toBe('QUEUE  BACKLOG  OLDEST WAIT  HELD  BUSY  WORKERS')
+    expect(out).toMatch(/^busy {9}2 +3\d(\.\d)?s {5}0 {3}0\/0 {5}none$/m)
+    expect(err).toBe(
+      'Warning: 2 requests wait in busy, which no live worker serves. Start one: pshub worker <module> --queue busy\n',
+    )
+    const [queue] = JSON.parse((await run(['queues', '--json'])).out)
+    expect(queue).toMatchObject({ queue: 'busy', backlog: 2, held: 0, busy: 0, slots: 0, workers: 0 })
+    await cli.redis.del(`${cli.namespace}:{busy}:calls`)
+    expect(JSON.parse((await run(['queues', '--json'])).out)[0].oldestMs).toBe(null)
+  })
+
+  it('show nothing that a terminal would obey', async () => {
+    const evil = '\u001b]0;owned\u0007\u009b31m\u202e'
+    const card = { task: 'evil:1.0', queue: `q${evil}`, description: `${evil}\nmore`, args: { [evil]: evil } }
+    await cli.redis.hset(`${cli.namespace}:tasks`, 'evil:1.0', JSON.stringify(card))
+    await fakeWorker('evil', { host: evil, pid: evil, tasks: { 'evil:1.0': evil } }, { seen: evil, busy: evil }, later)
+    await cli.redis.rpush(`${cli.namespace}:{q${evil}}:calls`, 'x')
+    for (const args of [
+      ['tasks'],
+      ['tasks', '--json'],
+      ['tasks', 'evil:1.0'],
+      ['workers'],
+      ['queues'],
+      ['call', 'evil'],
+    ]) {
+      const { out, err } = await run(args)
+      expect(out + err).toMatch(/evil|owned/)
+      expect((out + err).replaceAll('\n', ''), args.join(' ')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+      if (args[0] === 'queues') expect(err).not.toContain('--queue')
+    }
+  })
+
+  it('survive a reader that leaves, as call does', async () => {
+    const worker = await startWorker()
+    for (const args of [['tasks'], ['call', 'add', '{"a":1}']]) {
+      const { child, ended } = start(args)
+      child.stdout.destroy()
+      expect(await ended).toEqual({ code: 0, out: '', err: '' })
+    }
+    worker.signal('SIGTERM')
+    await worker.ended
+  })
+
+  it('are coloured when that is wanted, and say the same', async () => {
+    const worker = await startWorker()
+    const [plain, coloured] = await Promise.all([
+      run(['tasks', '--namespace', cli.namespace]),
+      run(['tasks'], { env: { FORCE_COLOR: '1' } }),
+    ])
+    expect(plain.out).not.toContain('\u001b')
+    expect(coloured.out).toContain('\u001b[1m')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
+    expect(coloured.out.replace(/\u001b\[\d+m/g, '')).toBe(plain.out)
+    worker.signal('SIGTERM')
+    await worker.ended
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, type Hub } from '../../src/index.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+/** A worker that was told to stop finishes what it runs for some time; nobody should count on it meanwhile. */
+const it_ = useRedis()
+
+const echo = defineTask('echo:1.0', {}, args => args)
+
+/** A worker that runs one call until `finish`, so that it drains from `stop` until then. */
+const busyWorker = async (hub: Hub) => {
+  let started = false
+  let finish = () => {}
+  const hold = defineTask('hold:1.0', { timeoutMs: 20_000 }, () => {
+    started = true
+    return new Promise(resolve => {
+      finish = () => resolve('finished')
+    })
+  })
+  const worker = await it_.worker([hold, echo], { slots: 2 })
+  const running = hub.call('hold:1.0')
+  await eventually(() => started)
+  return { worker, running, stop: () => worker.stop({ graceMs: 20_000 }), finish: () => finish() }
+}
+
+const drain = async (hub: Hub) => {
+  const busy = await busyWorker(hub)
+  return { ...busy, stopped: busy.stop() }
+}
+
+const isDraining = (id: string) => async () => {
+  const stats = await it_.redis.hget(`${it_.namespace}:stats`, id)
+  return stats !== null && JSON.parse(stats).draining
+}
+
+describe('the last worker of a task, while it drains', () => {
+  it('says so as the first thing it does, not with its next beat', async () => {
+    const { worker, running, stopped, finish } = await drain(it_.hub())
+    await eventually(isDraining(worker.id), 200)
+    finish()
+    expect(await running).toBe('finished')
+    await stopped
+    expect(await it_.redis.hlen(`${it_.namespace}:stats`)).toBe(0)
+  })
+
+  it('is not called by a hub that asks now: NoWorkers at once; what runs there still ends well', async () => {
+    const { worker, running, stopped, finish } = await drain(it_.hub())
+    await eventually(isDraining(worker.id))
+    for (const called of ['echo:1.0', 'echo:1', 'echo']) {
+      const started = performance.now()
+      expect(await failure(it_.hub().call(called))).toMatchObject({ code: 'NoWorkers', ran: 'no' })
+      expect(performance.now() - started).toBeLessThan(500)
+    }
+    finish()
+    expect(await running).toBe('finished')
+    await stopped
+  })
+
+  it('is not called for longer than two seconds by a hub that knew it, whether it calls on or rests', async () => {
+    const [calling, resting] = [it_.hub(), it_.hub()]
+    const { running, stop, finish } = await busyWorker(calling)
+    await Promise.all([calling.call('echo:1.0'), resting.call('echo:1.0')])
+    const stopped = stop()
+    const drainsSince = performance.now()
+    const askOnce = (hub: Hub) => failure(hub.call('echo:1.0', 1, { timeoutMs: 50 }))
+    expect((await askOnce(calling)).code).toBe('Timeout')
+    await eventually(async () => (await askOnce(calling)).code === 'NoWorkers')
+    expect(performance.now() - drainsSince).toBeLessThan(2000)
+    await eventually(() => performance.now() - drainsSince > 2000)
+    expect((await askOnce(resting)).code).toBe('NoWorkers')
+    finish()
+    await running
+    await stopped
+    await it_.redis.del(`${it_.namespace}:{q}:calls`, `${it_.namespace}:{q}:bell`)
+  })
+
+  it('is shown as draining, and its task as one that nobody serves', async () => {
+    const hub = it_.hub()
+    const { worker, running, stopped, finish } = await drain(hub)
+    await eventually(isDraining(worker.id))
+    const { tasks, workers, queues } = await hub.overview()
+    expect(tasks.map(({ task, workers }) => [task, workers])).toEqual([
+      ['echo:1.0', []],
+      ['hold:1.0', []],
+    ])
+    expect(workers).toMatchObject([{ id: worker.id, live: true, stats: { draining: true, busy: 1 } }])
+    expect(queues).toMatchObject([{ queue: 'q', workers: 0, slots: 0, busy: 1, held: 1 }])
+    finish()
+    await running
+    await stopped
+  })
+})
+
+describe('a worker that drains beside another one', () => {
+  it('costs no call: the other one gets them all', async () => {
+    const hub = it_.hub()
+    const { worker, running, stopped, finish } = await drain(hub)
+    await eventually(isDraining(worker.id))
+    const other = await it_.worker([echo])
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => it_.hub().call('echo', n)))
+    expect(answers).toEqual(Array.from({ length: 50 }, (_, n) => n))
+    const shown = (await hub.tasks()).find(({ task }) => task === 'echo:1.0')
+    expect(shown?.workers).toEqual([other.id])
+    finish()
+    expect(await running).toBe('finished')
+    await stopped
+  })
+})

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { scripts } from '../../src/scripts.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+
+/** Callers and workers made of the Lua scripts alone, as one in another language is. */
+const server = useRedis()
+
+const keys = () => queueKeys(server)
+
+describe('the bytes of a payload', () => {
+  const args = '{"empty":[],"none":{},"big":9007199254740993,"exact":1.0,"exp":1E400,"text":"Zoë 💚\\u0000\\ud800 \\/"}'
+  const body = `"id":"raw","task":"raw:1.0","args":${args},"result_queue":"t:reply:{h}"}`
+
+  it('survive push, claim and hand-back', async () => {
+    const { redis } = server
+    const { calls, bell, pushed, held, leases } = keys()
+    const [accepted, before, at] = (await scripts.push.run(
+      redis,
+      [calls, bell, pushed('h')],
+      [1, 60_000, 100, `"ttl":5000,${body}`],
+    )) as [number, number, string]
+    expect([accepted, before]).toEqual([1, 0])
+    const whole = `{"at":${at},"ttl":5000,${body}`
+    expect(await redis.lrange(calls, 0, -1)).toEqual([whole])
+    await scripts.beat.run(redis, [leases, keys().cancelled], ['w', 4000, 1, 60_000])
+    const claim = () => scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 1])
+    expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), 0, 0, [whole], [], []])
+    expect(await redis.hgetall(held('w'))).toEqual({ raw: whole })
+    expect(await scripts.handback.run(redis, [held('w'), calls, bell], ['tail', 'raw', ''])).toBe(1)
+    expect(await claim()).toEqual([expect.anything(), 0, 0, [whole], [], []])
+    expect(await scripts.leave.run(redis, [held('w'), calls, bell, leases], ['w'])).toBe(1)
+    expect(await redis.lpop(calls)).toBe(whole)
+    await redis.del(bell, pushed('h'))
+  })
+
+  it('are what a Hub sends and what it gets', async () => {
+    const { redis, namespace } = server
+    const { calls, leases } = keys()
+    // The registry entries that PROTOCOL.md asks of a plain worker, and no more.
+    await redis.hset(`${namespace}:tasks`, 'raw:1.0', JSON.stringify({ task: 'raw:1.0', queue: 'q', at: 1 }))
+    await redis.hset(`${namespace}:workers`, 'w', JSON.stringify({ id: 'w', queue: 'q', tasks: { 'raw:1.0': '' } }))
+    await redis.zadd(leases, Date.now() + 10_000, 'w')
+    const value = { empty: [], none: {}, text: 'Zoë 💚 \u2028 \ud800 "\\', numbers: [0, -1.5e-7, 1e21] }
+    const call = server.hub().call('raw:1.0', value)
+    const raw = redis.duplicate()
+    server.onEnd(() => raw.disconnect())
+    const [, text] = (await raw.blpop(calls, 5))!
+    const id = /^\{"at":\d{16},"ttl":\d+,"id":"([A-Za-z0-9_-]{22})","task":"raw:1\.0","args":/.exec(text)![1]!
+    expect(text).toContain(`"args":${JSON.stringify(value)},"result_queue":"${namespace}:reply:{`)
+    const { result_queue } = JSON.parse(text)
+    await redis.rpush(result_queue, `{ "id": "${id}", "ok": true, "result": ${JSON.stringify(value)} }`)
+    expect(await call).toEqual(value)
+    await redis.del(leases, keys().bell)
+  })
+})
+
+describe('a full caller made of scripts alone', () => {
+  const push = (number: number, limit: number, ...messages: string[]) => {
+    const { calls, bell, pushed } = keys()
+    return scripts.push.run(server.redis, [calls, bell, pushed('h')], [number, 60_000, limit, ...messages])
+  }
+  const at = expect.stringMatching(/^\d{16}$/)
+  const message = (id: string) => `"ttl":60000,"id":"${id}","task":"t:1.0"}`
+  const waiting = async () => (await server.redis.lrange(keys().calls, 0, -1)).map(text => JSON.parse(text).id)
+
+  it('pushes once, however often it repeats, and never beyond its limit', async () => {
+    const first = await push(1, 3, message('a'), message('b'))
+    expect(first).toEqual([2, 0, at, 0])
+    expect(await push(1, 3, message('a'), message('b'))).toEqual([2, 2, (first as unknown[])[2], 1])
+    expect(await push(2, 3, message('c'), message('d'))).toEqual([1, 2, at, 0])
+    expect(await push(2, 9, message('c'), message('d'))).toEqual([1, 3, at, 1])
+    expect(await push(3, 3, message('e'))).toEqual([0, 3, at, 0])
+    expect(await waiting()).toEqual(['a', 'b', 'c'])
+    expect(await server.redis.lrange(keys().bell, 0, -1)).toEqual(['1'])
+    expect(await server.redis.pttl(keys().pushed('h'))).toBeGreaterThan(59_000)
+    await server.redis.del(keys().calls, keys().bell, keys().pushed('h'))
+  })
+
+  it('is told by an error that nothing was enqueued', async () => {
+    const { redis } = server
+    await redis.config('SET', 'maxmemory', '1')
+    await expect(push(1, 9, message('a'))).rejects.toThrow(/^OOM/)
+    await redis.config('SET', 'maxmemory', '0')
+    await redis.set(keys().bell, 'of another type')
+    await expect(push(1, 9, message('a'))).rejects.toThrow(/^WRONGTYPE/)
+    await redis.del(keys().bell)
+    expect(await waiting()).toEqual([])
+    expect(await push(1, 9, message('a'))).toEqual([1, 0, at, 0])
+    await redis.del(keys().calls, keys().bell, keys().pushed('h'))
+  })
+
+  it('takes back what still waits, and has the worker told of what runs', async () => {
+    const { redis } = server
+    const { calls, cancelled, leases } = keys()
+    const [, , stamp] = (await push(1, 9, message('a'), message('b'))) as string[]
+    const cancel = (id: string, text: string) => scripts.cancel.run(redis, [calls, cancelled], [id, text, 60_000])
+    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(1)
+    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(0)
+    expect(await cancel('b', '')).toBe(0)
+    expect(await waiting()).toEqual(['b'])
+    const beat = await scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 1, 60_000])
+    // The newest first, so that a flood of them hides no fresh one.
+    expect(beat).toEqual([at, 1, ['b', 'a'], []])
+    await redis.del(calls, cancelled, leases, keys().bell, keys().pushed('h'))
+  })
+})
+
+describe('a full worker made of scripts alone', () => {
+  it('is called by a Hub', async () => {
+    const { redis, namespace } = server
+    const { calls, bell, held, leases, cancelled, reply } = keys()
+    const blocking = redis.duplicate()
+    server.onEnd(() => blocking.disconnect())
+    const beat = await scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 1, 60_000])
+    expect(beat).toEqual([expect.stringMatching(/^\d{16}$/), 1, [], []])
+    await redis.hset(`${namespace}:tasks`, 'raw:1.0', JSON.stringify({ task: 'raw:1.0', queue: 'q', at: 1 }))
+    await redis.hset(`${namespace}:workers`, 'w', JSON.stringify({ id: 'w', queue: 'q', tasks: { 'raw:1.0': '' } }))
+    const rung = blocking.blpop(bell, 2)
+    const claimed = scripts.claim.run(blocking, [calls, bell, held('w'), leases], ['w', 4])
+    const failed = failure(server.hub().call('raw:1.0', { n: 1 }))
+    expect(await rung).toEqual([bell, '1'])
+    const [, left, dropped, [text], named] = (await claimed) as [string, number, number, string[], unknown[]]
+    expect([left, dropped, named]).toEqual([0, 0, []])
+    const { id, args, result_queue } = JSON.parse(text!)
+    expect(args).toEqual({ n: 1 })
+    expect(result_queue.startsWith(reply('').slice(0, -1))).toBe(true)
+    const answer = JSON.stringify({ id, ok: false, error: { code: 'TaskFailed', message: 'no', retryable: true } })
+    expect(await scripts.reply.run(redis, [result_queue], [60_000, answer])).toBe(1)
+    await redis.hdel(held('w'), id)
+    expect(await failed).toMatchObject({ code: 'TaskFailed', message: 'no', retryable: true })
+    expect(await scripts.leave.run(redis, [held('w'), calls, bell, leases], ['w'])).toBe(0)
+  })
+
+  it('that dies is adopted from by a Worker: idempotent calls run again, others end as WorkerLost', async () => {
+    const { redis, namespace } = server
+    const { calls, bell, held, leases, cancelled } = keys()
+    await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
+    const card = { id: 'w', queue: 'q', tasks: { 'again:1.0': '', 'once:1.0': '' } }
+    await redis.hset(`${namespace}:workers`, 'w', JSON.stringify(card))
+    for (const [task, idempotent] of Object.entries({ 'again:1.0': true, 'once:1.0': false })) {
+      await redis.hset(
+        `${namespace}:tasks`,
+        task,
+        JSON.stringify({ task, queue: 'q', idempotent, at: Date.now() / 1000 }),
+      )
+    }
+    const hub = server.hub()
+    const args = { empty: [], text: 'Zoë 💚 "losses":7}' }
+    const again = hub.call('again:1.0', args, { timeoutMs: 10_000 })
+    const once = failure(hub.call('once:1.0', args, { timeoutMs: 10_000 }))
+    await eventually(async () => (await redis.llen(calls)) === 2)
+    await scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 4])
+    expect(await redis.hlen(held('w'))).toBe(2)
+    await redis.zadd(leases, 1, 'w')
+    await server.worker([defineTask('again:1.0', { idempotent: true }, args => args)])
+    expect(await again).toEqual(args)
+    expect(await once).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
+    expect(await redis.zscore(leases, 'w')).toBeNull()
+    // A second death counts on: the payload's bytes stay, the count stands before the last brace.
+    const text = (losses: number) =>
+      `{"at":1,"ttl":0,"id":"v1","task":"again:1.0","args":{"losses":7,"big":[9007199254740993,1.0]},"losses":${losses}}`
+    await redis.hset(held('v'), 'v1', text(1))
+    await redis.zadd(leases, 1, 'v')
+    const monitor = await redis.duplicate().monitor()
+    server.onEnd(() => monitor.disconnect())
+    const pushed: string[] = []
+    monitor.on('monitor', (_: string, [command, key, value]: string[]) => {
+      if (key === calls && /^lpush$/i.test(command!)) pushed.push(value!)
+    })
+    await eventually(() => pushed.length > 0)
+    expect(pushed).toEqual([text(2)])
+    await eventually(async () => (await redis.llen(calls)) === 0)
+  })
+
+  it('takes nothing without a lease', async () => {
+    const { redis } = server
+    const { calls, bell, held, leases, cancelled } = keys()
+    await redis.rpush(calls, '{}')
+    const claim = () => scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 4])
+    expect(await claim()).toEqual([expect.anything(), -1])
+    const renew = () => scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 0, 60_000])
+    expect(await renew()).toEqual([expect.anything(), 0, [], []])
+    await redis.zadd(leases, 0, 'w')
+    expect(await renew()).toEqual([expect.anything(), 0, [], []])
+    await redis.zadd(leases, 1, 'w')
+    expect(await claim()).toEqual([expect.anything(), -1])
+    expect(await renew()).toEqual([expect.anything(), 1, [], []])
+    expect(await redis.llen(calls)).toBe(1)
+    await redis.del(calls, leases)
+  })
+})

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { errorTable, fromWire, type WireError } from '../../src/errors.ts'
+import { hubIdOf, isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
+import { decodeReply, decodeRequest, MalformedMessage } from '../../src/message.ts'
+import { newestFirst, parseCalledName, parseTaskName, tryParseTaskName } from '../../src/names.ts'
+import { decodePayload, encodePayload, PayloadProblem } from '../../src/payload.ts'
+import { read } from '../support/protocol-document.ts'
+
+/** The golden files of other languages, held against the code that they describe. */
+
+// biome-ignore lint/suspicious/noExplicitAny: golden files of known shapes
+const vectors = (file: string): any => JSON.parse(read(`clients/vectors/${file}`))
+
+describe('golden files', () => {
+  it('names.json', () => {
+    const { namespaces, queues, ids, declared, called, newestFirst: ordered } = vectors('names.json')
+    const lists: [{ valid: string[]; invalid: string[] }, (text: string) => boolean][] = [
+      [namespaces, isNamespace],
+      [queues, isQueueName],
+      [ids, isId],
+    ]
+    for (const [{ valid, invalid }, check] of lists) {
+      expect(valid.filter(text => !check(text))).toEqual([])
+      expect(invalid.filter(check)).toEqual([])
+    }
+    for (const { name, parsed } of declared) {
+      if (parsed) expect(parseTaskName(name)).toEqual({ full: name, ...parsed })
+      else expect(() => parseTaskName(name), name).toThrow('is not a task name')
+      expect(tryParseTaskName(name), name).toEqual(parsed ? { full: name, ...parsed } : undefined)
+    }
+    for (const { name, parsed } of called) {
+      const expected = parsed && {
+        name: parsed.name,
+        major: parsed.major ?? undefined,
+        minor: parsed.minor ?? undefined,
+      }
+      expect(parseCalledName(name), name).toEqual(expected ?? undefined)
+    }
+    const shuffled = [...ordered].sort().map(parseTaskName)
+    expect(shuffled.sort(newestFirst).map(({ full }) => full)).toEqual(ordered)
+  })
+
+  it('reply-lists.json', () => {
+    const { namespace, cases } = vectors('reply-lists.json')
+    for (const { result_queue, hubId } of cases) {
+      expect(hubIdOf(result_queue, namespace) ?? null, JSON.stringify(result_queue)).toBe(hubId)
+      if (hubId !== null) expect(makeKeys(namespace).reply(hubId)).toBe(result_queue)
+    }
+  })
+
+  const requests = vectors('requests.json')
+  for (const { title, text, heldId, request, malformed } of requests.cases) {
+    it(`requests.json: ${title}`, () => {
+      const decode = () => decodeRequest(text, heldId, requests.namespace)
+      if (malformed !== undefined) {
+        expect(decode).toThrow(MalformedMessage)
+        expect(decode).toThrow(malformed)
+        return
+      }
+      const absentAsNull = Object.entries(decode()).map(([key, value]) => [key, value === undefined ? null : value])
+      expect(Object.fromEntries(absentAsNull)).toEqual({ ...request, text })
+    })
+  }
+
+  it('replies.json', () => {
+    for (const { title, text, reply } of vectors('replies.json').cases) {
+      expect(decodeReply(text), title).toEqual(reply ?? undefined)
+    }
+  })
+
+  it('errors.json', () => {
+    const { table, cases } = vectors('errors.json')
+    expect(table).toEqual(Object.entries(errorTable).map(([code, row]) => ({ code, ...row })))
+    for (const { error, expected } of cases) {
+      const { code, message, ran, retryable, status, data } = fromWire(error as WireError, {})
+      expect({ code, message, ran, retryable, status, data: data ?? null }).toEqual(expected)
+    }
+  })
+
+  const payloads = vectors('payloads.json')
+  it('payloads.json: unchanged and rewritten', () => {
+    for (const text of payloads.unchanged) expect(encodePayload(decodePayload(text))).toBe(text)
+    for (const { text, to, why } of payloads.rewritten) expect(encodePayload(decodePayload(text)), why).toBe(to)
+  })
+
+  for (const { text, why } of payloads.refused) {
+    it(`payloads.json: refused, ${why}`, () => {
+      expect(() => decodePayload(text), text).toThrow(PayloadProblem)
+    })
+  }
+})
