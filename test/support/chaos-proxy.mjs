@@ -54,14 +54,16 @@ export class ChaosProxy {
       return
     }
     const server = connect(this.#target, '127.0.0.1')
-    // What has lost bytes never carries any again: TCP has no gaps, and neither side could make sense of one.
-    const pair = { client, server, deaf: false, lostToServer: false, lostToClient: false }
+    const pair = { client, server, deaf: false, lostBytes: false }
     this.#pairs.add(pair)
     const toServer = this.#late(server)
     const toClient = this.#late(client)
+    // A stream that has lost bytes never carries any again: TCP has no gaps, and neither side could make sense of one.
+    const lost = { toServer: false, toClient: false }
     client.on('data', chunk => {
-      pair.lostToServer ||= this.dropToServer
-      if (!pair.lostToServer && !this.#cutsInside(pair, chunk)) {
+      lost.toServer ||= this.dropToServer
+      if (lost.toServer) pair.lostBytes = true
+      else if (!this.#cutsInside(pair, chunk)) {
         if (this.dropAnswersAfter?.(chunk)) this.dropToClient = true
         if (this.deafenAfter?.(chunk)) pair.deaf = true
         toServer(chunk)
@@ -69,8 +71,9 @@ export class ChaosProxy {
       }
     })
     server.on('data', chunk => {
-      pair.lostToClient ||= this.dropToClient || pair.deaf
-      if (!pair.lostToClient) toClient(chunk)
+      lost.toClient ||= this.dropToClient || pair.deaf
+      if (lost.toClient) pair.lostBytes = true
+      else toClient(chunk)
     })
     const end = () => {
       this.#pairs.delete(pair)
@@ -147,9 +150,9 @@ export class ChaosProxy {
     this.cutInside = undefined
     this.onPassed = undefined
     this.frozen = false
-    for (const { client, server, lostToServer, lostToClient, deaf } of this.#pairs) {
-      // No network delivers the rest of a stream after a gap.
-      if (lostToServer || lostToClient || deaf) client.resetAndDestroy()
+    for (const { client, server, lostBytes, deaf } of this.#pairs) {
+      // Its ends would find out by themselves, some seconds later.
+      if (lostBytes || deaf) client.resetAndDestroy()
       client.resume()
       server.resume()
     }

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../../tools/prepare.mjs'
 
-/** `row` is the fault that must show it; each edit replaces a text that must be there exactly once. */
+/** `row` is the fault that must show it, by what it `breaks`; each edit replaces a text that must be there exactly once. */
 export const bugs = [
   {
     name: 'unfenced settle',
     row: 'F38',
+    breaks: ['I6'],
     what: 'a worker that lost its lease goes on and answers',
     edits: [
       ['worker.js', /this\.#executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
@@ -19,6 +20,7 @@ export const bugs = [
   {
     name: 'two-step adoption',
     row: 'F37-adopt',
+    breaks: ['lost'],
     what: 'what a lost worker held is taken out in one step and recorded in the next',
     edits: [
       ['lua/adopt.lua', "redis.call('HSET', KEYS[3], field, found[i + 1])", ''],
@@ -32,18 +34,21 @@ export const bugs = [
   {
     name: 'no reconcile',
     row: 'F04',
+    breaks: ['lost'],
     what: 'a claim whose answer was lost is never looked for',
     edits: [['roles/reconcile.js', 'async look() {', 'async look() { return;']],
   },
   {
     name: 'plain BLPOP claim',
     row: 'F37',
+    breaks: ['lost'],
     what: 'a claim takes requests off the list without recording who holds them',
     edits: [['lua/claim.lua', "if taken > 0 then redis.call('HSET', KEYS[3], unpack(held)) end", '']],
   },
   {
     name: 'release before reply',
     row: 'F37-release',
+    breaks: ['lost'],
     what: 'a request is forgotten before its reply was pushed',
     edits: [
       [

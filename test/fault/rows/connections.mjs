@@ -31,8 +31,11 @@ const loseAnswers = (stage, proxy, text, { everyMs = 400, cutAfterMs = 100 } = {
     proxy.cutDeaf()
   })
 
+/** What calls may end as when they wait for too long, or would have to: late, or refused because of that. */
+export const waited = ['Timeout', 'Expired', 'Overloaded']
+
 /** What calls may end as when Redis cannot be reached: not sent, sent and not confirmed, confirmed and not answered. */
-export const unreachable = ['NotEnqueued', 'OutcomeUnknown', 'Timeout']
+export const unreachable = ['NotEnqueued', 'OutcomeUnknown', ...waited]
 
 const drop = proxy => {
   proxy.dropToServer = true
@@ -95,7 +98,7 @@ export const connectionRows = [
     title: 'black hole in front of workers',
     faultMs: 8000,
     inject: stage => drop(stage.workerProxy),
-    expect: { allowed: ['Timeout', 'NoWorkers', 'WorkerLost'] },
+    expect: { allowed: [...waited, 'NoWorkers', 'WorkerLost'] },
   },
   {
     id: 'F07',

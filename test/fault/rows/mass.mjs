@@ -1,6 +1,6 @@
 // The same fault again and again, until there are enough cases to say something about rare ones.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { killClients } from './connections.mjs'
+import { killClients, unreachable } from './connections.mjs'
 import { busiest } from './workers.mjs'
 
 const kills = 24
@@ -37,7 +37,7 @@ export const massRows = [
       }
     },
     expect: {
-      allowed: ['Timeout', 'OutcomeUnknown'],
+      allowed: unreachable,
       promised: 'replies',
       reconnectsPerSecond: 30,
       linesPerSecond: 60,

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unreachable } from './connections.mjs'
+import { unreachable, waited } from './connections.mjs'
 
 const secret = 'canary-7f3a'
 const config = (stage, name, value) => stage.redis.config('SET', name, value)
@@ -44,7 +44,7 @@ export const refusalRows = [
     faultMs: 8000,
     inject: stage => config(stage, 'maxmemory', '100kb'),
     heal: stage => config(stage, 'maxmemory', '0'),
-    expect: { allowed: ['NotEnqueued'] },
+    expect: { allowed: ['NotEnqueued', 'Overloaded'] },
   },
   {
     id: 'F22',
@@ -144,7 +144,7 @@ export const refusalRows = [
     title: "something else under the list's name (WRONGTYPE)",
     inject: stage => stage.redis.set('pshub:{q}:calls', 'x'),
     heal: stage => stage.redis.del('pshub:{q}:calls'),
-    expect: { allowed: ['NotEnqueued', 'Timeout'] },
+    expect: { allowed: ['NotEnqueued', ...waited] },
   },
   {
     id: 'F29',

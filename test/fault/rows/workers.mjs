@@ -1,5 +1,6 @@
 // Faults of workers.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { waited } from './connections.mjs'
 
 /** Long enough to outlive the death of a worker, which is noticed after 5 s. */
 const patient = { timeoutMs: 15_000 }
@@ -234,6 +235,6 @@ export const workerRows = [
     faultMs: 5000,
     inject: stage => Promise.all(stage.workers.slice().map(worker => stage.kill(worker))),
     heal: stage => Promise.all([stage.addWorker(), stage.addWorker()]),
-    expect: { allowed: ['Timeout', 'NoWorkers', 'WorkerLost'], deaths: 'any' },
+    expect: { allowed: [...waited, 'NoWorkers', 'WorkerLost'], deaths: 'any' },
   },
 ]
