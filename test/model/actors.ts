@@ -47,6 +47,8 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
     queue,
     connection,
     workerId: () => actor.settlesAs ?? worker.id,
+    isLeaseCertain: () => true,
+    renewLease: () => Promise.resolve(),
     onSlotsIdle: ids => slots.free(ids),
     onReleased: ids => slots.forget(ids),
     onProblem: fail,
