@@ -29,6 +29,9 @@ if (values.help) {
   process.exit(0)
 }
 
+// So that the servers it started end with it; callers and workers see that it is gone.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
+
 prepare()
 const { rows, subset } = await import('./rows/index.mjs')
 const { runTrial } = await import('./harness/trial.mjs')

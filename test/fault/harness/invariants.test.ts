@@ -170,6 +170,7 @@ describe('I14', () => {
 
 describe('classes', () => {
   const phases = [mark('fault', 1000), mark('healed', 2000)]
+  const died = (times: number) => Array.from({ length: times }, (_, i) => start(1600 + i, 'a', { run: `r${i}` }))
   const failed = (t: number, code: string, fields = {}) =>
     past(...phases, attempt(t, 'a', fields), settle(t + 10, code))
 
@@ -186,6 +187,27 @@ describe('classes', () => {
     expect(classes(failed(1500, 'Timeout', { idempotent: true }), expected).lost).toHaveLength(1)
     expect(classes(failed(1500, 'Timeout'), expected).lost).toEqual([])
     expect(classes(past(...phases, attempt(1500)), {}).lost).toHaveLength(1)
+    const poisoned = past(...phases, attempt(1500, 'a', { idempotent: true }), ...died(3), settle(1900, 'WorkerLost'))
+    expect(classes(poisoned, { allowed: ['WorkerLost'], promised: 'idempotent' })).toMatchObject({
+      lost: [],
+      wrong: [],
+    })
+  })
+
+  it('counts as lost a reply of a handler that had ended in time', () => {
+    const expected = { allowed: ['Timeout'], promised: 'replies' as const }
+    const ended = (t: number) => past(...phases, attempt(1500), start(1600), end(t), settle(3500, 'Timeout'))
+    expect(classes(ended(1700), expected).lost).toHaveLength(1)
+    expect(classes(ended(3400), expected).lost).toEqual([])
+  })
+
+  it('judges a call by what it was made for', () => {
+    const expected = {
+      isRight: ({ act, code }: { act?: string; code: string }) => (act ? code === 'TaskFailed' : undefined),
+    }
+    expect(classes(failed(1500, 'TaskFailed', { act: 'throw' }), expected).wrong).toEqual([])
+    expect(classes(failed(1500, 'OK', { act: 'throw' }), expected).wrong).toHaveLength(1)
+    expect(classes(failed(1500, 'OK'), expected).wrong).toEqual([])
   })
 })
 

@@ -22,6 +22,10 @@ export const watchLag = () => {
   return () => clearInterval(timer)
 }
 
+const orphaned = () => process.exit(1)
+// The stage is gone: nobody would ever end this process.
+process.once('disconnect', orphaned)
+
 /** Runs the orders that the stage sends, by name. */
 export const onOrders = orders => {
   process.on('message', async ({ id, order, input }) => {
@@ -41,5 +45,6 @@ export const onOrders = orders => {
  */
 export const leave = () => {
   journal('left', { resources: process.getActiveResourcesInfo().filter(kind => !/^(Pipe|TTY|File)/.test(kind)) })
+  process.off('disconnect', orphaned)
   if (process.connected) process.disconnect()
 }

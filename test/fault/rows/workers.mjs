@@ -1,28 +1,32 @@
 // Faults of workers.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { waited } from './connections.mjs'
 
 /** Long enough to outlive the death of a worker, which is noticed after 5 s. */
 const patient = { timeoutMs: 15_000 }
 
-/** Makes calls that run for long, and waits until some worker runs them. */
-export const startLongCalls = async (stage, calls) => {
-  const before = stage.events().filter(({ e }) => e === 'start').length
+/** How many handlers run in each worker at this moment. */
+const runningBy = stage => {
+  const running = new Map(stage.workers.map(({ name }) => [name, 0]))
+  for (const { e, by } of stage.events()) {
+    if (!running.has(by)) continue
+    if (e === 'start') running.set(by, running.get(by) + 1)
+    else if (e === 'end' || e === 'abort') running.set(by, running.get(by) - 1)
+  }
+  return running
+}
+
+/** Makes calls that run for long, and waits until workers run them. */
+const startLongCalls = async (stage, calls) => {
   for (const [i, call] of calls.entries()) void stage.callers[i % stage.callers.length].order('call', call)
-  const running = () => stage.events().filter(({ e }) => e === 'start').length >= before + calls.length
-  await stage.until(running, 3000)
-  await sleep(100)
+  const running = () => [...runningBy(stage).values()].reduce((sum, count) => sum + count, 0)
+  await stage.until(() => running() >= calls.length, 1000)
 }
 
 const times = (count, call) => Array.from({ length: count }, () => call)
 
 /** The worker that runs most at this moment. */
 export const busiest = stage => {
-  const running = new Map(stage.workers.map(({ name }) => [name, 0]))
-  for (const { e, by } of stage.events()) {
-    if (e === 'start') running.set(by, running.get(by) + 1)
-    else if (e === 'end' || e === 'abort') running.set(by, running.get(by) - 1)
-  }
+  const running = runningBy(stage)
   return stage.workers.toSorted((a, b) => running.get(b.name) - running.get(a.name))[0]
 }
 
