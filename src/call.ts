@@ -3,6 +3,7 @@ import type { Timed } from './deadlines.ts'
 import { fromWire, HubError } from './errors.ts'
 import type { Phases, Reply } from './message.ts'
 import type { Parcel } from './outbox.ts'
+import { explained } from './refusals.ts'
 
 /** What a settled call tells the hub. */
 export interface Settled {
@@ -27,7 +28,9 @@ export class Call implements Parcel, Timed {
   settled = false
   inDoubt = false
   abandoned = false
+  setback: string | undefined
   #pushed: { at: string; ttlMs: number } | undefined
+  readonly #whyDown: () => string | undefined
   readonly #resolve: (value: unknown) => void
   readonly #reject: (error: HubError) => void
   readonly #onSettled: (call: Call, settled: Settled) => void
@@ -40,6 +43,8 @@ export class Call implements Parcel, Timed {
     startedAt: number
     end: number
     signal: AbortSignal | undefined
+    /** Why there is no connection at the moment. */
+    whyDown(): string | undefined
     resolve(value: unknown): void
     reject(error: HubError): void
     onSettled(call: Call, settled: Settled): void
@@ -49,6 +54,7 @@ export class Call implements Parcel, Timed {
     this.body = options.body
     this.startedAt = options.startedAt
     this.end = options.end
+    this.#whyDown = options.whyDown
     this.#resolve = options.resolve
     this.#reject = options.reject
     this.#onSettled = options.onSettled
@@ -104,11 +110,8 @@ export class Call implements Parcel, Timed {
         details,
       )
     }
-    return new HubError(
-      'NotEnqueued',
-      `Redis could not be reached for ${waited} ms; the request was not sent.`,
-      details,
-    )
+    const reason = explained(this.setback ?? this.#whyDown() ?? 'it did not answer')
+    return new HubError('NotEnqueued', `Redis could not be given the request for ${waited} ms: ${reason}.`, details)
   }
 
   answer(reply: Reply): void {

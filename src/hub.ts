@@ -5,7 +5,7 @@ import { monotonicMs, signalAfter } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Deadlines } from './deadlines.ts'
-import { HubError } from './errors.ts'
+import { HubError, messageOf } from './errors.ts'
 import { type CallOptions, type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
 import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
@@ -15,6 +15,7 @@ import { Outbox } from './outbox.ts'
 import { type Overview, readOverview } from './overview.ts'
 import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
+import { explained } from './refusals.ts'
 import { Inbox } from './replies.ts'
 import { Resolver, type Route } from './resolver.ts'
 import { subscribeStatsd } from './statsd.ts'
@@ -68,7 +69,7 @@ export class Hub {
       expected: () => this.#pending.size,
       onReply: (reply, again) => this.#deliver(reply, again),
       onMalformed: () => this.events.emit('problem', { where: 'inbox', reason: 'a reply that is not one was dropped' }),
-      onProblem: error => this.events.emit('problem', { where: 'inbox', reason: error.message }),
+      onProblem: error => this.events.emit('problem', { where: 'inbox', reason: explained(error.message) }),
     })
     this.#subscriptions = [
       subscribeLog(this.events, makeLogger(logLevel)),
@@ -222,6 +223,7 @@ export class Hub {
       startedAt,
       end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
       signal: options.signal,
+      whyDown: () => this.#commands.downReason?.message,
       resolve,
       reject,
       onSettled: (settledCall, settled) => this.#onSettled(settledCall, settled, outbox),
@@ -274,12 +276,11 @@ export class Hub {
     if (this.#closing.signal.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
     this.#commands.open()
     await this.#commands.whenReady(signalAfter(2000, this.#closing.signal))
-    if (!this.#commands.isReady) {
-      throw new HubError(
-        'NotEnqueued',
-        `Redis could not be reached: ${this.#commands.downReason?.message ?? 'no answer in time'}.`,
-      )
-    }
-    return this.#commands.send(read)
+    const failed = (reason: string, cause?: unknown) =>
+      new HubError('NotEnqueued', `The registry could not be read: ${explained(reason)}.`, { cause })
+    if (!this.#commands.isReady) throw failed(this.#commands.downReason?.message ?? 'no answer in time')
+    return this.#commands.send(read).catch(error => {
+      throw failed(messageOf(error), error)
+    })
   }
 }

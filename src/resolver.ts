@@ -4,7 +4,9 @@ import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
 import { nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
 import { Providers } from './providers.ts'
-import type { Connection } from './redis.ts'
+import { type Connection, isRefusal } from './redis.ts'
+import { explained } from './refusals.ts'
+import { missingRights } from './rightscheck.ts'
 import { compileForeign, UnusableSchema, type Validate } from './schema.ts'
 import type { TaskCard } from './task.ts'
 import type { Events } from './telemetry.ts'
@@ -57,6 +59,8 @@ export class Resolver {
   readonly #underWay = new Map<string, Promise<Route>>()
   readonly #compiled = new Map<string, CompiledCard>()
   readonly #reported = new Set<string>()
+  /** Queues where this user has all rights that a caller needs. */
+  readonly #allowed = new Set<string>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
@@ -94,6 +98,7 @@ export class Resolver {
       } catch (error) {
         if (error instanceof HubError) throw error
         reason = messageOf(error)
+        if (isRefusal(error)) throw unasked(called, reason)
         await sleep(retryMs, giveUp)
       }
     }
@@ -106,7 +111,7 @@ export class Resolver {
     const lastKnown = this.#routes.get(called)
     if (lastKnown) return lastKnown.route
     reason = this.#connection.downReason?.message ?? reason ?? 'no answer in time'
-    throw new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${reason}.`, { task: called })
+    throw unasked(called, reason)
   }
 
   /** Looks the name up. Rejects with NoSuchTask, NoWorkers, or the connection's error. */
@@ -124,6 +129,7 @@ export class Resolver {
   async #lookUp(called: string): Promise<Route> {
     try {
       const route = await this.#find(called)
+      await this.#checkRights(route)
       this.#bound(this.#routes)
       this.#routes.set(called, { route, checkedAt: monotonicMs() })
       this.#misses.delete(called)
@@ -195,6 +201,27 @@ export class Resolver {
     return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, { task: called })
   }
 
+  /**
+   * Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
+   * run and hear only of timeouts.
+   */
+  async #checkRights({ task, queue }: Route): Promise<void> {
+    if (this.#allowed.has(queue)) return
+    const missing = await this.#connection
+      .send(client => missingRights(client, 'hub', this.#keys, queue))
+      .catch(error => {
+        // A server that cannot tell refuses in time what it refuses.
+        if (isRefusal(error)) return undefined
+        throw error
+      })
+    if (missing?.isNeeded) {
+      const message = `The Redis user may not call tasks of queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
+      throw new HubError('NotEnqueued', message, { task })
+    }
+    this.#bound(this.#allowed)
+    this.#allowed.add(queue)
+  }
+
   #routeOf(card: TaskCard): Route {
     const { task, queue, timeoutMs, idempotent } = card
     return { task, queue, timeoutMs, idempotent, checkArgs: this.#checkOf(card) }
@@ -243,6 +270,9 @@ export class Resolver {
     if (kept.size >= maxRoutes) kept.clear()
   }
 }
+
+const unasked = (called: string, reason: string): HubError =>
+  new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${explained(reason)}.`, { task: called })
 
 const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {

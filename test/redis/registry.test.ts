@@ -97,7 +97,12 @@ describe('settings', () => {
 
   it('that cannot work are refused with what would', () => {
     expect(() => new Hub({ redis: 'localhost' })).toThrow(/must be a URL like redis:/)
-    for (const redis of ['redis://localhost/3', 'redis://localhost?db=3', 'redis://localhost/?family=4&db=3', { db: 3 }])
+    for (const redis of [
+      'redis://localhost/3',
+      'redis://localhost?db=3',
+      'redis://localhost/?family=4&db=3',
+      { db: 3 },
+    ])
       expect(() => new Hub({ redis })).toThrow(/use database 0/)
     expect(() => new Hub({ timeout: 3 } as never)).toThrow(/no option 'timeout'. Known are redis, namespace/)
     expect(() => new Worker({ tasks: [echo], slots: 0 })).toThrow(
