@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { findUnfit } from '../../src/bootcheck.ts'
 import { ConfigError, defineTask, type EventMap, Worker } from '../../src/index.ts'
 import { makeKeys } from '../../src/keys.ts'
@@ -137,6 +137,13 @@ describe('a worker', () => {
 })
 
 describe('while a worker serves', () => {
+  it('it goes on looking', async () => {
+    const watch = vi.spyOn(Inspect.prototype, 'watch')
+    server.onEnd(() => watch.mockRestore())
+    await server.worker([echo])
+    expect(watch).toHaveBeenCalledTimes(1)
+  })
+
   it('a change of the server is told once, and once more when it comes again', async () => {
     const connection = new Connection({ target: server.url, name: 'inspect', stallMs: 2000 })
     server.onEnd(() => connection.close())
