@@ -1,5 +1,8 @@
 import { ConfigError } from './errors.ts'
-import type { Connection, Redis } from './redis.ts'
+import type { Keys } from './keys.ts'
+import type { Redis } from './redis.ts'
+import type { Role } from './rights.ts'
+import { missingRights } from './rightscheck.ts'
 
 /** One thing the boot check looked at. */
 export interface Finding {
@@ -8,13 +11,44 @@ export interface Finding {
   message: string
 }
 
-/** Looks whether this Redis can keep pshub's promises. Reads INFO alone, which needs no special rights. */
-export const bootCheck = async (client: Redis): Promise<Finding[]> => {
-  const info = parseInfo(await client.info())
-  return [checkVersion(info), checkRole(info), checkEviction(info), checkMode(info), checkPersistence(info)]
+/** What this user is going to do here, so that its rights can be checked. */
+export interface Purpose {
+  role: Role
+  keys: Keys
+  /** The queue to call or to serve. */
+  queue: string
 }
 
-const parseInfo = (text: string): Map<string, string> =>
+/** Looks whether this Redis can keep pshub's promises, with the rights that the connected user has. */
+export const bootCheck = async (client: Redis, purposes: Purpose[]): Promise<Finding[]> => {
+  const info = await readInfo(client)
+  const checks = [checkVersion, checkRole, checkEviction, checkMode, checkPersistence]
+  const rights = await Promise.all(purposes.map(purpose => checkRights(client, purpose)))
+  return [...checks.map(check => check(info)), ...rights]
+}
+
+/** What makes this server unfit for that purpose, one sentence each; empty when it is fit as far as can be seen. */
+export const findUnfit = async (client: Redis, purpose: Purpose): Promise<string[]> => {
+  const findings = await bootCheck(client, [purpose])
+  return findings.filter(({ level }) => level === 'error').map(({ message }) => message)
+}
+
+export const unfitError = (reasons: string[]): ConfigError =>
+  new ConfigError(`This Redis cannot be used: ${reasons.join('; ')}.`)
+
+type Info = ReadonlyMap<string, string>
+
+/** Empty for a user who may not read it: then nothing is known, which is no error. */
+const readInfo = async (client: Redis): Promise<Info> => {
+  try {
+    return parseInfo(await client.info())
+  } catch (error) {
+    if ((error as Error).name === 'ReplyError') return new Map()
+    throw error
+  }
+}
+
+const parseInfo = (text: string): Info =>
   new Map(
     text.split('\r\n').flatMap(line => {
       const at = line.indexOf(':')
@@ -22,7 +56,7 @@ const parseInfo = (text: string): Map<string, string> =>
     }),
   )
 
-const checkVersion = (info: Map<string, string>): Finding => {
+const checkVersion = (info: Info): Finding => {
   const what = 'version'
   const valkey = info.get('valkey_version')
   if (valkey) return { what, level: 'ok', message: `Valkey ${valkey}` }
@@ -35,7 +69,7 @@ const checkVersion = (info: Map<string, string>): Finding => {
     : { what, level: 'error', message: `Redis ${version} is too old; 7.0 or newer is needed` }
 }
 
-const checkRole = (info: Map<string, string>): Finding => {
+const checkRole = (info: Info): Finding => {
   const what = 'role'
   const role = info.get('role')
   if (role === 'master') return { what, level: 'ok', message: 'master' }
@@ -44,7 +78,7 @@ const checkRole = (info: Map<string, string>): Finding => {
   return { what, level: 'error', message: `this server is a ${role}, which refuses writes; connect to its master` }
 }
 
-const checkEviction = (info: Map<string, string>): Finding => {
+const checkEviction = (info: Info): Finding => {
   const what = 'eviction'
   const policy = info.get('maxmemory_policy')
   if (policy === 'noeviction') return { what, level: 'ok', message: 'noeviction' }
@@ -57,28 +91,52 @@ const checkEviction = (info: Map<string, string>): Finding => {
   }
 }
 
-const checkMode = (info: Map<string, string>): Finding => {
+const checkMode = (info: Info): Finding => {
   const what = 'mode'
-  const mode = info.get('redis_mode') ?? info.get('server_mode') ?? 'unknown'
+  const mode = info.get('redis_mode') ?? info.get('server_mode')
+  if (mode === undefined)
+    return { what, level: 'warning', message: 'the server does not tell its mode; it must not be a Cluster' }
   return mode === 'cluster'
     ? { what, level: 'error', message: 'this is a Cluster node; this version of pshub does not connect to Clusters' }
     : { what, level: 'ok', message: mode }
 }
 
-const checkPersistence = (info: Map<string, string>): Finding => {
+const checkPersistence = (info: Info): Finding => {
   const what = 'persistence'
-  return info.get('aof_enabled') === '1'
-    ? { what, level: 'ok', message: 'append-only file on' }
-    : {
-        what,
-        level: 'warning',
-        message: 'append-only file off: requests that wait are lost when Redis restarts (callers get a Timeout)',
-      }
+  const aof = info.get('aof_enabled')
+  if (aof === '1') return { what, level: 'ok', message: 'append-only file on' }
+  const state =
+    aof === undefined
+      ? 'the server does not tell whether its append-only file is on; without it'
+      : 'append-only file off:'
+  return {
+    what,
+    level: 'warning',
+    message: `${state} requests that wait are lost when Redis restarts (callers get a Timeout)`,
+  }
 }
 
-/** The error a worker should refuse to start with, when this server cannot keep the promises. */
-export const findUnfit = async (connection: Connection): Promise<ConfigError | undefined> => {
-  const findings = await connection.send(bootCheck).catch(() => [])
-  const unfit = findings.filter(({ level }) => level === 'error').map(({ message }) => message)
-  return unfit.length === 0 ? undefined : new ConfigError(`This Redis cannot be used: ${unfit.join('; ')}.`)
+const purposes: Record<Role, string> = {
+  hub: 'call tasks',
+  worker: 'serve a queue',
+  view: 'look at tasks, workers and queues',
+}
+
+const checkRights = async (client: Redis, { role, keys, queue }: Purpose): Promise<Finding> => {
+  const what = `${role} rights`
+  try {
+    const missing = await missingRights(client, role, keys, queue)
+    if (!missing) return { what, level: 'ok', message: `this user may ${purposes[role]}` }
+    const [level, verdict] = missing.isNeeded
+      ? (['error', `this user may not ${purposes[role]}`] as const)
+      : (['warning', `this user may ${purposes[role]}, but not all that helps`] as const)
+    return { what, level, message: `${verdict}: it lacks ${missing.what}. What grants it: ${missing.grant}` }
+  } catch (error) {
+    if ((error as Error).name !== 'ReplyError') throw error
+    return {
+      what,
+      level: 'warning',
+      message: `it cannot be found out whether this user may ${purposes[role]}: ${(error as Error).message}`,
+    }
+  }
 }

@@ -4,6 +4,7 @@ import { fromWire, HubError } from './errors.ts'
 import { newId } from './ids.ts'
 import { type Phases, type Reply, requestBody } from './message.ts'
 import type { Parcel } from './outbox.ts'
+import { explained } from './refusals.ts'
 
 /** How a try ended. */
 export interface Settled {
@@ -31,6 +32,8 @@ export interface CallSpec {
 
 /** Who keeps the calls in flight. */
 export interface CallHost {
+  /** Why there is no connection at the moment. */
+  whyDown(): string | undefined
   /** This try is over: nothing may refer to it any more. */
   onEnded(call: Call, settled: Settled): void
   /** True when a further try was started; that one settles the caller's promise then. */
@@ -59,6 +62,7 @@ export class Call implements Parcel, Timed {
   settled = false
   inDoubt = false
   abandoned = false
+  setback: string | undefined
   #pushed: { at: string; ttlMs: number; ahead: number | undefined } | undefined
 
   constructor(spec: CallSpec, host: CallHost, previous?: { call: Call; error: HubError }) {
@@ -150,7 +154,8 @@ export class Call implements Parcel, Timed {
       const message = `Redis did not confirm the request within ${waited} ms; it may have been run.`
       return new HubError('OutcomeUnknown', message, this.#details())
     }
-    const message = `Redis could not be reached for ${waited} ms; the request was not sent.`
+    const reason = explained(this.setback ?? this.#host.whyDown() ?? 'it did not answer')
+    const message = `Redis could not be given the request for ${waited} ms: ${reason}.`
     return new HubError('NotEnqueued', message, this.#details())
   }
 }

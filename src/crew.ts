@@ -1,16 +1,20 @@
+import { findUnfit, unfitError } from './bootcheck.ts'
 import type { WorkerCounters, WorkerStats } from './catalogue.ts'
 import { sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { HubError } from './errors.ts'
 import type { Executor } from './executor.ts'
+import { makeKeys } from './keys.ts'
 import type { Pulse } from './pulse.ts'
 import type { Beat, Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
+import { explained } from './refusals.ts'
 import type { Registrar } from './registrar.ts'
 import { Adopt } from './roles/adopt.ts'
 import { BeatLoop } from './roles/beat.ts'
 import { Farewell } from './roles/farewell.ts'
 import { FetchLoop } from './roles/fetch.ts'
+import { Inspect } from './roles/inspect.ts'
 import { Intake } from './roles/intake.ts'
 import { Keepalive, type KeepaliveOptions } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
@@ -59,6 +63,7 @@ export class Crew {
   readonly keepalive: Keepalive
   readonly adopt: Adopt
   readonly farewell: Farewell
+  readonly inspect: Inspect
   readonly #reconcile: Reconcile
   readonly #context: CrewContext
   readonly #runTimes = new RunTimes()
@@ -75,6 +80,7 @@ export class Crew {
     this.beat = this.#makeBeat(context)
     this.keepalive = this.#makeKeepalive(context)
     this.farewell = this.#makeFarewell(context)
+    this.inspect = this.#makeInspect(context)
   }
 
   #makeIntake(context: CrewContext): Intake {
@@ -210,6 +216,15 @@ export class Crew {
     })
   }
 
+  #makeInspect({ settings, commands, queue, events }: CrewContext): Inspect {
+    const purpose = { role: 'worker', keys: makeKeys(settings.namespace), queue: queue.name } as const
+    return new Inspect({
+      connection: commands,
+      findUnfit: client => findUnfit(client, purpose),
+      onUnfit: reasons => events.emit('problem', { where: 'redis', reason: unfitError(reasons).message }),
+    })
+  }
+
   #stats(seen: number): WorkerStats {
     const { slots, counters, isServing } = this.#context
     return { seen, busy: slots.busy, draining: !isServing(), counters }
@@ -244,6 +259,6 @@ export class Crew {
   }
 
   #problem(where: string): (error: Error) => void {
-    return error => this.#context.events.emit('problem', { where, reason: error.message })
+    return error => this.#context.events.emit('problem', { where, reason: explained(error.message) })
   }
 }

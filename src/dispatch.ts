@@ -11,6 +11,7 @@ import { type Reply, requestTail } from './message.ts'
 import { Outbox } from './outbox.ts'
 import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
+import { explained } from './refusals.ts'
 import { Inbox } from './replies.ts'
 import type { Route } from './resolver.ts'
 import { maxTries, mayRetry, RetryBudget } from './retries.ts'
@@ -60,7 +61,7 @@ export class Dispatch implements CallHost {
       expected: () => this.#pending.size,
       onReply: (reply, again) => this.#deliver(reply, again),
       onMalformed: () => problem('a reply that is not one was dropped'),
-      onProblem: error => problem(error.message),
+      onProblem: error => problem(explained(error.message)),
     })
   }
 
@@ -122,6 +123,10 @@ export class Dispatch implements CallHost {
       .filter(([, { outbox }]) => outbox.used)
       .map(([queue]) => keys.queue(queue).pushed(hubId))
     return pushed.length === 0 ? [] : [keys.reply(hubId), keys.read(hubId), ...pushed]
+  }
+
+  whyDown(): string | undefined {
+    return this.#options.commands.downReason?.message
   }
 
   onEnded(call: Call, { ok, us }: Settled): void {

@@ -3,13 +3,15 @@ import { monotonicMs, signalAfter } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Dispatch } from './dispatch.ts'
-import { HubError } from './errors.ts'
+import { HubError, messageOf } from './errors.ts'
 import { type CallOptions, type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
 import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
+import { Lookups } from './lookups.ts'
 import { type Overview, readOverview } from './overview.ts'
 import type { Connection } from './redis.ts'
+import { explained } from './refusals.ts'
 import { Resolver } from './resolver.ts'
 import { subscribeStatsd } from './statsd.ts'
 import type { Task } from './task.ts'
@@ -35,6 +37,7 @@ export class Hub {
   readonly #blocking: Connection
   readonly #catalogue: Catalogue
   readonly #resolver: Resolver
+  readonly #lookups: Lookups
   readonly #dispatch: Dispatch
   readonly #closing = new AbortController()
   readonly #subscriptions: (() => void)[]
@@ -50,6 +53,11 @@ export class Hub {
     this.#blocking = blocking
     this.#catalogue = new Catalogue(this.#keys)
     this.#resolver = new Resolver(this.#commands, this.#catalogue, this.#keys, this.events)
+    this.#lookups = new Lookups({
+      resolver: this.#resolver,
+      connection: commands,
+      closing: this.#closing.signal,
+    })
     this.#dispatch = new Dispatch({
       hubId: this.id,
       settings: this.#settings,
@@ -125,6 +133,7 @@ export class Hub {
 
   async #shutDown(): Promise<void> {
     this.#closing.abort()
+    this.#lookups.stop()
     await this.#dispatch.stop()
     await this.#blocking.close()
     await this.#deleteKeys()
@@ -166,7 +175,7 @@ export class Hub {
   /** The slow path: the name is new, or was not used for a while. */
   async #callUnknown(called: string, args: unknown, options: CallOptions, startedAt: number): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
-    const route = await this.#resolver.find(called, startedAt + patienceMs, this.#closing.signal, options.signal)
+    const route = await this.#lookups.find(called, startedAt + patienceMs, options.signal)
     return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, startedAt, resolve, reject))
   }
 
@@ -174,12 +183,11 @@ export class Hub {
     if (this.#closing.signal.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
     this.#commands.open()
     await this.#commands.whenReady(signalAfter(2000, this.#closing.signal))
-    if (!this.#commands.isReady) {
-      throw new HubError(
-        'NotEnqueued',
-        `Redis could not be reached: ${this.#commands.downReason?.message ?? 'no answer in time'}.`,
-      )
-    }
-    return this.#commands.send(read)
+    const failed = (reason: string, cause?: unknown) =>
+      new HubError('NotEnqueued', `The registry could not be read: ${explained(reason)}.`, { cause })
+    if (!this.#commands.isReady) throw failed(this.#commands.downReason?.message ?? 'no answer in time')
+    return this.#commands.send(read).catch(error => {
+      throw failed(messageOf(error), error)
+    })
   }
 }

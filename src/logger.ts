@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { explained, isAboutRights } from './refusals.ts'
 import type { Events } from './telemetry.ts'
 
 export type { Logger }
@@ -41,7 +42,10 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('loop:blocked', fields => log.warn(fields, 'the event loop was blocked; nothing else ran meanwhile')),
     events.on('worker:lost', fields => log.warn(fields, 'a worker was lost; what it held was taken over')),
     events.on('redis:up', fields => log.info(fields, 'connected to Redis')),
-    events.on('redis:down', fields => log.warn(fields, 'lost Redis; trying again')),
+    events.on('redis:down', fields => {
+      if (!isAboutRights(fields.reason)) log.warn(fields, 'lost Redis; trying again')
+      else log.error({ ...fields, reason: explained(fields.reason) }, 'Redis does not let us in; trying again')
+    }),
     events.on('problem', fields => log.error(fields, 'problem')),
   ]
   if (verbose) {

@@ -3,7 +3,8 @@ import { HubError, messageOf } from './errors.ts'
 import type { Forecast } from './forecast.ts'
 import { stamped, unstamped } from './message.ts'
 import { type Pushed, pushMemoryMs, type Queue } from './queue.ts'
-import { type Connection, ConnectionLost, isFull, isPassing, NotConnected } from './redis.ts'
+import { type Connection, ConnectionLost, isPassing, NotConnected } from './redis.ts'
+import { explained } from './refusals.ts'
 import type { Events } from './telemetry.ts'
 
 /** A request on its way into a queue's list. */
@@ -21,6 +22,8 @@ export interface Parcel {
   readonly pushed: { at: string; ttlMs: number; ahead: number | undefined } | undefined
   /** True from the moment it is written until Redis answered: it may be running. */
   inDoubt: boolean
+  /** Why the last try to push it failed. */
+  setback: string | undefined
   /** It is in the list, or was, with `ahead` others before it: `at` and `ttlMs` give the exact message. */
   enqueued(at: string, ttlMs: number, ahead: number | undefined): void
   /** It certainly is not. */
@@ -150,7 +153,10 @@ export class Outbox {
         return this.#answered(parcels, pushed.repeated ? undefined : ttls, pushed)
       } catch (error) {
         lost ||= error instanceof ConnectionLost
-        for (const parcel of parcels) parcel.inDoubt = lost
+        for (const parcel of parcels) {
+          parcel.inDoubt = lost
+          parcel.setback = (error as Error).message
+        }
         if (!this.#mayRepeat(error as Error))
           return lost ? this.#giveUp(parcels) : this.#refuse(parcels, error as Error)
       }
@@ -219,8 +225,8 @@ export class Outbox {
 
   /** Redis answered with an error, so nothing was enqueued: the script refuses before it writes. */
   #refuse(parcels: Parcel[], error: Error): void {
-    const hint = isFull(error) ? 'Redis is full: ' : 'Redis refused the request: '
-    for (const parcel of parcels) parcel.refused(new HubError('NotEnqueued', hint + messageOf(error).slice(0, 200)))
+    const message = `Redis refused the request: ${explained(messageOf(error))}.`
+    for (const parcel of parcels) parcel.refused(new HubError('NotEnqueued', message))
   }
 
   /** The number may be forgotten soon; repeating the push after that could run it twice. */

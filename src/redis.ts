@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   /** A command without an answer for this long condemns the connection. */
   stallMs: number
   onUp?: () => void
-  /** Called once per outage, with the reason. */
+  /** Called once per outage, with the reason, and again when Redis is there but refuses this client. */
   onDown?: (reason: Error) => void
 }
 
@@ -129,7 +129,9 @@ export class Connection {
         attempt = 0
       })
       if (this.#closing.signal.aborted) return
-      if (!this.#down) this.#options.onDown?.(reason)
+      // An outage that turns into a refusal, of a password that was changed for one, is told once more.
+      const isNews = reason.name === 'ReplyError' && reason.message !== this.#down?.message
+      if (!this.#down || isNews) this.#options.onDown?.(reason)
       this.#down = reason
       await sleep(backoffMs(attempt), this.#closing.signal)
     }
@@ -228,6 +230,10 @@ const isWrongServer = (error: Error): boolean => /^(READONLY|UNBLOCKED|NOAUTH|WR
 export const isPassing = (error: Error): boolean =>
   /^(LOADING|BUSY|READONLY|UNBLOCKED|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|NOAUTH|WRONGPASS)\b/.test(error.message)
 
+/** An answer that will be the same until somebody changes the server or its settings; the command was not run. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'ReplyError' && !isPassing(error)
+
 /** Memory or disk of the server is full; what grows is refused. */
 export const isFull = (error: Error): boolean => /^(OOM|MISCONF)\b/.test(error.message)
 
@@ -247,7 +253,7 @@ export const checkTarget = (target: unknown): RedisTarget => {
     return target as RedisOptions
   }
   if (typeof target === 'string' && /^rediss?:\/\/[^/\s]+/.test(target)) {
-    const database = /^rediss?:\/\/[^/?]+\/([^?]+)/.exec(target)?.[1] ?? /[?&]db=([^&]*)/.exec(target)?.[1]
+    const database = /^rediss?:\/\/[^/?]+\/([^?]+)/.exec(target)?.[1] ?? /\?(?:.*&)?db=([^&]*)/.exec(target)?.[1]
     if (database && database !== '0') {
       throw new ConfigError(
         "The Redis URL names a database; use database 0 and the option 'namespace' to keep things apart.",

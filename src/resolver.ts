@@ -1,10 +1,11 @@
 import type { Catalogue } from './catalogue.ts'
-import { monotonicMs, signalAfter, sleep } from './clock.ts'
+import { monotonicMs } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
 import { nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
 import { Providers } from './providers.ts'
-import type { Connection } from './redis.ts'
+import { type Connection, isRefusal } from './redis.ts'
+import { missingRights } from './rightscheck.ts'
 import { compileForeign, UnusableSchema, type Validate } from './schema.ts'
 import type { TaskCard } from './task.ts'
 import type { Events } from './telemetry.ts'
@@ -44,7 +45,6 @@ export const staleMs = 2000
 /** Unknown names are looked up at most this often. */
 const missMs = 100
 const maxRoutes = 10_000
-const retryMs = 10
 
 /**
  * Task name to queue, from the registry. What is known is answered at once and renewed behind the call; the registry is
@@ -62,6 +62,8 @@ export class Resolver {
   readonly #underWay = new Map<string, Promise<Route>>()
   readonly #compiled = new Map<string, CompiledCard>()
   readonly #reported = new Set<string>()
+  /** Queues where this user has all rights that a caller needs. */
+  readonly #allowed = new Set<string>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
@@ -83,35 +85,9 @@ export class Resolver {
     return cached.route
   }
 
-  /**
-   * Looks the name up, trying again until `until` (monotonic) while Redis is away.
-   * @throws HubError NoSuchTask, NoWorkers, NotEnqueued when Redis could not be asked, HubClosed, Aborted
-   */
-  async find(called: string, until: number, closing: AbortSignal, signal: AbortSignal | undefined): Promise<Route> {
-    const patienceMs = Math.max(1, Math.ceil(until - monotonicMs()))
-    const giveUp = signalAfter(patienceMs, closing, ...(signal ? [signal] : []))
-    let reason: string | undefined
-    while (!giveUp.aborted) {
-      await this.#connection.whenReady(giveUp)
-      if (giveUp.aborted) break
-      try {
-        return await raceAbort(this.resolve(called), giveUp)
-      } catch (error) {
-        if (error instanceof HubError) throw error
-        reason = messageOf(error)
-        await sleep(retryMs, giveUp)
-      }
-    }
-    if (closing.aborted) throw new HubError('HubClosed', undefined, { task: called })
-    if (signal?.aborted) {
-      const message = `The caller gave up before ${called} was sent.`
-      throw new HubError('Aborted', message, { task: called, cause: signal.reason })
-    }
-    // However old: better than none while Redis is away.
-    const lastKnown = this.#routes.get(called)
-    if (lastKnown) return lastKnown.route
-    reason = this.#connection.downReason?.message ?? reason ?? 'no answer in time'
-    throw new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${reason}.`, { task: called })
+  /** The last route of the name, however old. */
+  lastKnown(called: string): Route | undefined {
+    return this.#routes.get(called)?.route
   }
 
   /** Looks the name up. Rejects with NoSuchTask, NoWorkers, or the connection's error. */
@@ -129,6 +105,7 @@ export class Resolver {
   async #lookUp(called: string): Promise<Route> {
     try {
       const route = await this.#find(called)
+      await this.#checkRights(route)
       this.#bound(this.#routes)
       this.#routes.set(called, { route, checkedAt: monotonicMs() })
       this.#misses.delete(called)
@@ -201,6 +178,27 @@ export class Resolver {
     return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, { task: called })
   }
 
+  /**
+   * Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
+   * run and hear only of timeouts.
+   */
+  async #checkRights({ task, queue }: Route): Promise<void> {
+    if (this.#allowed.has(queue)) return
+    const missing = await this.#connection
+      .send(client => missingRights(client, 'hub', this.#keys, queue))
+      .catch(error => {
+        // A server that cannot tell refuses in time what it refuses.
+        if (isRefusal(error)) return undefined
+        throw error
+      })
+    if (missing?.isNeeded) {
+      const message = `The Redis user may not call tasks of queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
+      throw new HubError('NotEnqueued', message, { task })
+    }
+    this.#bound(this.#allowed)
+    this.#allowed.add(queue)
+  }
+
   #routeOf(card: TaskCard, slots: number): Route {
     const { task, queue, timeoutMs, idempotent } = card
     const { maxPayloadBytes = Number.POSITIVE_INFINITY, maxBacklog = Number.POSITIVE_INFINITY } = card
@@ -250,10 +248,3 @@ export class Resolver {
     if (kept.size >= maxRoutes) kept.clear()
   }
 }
-
-const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const onAbort = () => reject(new Error('no answer in time'))
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })

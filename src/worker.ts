@@ -1,4 +1,4 @@
-import { findUnfit } from './bootcheck.ts'
+import { unfitError } from './bootcheck.ts'
 import { Catalogue } from './catalogue.ts'
 import { signalAfter, within } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
@@ -48,6 +48,8 @@ export class Worker {
   readonly #graceOver = new AbortController()
   #id = newId()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
+  /** Redis may have something of this worker: a lease, cards, requests that it holds. */
+  #isKnown = false
   #stopped: Promise<void> | undefined
 
   /** @throws ConfigError */
@@ -103,8 +105,9 @@ export class Worker {
   }
 
   /**
-   * Starts serving. Resolves when the worker is registered, or after two seconds while Redis is away: it goes on trying.
-   * @throws ConfigError when this Redis cannot keep the promises (too old, a replica, evicting)
+   * Starts serving. Resolves when the worker is registered, or after two seconds while Redis is away: it goes on trying, and
+   * what it finds unfit then is a `problem` event, and not served until it is fit.
+   * @throws ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
    */
   async start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
@@ -114,16 +117,32 @@ export class Worker {
     await this.#commands.whenReady(signalAfter(patienceMs))
     // stop() may have been called meanwhile.
     if (this.#state !== 'running') return
-    if (this.#commands.isReady) {
-      const unfit = await findUnfit(this.#commands)
-      if (unfit) {
-        await Promise.all([this.#waiting.close(), this.#commands.close()])
-        this.#state = 'stopped'
-        throw unfit
-      }
-      await this.#crew.beat.beatNow()
-      if (this.#state !== 'running') return
+    const unfit = await this.#crew.inspect.look()
+    if (this.#state !== 'running') return
+    if (unfit?.length) {
+      await Promise.all([this.#waiting.close(), this.#commands.close()])
+      this.#state = 'stopped'
+      throw unfitError(unfit)
     }
+    if (unfit) {
+      this.#isKnown = true
+      await this.#crew.beat.beatNow()
+      this.#serve()
+    } else void this.#crew.inspect.untilFit().then(() => this.#serve())
+    if (this.#state !== 'running') return
+    const { queue } = this.#settings
+    this.events.emit('worker:started', {
+      worker: this.#id,
+      queue,
+      slots: this.#slots.size,
+      tasks: [...this.#tasks.keys()],
+    })
+  }
+
+  #serve(): void {
+    // stop() may have been called meanwhile.
+    if (this.#state !== 'running') return
+    this.#isKnown = true
     const { queue } = this.#settings
     this.#pulse.start((ms, tasks) =>
       this.events.emit('loop:blocked', { worker: this.#id, queue, tasks, ms: Math.round(ms) }),
@@ -131,12 +150,7 @@ export class Worker {
     this.#crew.beat.start()
     this.#crew.fetch.start()
     this.#crew.keepalive.start()
-    this.events.emit('worker:started', {
-      worker: this.#id,
-      queue,
-      slots: this.#slots.size,
-      tasks: [...this.#tasks.keys()],
-    })
+    void this.#crew.inspect.watch()
   }
 
   /**
@@ -153,15 +167,15 @@ export class Worker {
   }
 
   async #shutDown(): Promise<void> {
-    const { intake, settle, fetch, beat, keepalive, adopt, farewell } = this.#crew
-    const wasRunning = this.#state === 'running'
+    const { intake, settle, fetch, beat, keepalive, adopt, farewell, inspect } = this.#crew
     this.#state = 'stopping'
-    const announced = wasRunning ? farewell.announce() : undefined
+    inspect.stop()
+    const announced = this.#isKnown ? farewell.announce() : undefined
     fetch.stop()
     await this.#waiting.close()
     await fetch.settled()
     await announced
-    let handedBack = wasRunning ? await farewell.handBackUnknown() : 0
+    let handedBack = this.#isKnown ? await farewell.handBackUnknown() : 0
     await within(intake.idle(), Number.POSITIVE_INFINITY, this.#graceOver.signal)
     const abandoned = this.#executor.abandonAll(
       new HubError('WorkerLost', 'The worker was stopped before the task had finished.'),
@@ -173,7 +187,7 @@ export class Worker {
     settle.stop()
     // Not before nothing runs any more: what runs may block the loop until its end.
     await Promise.all([beat.stop(), keepalive.stop(), adopt.stop()])
-    if (wasRunning) handedBack += await farewell.leave()
+    if (this.#isKnown) handedBack += await farewell.leave()
     this.#executor.stop()
     this.#pulse.stop()
     await Promise.all([this.#commands.close(), this.#nested.close()])

@@ -1,18 +1,15 @@
 import { HubError } from '../errors.ts'
 import { describeTarget, type RedisTarget } from '../redis.ts'
+import { explained } from '../refusals.ts'
 import type { Events } from '../telemetry.ts'
 
 /** Redis cannot be reached: the same sentence from every command, with what to do about it. */
 export class RedisAway extends HubError {
   constructor(target: RedisTarget, reason: string) {
     const where = `Redis at ${describeTarget(target)}`
-    super('NotEnqueued', `${where} could not be reached: ${inSentence(reason)}; set --redis or PSHUB_REDIS.`)
+    super('NotEnqueued', `${where} could not be reached: ${explained(reason)}; set --redis or PSHUB_REDIS.`)
   }
 }
-
-/** Redis' own text for a missing password is three lines long, and others end with a full stop. */
-const inSentence = (reason: string): string =>
-  reason.startsWith('NOAUTH') ? 'it wants a password' : reason.replace(/\.$/, '')
 
 /** Follows the connection that carries commands. The returned function says why it is away; undefined while it is up. */
 export const watchRedis = (events: Events): (() => string | undefined) => {

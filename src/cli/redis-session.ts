@@ -1,5 +1,6 @@
 import type { Settings } from '../config.ts'
 import { Connection, ConnectionLost, NotConnected } from '../redis.ts'
+import { explained } from '../refusals.ts'
 import { RedisAway } from './redis-away.ts'
 
 /** A person waits: a first failure is told at once, and silence after this long. */
@@ -29,7 +30,8 @@ export const withRedis = async <T>(
     return await work(connection)
   } catch (error) {
     if (error instanceof ConnectionLost || error instanceof NotConnected) throw new RedisAway(target, error.message)
-    if (error instanceof Error && error.name === 'ReplyError') throw new Error(`Redis refused: ${error.message}`)
+    if (error instanceof Error && error.name === 'ReplyError')
+      throw new Error(`Redis refused: ${explained(error.message)}.`)
     throw error
   } finally {
     clearTimeout(tooSlow)

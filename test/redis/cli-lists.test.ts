@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { makeKeys } from '../../src/keys.ts'
+import { rulesOf } from '../../src/rights.ts'
 import { useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()
@@ -106,6 +108,30 @@ describe('the lists', () => {
       expect((out + err).replaceAll('\n', ''), args.join(' ')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
       if (args[0] === 'queues') expect(err).not.toContain('--queue')
     }
+  })
+
+  it('need no more than the rights to look', async () => {
+    const worker = await startWorker()
+    const rules = rulesOf('view', makeKeys(cli.namespace))
+    await cli.redis.call('ACL', 'SETUSER', 'viewer', 'reset', 'on', '>secret', ...rules.split(' '))
+    const env = { PSHUB_REDIS: cli.url.replace('//', '//viewer:secret@') }
+    for (const [name, shown] of Object.entries({ tasks: 'add:1.0', workers: 'live', queues: 'default' })) {
+      const { code, out, err } = await run([name], { env })
+      expect({ code, err }).toEqual({ code: 0, err: '' })
+      expect(out).toContain(shown)
+    }
+    expect(await cli.redis.call('ACL', 'LOG')).toEqual([])
+    expect((await run(['check', '--for', 'view'], { env })).code).toBe(0)
+    await cli.redis.call('ACL', 'SETUSER', 'viewer', '-hscan')
+    expect(await run(['workers'], { env })).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(
+        /^Redis refused: the Redis user lacks a right; 'pshub check' names it.*'hscan' command/,
+      ),
+    })
+    await cli.redis.call('ACL', 'DELUSER', 'viewer')
+    worker.signal('SIGTERM')
+    await worker.ended
   })
 
   it('survive a reader that leaves, as call does', async () => {

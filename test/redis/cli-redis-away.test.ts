@@ -25,10 +25,12 @@ describe('while Redis is away', () => {
   it('a missing or wrong password is told as what it is', async () => {
     const locked = await startServer({ args: ['--requirepass', 'secret'] })
     const check = (url: string) => run(['check', '--redis', url])
-    expect((await check(locked.url)).err).toContain('could not be reached: it wants a password; set --redis')
+    expect((await check(locked.url)).err).toMatch(
+      /could not be reached: Redis wants a password; give it in its URL, .*\(NOAUTH [^;]*[^.]\); set --redis/,
+    )
     const wrong = await check(locked.url.replace('//', '//:guess@'))
     expect(wrong.code).toBe(3)
-    expect(wrong.err).toMatch(/could not be reached: WRONGPASS [^;]*[^.]; set --redis/)
+    expect(wrong.err).toMatch(/could not be reached: Redis does not accept .*\(WRONGPASS [^;]*[^.]\); set --redis/)
     expect(wrong.err).not.toContain('guess')
     const right = await check(locked.url.replace('//', '//:secret@'))
     expect(right.code).toBe(0)

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { makeKeys } from '../../src/keys.ts'
+import { rulesOf } from '../../src/rights.ts'
 import { root, useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()
@@ -120,14 +122,39 @@ describe('check', () => {
   it('shows what it found, in words and as JSON', async () => {
     const shown = await run(['check'])
     expect(shown.code).toBe(0)
-    expect(shown.out).toMatch(/^ok {7}reachable {4}redis:\/\/127\.0\.0\.1:\d+ answers within [\d.]+ ms$/m)
-    expect(shown.out).toMatch(/^ok {7}eviction {5}noeviction$/m)
+    expect(shown.out).toMatch(/^ok {7}reachable {6}redis:\/\/127\.0\.0\.1:\d+ answers within [\d.]+ ms$/m)
+    expect(shown.out).toMatch(/^ok {7}eviction {7}noeviction$/m)
     expect(shown.out).toMatch(/^warning {2}persistence/m)
+    expect(shown.out).toMatch(/^ok {7}worker rights {2}this user may serve a queue$/m)
     const json = await run(['check', '--json'])
     expect(json.code).toBe(0)
     const { redis: target, pingMs, findings } = JSON.parse(json.out)
     expect(target).toBe(cli.url)
     expect(pingMs).toBeGreaterThan(0)
     expect(findings.map(({ what }: { what: string }) => what)).toContain('role')
+  })
+
+  it('says what the user may do, and for a named use what is missing', async () => {
+    const rules = rulesOf('hub', makeKeys(cli.namespace), 'shop')
+    await cli.redis.call('ACL', 'SETUSER', 'caller', 'reset', 'on', '>secret', ...rules.split(' '))
+    const env = { PSHUB_REDIS: cli.url.replace('//', '//caller:secret@'), PSHUB_QUEUE: 'shop' }
+    const all = await run(['check'], { env })
+    expect(all.code).toBe(0)
+    expect(all.out).toMatch(/^ok {7}hub rights {5}this user may call tasks$/m)
+    const denied = 'this user may not serve a queue; what it lacks is shown by: pshub check --for worker'
+    expect(all.out).toContain(`warning  worker rights  ${denied}\n`)
+    expect((await run(['check', '--for', 'hub'], { env })).code).toBe(0)
+    const worker = await run(['check', '--for', 'worker'], { env })
+    expect(worker.code).toBe(1)
+    expect(worker.out).toMatch(
+      /^error {4}worker rights {2}.* it lacks HDEL HSCAN HSET on .* What grants it: ACL SETUSER/m,
+    )
+    expect(worker.out).not.toContain('hub rights')
+    const other = await run(['check', '--for', 'hub', '--queue', 'other'], { env })
+    expect(other.code).toBe(1)
+    expect(other.out).toContain(':{other}:calls')
+    const wrong = await run(['check', '--for', 'boss'], { env })
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('--for must be hub, worker, view') })
+    await cli.redis.call('ACL', 'DELUSER', 'caller')
   })
 })

@@ -1,64 +1,139 @@
-import { readFileSync } from 'node:fs'
-import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
+import { defineTask, type Hub, type Worker } from '../../src/index.ts'
+import { makeKeys } from '../../src/keys.ts'
+import { type Role, roles, usesOf } from '../../src/rights.ts'
 import { scripts } from '../../src/scripts.ts'
-import { eventually, useRedis } from '../support/hub-fixture.ts'
+import { useRights } from '../support/acl-users.ts'
+import { watchCommands } from '../support/command-watch.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
+import { commandsOfScripts, shapeOf } from '../support/script-commands.ts'
+import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.ts'
 
 /** Users with the rights that PROTOCOL.md lists, and no others. */
 const server = useRedis()
+const rights = useRights(server)
 
 const keys = () => queueKeys(server)
+const cardsKey = () => `${server.namespace}:tasks`
 
-describe('the rights that PROTOCOL.md lists', () => {
-  /** The two ACL lines of the document, for the test's own namespace. */
-  const rights = () => {
-    const text = readFileSync(new URL('../../PROTOCOL.md', import.meta.url), 'utf8')
-    const lines = [...text.matchAll(/^ACL SETUSER (pshub-\w+) on >secret (.+)$/gm)]
-    return new Map(lines.map(([, user, rules]) => [user!, rules!.replaceAll('pshub:', `${server.namespace}:`)]))
-  }
-  const login = async (user: string) => {
-    const rules = rights().get(user)
-    expect(rules, `PROTOCOL.md has no ACL line for ${user}`).toBeDefined()
-    await server.redis.call('ACL', 'SETUSER', user, 'reset', 'on', '>secret', ...rules!.split(' '))
-    return server.url.replace('//', `//${user}:secret@`)
-  }
+/** Every grant of a role as watchCommands tells it; what only scripts use is not seen there. */
+const grantsOf = (role: Role): string[] =>
+  usesOf(role, makeKeys('pshub'), '<queue>', '<id>').flatMap(({ key, commands }) =>
+    commands.map(command => [role, command, ...(key === undefined ? [] : [key])].join(' ')),
+  )
+const ofScripts = () =>
+  [...commandsOfScripts()].flatMap(([role, used]) =>
+    used.map(({ command, key }) => [role, command, ...(key === undefined ? [] : [key])].join(' ')),
+  )
 
-  it('are enough for a Hub and a Worker', async () => {
+const tasks = [
+  defineTask('own:1.0', { idempotent: true }, args => args),
+  defineTask('long:1.0', {}, length => 'x'.repeat(Number(length))),
+  defineTask(
+    'stay:1.0',
+    { timeoutMs: 20_000 },
+    (_, ctx) => new Promise(resolve => ctx.signal.addEventListener('abort', resolve)),
+  ),
+]
+
+/** Calls by each kind of name, unknown, many at once, and with replies that fill the list of those that were read. */
+const callInEveryWay = async (hub: Hub) => {
+  for (const name of ['own:1.0', 'own:1', 'own']) expect(await hub.call(name, name)).toBe(name)
+  expect((await failure(hub.call('owm'))).code).toBe('NoSuchTask')
+  const page = await hub.gather({ a: ['own:1.0', 1], b: ['own:1', 2], c: ['long:1.0', 600], d: ['long:1.0', 1] })
+  expect(Object.values(page).map(({ ok }) => ok)).toEqual([true, true, true, true])
+  await Promise.all(Array.from({ length: 200 }, (_, n) => hub.call('own:1.0', n)))
+  for (let n = 0; n < 8; n++) expect(await hub.call('long:1.0', 4000)).toHaveLength(4000)
+}
+
+/** Gives up a request that runs and one that waits; one goes on running. */
+const giveUp = async (hub: Hub, worker: Worker) => {
+  const [running, waiting] = [new AbortController(), new AbortController()]
+  const stays = failure(hub.call('stay:1.0'))
+  const given = failure(hub.call('stay:1.0', {}, { signal: running.signal }))
+  await eventually(() => worker.busy === 2)
+  const waits = failure(hub.call('stay:1.0', {}, { signal: waiting.signal }))
+  const backlog = () => server.redis.llen(keys().calls)
+  await eventually(async () => (await backlog()) === 1)
+  waiting.abort()
+  expect((await waits).code).toBe('Aborted')
+  await eventually(async () => (await backlog()) === 0)
+  running.abort()
+  expect((await given).code).toBe('Aborted')
+  await eventually(() => worker.busy === 1)
+  return { stays }
+}
+
+/** Breaks the connection on which a hub waits for replies: it reads both lists again. */
+const breakInbox = async () => {
+  const waiting = async () => {
+    const clients = String(await server.redis.call('CLIENT', 'LIST'))
+    return /^id=(\d+) .* name=pshub-hub-blocking .* cmd=blmove/m.exec(clients)?.[1]
+  }
+  const id = await eventually(waiting)
+  await server.redis.call('CLIENT', 'KILL', 'ID', id!)
+  await eventually(async () => ((await waiting()) ?? id) !== id)
+}
+
+/** A worker dies, a claim's answer was lost, and there is work for another worker and for none. */
+const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
+  const lost = failure(hub.call('once:1.0', { n: 1, ms: 60_000 }, { timeoutMs: 60_000 }))
+  await eventually(() => other.lines.includes('start 1'))
+  const unserved = new Promise(resolve => worker.events.on('request:unserved', resolve))
+  await server.redis.rpush(keys().calls, '{"task":"again:1.0","args":{"n":2,"ms":1}}', '{"task":"never:1.0"}')
+  await server.redis.hset(keys().held(worker.id), 'x', '{"id":"x","task":"own:1.0","args":1}')
+  await unserved
+  other.signal('SIGKILL')
+  expect((await lost).code).toBe('WorkerLost')
+  await server.redis.hset(keys().held('gone'), 'x', '{"at":1,"ttl":0,"id":"x","task":"again:1.0"}')
+  await server.redis.zadd(keys().leases, 1, 'gone')
+  await eventually(async () => (await server.redis.zscore(keys().leases, 'gone')) === null)
+}
+
+describe('users with exactly the listed rights', () => {
+  it('do everything that there is to do without one denial, and use every right they have', async () => {
+    const urls = await rights.users('q')
     const problems: unknown[] = []
-    const echo = defineTask('echo:1.0', {}, args => args)
-    const worker = await server.worker([echo], { redis: await login('pshub-worker') })
-    const hub = server.hub({ redis: await login('pshub-caller') })
-    worker.events.on('problem', problem => problems.push(problem))
-    hub.events.on('problem', problem => problems.push(problem))
-    expect(await server.redis.call('ACL', 'LOG')).toEqual([])
-    expect(problems).toEqual([])
-    expect(await hub.call('echo', 'x')).toBe('x')
-    expect((await hub.overview()).queues).toMatchObject([{ queue: 'q', workers: 1 }])
-    // Foreign work, a long result and a hand-back use the rest of the commands.
-    expect(await hub.call('echo:1.0', 'x'.repeat(5000))).toHaveLength(5000)
-    await server.redis.rpush(keys().calls, '{"at":1,"ttl":0,"id":"f","task":"foreign:1.0"}')
-    // So does adopting from a worker that died.
-    await server.redis.hset(keys().held('gone'), 'x', '{"at":1,"ttl":1,"id":"x","task":"echo:1.0"}')
-    await server.redis.zadd(keys().leases, 1, 'gone')
-    await eventually(async () => (await server.redis.zscore(keys().leases, 'gone')) === null)
-    await eventually(() => worker.busy === 0)
-    await server.redis.del(keys().calls)
-    await worker.stop()
-    await hub.close()
-    expect(problems).toEqual([])
-    await server.redis.del(keys().calls, keys().bell)
-    const denied = (await server.redis.call('ACL', 'LOG')) as unknown[]
-    expect(denied).toEqual([])
-  })
+    const commands = await watchCommands(server.redis, key => shapeOf(key, server.namespace))
+    // What a worker sweeps when it starts: a task and a worker that nobody renewed for long.
+    await server.redis.hset(cardsKey(), 'old:1.0', JSON.stringify({ task: 'old:1.0', queue: 'q', at: 1 }))
+    await server.redis.hset(`${server.namespace}:stats`, 'old', JSON.stringify({ seen: 1 }))
+    const other = await startWorkerProcess(urls.worker, server.namespace, { slots: 1 })
+    server.onEnd(() => other.signal('SIGKILL'))
+    const worker = await server.worker(tasks, { redis: urls.worker, slots: 2 })
+    const hub = server.hub({ redis: urls.hub })
+    for (const { events } of [worker, hub]) events.on('problem', problem => problems.push(problem))
 
-  it('keep a caller from claiming and a worker from pushing calls of others', async () => {
-    const caller = new Redis(await login('pshub-caller'))
+    await callInEveryWay(hub)
+    const { stays } = await giveUp(hub, worker)
+    await breakInbox()
+    await loseThings(hub, worker, other)
+    const { queues } = await server.hub({ redis: urls.view }).overview()
+    expect(queues).toMatchObject([{ queue: 'q', workers: 1 }])
+    await worker.stop({ graceMs: 50 })
+    expect((await stays).code).toBe('WorkerLost')
+    await hub.close()
+
+    expect(await rights.denied()).toEqual([])
+    expect(problems).toEqual([])
+    const sent = await commands.stop()
+    const granted = roles.flatMap(grantsOf)
+    expect([...sent].filter(line => /^(hub|worker|view) /.test(line) && !granted.includes(line))).toEqual([])
+    const used = new Set([...sent, ...ofScripts()])
+    expect(granted.filter(line => !used.has(line))).toEqual([])
+    await server.redis.del(keys().calls, keys().bell, keys().leases)
+  }, 40_000)
+
+  it('keep a caller from claiming and a worker from serving another queue', async () => {
+    const urls = await rights.users('q')
+    const caller = server.redis.duplicate({ username: 'hub', password: 'secret' })
     server.onEnd(() => caller.disconnect())
     const { calls, bell, held, leases } = keys()
     await expect(scripts.claim.run(caller, [calls, bell, held('w'), leases], ['w', 1])).rejects.toThrow(/NOPERM/)
-    await expect(caller.hset(`${server.namespace}:tasks`, 'a', 'b')).rejects.toThrow(/NOPERM/)
-    await server.redis.call('ACL', 'LOG', 'RESET')
+    await expect(caller.hset(cardsKey(), 'a', 'b')).rejects.toThrow(/NOPERM/)
+    const other = server.worker([defineTask('own:1.0', {}, () => 1)], { redis: urls.worker, queue: 'other' })
+    await expect(other).rejects.toThrow(/may not serve a queue: it lacks .*:\{other\}:calls/)
+    await rights.denied()
   })
 })

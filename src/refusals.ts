@@ -1,0 +1,34 @@
+/** What Redis' error answers mean and what to do about them, by their first word; the one place that words it. */
+const advice: readonly [RegExp, string][] = [
+  [/^WRONGPASS/, 'Redis does not accept this user or password; correct them in its URL, redis://user:password@host'],
+  [/^NOAUTH/, 'Redis wants a password; give it in its URL, redis://user:password@host'],
+  // The second is what a script hears in Redis 7.0.
+  [
+    /^(NOPERM|ERR The user executing the script can't)/,
+    "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
+  ],
+  [/^READONLY/, 'this server is a replica, which refuses writes; connect to its master'],
+  [
+    /^(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/,
+    'this is a Cluster node; this version of pshub does not connect to Clusters',
+  ],
+  [/^OOM/, 'Redis is full'],
+  [/^MISCONF/, 'Redis cannot write to its disk'],
+  [/^LOADING/, 'Redis is still loading its data'],
+]
+
+const maxLength = 200
+
+/** An error's message with what to do about it, where that is known; to end a sentence with, without a full stop. */
+export const explained = (message: string): string => {
+  const known = advice.find(([pattern]) => pattern.test(message))
+  // Some of Redis' own texts are three lines long; their first clause says it.
+  if (known) return `${known[1]} (${message.split(/[\r\n]|[,.](?=\s|$)/, 1)[0]})`
+  return message
+    .split(/[\r\n]/, 1)[0]!
+    .slice(0, maxLength)
+    .replace(/\.$/, '')
+}
+
+/** Redis does not let this user in, or not do this: it stays so until somebody changes a setting. */
+export const isAboutRights = (message: string): boolean => /^(WRONGPASS|NOAUTH|NOPERM)\b/.test(message)

@@ -1,0 +1,89 @@
+import type { Keys } from './keys.ts'
+
+/** What a Redis user may be for: to call, to serve a queue, or to look (`pshub tasks`, `workers`, `queues`). */
+export const roles = ['hub', 'worker', 'view'] as const
+export type Role = (typeof roles)[number]
+
+/** How a role uses one key, or, without one, what it sends that concerns no key. */
+export interface Use {
+  key: string | undefined
+  /** As access rules call it: R is %R~key, RW is ~key. Scripts need both on each key they are given. */
+  access: 'R' | 'RW'
+  /** True for a key that is given to a script. */
+  script: boolean
+  /** Sent, or run by a script. */
+  commands: readonly string[]
+}
+
+const reads = (key: string, commands: string): Use => ({
+  key,
+  access: 'R',
+  script: false,
+  commands: commands.split(' '),
+})
+const writes = (key: string, commands: string): Use => ({ ...reads(key, commands), access: 'RW' })
+const runs = (key: string, commands: string): Use => ({ ...writes(key, commands), script: true })
+const sends = (commands: string): Use => ({ key: undefined, access: 'R', script: false, commands: commands.split(' ') })
+
+/**
+ * Everything that pshub sends to Redis, by role and key: the one list that access rules, the boot check and PROTOCOL.md
+ * are made of. `queue` and `id` may be names or `*`.
+ */
+export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => usesBy[role](keys, queue, id)
+
+const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
+  hub: (keys, queue, id) => {
+    const { calls, bell, pushed, cancelled, leases } = keys.queue(queue)
+    return [
+      sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME'),
+      reads(keys.tasks, 'HKEYS HMGET'),
+      reads(keys.workers, 'HMGET'),
+      reads(keys.stats, 'HMGET'),
+      reads(leases, 'ZRANGEBYSCORE'),
+      runs(calls, 'LLEN LREM RPUSH'),
+      runs(bell, 'LLEN RPUSH'),
+      runs(pushed(id), 'SET UNLINK'),
+      runs(cancelled, 'PEXPIRE ZADD'),
+      writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
+      writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE UNLINK'),
+    ]
+  },
+  worker: (keys, queue, id) => {
+    const { calls, bell, held, cancelled, leases } = keys.queue(queue)
+    return [
+      sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME'),
+      writes(keys.tasks, 'HDEL HMGET HSCAN HSET'),
+      writes(keys.workers, 'HDEL HMGET HSET'),
+      writes(keys.stats, 'HDEL HMGET HSCAN HSET'),
+      runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE'),
+      runs(calls, 'LLEN LPOP LPUSH RPUSH'),
+      runs(bell, 'BLPOP DEL LLEN RPUSH'),
+      runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
+      runs(held(id), 'HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET'),
+      runs(keys.reply(id), 'PEXPIRE RPUSH'),
+    ]
+  },
+  view: (keys, queue, id) => {
+    const { calls, held, leases } = keys.queue(queue)
+    return [
+      sends('TIME INFO CLIENT|SETNAME'),
+      reads(keys.tasks, 'HKEYS HMGET'),
+      reads(keys.workers, 'HSCAN'),
+      reads(keys.stats, 'HMGET'),
+      reads(leases, 'ZRANGEBYSCORE'),
+      reads(calls, 'LLEN LRANGE'),
+      reads(held(id), 'HLEN'),
+    ]
+  },
+}
+
+/** What pshub does without: the name of a connection, and looking whether the server is fit and has loaded its data. */
+export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME']
+
+/** The access rules that grant a role what it needs and nothing else. */
+export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
+  const uses = usesOf(role, keys, queue, '*')
+  const patterns = uses.flatMap(({ key, access }) => (key === undefined ? [] : `${access === 'R' ? '%R' : ''}~${key}`))
+  const commands = [...new Set(uses.flatMap(use => use.commands))].map(command => `+${command.toLowerCase()}`)
+  return [...patterns, ...commands].join(' ')
+}

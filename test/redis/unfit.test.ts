@@ -1,0 +1,185 @@
+import { describe, expect, it, vi } from 'vitest'
+import { findUnfit } from '../../src/bootcheck.ts'
+import { ConfigError, defineTask, type EventMap, Worker } from '../../src/index.ts'
+import { makeKeys } from '../../src/keys.ts'
+import { Connection } from '../../src/redis.ts'
+import { roles, usesOf } from '../../src/rights.ts'
+import { missingRights } from '../../src/rightscheck.ts'
+import { Inspect } from '../../src/roles/inspect.ts'
+import { freePort, startServer } from '../../tools/redis-server.mjs'
+import { useRights } from '../support/acl-users.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
+
+/** What a worker does where it may not, or should not, serve. */
+const server = useRedis()
+const rights = useRights(server)
+
+const echo = defineTask('echo:1.0', {}, args => args)
+const policy = (value: string) => server.redis.config('SET', 'maxmemory-policy', value)
+
+/** Asks as a user of these rules. */
+const asking = async (rules: string) => {
+  const client = server.redis.duplicate({ ...(await login(rules)), enableReadyCheck: false, disableClientInfo: true })
+  server.onEnd(() => client.disconnect())
+  return client
+}
+const login = async (rules: string) => {
+  await rights.user('app', rules)
+  return { username: 'app', password: 'secret' }
+}
+
+describe('the look at rights', () => {
+  it.each(roles)('finds nothing missing for a %s with what it needs, asking without a trace', async role => {
+    const client = await asking(rights.rules(role))
+    expect(await missingRights(client, role, makeKeys(server.namespace), 'q')).toBeUndefined()
+    const denied = await rights.denied()
+    expect(denied).toEqual(role === 'view' ? ['app command eval'] : [])
+  })
+
+  it.each(roles)('names each command that a %s lacks, and the rule that grants it', async role => {
+    const client = await asking('~* +@all')
+    const keys = makeKeys(server.namespace)
+    const ofRole = usesOf(role, keys, '*', '*')
+    for (const command of new Set(ofRole.flatMap(({ commands }) => commands))) {
+      // Who only looks is asked by its own commands, of which the name of a connection is none.
+      if (role === 'view' && command === 'CLIENT|SETNAME') continue
+      await rights.user('app', `${rights.rules(role)} -${command.toLowerCase()}`)
+      const missing = await missingRights(client, role, keys, 'q')
+      expect(missing?.what, command).toContain(command)
+      expect(missing?.isNeeded, command).toBe(!['INFO', 'CLIENT|SETNAME'].includes(command))
+      await server.redis.call('ACL', ...missing!.grant.split(' ').slice(1))
+      expect(await missingRights(client, role, keys, 'q'), command).toBeUndefined()
+    }
+    await rights.denied()
+  })
+
+  it.each(roles)('names each key that a %s lacks', async role => {
+    const client = await asking('~* +@all')
+    const keys = makeKeys(server.namespace)
+    const rules = rights.rules(role).split(' ')
+    for (const pattern of rules.filter(rule => rule.includes('~'))) {
+      await rights.user('app', rules.filter(rule => rule !== pattern).join(' '))
+      const missing = await missingRights(client, role, keys, 'q')
+      const key = pattern.replace(/^(%R)?~/, '').replace(/^(\w+):\{\*\}:/, '$1:{q}:')
+      expect(missing, pattern).toMatchObject({ isNeeded: true, what: expect.stringContaining(` on ${key}`) })
+    }
+    await rights.denied()
+  })
+})
+
+describe('a worker', () => {
+  const make = (redis: string) => {
+    const worker = new Worker({ redis, namespace: server.namespace, queue: 'q', logLevel: 'silent', tasks: [echo] })
+    server.onEnd(() => worker.stop({ graceMs: 100 }))
+    const problems: EventMap['problem'][] = []
+    worker.events.on('problem', problem => problems.push(problem))
+    return { worker, problems }
+  }
+
+  it('does not start without a right that it needs, and says which', async () => {
+    const { worker } = make(await rights.user('app', `${rights.rules('worker')} -lpop`))
+    const refused = worker.start()
+    await expect(refused).rejects.toThrow(ConfigError)
+    await expect(refused).rejects.toThrow(
+      /^This Redis cannot be used: this user may not serve a queue: it lacks LPOP on t\d+:\{q\}:calls\. What grants it: ACL/,
+    )
+    expect(await server.keys()).toEqual([])
+  })
+
+  it('starts without a right that it only should have', async () => {
+    const { worker, problems } = make(await rights.user('app', `${rights.rules('worker')} -info`))
+    await worker.start()
+    expect(await server.hub().call('echo:1.0', 1)).toBe(1)
+    expect(problems).toEqual([])
+    await rights.denied()
+  })
+
+  it('for which Redis came late looks then: it serves nothing until the server is fit, and says why once', async () => {
+    const port = await freePort()
+    const { worker, problems } = make(`redis://127.0.0.1:${port}`)
+    await worker.start()
+    const late = await startServer({ port, args: ['--maxmemory-policy', 'allkeys-lru'] })
+    server.onEnd(() => late.stop())
+    const redis = server.redis.duplicate({ port })
+    server.onEnd(() => redis.disconnect())
+    await eventually(() => problems.length > 0)
+    // Long enough for another look.
+    await new Promise(resolve => setTimeout(resolve, 1300))
+    expect(problems).toEqual([
+      { where: 'redis', reason: expect.stringMatching(/^This Redis cannot be used: maxmemory-policy is allkeys-lru/) },
+    ])
+    expect(await redis.keys('*')).toEqual([])
+    await redis.config('SET', 'maxmemory-policy', 'noeviction')
+    await eventually(
+      async () =>
+        (await server
+          .hub({ redis: late.url })
+          .call('echo:1.0', 'fit')
+          .catch(() => 0)) === 'fit',
+    )
+    expect(problems).toHaveLength(1)
+  })
+
+  it('that is stopped before Redis was fit leaves nothing and complains of nothing more', async () => {
+    const port = await freePort()
+    const { worker, problems } = make(`redis://app:secret@127.0.0.1:${port}`)
+    await worker.start()
+    const late = await startServer({ port })
+    server.onEnd(() => late.stop())
+    const redis = server.redis.duplicate({ port })
+    server.onEnd(() => redis.disconnect())
+    await redis.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', '~*', '+info', '+client', '+eval')
+    await eventually(() => problems.length > 0)
+    await worker.stop()
+    expect(problems).toMatchObject([{ where: 'redis', reason: expect.stringMatching(/it lacks EVALSHA TIME, /) }])
+    expect(await redis.keys('*')).toEqual([])
+  })
+})
+
+describe('while a worker serves', () => {
+  it('it goes on looking', async () => {
+    const watch = vi.spyOn(Inspect.prototype, 'watch')
+    server.onEnd(() => watch.mockRestore())
+    await server.worker([echo])
+    expect(watch).toHaveBeenCalledTimes(1)
+  })
+
+  it('a change of the server is told once, and once more when it comes again', async () => {
+    const connection = new Connection({ target: server.url, name: 'inspect', stallMs: 2000 })
+    server.onEnd(() => connection.close())
+    connection.open()
+    await connection.whenReady()
+    const told: string[] = []
+    let looks = 0
+    const inspect = new Inspect({
+      connection,
+      everyMs: 10,
+      findUnfit: async client => {
+        const reasons = await findUnfit(client, { role: 'worker', keys: makeKeys(server.namespace), queue: 'q' })
+        looks++
+        return reasons
+      },
+      onUnfit: reasons => told.push(...reasons),
+    })
+    const watch = inspect.watch()
+    server.onEnd(() => policy('noeviction'))
+    const someLooks = async () => {
+      const until = looks + 3
+      await eventually(() => looks >= until)
+    }
+    const evicting = (name: string) => expect.stringMatching(new RegExp(`^maxmemory-policy is ${name}: `))
+    await someLooks()
+    expect(told).toEqual([])
+    await policy('allkeys-lru')
+    await someLooks()
+    await policy('volatile-ttl')
+    await someLooks()
+    await policy('noeviction')
+    await someLooks()
+    await policy('allkeys-lru')
+    await someLooks()
+    expect(told).toEqual([evicting('allkeys-lru'), evicting('volatile-ttl'), evicting('allkeys-lru')])
+    inspect.stop()
+    await watch
+  })
+})

@@ -1,0 +1,36 @@
+import type { Redis } from 'ioredis'
+
+/** What each Redis user sends, seen from outside: `user COMMAND key`, without what scripts run. */
+export const watchCommands = async (redis: Redis, shapeOf: (key: string) => string) => {
+  const userOf = new Map<string, string>()
+  const seen: { address: string; command: string; key: string | undefined }[] = []
+  // Connections may be short: who is who is asked again and again.
+  const learn = async () => {
+    const clients = String(await redis.call('CLIENT', 'LIST'))
+    for (const [, address, user] of clients.matchAll(/ addr=(\S+) .* user=(\S+)/g)) userOf.set(address!, user!)
+  }
+  const monitor = await redis.duplicate().monitor()
+  monitor.on('error', () => undefined)
+  monitor.on('monitor', (_: string, [name, first, second]: string[], address: string) => {
+    const command = name!.toUpperCase()
+    // HELLO, which logs in, needs no right.
+    if (address === 'lua' || command === 'HELLO') return
+    if (!userOf.has(address)) void learn()
+    const isKeyless = ['EVAL', 'EVALSHA', 'TIME', 'INFO'].includes(command)
+    if (command === 'CLIENT') seen.push({ address, command: `CLIENT|${first!.toUpperCase()}`, key: undefined })
+    else seen.push({ address, command, key: isKeyless ? undefined : first })
+    if (command === 'BLMOVE') seen.push({ address, command, key: second })
+  })
+  return {
+    /** Ends the watch. */
+    stop: async (): Promise<Set<string>> => {
+      await learn()
+      monitor.disconnect()
+      return new Set(
+        seen.map(({ address, command, key }) =>
+          [userOf.get(address), command, ...(key === undefined ? [] : [shapeOf(key)])].join(' '),
+        ),
+      )
+    },
+  }
+}

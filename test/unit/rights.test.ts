@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest'
+import { bootCheck, findUnfit } from '../../src/bootcheck.ts'
+import { makeKeys } from '../../src/keys.ts'
+import type { Redis } from '../../src/redis.ts'
+import { explained } from '../../src/refusals.ts'
+import { type Role, roles, rulesOf, usesOf } from '../../src/rights.ts'
+import { protocol, rowsOf, section, unquoted } from '../support/protocol-document.ts'
+import { commandsOfScripts } from '../support/script-commands.ts'
+
+const keys = makeKeys('pshub')
+
+describe('the rights of each role', () => {
+  it('are in PROTOCOL.md as in the code', () => {
+    const rows = new Map<string, string[]>()
+    roles.forEach((role, column) => {
+      for (const { key, access, script, commands } of usesOf(role, keys, '<queue>', '<id>')) {
+        const shape = key?.replace('held:<id>', 'held:<worker>').replace('<id>', '<hub>') ?? 'none'
+        const row = rows.get(shape) ?? ['', '', '']
+        row[column] =
+          key === undefined ? commands.join(' ') : `${access}${script ? ' EVAL' : ''}: ${commands.join(' ')}`
+        rows.set(shape, row)
+      }
+    })
+    const documented = rowsOf(section('14.3 Rights')).map(([key, ...cells]) => [unquoted(key!), cells.map(unquoted)])
+    expect(documented).toEqual([...rows])
+    for (const role of roles) {
+      const rules = `resetkeys resetchannels -@all ${rulesOf(role, keys)}`
+      expect(protocol).toContain(`\nACL SETUSER pshub-${role} on >secret ${rules}\n`)
+    }
+  })
+
+  it('cover each command that a script runs, on its key', () => {
+    for (const [role, used] of commandsOfScripts()) {
+      const granted = usesOf(role, keys, '<queue>', '<id>')
+      for (const { script, command, key } of used) {
+        const use = granted.find(each => each.key === key)
+        expect(use?.commands, `${script}: ${command} ${key}, as ${role}`).toContain(command)
+        if (key !== undefined) expect(use?.script, `${key} is a key of ${script}`).toBe(true)
+      }
+    }
+  })
+
+  it('name one queue where that is wanted', () => {
+    expect(rulesOf('worker', keys, 'images')).toContain('~pshub:{images}:calls ')
+    expect(rulesOf('worker', keys, 'images')).not.toContain('{*}:')
+  })
+})
+
+/** A server that says this of itself, and lets its user do everything. */
+const server = (info: string | Error, evaluate: () => unknown = () => []): Redis =>
+  ({
+    options: {},
+    info: async () => {
+      if (info instanceof Error) throw info
+      return info
+    },
+    eval: async () => evaluate(),
+  }) as unknown as Redis
+const replyError = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' })
+const info = (fields: Record<string, string>) =>
+  Object.entries({
+    redis_version: '7.0.15',
+    role: 'master',
+    maxmemory_policy: 'noeviction',
+    redis_mode: 'standalone',
+    aof_enabled: '1',
+    ...fields,
+  })
+    .map(field => field.join(':'))
+    .join('\r\n')
+const purpose = (role: Role) => ({ role, keys, queue: 'q' })
+
+describe('the boot check', () => {
+  it.each([
+    [{}, undefined],
+    [{ valkey_version: '8.0.1', redis_version: '7.2.4' }, undefined],
+    [{ redis_version: '8.4.0' }, undefined],
+    [{ redis_version: '6.2.14' }, 'Redis 6.2.14 is too old; 7.0 or newer is needed'],
+    [{ role: 'slave' }, 'this server is a slave, which refuses writes; connect to its master'],
+    [{ maxmemory_policy: 'volatile-lru' }, expect.stringMatching(/^maxmemory-policy is volatile-lru: .*noeviction$/)],
+    [{ redis_mode: 'cluster' }, expect.stringMatching(/^this is a Cluster node/)],
+  ])('judges %j', async (fields, unfit) => {
+    expect(await findUnfit(server(info(fields)), purpose('worker'))).toEqual(unfit === undefined ? [] : [unfit])
+  })
+
+  it.each([
+    ['that says nothing', ''],
+    ['that may not be asked', replyError("NOPERM this user has no permissions to run the 'info' command")],
+  ])('warns of a server %s, and refuses nothing', async (_, said) => {
+    const findings = await bootCheck(server(said), [purpose('worker')])
+    expect(findings.map(({ what, level }) => [what, level])).toEqual([
+      ['version', 'warning'],
+      ['role', 'warning'],
+      ['eviction', 'warning'],
+      ['mode', 'warning'],
+      ['persistence', 'warning'],
+      ['worker rights', 'ok'],
+    ])
+  })
+
+  it('warns where the server cannot tell what the user may do', async () => {
+    const old = server(info({}), () => {
+      throw replyError("ERR user_script:1: Script attempted to access nonexistent global variable 'acl_check_cmd'")
+    })
+    const rights = (await bootCheck(old, [purpose('hub')])).at(-1)
+    expect(rights).toMatchObject({
+      level: 'warning',
+      message: expect.stringMatching(/cannot be found out .*call tasks/),
+    })
+  })
+
+  it('does not take a connection that breaks for an answer', async () => {
+    await expect(bootCheck(server(new Error('gone')), [])).rejects.toThrow('gone')
+    const breaks = server(info({}), () => {
+      throw new Error('gone')
+    })
+    await expect(bootCheck(breaks, [purpose('hub')])).rejects.toThrow('gone')
+  })
+})
+
+describe('an error answer of Redis', () => {
+  it.each([
+    ['WRONGPASS invalid username-password pair or user is disabled.', /correct them in its URL.*\(WRONGPASS [^.]*\)$/],
+    [
+      'NOAUTH HELLO must be called with the client already authenticated, otherwise\nmore',
+      /give it in its URL.*cated\)$/,
+    ],
+    ["NOPERM this user has no permissions to run the 'eval' command", /'pshub check' names it.*'eval' command\)$/],
+    ["ERR The user executing the script can't run this command or subcommand script: 5d, &c", /^the Redis user lacks/],
+    ["READONLY You can't write against a read only replica. script: 5d, on @user_script:3.", /connect to its master/],
+    ['MOVED 3999 127.0.0.1:6381', /Cluster node/],
+    ["OOM command not allowed when used memory > 'maxmemory'.", /^Redis is full \(OOM/],
+    ['WRONGTYPE Operation against a key.\nmore', /^WRONGTYPE Operation against a key$/],
+    ['connect ECONNREFUSED 127.0.0.1:6379', /^connect ECONNREFUSED 127\.0\.0\.1:6379$/],
+  ])('is told with what to do about it: %j', (message, told) => {
+    expect(explained(message)).toMatch(told)
+    expect(explained(message)).not.toMatch(/\n|\.$/)
+  })
+})
