@@ -7,14 +7,19 @@ export class ScheduledList {
   /** Ends the blocking read that waits. */
   #wake: (() => void) | undefined
   #break: ((reason: Error) => void) | undefined
+  #losesAnswer = false
 
   push(reply: string): void {
     this.#waiting.push(reply)
     this.#wake?.()
   }
 
-  /** What was sent has run or has not; no answer comes. */
-  cut(): void {
+  /** It breaks now, or when the commands under way have run: then their answer is lost. */
+  cut(when: 'now' | 'at the next answer'): void {
+    if (when === 'at the next answer') {
+      this.#losesAnswer = true
+      return
+    }
     this.#wake?.()
     this.#break?.(new ConnectionLost('cut'))
   }
@@ -26,9 +31,13 @@ export class ScheduledList {
       send: <T>(commands: (client: Redis) => Promise<T>) =>
         new Promise<T>((resolve, reject) => {
           this.#break = reject
-          commands(this.#client()).then(resolve, reject)
+          commands(this.#client()).then(answer => {
+            if (!this.#losesAnswer) return resolve(answer)
+            this.#losesAnswer = false
+            reject(new ConnectionLost('cut'))
+          }, reject)
         }),
-      discard: () => this.cut(),
+      discard: () => this.cut('now'),
     } as unknown as Connection
   }
 

@@ -19,7 +19,7 @@ export const pushOutcomes = [
 export type PushOutcome = (typeof pushOutcomes)[number]
 
 /** How a worker answers each request of a call. */
-export const answers = ['ok', 'failed', 'failed for now', 'never'] as const
+export const answers = ['ok', 'ok, twice', 'failed', 'failed for now', 'never'] as const
 export type Answer = (typeof answers)[number]
 
 class ReplyError extends Error {
@@ -45,6 +45,8 @@ export class ScheduledRedis {
   readonly removed = new Set<string>()
   /** Requests that a cancellation was sent for, once for each. */
   readonly cancelled: string[] = []
+  /** When a request's first reply was there, on the monotonic clock. */
+  readonly repliedAt = new Map<string, number>()
   /** Something was sent while there was no connection. */
   wasAway = false
   readonly replies: ScheduledList
@@ -120,8 +122,10 @@ export class ScheduledRedis {
     await this.#moment(`reply to ${call}`)
     const us = { backlog: 1000, queue: 1, exec: 1000 }
     const error = { code: 'TaskFailed', message: 'no', retryable: answer === 'failed for now' }
-    const reply = answer === 'ok' ? okReply(id, `${call}`, 'w', us) : errorReply(id, error, 'w', us)
+    const reply = answer.startsWith('ok') ? okReply(id, `${call}`, 'w', us) : errorReply(id, error, 'w', us)
+    this.repliedAt.set(id, monotonicMs())
     this.replies.push(reply)
+    if (answer !== 'ok, twice') return
     // Its answer was lost, and the worker sent it again.
     await this.#moment(`reply to ${call} again`)
     this.replies.push(reply)
