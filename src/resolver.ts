@@ -129,7 +129,6 @@ export class Resolver {
   async #lookUp(called: string): Promise<Route> {
     try {
       const route = await this.#find(called)
-      await this.#checkRights(route)
       this.#bound(this.#routes)
       this.#routes.set(called, { route, checkedAt: monotonicMs() })
       this.#misses.delete(called)
@@ -160,7 +159,9 @@ export class Resolver {
       const card = cards.find(({ task }) => task === name)
       if (!card || !isQueueName(card.queue)) continue
       const { leases } = this.#keys.queue(card.queue)
-      if (await this.#providers.exist(this.#connection, leases, name)) return this.#routeOf(card)
+      const isLive = this.#providers.exist(this.#connection, leases, name)
+      const [live] = await Promise.all([isLive, this.#checkRights(card)])
+      if (live) return this.#routeOf(card)
     }
     const queues = [...new Set(cards.map(card => card.queue))].join(', ')
     throw new HubError(
@@ -205,7 +206,7 @@ export class Resolver {
    * Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
    * run and hear only of timeouts.
    */
-  async #checkRights({ task, queue }: Route): Promise<void> {
+  async #checkRights({ task, queue }: TaskCard): Promise<void> {
     if (this.#allowed.has(queue)) return
     const missing = await this.#connection
       .send(client => missingRights(client, 'hub', this.#keys, queue))
