@@ -13,6 +13,8 @@ export interface Pushed {
   at: string
   /** True when an earlier try of the same push had arrived after all; this one did nothing. */
   repeated: boolean
+  /** What was taken off each ttl because the push was so long on its way; at least 1 ms is left of it. */
+  lateMs: number
 }
 
 export interface Claimed {
@@ -70,14 +72,23 @@ export class Queue {
     this.#allKeys = keys
   }
 
-  async push(client: Redis, hubId: string, number: number, maxLength: number, messages: string[]): Promise<Pushed> {
+  /** `countedAtUs` is Redis' time when the messages' ttls were counted, as far as that is known; else 0. */
+  async push(
+    client: Redis,
+    hubId: string,
+    number: number,
+    maxLength: number,
+    messages: string[],
+    countedAtUs = 0,
+  ): Promise<Pushed> {
     const { calls, bell, pushed } = this.keys
     const answer = (await scripts.push.run(
       client,
       [calls, bell, pushed(hubId)],
-      [number, pushMemoryMs, maxLength, ...messages],
-    )) as [number, number, string, number]
-    return { accepted: answer[0], length: answer[1], at: answer[2], repeated: answer[3] === 1 }
+      [number, pushMemoryMs, maxLength, countedAtUs, ...messages],
+    )) as [number, number, string, number, number]
+    const [accepted, length, at, repeated, lateMs] = answer
+    return { accepted, length, at, repeated: repeated === 1, lateMs }
   }
 
   /**

@@ -22,6 +22,7 @@ const layers: string[][] = [
     'version',
     'infer',
     'forecast',
+    'redisclock',
     'runtimes',
     'retries',
     'pulse',

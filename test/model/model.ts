@@ -55,7 +55,7 @@ export class Model {
     const last = this.pushed.get(hubId)
     if (last && last.number >= number) {
       this.situations.add(last.number > number ? 'a late push' : 'a repeated push')
-      return { accepted: last.number === number ? last.accepted : 0, length, at: last.at, repeated: true }
+      return { accepted: last.number === number ? last.accepted : 0, length, at: last.at, repeated: true, lateMs: 0 }
     }
     const accepted = Math.max(0, Math.min(messages.length, maxLength - length))
     if (accepted < messages.length) this.situations.add('a push over the limit')
@@ -63,7 +63,7 @@ export class Model {
     const texts = messages.slice(0, accepted).map(message => `{"at":${at},${message}`)
     this.#arrive(texts)
     if (accepted > 0) this.bell = true
-    return { accepted, length, at, repeated: false }
+    return { accepted, length, at, repeated: false, lateMs: 0 }
   }
 
   /** `runTimes`: pairs of a task and the microseconds it runs at least. */

@@ -21,8 +21,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'push',
     bug: 'decodes and encodes the payload',
-    from: 'prefix .. ARGV[i + 3]',
-    to: 'cjson.encode(cjson.decode(prefix .. ARGV[i + 3]))',
+    from: 'late == 0 and ARGV[i + 4]',
+    to: "late == 0 and string.sub(cjson.encode(cjson.decode('{' .. ARGV[i + 4])), 2)",
   },
   { script: 'push', bug: 'rings no bell', from: `if silent then ${ringsBell} end`, to: '' },
   { script: 'push', bug: 'rings each time', from: 'if silent then', to: 'if true then' },
