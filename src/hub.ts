@@ -108,7 +108,10 @@ export class Hub {
     return gatherCalls(calls, options, (task, args, callOptions) => this.call(task as string, args, callOptions))
   }
 
-  /** All tasks of the registry with their live workers, and all workers and queues: one consistent reading. */
+  /**
+   * All tasks of the registry with their live workers, and all workers and queues: one consistent reading.
+   * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
+   */
   async overview(): Promise<Overview> {
     return this.#read(client => readOverview(client, this.#catalogue, this.#keys))
   }

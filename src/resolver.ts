@@ -105,7 +105,6 @@ export class Resolver {
   async #lookUp(called: string): Promise<Route> {
     try {
       const route = await this.#find(called)
-      await this.#checkRights(route)
       this.#bound(this.#routes)
       this.#routes.set(called, { route, checkedAt: monotonicMs() })
       this.#misses.delete(called)
@@ -136,7 +135,10 @@ export class Resolver {
       const card = cards.find(({ task }) => task === name)
       if (!card || !isQueueName(card.queue)) continue
       const { leases } = this.#keys.queue(card.queue)
-      const slots = await this.#providers.slots(this.#connection, leases, name)
+      const [slots] = await Promise.all([
+        this.#providers.slots(this.#connection, leases, name),
+        this.#checkRights(card),
+      ])
       if (slots > 0) return this.#routeOf(card, slots)
     }
     const queues = [...new Set(cards.map(card => card.queue))].join(', ')
@@ -182,7 +184,7 @@ export class Resolver {
    * Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
    * run and hear only of timeouts.
    */
-  async #checkRights({ task, queue }: Route): Promise<void> {
+  async #checkRights({ task, queue }: TaskCard): Promise<void> {
     if (this.#allowed.has(queue)) return
     const missing = await this.#connection
       .send(client => missingRights(client, 'hub', this.#keys, queue))

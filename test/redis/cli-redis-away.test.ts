@@ -38,6 +38,29 @@ describe('while Redis is away', () => {
     await locked.stop()
   })
 
+  it('a worker whose password was changed says so as an error, and comes back when it is right', async () => {
+    const password = (text: string) =>
+      cli.redis.call('ACL', 'SETUSER', 'server', 'on', 'resetpass', `>${text}`, 'allkeys', '+@all')
+    await password('secret')
+    const url = cli.url.replace('//', '//server:secret@')
+    const worker = start(['worker', './tasks.mjs', '--redis', url])
+    await worker.shows('worker started')
+    await password('other')
+    await cli.redis.call('CLIENT', 'KILL', 'USER', 'server')
+    await worker.shows('"msg":"Redis does not let us in; trying again"')
+    await worker.shows('"reason":"Redis does not accept this user or password; correct them in its URL')
+    await password('secret')
+    const call = () => run(['call', 'add', '{"a":1}'])
+    await eventually(async () => (await call()).out === '1\n', 10_000)
+    worker.signal('SIGTERM')
+    const { code, err } = await worker.ended
+    expect(code).toBe(0)
+    const refused = err.split('\n').filter(line => line.includes('does not let us in'))
+    expect(refused.map(line => JSON.parse(line).level)).toEqual([50, 50])
+    expect(err).not.toContain('other')
+    await cli.redis.call('ACL', 'DELUSER', 'server')
+  })
+
   it('a spoilt registry is told as what Redis says of it', async () => {
     await cli.redis.set(`${cli.namespace}:tasks`, 'not a hash')
     const { code, err } = await run(['tasks'])

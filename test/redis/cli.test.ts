@@ -98,7 +98,7 @@ describe('call', () => {
 
   it('ends with 4 when the task may have run', async () => {
     await startWorker()
-    const late = await run(['call', 'slow', '{"ms":5000}', '--timeout', '200ms'])
+    const late = await run(['call', 'slow', '{"ms":5000}', '--timeout', '1s'])
     expect(late.code).toBe(4)
     expect(late.err).toMatch(/^Timeout: slow:1\.0 did not answer.*\nIt may have been run\.\n$/)
   })
