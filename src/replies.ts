@@ -2,7 +2,7 @@ import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
 import { replyTtlMs } from './queue.ts'
-import { type Connection, ConnectionLost, isFull, isRefusal, NotConnected, type Redis } from './redis.ts'
+import { type Connection, isFull, isPassing, isRefusal, NotConnected, type Redis } from './redis.ts'
 
 export interface InboxOptions {
   connection: Connection
@@ -46,6 +46,8 @@ export class Inbox {
   #expiresAt = 0
   /** A round's answer was lost: what it moved may be in the second list and nowhere else. */
   #unsure = false
+  /** Rounds that failed since one succeeded; outlives the loop, which ends and begins with the calls it reads for. */
+  #failures = 0
   #page = maxPage
 
   constructor(options: InboxOptions) {
@@ -69,20 +71,20 @@ export class Inbox {
 
   async #run(): Promise<void> {
     const { connection, expected } = this.#options
-    for (let failures = 0; (expected() > 0 || this.#leaves()) && !this.#closing.signal.aborted; ) {
+    while ((expected() > 0 || this.#leaves()) && !this.#closing.signal.aborted) {
       await connection.whenReady(this.#closing.signal)
       try {
         if (this.#unsure) await this.#readAgain()
         else {
           if (expected() > 0) this.#deliver(await connection.send(client => this.#round(client)), false)
           else await connection.send(client => this.#tidy(client))
-          failures = 0
+          this.#failures = 0
         }
         // The calls these replies set off are written first; they are what somebody waits for.
         await new Promise(resolve => setImmediate(resolve))
       } catch (error) {
         if (this.#closing.signal.aborted) return
-        await this.#recover(error as Error, failures++)
+        await this.#recover(error as Error, this.#failures++)
       }
     }
   }
@@ -140,7 +142,8 @@ export class Inbox {
   async #recover(error: Error, failures: number): Promise<void> {
     const { expected, onProblem } = this.#options
     const full = isFull(error)
-    if (!(error instanceof ConnectionLost || error instanceof NotConnected || full)) onProblem(error)
+    // What passes by itself the callers hear of.
+    if (error.name === 'ReplyError' && !full && !isPassing(error)) onProblem(error)
     // The trim ahead of a refused command was run, and may be run again only with a new count.
     this.#delivered = 0
     this.#expiresAt = 0

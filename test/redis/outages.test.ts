@@ -1,6 +1,4 @@
 import { getEventListeners } from 'node:events'
-import { mkdirSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sleep } from '../../src/clock.ts'
 import { defineTask, type EventMap, Hub, Worker } from '../../src/index.ts'
@@ -248,97 +246,5 @@ describe('a connection that breaks', () => {
     clearInterval(killer)
     expect(outcomes.filter((outcome, n) => outcome !== n)).toEqual([])
     expect([...runs.values()].filter(count => count !== 1)).toEqual([])
-  })
-})
-
-describe('a Redis that refuses', () => {
-  it('scripts it has forgotten are sent again', async () => {
-    const { task } = counting()
-    await it_.worker([task])
-    const hub = it_.hub()
-    await hub.call('count:1.0', 1)
-    await it_.redis.script('FLUSH')
-    expect(await hub.call('count:1.0', 2)).toBe(2)
-  })
-
-  it('all writes, because it cannot save: what ended meanwhile is answered and released afterwards', async () => {
-    let finish = () => {}
-    const finished = new Promise<void>(resolve => {
-      finish = resolve
-    })
-    const started = new Promise<void>(resolve => {
-      const task = defineTask('slow:1.0', { timeoutMs: 10_000 }, async () => {
-        resolve()
-        await finished
-        return 'done'
-      })
-      void it_.worker([task])
-    })
-    const hub = it_.hub()
-    await eventually(async () => (await hub.tasks()).length === 1)
-    const call = hub.call('slow:1.0')
-    await started
-    // Its dump cannot be renamed to a name that a folder has.
-    const folder = join(it_.server.dir, 'dump.rdb')
-    mkdirSync(folder)
-    it_.onEnd(() => it_.redis.config('SET', 'save', ''))
-    await it_.redis.config('SET', 'save', '3600 1')
-    await it_.redis.bgsave()
-    await eventually(async () => /MISCONF/.test(String(await it_.redis.set('x', 1).catch(error => error))))
-    finish()
-    await sleep(500)
-    await it_.redis.config('SET', 'save', '')
-    rmdirSync(folder)
-    expect(await call).toBe('done')
-    await eventually(async () => (await it_.keys()).every(key => !key.includes(':held:')))
-  })
-
-  it('growing writes when it is full: pushes fail as NotEnqueued, and what waits is served', async () => {
-    const { task } = counting()
-    const hub = it_.hub()
-    const early = await it_.worker([task])
-    await hub.call('count:1.0', 'warm')
-    await early.stop()
-    const queue = `${it_.namespace}:{q}:calls`
-    const key = `${it_.namespace}:reply:{by-hand}`
-    await it_.redis.rpush(queue, JSON.stringify({ task: 'count:1.0', id: 'a', args: 'waiting', result_queue: key }))
-    await it_.worker([task], { slots: 1 })
-    await it_.redis.blpop(key, 5)
-    await it_.redis.rpush(queue, JSON.stringify({ task: 'count:1.0', id: 'b', args: 'waiting', result_queue: key }))
-    await it_.redis.config('SET', 'maxmemory', '1')
-    try {
-      const [, text] = (await it_.redis.blpop(key, 5))!
-      expect(JSON.parse(text)).toMatchObject({ id: 'b', ok: true })
-      expect(await failure(hub.call('count:1.0', 'new'))).toMatchObject({
-        code: 'NotEnqueued',
-        message: expect.stringMatching(/Redis is full/),
-      })
-    } finally {
-      await it_.redis.config('SET', 'maxmemory', '0')
-    }
-    expect(await hub.call('count:1.0', 'after')).toBe('after')
-  })
-
-  it('a key of the wrong type: a clear refusal', async () => {
-    const { task } = counting()
-    await it_.worker([task])
-    const hub = it_.hub()
-    await hub.call('count:1.0', 1)
-    await it_.redis.set(`${it_.namespace}:{q}:calls`, 'squatted')
-    expect(await failure(hub.call('count:1.0', 2))).toMatchObject({
-      code: 'NotEnqueued',
-      message: expect.stringMatching(/WRONGTYPE/),
-    })
-    await it_.redis.del(`${it_.namespace}:{q}:calls`)
-    expect(await hub.call('count:1.0', 3)).toBe(3)
-  })
-
-  it('a server that would evict requests is not used', async () => {
-    const evicting = await startServer({ args: ['--maxmemory-policy', 'allkeys-lru'] })
-    it_.onEnd(() => evicting.stop())
-    const worker = new Worker({ redis: evicting.url, logLevel: 'silent', tasks: [counting().task] })
-    await expect(worker.start()).rejects.toThrow(
-      /maxmemory-policy is allkeys-lru.*config set maxmemory-policy noeviction/,
-    )
   })
 })

@@ -16,6 +16,8 @@ export const serverArgs = ['--appendonly', 'yes', '--appendfsync', 'everysec', '
 
 const stageName = 'stage'
 const startMs = 10_000
+/** Calls per second: half of what two workers of four slots can serve, so that a backlog drains on a busy machine too. */
+const defaultRate = 150
 
 export class Stage {
   folder = mkdtempSync(join(tmpdir(), 'pshub-fault-'))
@@ -167,7 +169,7 @@ export class Stage {
   }
 
   load(load) {
-    const perSecond = (load.perSecond ?? 200) / this.callers.length
+    const perSecond = (load.perSecond ?? defaultRate) / this.callers.length
     return Promise.all(this.callers.map(caller => caller.order('load', { ...load, perSecond })))
   }
 

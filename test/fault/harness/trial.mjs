@@ -78,12 +78,14 @@ const dismiss = async (stage, row) => {
   const found = members
     .filter(({ isGone }) => !isGone)
     .map(({ name }) => ({ invariant: 'I13', what: `${name} did not end by itself` }))
+  // Of identities that were lost, not given up.
+  const cardsStay = stage.deaths > 0 || row.expect?.falseDeaths > 0
   // Only when they are gone: the server closes a connection a moment after its client.
   await stage.until(async () => (await leftClients(stage.redis)).length === 0, 1000)
   return [
     ...found,
     ...(await leftClients(stage.redis)),
-    ...(await leftKeys(stage.redis, { workersLive: false, cardsStay: stage.deaths > 0, extra: row.extraKeys })),
+    ...(await leftKeys(stage.redis, { workersLive: false, cardsStay, extra: row.extraKeys })),
   ]
 }
 

@@ -133,7 +133,7 @@ export const workerRows = [
     workers: 3,
     faultMs: 13_000,
     inject: stage => void block(stage, 12_000),
-    expect: { allowed: ['WorkerLost'], promised: 'idempotent', falseDeaths: 1 },
+    expect: { promised: 'all' },
   },
   {
     id: 'F39-short',
