@@ -117,9 +117,8 @@ export class Call implements Parcel, Timed {
     const now = monotonicMs()
     if (now < this.spec.end && this.#host.isSending(this)) {
       this.#waitsSince = now
-      return this.#host.onPostponed(this)
-    }
-    this.fail(this.#lateness())
+      this.#host.onPostponed(this)
+    } else this.fail(this.#lateness())
   }
 
   answer(reply: Reply): void {

@@ -1,3 +1,4 @@
+import { command } from './client.ts'
 import { blockSeconds } from './connections.ts'
 import type { Keys, QueueKeys } from './keys.ts'
 import { isFull, type Redis } from './redis.ts'
@@ -123,12 +124,14 @@ export class Queue {
     slots: number,
     runTimes: readonly (string | number)[],
   ): Promise<Claimed | undefined> {
-    const bell = client.blpop(this.keys.bell, blockSeconds)
-    const claim = this.claim(client, workerId, slots, runTimes)
-    const [rung, claimed] = await Promise.allSettled([bell, claim])
-    if (rung.status === 'rejected') throw rung.reason
-    if (claimed.status === 'rejected') throw claimed.reason
-    return claimed.value
+    let refused: unknown
+    command(client, 'blpop', this.keys.bell, blockSeconds).catch(error => {
+      refused = error
+    })
+    const claimed = await this.claim(client, workerId, slots, runTimes)
+    // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
+    if (refused) throw refused
+    return claimed
   }
 
   /**
@@ -139,18 +142,21 @@ export class Queue {
   async reply(client: Redis, hubId: string, replies: string[]): Promise<void> {
     const key = this.#allKeys.reply(hubId)
     if (replies.length <= maxPlainReplies && replies.every(reply => reply.length <= maxPlainReplyLength)) {
-      const pushed = client.rpush(key, ...replies)
-      const expires = client.pexpire(key, replyTtlMs)
-      const [outcome] = await Promise.allSettled([pushed, expires])
-      if (outcome.status === 'fulfilled') return
-      if (!isFull(outcome.reason)) throw outcome.reason
+      const pushed = command(client, 'rpush', key, ...replies)
+      command(client, 'pexpire', key, replyTtlMs).catch(() => undefined)
+      try {
+        await pushed
+        return
+      } catch (error) {
+        if (!isFull(error as Error)) throw error
+      }
     }
     await scripts.reply.run(client, [key], [replyTtlMs, ...replies])
   }
 
   /** Forgets settled requests. Always sent behind their replies: a crash in between repeats a reply, which is harmless. */
   async release(client: Redis, workerId: string, ids: string[]): Promise<void> {
-    await client.hdel(this.keys.held(workerId), ...ids)
+    await command(client, 'hdel', this.keys.held(workerId), ...ids)
   }
 
   async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean): Promise<Beat> {

@@ -1,3 +1,4 @@
+import { command } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
@@ -95,7 +96,7 @@ export class Inbox {
     const trim = this.#keptChars > maxKeptChars
     const [, first, , rest] = await Promise.all([
       this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined,
-      client.blmove(key, readKey, 'LEFT', 'RIGHT', blockSeconds),
+      command(client, 'blmove', key, readKey, 'LEFT', 'RIGHT', blockSeconds) as Promise<string | null>,
       trim ? client.ltrim(readKey, -1, -1) : undefined,
       // A lone caller can have no second reply; each command costs it some of its wait.
       expected() > 1 ? client.lrange(key, 0, this.#page - 1) : [],

@@ -51,7 +51,8 @@ export class ScheduledList {
     }
     const isRead = (key: string) => key.endsWith(':read')
     return {
-      blmove: () => next(() => this.#blockingMove()),
+      /** BLMOVE, which is the one that each call needs. */
+      sendCommand: () => next(() => this.#blockingMove()),
       lrange: (key: string) => next(() => [...(isRead(key) ? this.#read : this.#waiting)]),
       ltrim: (key: string, start: number) =>
         next(() => {
