@@ -8,7 +8,7 @@ import { Reconcile } from '../../src/roles/reconcile.ts'
 import { Settle } from '../../src/roles/settle.ts'
 import { Slots } from '../../src/slots.ts'
 import { Events } from '../../src/telemetry.ts'
-import type { WorkerModel } from './model.ts'
+import type { WorkerModel } from './processes.ts'
 import { namespace } from './requests.ts'
 
 /** The side of a run that is not a model: one connection to Redis, the queue's methods, and the roles of three workers. */
