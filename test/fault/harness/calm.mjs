@@ -8,10 +8,9 @@ const lasting = new Set(['tasks', 'workers', 'stats', '{q}:leases'].map(key => `
 const longestTtlMs = 60_000
 
 /** Keys that neither belong there nor end by themselves soon. */
-export const leftKeys = async (redis, { workersLive, cardsStay, extra = [] }) => {
+export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
   const found = []
   for (const key of await redis.keys('*')) {
-    if (extra.includes(key)) continue
     const ttlMs = await redis.pttl(key)
     if (ttlMs === -2 || (ttlMs >= 0 && ttlMs <= longestTtlMs)) continue
     if (lasting.has(key) && (workersLive || key === `${namespace}:tasks`)) continue

@@ -45,7 +45,6 @@ const playTrial = async (stage, row, isQuick) => {
   await row.heal?.(stage)
   for (const proxy of stage.proxies) proxy.heal()
   mark('healed')
-  if (row.afterLoad) await stage.load(row.afterLoad)
   await sleep(isQuick ? Math.min(afterMs, quickAfterMs) : afterMs)
   mark('paused')
   await stage.pause()
@@ -65,7 +64,7 @@ const drain = async (stage, row, sampler) => {
   }
   const drained = await stage.until(isDrained, drainMs)
   const left = drained ? [] : [{ invariant: 'I14', what: `not drained: ${JSON.stringify(sampler.last())}` }]
-  return [...left, ...(await leftKeys(stage.redis, { workersLive: true, extra: row.extraKeys }))]
+  return [...left, ...(await leftKeys(stage.redis, { workersLive: true }))]
 }
 
 /** Everybody leaves on purpose: each process must end by itself, and Redis must be as empty as before. */
@@ -85,7 +84,7 @@ const dismiss = async (stage, row) => {
   return [
     ...found,
     ...(await leftClients(stage.redis)),
-    ...(await leftKeys(stage.redis, { workersLive: false, cardsStay, extra: row.extraKeys })),
+    ...(await leftKeys(stage.redis, { workersLive: false, cardsStay })),
   ]
 }
 
