@@ -56,7 +56,7 @@ describe('while Redis is away', () => {
     const { code, err } = await worker.ended
     expect(code).toBe(0)
     const refused = err.split('\n').filter(line => line.includes('does not let us in'))
-    expect(refused.map(line => JSON.parse(line).level)).toEqual([50, 50])
+    expect(new Set(refused.map(line => JSON.parse(line).level))).toEqual(new Set([50]))
     expect(err).not.toContain('other')
     await cli.redis.call('ACL', 'DELUSER', 'server')
   })
