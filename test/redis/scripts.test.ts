@@ -222,4 +222,23 @@ describe('a full worker made of scripts alone', () => {
     expect(await redis.llen(calls)).toBe(1)
     await redis.del(calls, leases)
   })
+
+  it("loses nothing to somebody else's key under one of its names", async () => {
+    const { redis } = server
+    const { calls, bell, held, leases, cancelled } = keys()
+    await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
+    await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
+    const before = await redis.lrange(calls, 0, -1)
+    await redis.set(held('w'), 'squat')
+    await expect(scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 4])).rejects.toThrow(/WRONGTYPE/)
+    expect(await redis.lrange(calls, 0, -1)).toEqual(before)
+    await redis.hset(held('v'), 'a', '{"task":"a"}')
+    await redis.zadd(leases, 1, 'v')
+    await expect(scripts.adopt.run(redis, [leases, held('v'), held('w')], ['v', 'w', 9])).rejects.toThrow(/WRONGTYPE/)
+    await redis.set(calls, 'squat')
+    await expect(scripts.handback.run(redis, [held('v'), calls, bell], ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
+    await expect(scripts.leave.run(redis, [held('v'), calls, bell, leases], ['v'])).rejects.toThrow(/WRONGTYPE/)
+    expect(await redis.hgetall(held('v'))).toEqual({ a: '{"task":"a"}' })
+    await redis.del(calls, leases, held('v'), held('w'))
+  })
 })
