@@ -4,12 +4,12 @@
 const settleGraceMs = 250
 const lateStartMs = 100
 const wedgeMs = 6000
-const ms = us => us / 1000
+export const ms = us => us / 1000
 
 const violation = (invariant, what, token) => ({ invariant, what, token })
 
 /** Milliseconds within [from, to] (us) in which a process got no processor. */
-const blockedMs = (lags, from, to) =>
+export const blockedMs = (lags, from, to) =>
   ms(lags.reduce((sum, lag) => sum + Math.max(0, Math.min(lag.to, to) - Math.max(lag.from, from)), 0))
 
 /** By how much a call settled too late, less the time in which its process could not run. */
@@ -88,13 +88,14 @@ export const replies = ({ calls }) =>
     .filter(({ settles }) => settles.some(({ foreign }) => foreign))
     .map(({ token }) => violation('I7', 'got the result of another call', token))
 
-/** I10: nothing starts after its deadline, on Redis' clock. */
-export const lateStarts = ({ runs, offsetUs }) =>
-  [...runs.values()].flatMap(({ token, at, pushedUs, ttlMs }) => {
+/** I10: nothing starts after its deadline, on Redis' clock; what its process could do nothing about does not count. */
+export const lateStarts = ({ runs, lags, offsetUs }) =>
+  [...runs.values()].flatMap(({ token, by, at, pushedUs, ttlMs }) => {
     if (pushedUs === undefined || ttlMs === undefined) {
       return String(token).startsWith('hand-') ? [] : [violation('I10', 'its deadline was not seen', token)]
     }
-    const lateMs = ms(at + offsetUs - pushedUs) - ttlMs
+    const deadline = pushedUs + ttlMs * 1000 - offsetUs
+    const lateMs = ms(at - deadline) - blockedMs(lags.get(by) ?? [], deadline, at)
     return ttlMs > 0 && lateMs > lateStartMs
       ? [violation('I10', `started ${Math.round(lateMs)} ms after its deadline`, token)]
       : []

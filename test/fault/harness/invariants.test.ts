@@ -127,6 +127,8 @@ it('I7: the reply of another call', () => {
 it("I10: a start after the deadline, on Redis' clock", () => {
   expect(invariants.lateStarts(past(attempt(0), start(2050)))).toEqual([])
   expect(what(invariants.lateStarts(past(attempt(0), start(2150))))).toEqual(['started 150 ms after its deadline'])
+  const asleep = { e: 'lag', by: 'worker1', t: 2150, ms: 140 }
+  expect(invariants.lateStarts(past(attempt(0), asleep, start(2150)))).toEqual([])
   const shifted = past({ e: 'clock', t: 0, offsetUs: 5_000_000 }, attempt(0), start(2150, 'a', { atUs: 5_000_000 }))
   expect(invariants.lateStarts(shifted)).toHaveLength(1)
   expect(invariants.lateStarts(past(attempt(0), start(5, 'a', { atUs: undefined })))).toHaveLength(1)
@@ -199,6 +201,17 @@ describe('classes', () => {
     const ended = (t: number) => past(...phases, attempt(1500), start(1600), end(t), settle(3500, 'Timeout'))
     expect(classes(ended(1700), expected).lost).toHaveLength(1)
     expect(classes(ended(3400), expected).lost).toEqual([])
+  })
+
+  it('tells apart what waited while a process got no processor, and no other class', () => {
+    const lag = (t: number, ms: number) => ({ e: 'lag', by: 'worker1', t, ms })
+    const late = (code: string, ...lags: Event[]) => past(...phases, ...lags, attempt(6000), settle(8000, code))
+    expect(classes(late('Timeout', lag(7000, 300)), {})).toMatchObject({ starved: 0, wrong: [{}] })
+    expect(classes(late('Timeout', lag(7000, 600)), {})).toMatchObject({ starved: 1, wrong: [] })
+    expect(classes(late('Timeout', lag(2000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
+    expect(classes(late('WorkerLost', lag(7000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
+    const blocked = { blocksWorkers: true }
+    expect(classes(late('Timeout', lag(7000, 600)), blocked)).toMatchObject({ starved: 0, wrong: [{}] })
   })
 
   it('judges a call by what it was made for', () => {

@@ -1,5 +1,7 @@
 // What a trial measures beside the invariants, held against what its row expects.
 
+import { blockedMs, ms } from './invariants.mjs'
+
 /**
  * What a row expects.
  * @typedef {object} Expectations
@@ -8,6 +10,7 @@
  * @property {(call: any) => boolean | undefined} [isRight] judges a call by its `act` and `code`, fault or not
  * @property {'all' | 'idempotent' | 'replies'} [promised] calls that must succeed in spite of the fault, else they count
  *   as lost; 'replies': those whose handlers ended in time
+ * @property {boolean} [blocksWorkers] the fault itself keeps workers from their processor
  * @property {number} [calmMs] calls made this long after the fault still count as touched. Default 3000
  * @property {number} [recoverMs] by when 95 % of the calls succeed again. Default 10,000
  * @property {number} [firstOkMs] by when the first one does. Default 3000
@@ -21,12 +24,30 @@
  */
 
 const bucketUs = 500_000
-const ms = us => us / 1000
 
 /** The calls that a fault can excuse: under way between its beginning and a little after its end. */
 const isTouched = (call, { fault, healed }, calmMs) => {
   const settledAt = call.settles[0]?.t ?? Infinity
   return settledAt >= fault - 100_000 && call.at <= healed + calmMs * 1000
+}
+
+/** Classes of calls that waited for too long, or would have had to. */
+const waited = ['Timeout', 'Expired', 'Overloaded']
+/** Share of the time without a processor. */
+const starvedShare = 0.1
+const beforeUs = 3_000_000
+
+/**
+ * Whether a process got no processor for a good part of the time in which this call waited, and shortly before: then
+ * nobody could have served it in time. That is told apart and not hidden; it excuses lateness alone, and no other class.
+ */
+const isStarved = ({ lags }, { at, settles: [settle], act }, { blocksWorkers = false }) => {
+  if (act || !waited.includes(settle?.code)) return false
+  const from = at - beforeUs
+  return [...lags].some(([name, own]) => {
+    const isOnPurpose = blocksWorkers && name.startsWith('worker')
+    return !isOnPurpose && blockedMs(own, from, settle.t) >= starvedShare * ms(settle.t - from)
+  })
 }
 
 const isOver = ({ processes }, call) => processes.get(call.by)?.killedAt !== undefined
@@ -41,6 +62,7 @@ export const classes = (history, expected) => {
   const counts = {}
   const wrong = []
   const lost = []
+  let starved = 0
   for (const call of history.calls.values()) {
     const {
       token,
@@ -53,13 +75,16 @@ export const classes = (history, expected) => {
     const what = `${code}${touched ? '' : ' without a fault'} ${settle?.message ?? ''}`
     const asTold = isRight?.({ ...call, code })
     if (asTold === true || code === 'killed') continue
-    if (code === 'none' || (touched && !act && isPromised(call, code, expected))) {
+    const isAllowed = asTold !== false && allowedCodes(call, touched, expected).includes(code)
+    const isMissed = touched && !act && isPromised(call, code, expected)
+    if ((!isAllowed || isMissed) && isStarved(history, call, expected)) starved++
+    else if (code === 'none' || isMissed) {
       lost.push({ invariant: 'lost', what, token })
-    } else if (asTold === false || !allowedCodes(call, touched, expected).includes(code)) {
+    } else if (!isAllowed) {
       wrong.push({ invariant: 'class', what, token })
     }
   }
-  return { counts, wrong, lost }
+  return { counts, wrong, lost, starved }
 }
 
 const allowedCodes = (call, touched, { allowed = [], allowedFor }) =>
@@ -79,7 +104,8 @@ const isPromised = ({ idempotent, runs, at, timeoutMs }, code, { promised }) => 
  * @param {any} history
  * @param {Expectations} expected
  */
-export const recovery = ({ calls, marks }, expected) => {
+export const recovery = (history, expected) => {
+  const { calls, marks } = history
   const { recoverMs = 10_000, firstOkMs = 3000, steady = 0.95 } = expected
   const after = [...calls.values()].filter(({ at, act }) => at >= marks.healed && at < marks.paused && !act)
   const firstOk = Math.min(
@@ -87,6 +113,7 @@ export const recovery = ({ calls, marks }, expected) => {
   )
   const buckets = []
   for (const call of after) {
+    if (isStarved(history, call, expected)) continue
     const bucket = (buckets[Math.floor((call.at - marks.healed) / bucketUs)] ??= { all: 0, ok: 0 })
     bucket.all++
     if (call.settles[0]?.code === 'OK') bucket.ok++

@@ -28,6 +28,7 @@ export const detailsOf = ({
   classes,
   violations,
   excused,
+  starved,
   detectionSeconds,
   kills,
   inHand,
@@ -40,6 +41,7 @@ export const detailsOf = ({
   const notes = [
     ...(report ? [report] : []),
     ...(excused ? [`${excused} late because their process got no processor`] : []),
+    ...(starved ? [`${starved} waited too long because processes got no processor`] : []),
     ...(kills ? [`${kills} kills, ${inHand} calls in the hands of those killed`] : []),
     ...(detectionSeconds ? [`a death was noticed after ${detectionSeconds.toFixed(1)} s`] : []),
     `${connectsPerSecond.toFixed(1)} connects/s and client, ${linesPerSecond.toFixed(1)} log lines/s`,

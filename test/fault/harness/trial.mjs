@@ -129,6 +129,7 @@ const judge = (stage, row, found) => {
     classes: settles.counts,
     inTime: calls - late,
     excused: settled.excused,
+    starved: settles.starved,
     wrong: settles.wrong.length,
     lost: settles.lost.length,
     duplicates: duplicates.length,

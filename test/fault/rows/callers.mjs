@@ -61,7 +61,7 @@ export const callerRows = [
         stage.addCaller(shifted(-10 * minutes)),
         stage.addCaller(shifted(-5 * minutes, 2000)),
       ])
-      await stage.load({ perSecond: 250 })
+      await stage.load({ perSecond: 150 })
     },
     expect: { promised: 'all' },
   },

@@ -22,7 +22,8 @@ export const massRows = [
         await sleep(500)
       }
     },
-    expect: { promised: 'idempotent', reconnectsPerSecond: 8 },
+    // Who notices a death may be killed before it can tell.
+    expect: { promised: 'idempotent', reconnectsPerSecond: 8, deaths: 'any' },
   },
   {
     id: 'M2',

@@ -68,7 +68,7 @@ const stopped = ms => ({
     stage.signal(stage.asleep, 'SIGSTOP')
   },
   heal: stage => stage.signal(stage.asleep, 'SIGCONT'),
-  expect: { allowed: ['WorkerLost'], promised: 'idempotent' },
+  expect: { allowed: ['WorkerLost'], promised: 'idempotent', blocksWorkers: true },
 })
 
 export const workerRows = [
@@ -133,7 +133,7 @@ export const workerRows = [
     workers: 3,
     faultMs: 13_000,
     inject: stage => void block(stage, 12_000),
-    expect: { promised: 'all' },
+    expect: { promised: 'all', blocksWorkers: true },
   },
   {
     id: 'F39-short',
@@ -141,7 +141,7 @@ export const workerRows = [
     load: { ...patient, perSecond: 60 },
     faultMs: 6000,
     inject: stage => stage.repeat(2000, () => block(stage, 1600)),
-    expect: { promised: 'all' },
+    expect: { promised: 'all', blocksWorkers: true },
   },
   {
     id: 'F40',
