@@ -145,7 +145,8 @@ export class Dispatch implements CallHost {
     const { outbox, forecast } = this.#destinationOf(call.spec.queue)
     if (call.abandoned) outbox.cancel(call)
     if (!us) return
-    if (call.pushed?.ahead !== undefined) forecast.learn(call.pushed.ahead, us.backlog / 1000)
+    if (call.pushed?.ahead !== undefined)
+      forecast.learn(call.pushed.ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
     if (ok) this.#runTimes.note(call.task, us.exec / 1000)
   }
 

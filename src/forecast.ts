@@ -11,6 +11,12 @@ const decay = 0.9
  * nobody, because a process was busy, says nothing about a thousand that wait.
  */
 const reachFactor = 4
+/**
+ * A place takes as long as a run divided by the slots. More than twice that, and a little for the rest of the work, is not
+ * what is measured: nothing was served meanwhile, because Redis or the workers were away, and that is over.
+ */
+const busyFactor = 2
+const overheadMs = 0.1
 
 /**
  * How long a request pushed now would wait in its queue. Every reply tells how long its request waited on Redis' clock, and
@@ -22,19 +28,23 @@ export class Forecast {
   slots = 1
   #waitedMs = 0
   #places = 0
+  #busyMs = 0
+  #replies = 0
   /** The longest list that the last replies had before them. */
   #reach = 0
   #sampledAt = Number.NEGATIVE_INFINITY
   #length = 0
   #seenAt = Number.NEGATIVE_INFINITY
 
-  /** A request with `ahead` others before it waited this long. */
-  learn(ahead: number, waitedMs: number): void {
+  /** A request with `ahead` others before it waited this long, and then kept a slot busy. */
+  learn(ahead: number, waitedMs: number, busyMs: number): void {
     const now = monotonicMs()
     const kept = now - this.#sampledAt < rateMemoryMs ? decay : 0
     // Summed apart, so that one that waited behind many counts for more than one that found a slot idle.
     this.#waitedMs = this.#waitedMs * kept + waitedMs
     this.#places = this.#places * kept + ahead + 1
+    this.#busyMs = this.#busyMs * kept + busyMs
+    this.#replies = this.#replies * kept + 1
     this.#reach = Math.max(this.#reach * kept, ahead + 1)
     this.#sampledAt = now
   }
@@ -66,6 +76,8 @@ export class Forecast {
 
   /** Milliseconds; 0 when unknown. */
   #place(): number {
-    return monotonicMs() - this.#sampledAt < rateMemoryMs ? this.#waitedMs / this.#places : 0
+    if (monotonicMs() - this.#sampledAt >= rateMemoryMs) return 0
+    const mostMs = (busyFactor * this.#busyMs) / this.#replies / this.slots + overheadMs
+    return Math.min(this.#waitedMs / this.#places, mostMs)
   }
 }

@@ -1,11 +1,13 @@
 /** Old samples go, so that neither drift nor a step of Redis' clock stays in the estimate. */
 const memoryMs = 10_000
+/** An answer that is later than this is none: the clock was set back. Connections do not wait so long. */
+const stepMs = 2000
 const none = Number.NEGATIVE_INFINITY
 
 /**
- * Redis' clock as this process knows it: from the answers of pushes, which tell the time at which they arrived there. The
- * answer comes later than that, so the estimate is behind by an answer's way at most, and the shortest of the last ways
- * counts. It is never ahead: what is judged late by it is late.
+ * Redis' clock as this process knows it: from answers that tell the time at which they were given. They are read later than
+ * that, so the estimate is behind by an answer's way, and the shortest of the last ways counts. It is never ahead: what is
+ * judged late by it is late.
  */
 export class RedisClock {
   /** Best offsets, Redis less monotonic time in milliseconds, of the present period and the one before. */
@@ -20,7 +22,9 @@ export class RedisClock {
       this.#best = none
       this.#periodEnd = nowMs + memoryMs
     }
-    this.#best = Math.max(this.#best, atUs / 1000 - nowMs)
+    const offset = atUs / 1000 - nowMs
+    if (offset < Math.max(this.#best, this.#before) - stepMs) this.#best = this.#before = offset
+    else this.#best = Math.max(this.#best, offset)
   }
 
   /** Redis microseconds at `nowMs` (monotonic), or a little less; 0 while nothing is known. */

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { Execution, Executor } from '../executor.ts'
 import { decodeRequest, errorReply, leadingId, okReply, type Phases, type Request } from '../message.ts'
 import type { Claimed } from '../queue.ts'
+import { RedisClock } from '../redisclock.ts'
 import type { RunTimes } from '../runtimes.ts'
 import type { Settlement } from '../settlement.ts'
 import type { Slots } from '../slots.ts'
@@ -40,6 +41,7 @@ export class Intake {
   readonly #putBack = new Map<string, number>()
   /** Given up when the worker leaves, and safe to run again. */
   readonly #returning = new Set<string>()
+  readonly #clock = new RedisClock()
   #running = 0
   #onIdle: (() => void)[] = []
 
@@ -61,7 +63,11 @@ export class Intake {
       })
     }
     for (const text of claimed.hopeless) this.#refuseHopeless(text, workerId)
-    const receivedAt = monotonicMs() - ageMs
+    const now = monotonicMs()
+    this.#clock.learn(claimed.nowUs, now)
+    // Deadlines go on while an answer is on its way.
+    const wayMs = (this.#clock.atUs(now) - claimed.nowUs) / 1000
+    const receivedAt = now - Math.max(ageMs, wayMs)
     const foreign: Request[] = []
     for (const { text, heldId } of claimed.requests) {
       const request = this.#decode(text, heldId, workerId)

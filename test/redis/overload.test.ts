@@ -37,7 +37,7 @@ describe('more than can be served', () => {
     expect(of('Overloaded').length).toBeGreaterThan(600)
     expect(of('ok').length).toBeGreaterThan(150)
     // Some, because nothing is known of the rate at first; without an estimate it would be all but those that are answered.
-    expect(of('Timeout').length + of('Expired').length).toBeLessThan(seen.length / 8)
+    expect(of('Timeout').length + of('Expired').length).toBeLessThan(of('Overloaded').length / 3)
     expect(of('Overloaded')[0]!.data).toMatchObject({ length: expect.any(Number), waitMs: expect.any(Number) })
     const refusals = of('Overloaded').map(({ ms }) => ms)
     expect(refusals.sort((a, b) => a - b)[Math.floor(refusals.length / 2)]).toBeLessThan(100)
@@ -73,21 +73,22 @@ describe('more than can be served', () => {
 describe('a request with less time left than its task runs', () => {
   it('is not started, and its caller hears Expired before the deadline', async () => {
     const started: unknown[] = []
-    const worker = await it_.worker([slow(300, started)], { slots: 1 })
+    const quick = defineTask('quick:1.0', {}, () => sleep(100).then(() => 'first'))
+    const worker = await it_.worker([slow(300, started), quick], { slots: 1 })
     const hub = it_.hub()
     await hub.call('slow:1.0', 'teach')
     const claims: EventMap['claim:taken'][] = []
     worker.events.on('claim:taken', event => claims.push(event))
     // The worker tells the claim script with its next beat.
     await sleep(1100)
-    const first = hub.call('slow:1.0', 'first')
+    const first = hub.call('quick:1.0')
     await eventually(() => worker.busy === 1)
     const from = performance.now()
-    const error = await failure(hub.call('slow:1.0', 'hopeless', { timeoutMs: 500 }))
+    const error = await failure(hub.call('slow:1.0', 'hopeless', { timeoutMs: 290 }))
     expect(error).toMatchObject({ code: 'Expired', ran: 'no', message: expect.stringMatching(/usually runs longer/) })
-    expect(performance.now() - from).toBeLessThan(480)
+    expect(performance.now() - from).toBeLessThan(280)
     expect(await first).toBe('first')
-    expect(started).toEqual(['teach', 'first'])
+    expect(started).toEqual(['teach'])
     expect(claims.some(({ expired }) => expired === 1)).toBe(true)
   })
 })

@@ -19,7 +19,7 @@ describe('the forecast of a wait', () => {
   it('is the length times what a place took, less the slots that take theirs at once', () => {
     const forecast = new Forecast()
     forecast.slots = 4
-    for (let i = 0; i < 50; i++) forecast.learn(99, 500)
+    for (let i = 0; i < 50; i++) forecast.learn(99, 500, 20)
     expect(forecast.waitMs(3)).toBe(0)
     expect(forecast.waitMs(203)).toBeCloseTo(1000)
     expect(forecast.lengthWithin(1000.01)).toBe(204)
@@ -28,25 +28,33 @@ describe('the forecast of a wait', () => {
   it('is not drawn out from a short list to a long one', () => {
     const forecast = new Forecast()
     // A process was busy for a moment: one that had nobody before it waited all the same.
-    forecast.learn(0, 50)
+    forecast.learn(0, 50, 40)
     expect(forecast.waitMs(5000)).toBe(200)
     expect(forecast.lengthWithin(1000)).toBe(Number.POSITIVE_INFINITY)
-    for (let ahead = 1; ahead < 200; ahead++) forecast.learn(ahead, 50 + ahead * 0.1)
+    for (let ahead = 1; ahead < 200; ahead++) forecast.learn(ahead, 50 + ahead * 0.1, 40)
     expect(forecast.waitMs(5000)).toBeLessThan(400)
+  })
+
+  it('does not take a time in which nothing was served for slow service', () => {
+    const forecast = new Forecast()
+    forecast.slots = 8
+    // Redis was away for three seconds; ten requests waited for it.
+    for (let ahead = 0; ahead < 10; ahead++) forecast.learn(ahead, 3000, 20)
+    expect(forecast.waitMs(57)).toBeLessThan(260)
   })
 
   it('follows a change of the rate within some twenty replies', () => {
     const forecast = new Forecast()
-    for (let i = 0; i < 50; i++) forecast.learn(9, 100)
-    for (let i = 0; i < 20; i++) forecast.learn(9, 1000)
+    for (let i = 0; i < 50; i++) forecast.learn(9, 100, 100)
+    for (let i = 0; i < 20; i++) forecast.learn(9, 1000, 100)
     expect(forecast.waitMs(10)).toBeGreaterThan(880)
-    for (let i = 0; i < 20; i++) forecast.learn(9, 100)
+    for (let i = 0; i < 20; i++) forecast.learn(9, 100, 100)
     expect(forecast.waitMs(10)).toBeLessThan(220)
   })
 
   it('counts a list that was seen a moment ago as drained since, and an older one as unknown', () => {
     const forecast = new Forecast()
-    forecast.learn(0, 2)
+    forecast.learn(0, 2, 2)
     forecast.see(100)
     vi.advanceTimersByTime(40)
     expect(forecast.length).toBeCloseTo(80)
@@ -56,7 +64,7 @@ describe('the forecast of a wait', () => {
 
   it('is forgotten when nothing was served for ten seconds', () => {
     const forecast = new Forecast()
-    forecast.learn(0, 1000)
+    forecast.learn(0, 1000, 1000)
     vi.advanceTimersByTime(9_999)
     expect(forecast.waitMs(5)).toBeGreaterThan(0)
     vi.advanceTimersByTime(1)
