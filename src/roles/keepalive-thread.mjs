@@ -9,8 +9,6 @@ import { parentPort, workerData } from 'node:worker_threads'
 const { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines } = workerData
 const numbers = new Int32Array(memory)
 
-/** When the worker has had its start for itself. */
-const loadAfterMs = 1000
 /** Each look wakes a processor: rarely while all is well, often once the count stands still. */
 const lookMs = 250
 const lookCloselyMs = 100
@@ -45,12 +43,8 @@ let toldStuck = false
 let toldGivenUp = false
 let toldWhy = false
 
-/** The client's code. Loaded ahead: what blocks a loop may well keep all processors busy, and then it takes too long. */
-let library
-const load = async () => {
-  library ??= await import('ioredis')
-}
-setTimeout(load, loadAfterMs)
+/** The client's code, loaded ahead: what blocks a loop may well keep all processors busy, and then it takes too long. */
+const library = import('ioredis')
 
 let client
 /** The renewal under way; another one takes its place when it has no answer for too long. */
@@ -107,9 +101,9 @@ const keepLease = now => {
 }
 
 const renew = async () => {
-  await load()
+  const { Redis } = await library
   attemptedAt = performance.now()
-  const mine = client ?? new library.Redis(...clientOf)
+  const mine = client ?? new Redis(...clientOf)
   let why
   try {
     if (!client) {

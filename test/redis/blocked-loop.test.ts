@@ -5,10 +5,11 @@ import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
-const { start, idOf, holder, keepaliveConnections } = blockingWorkers(it_)
+const { start, startBystander, idOf, holder, keepaliveConnections } = blockingWorkers(it_)
 
 describe('a handler that blocks the event loop for three leases', () => {
   it('costs its worker nothing: others adopt nothing, and the result arrives', async () => {
+    const other = await startBystander()
     const worker = await start()
     const id = await idOf(worker)
     const hub = it_.hub()
@@ -17,7 +18,6 @@ describe('a handler that blocks the event loop for three leases', () => {
     const result = hub.call('block:1.0', { ms: 6000 }, { timeoutMs: 20_000 })
     await eventually(() => worker.lines.includes('blocking'))
     expect(await keepaliveConnections()).toBe(0)
-    const other = await start()
     await eventually(async () => (await keepaliveConnections()) === 1)
     // Said while it lasts, and by name.
     const stuck = await eventually(() => logged(worker, /is blocked now/)[0])
@@ -38,11 +38,11 @@ describe('a handler that blocks the event loop for three leases', () => {
   }, 30_000)
 
   it('is stopped in peace: what runs may end, then the lease is gone and stays gone', async () => {
-    const worker = await start()
-    const other = await start()
-    const result = it_.hub().call('block:1.0', { ms: 4500, afterMs: 400 }, { timeoutMs: 20_000 })
-    const id = (await eventually(holder))!
-    const [blocked, free] = id === (await idOf(worker)) ? [worker, other] : [other, worker]
+    const free = await startBystander()
+    const blocked = await start()
+    const id = await idOf(blocked)
+    const result = it_.hub().call('block:1.0', { ms: 4500, afterMs: 800 }, { timeoutMs: 20_000 })
+    await eventually(async () => (await it_.redis.hlen(`${it_.namespace}:{q}:held:${id}`)) === 1)
     blocked.signal('SIGTERM')
     await eventually(() => logged(blocked, /stopping/).length === 1)
     expect(blocked.lines).toEqual([])
@@ -51,12 +51,13 @@ describe('a handler that blocks the event loop for three leases', () => {
     expect(adoptions(free)).toEqual([])
     expect(logged(blocked, /was blocked/)).toHaveLength(1)
     expect(await it_.redis.zrange(`${it_.namespace}:{q}:leases`, '0', '-1')).toEqual([await idOf(free)])
-    expect(await it_.redis.hexists(`${it_.namespace}:workers`, id)).toBe(0)
+    expect(await it_.redis.hexists(`${it_.namespace}:workers`, id!)).toBe(0)
   }, 30_000)
 })
 
 describe('a loop that is blocked for good', () => {
   it('loses the lease when the limit is over: others take over, and it settles nothing when it comes back', async () => {
+    const other = await startBystander()
     const worker = await start(['--max-blocked', '2500ms'])
     const id = await idOf(worker)
     const hub = it_.hub()
@@ -65,7 +66,6 @@ describe('a loop that is blocked for good', () => {
     const outcome = failure(hub.call('block:1.0', { ms: 8500 }, { timeoutMs: 30_000 }))
     await eventually(() => worker.lines.includes('blocking'))
     const blockedAt = Date.now()
-    const other = await start()
     expect(await outcome).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
     // The limit, the lease, and what the others take to see it.
     expect(Date.now() - blockedAt).toBeGreaterThan(3000)
@@ -77,16 +77,14 @@ describe('a loop that is blocked for good', () => {
     await eventually(() => logged(worker, /going on under a new id/).length === 1, 10_000)
     const newId = await eventually(() => idOf(worker))
     expect(newId).not.toBe(id)
-    expect(late).toEqual([])
 
     // The thread knows the new identity.
-    other.signal('SIGTERM')
-    await other.exited
     const again = hub.call('block:1.0', { ms: 3500 }, { timeoutMs: 30_000 })
     await eventually(() => worker.lines.filter(line => line === 'blocking').length === 2, 10_000)
     await new Promise(resolve => setTimeout(resolve, 2500))
     expect(await idOf(worker)).toBe(newId)
     expect(await again).toBe('done')
+    expect(late).toEqual([])
   }, 40_000)
 })
 

@@ -7,7 +7,7 @@ import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
-const { start, idOf, keepaliveConnections } = blockingWorkers(it_)
+const { start, startBystander, idOf, keepaliveConnections } = blockingWorkers(it_)
 
 /** How many threads with a loop of their own this process has. */
 const threads = () => (process.report.getReport() as unknown as { workers: unknown[] }).workers.length
@@ -40,13 +40,13 @@ describe('Redis away', () => {
 
   it('for a part of a blocked loop: the lease is renewed as soon as Redis is back', async () => {
     const { proxy, heal } = await proxied()
+    const other = await startBystander()
     const worker = await start(['--lease', '8s'], proxy.url)
     const id = await idOf(worker)
-    const result = it_.hub().call('block:1.0', { ms: 13_000 }, { timeoutMs: 30_000 })
+    const result = it_.hub().call('block:1.0', { ms: 12_000 }, { timeoutMs: 30_000 })
     await eventually(() => worker.lines.includes('blocking'))
     proxy.refuse = true
     proxy.cut()
-    const other = await start()
     // With half of the lease gone the thread tries, and tries again.
     await new Promise(resolve => setTimeout(resolve, 4500))
     expect(await keepaliveConnections()).toBe(0)
