@@ -34,6 +34,10 @@ export interface CallSpec {
 export interface CallHost {
   /** Why there is no connection at the moment. */
   whyDown(): string | undefined
+  /** Whether requests of its queue are going out: then it need only wait for its turn. */
+  isSending(call: Call): boolean
+  /** Its deadline is later now. */
+  onPostponed(call: Call): void
   /** This try is over: nothing may refer to it any more. */
   onEnded(call: Call, settled: Settled): void
   /** True when a further try was started; that one settles the caller's promise then. */
@@ -56,7 +60,7 @@ export class Call implements Parcel, Timed {
   /** 0 is the first one. */
   readonly tries: number
   readonly #host: CallHost
-  readonly #triedAt: number
+  #waitsSince: number
   /** How an earlier try ended that may have been run; then no later one can say that it certainly was not. */
   readonly #earlier: HubError | undefined
   settled = false
@@ -70,7 +74,7 @@ export class Call implements Parcel, Timed {
     this.#host = host
     this.body = requestBody(this.id, spec.task, spec.args, spec.tail)
     this.tries = previous ? previous.call.tries + 1 : 0
-    this.#triedAt = previous ? monotonicMs() : spec.startedAt
+    this.#waitsSince = previous ? monotonicMs() : spec.startedAt
     if (previous) this.#earlier = previous.error.ran === 'no' ? previous.call.#earlier : previous.error
     spec.signal?.addEventListener('abort', this, { once: true })
   }
@@ -85,7 +89,7 @@ export class Call implements Parcel, Timed {
 
   /** Earlier than the call's own while its request cannot be sent. */
   get deadline(): number {
-    return this.#pushed || this.inDoubt ? this.spec.end : Math.min(this.spec.end, this.#triedAt + unsentMs)
+    return this.#pushed || this.inDoubt ? this.spec.end : Math.min(this.spec.end, this.#waitsSince + unsentMs)
   }
 
   /** Where the message is in the list, as far as that is known. */
@@ -110,7 +114,11 @@ export class Call implements Parcel, Timed {
   }
 
   expire(): void {
-    this.fail(this.#lateness())
+    const now = monotonicMs()
+    if (now < this.spec.end && this.#host.isSending(this)) {
+      this.#waitsSince = now
+      this.#host.onPostponed(this)
+    } else this.fail(this.#lateness())
   }
 
   answer(reply: Reply): void {

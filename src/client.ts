@@ -1,4 +1,4 @@
-import { Redis, type RedisOptions } from 'ioredis'
+import { Command, Redis, type RedisOptions } from 'ioredis'
 
 export type { Redis, RedisOptions }
 
@@ -36,6 +36,13 @@ export const clientArguments = (target: RedisTarget, connectionName: string): [L
 
 export const makeClient = (target: RedisTarget, connectionName: string): Redis =>
   new (Redis as unknown as new (...given: unknown[]) => Redis)(...clientArguments(target, connectionName))
+
+/**
+ * Sends one command of those that each call needs. The client's own methods do the same and more: for a lone call, whose
+ * commands find no processor cache warm, that is a hundredth of its time.
+ */
+export const command = (client: Redis, name: string, ...args: (string | number)[]): Promise<unknown> =>
+  client.sendCommand(new Command(name, args, { replyEncoding: 'utf8' })) as Promise<unknown>
 
 /** Ends a client for good. Not disconnect() alone: it half-closes, and a half-open peer never answers that. */
 export const destroy = (client: Redis, reason: Error): void => {

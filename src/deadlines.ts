@@ -16,6 +16,7 @@ const pauseMs = 5
 export class Deadlines {
   readonly #entries = new Set<Timed>()
   #timer: NodeJS.Timeout | undefined
+  #due: NodeJS.Immediate | undefined
   #nextLook = Number.POSITIVE_INFINITY
 
   get size(): number {
@@ -48,6 +49,7 @@ export class Deadlines {
 
   stop(): void {
     clearTimeout(this.#timer)
+    clearImmediate(this.#due)
     this.#timer = undefined
     this.#nextLook = Number.POSITIVE_INFINITY
   }
@@ -56,6 +58,10 @@ export class Deadlines {
     clearTimeout(this.#timer)
     this.#nextLook = at
     // A timer can hold 24 days at most and fires at once above that.
-    this.#timer = setTimeout(() => this.look(), Math.min(Math.max(0, Math.ceil(at - monotonicMs())), 0x7fff_ffff))
+    const onTime = () => {
+      // What came in time may lie unread in a socket: after a pause of the process timers run before anything is read.
+      this.#due = setImmediate(() => this.look())
+    }
+    this.#timer = setTimeout(onTime, Math.min(Math.max(0, Math.ceil(at - monotonicMs())), 0x7fff_ffff))
   }
 }

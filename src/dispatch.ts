@@ -11,6 +11,7 @@ import { type Reply, requestTail } from './message.ts'
 import { Outbox } from './outbox.ts'
 import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
+import { RedisClock } from './redisclock.ts'
 import { explained } from './refusals.ts'
 import { Inbox } from './replies.ts'
 import type { Route } from './resolver.ts'
@@ -46,6 +47,7 @@ export class Dispatch implements CallHost {
   readonly #deadlines = new Deadlines()
   readonly #runTimes = new RunTimes()
   readonly #budget = new RetryBudget()
+  readonly #clock = new RedisClock()
   /** The end of most requests. */
   readonly #tail: string
 
@@ -129,6 +131,14 @@ export class Dispatch implements CallHost {
     return this.#options.commands.downReason?.message
   }
 
+  isSending(call: Call): boolean {
+    return this.#destinationOf(call.spec.queue).outbox.isSending
+  }
+
+  onPostponed(call: Call): void {
+    this.#deadlines.add(call)
+  }
+
   onEnded(call: Call, { ok, us }: Settled): void {
     this.#pending.delete(call.id)
     this.#deadlines.delete(call)
@@ -189,6 +199,7 @@ export class Dispatch implements CallHost {
         queue: new Queue(name, keys),
         hubId,
         forecast,
+        clock: this.#clock,
         expectedMs: task => this.#runTimes.of(task),
         events,
         closing,

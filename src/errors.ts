@@ -142,7 +142,8 @@ export const fromWire = (wire: WireError, details: HubErrorDetails): HubError =>
 /** Any thrown value as one sentence; a handler may throw strings, undefined, or objects whose message itself throws. */
 export const messageOf = (thrown: unknown): string => {
   try {
-    if (thrown instanceof Error) return thrown.message || thrown.name
+    // A message can be anything once somebody assigned it.
+    if (thrown instanceof Error) return String(thrown.message || thrown.name)
     if (typeof thrown === 'string') return thrown
     return `a value that is not an Error was thrown: ${String(JSON.stringify(thrown))}`
   } catch {

@@ -1,6 +1,7 @@
 import { monotonicMs } from './clock.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
-import { type ErrorCode, HubError, isErrorCode, messageOf, TaskError, type WireError } from './errors.ts'
+import { type ErrorCode, HubError, type WireError } from './errors.ts'
+import { Abandoned, dataOf, failureOf } from './failures.ts'
 import type { Request } from './message.ts'
 import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
 import type { Pulse } from './pulse.ts'
@@ -173,38 +174,6 @@ const verdict = (error: HubError): Outcome => ({
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-
-/** What the caller is told of a failure: class, message and the handler's own data, never a stack. */
-const failureOf = (thrown: unknown): WireError & { code: ErrorCode } => {
-  if (thrown instanceof TaskError) {
-    return { code: 'TaskFailed', message: sentence(thrown), retryable: thrown.retryable, ...dataOf(thrown.data) }
-  }
-  // Given up by the executor itself: the code says so. A nested call's error is a failure of this task.
-  if (thrown instanceof Abandoned) return { code: thrown.code, message: thrown.message, retryable: false }
-  const code = (thrown as { code?: unknown } | undefined)?.code
-  return {
-    code: 'TaskFailed',
-    message: sentence(thrown),
-    retryable: false,
-    ...(thrown instanceof HubError && isErrorCode(code) ? { data: { nested: thrown.toJSON() } } : {}),
-  }
-}
-
-const maxMessageLength = 2000
-const maxDataLength = 65_536
-
-const sentence = (thrown: unknown): string => messageOf(thrown).slice(0, maxMessageLength)
-
-const dataOf = (data: unknown): { data?: unknown } => {
-  if (data === undefined) return {}
-  try {
-    return encodePayload(data).length <= maxDataLength ? { data } : {}
-  } catch {
-    return {}
-  }
-}
-
-class Abandoned extends HubError {}
 
 /** One running request: the context its handler sees, and its deadline. The signal is only made when it is asked for. */
 class Run implements TaskContext, Timed {

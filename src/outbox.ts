@@ -4,6 +4,7 @@ import type { Forecast } from './forecast.ts'
 import { stamped, unstamped } from './message.ts'
 import { type Pushed, pushMemoryMs, type Queue } from './queue.ts'
 import { type Connection, ConnectionLost, isPassing, NotConnected } from './redis.ts'
+import type { RedisClock } from './redisclock.ts'
 import { explained } from './refusals.ts'
 import type { Events } from './telemetry.ts'
 
@@ -35,6 +36,7 @@ export interface OutboxOptions {
   queue: Queue
   hubId: string
   forecast: Forecast
+  clock: RedisClock
   /** How long a task runs at least, in milliseconds. */
   expectedMs(task: string): number
   events: Events
@@ -43,6 +45,10 @@ export interface OutboxOptions {
 
 const maxBatch = 256
 const maxBatchChars = 1_000_000
+/** Taken off each ttl: a push that is on its way for longer has its time taken off by the script. */
+const wayMs = 2
+/** Without an answer for this long nothing counts as being sent. */
+const sendingMs = 500
 /** What would wait longer than this part of its time is refused: an estimate is none of the surest. */
 const patience = 0.8
 
@@ -60,6 +66,7 @@ export class Outbox {
   maxLength = 0
   #waiting: Parcel[] = []
   #number = 0
+  #answeredAt = Number.NEGATIVE_INFINITY
   #running = false
   #scheduled = false
 
@@ -73,6 +80,11 @@ export class Outbox {
   /** True when something was pushed, so that there is a push number in Redis to clean up. */
   get used(): boolean {
     return this.#number > 0
+  }
+
+  /** True while pushes are answered, so that what waits here has its turn soon. */
+  get isSending(): boolean {
+    return monotonicMs() - this.#answeredAt < sendingMs
   }
 
   add(parcel: Parcel): void {
@@ -146,9 +158,9 @@ export class Outbox {
       if (parcels.every(parcel => parcel.settled) || this.#closing.aborted) return
       const now = monotonicMs()
       if (lost && now - firstTry > pushMemoryMs / 2) return this.#giveUp(parcels)
-      const ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now)))
+      const ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
       try {
-        const pushed = await this.#send(number, parcels, ttls)
+        const pushed = await this.#send(number, parcels, ttls, now)
         // Of a repeat the ttls are those of the try that arrived, so its messages are not known exactly.
         return this.#answered(parcels, pushed.repeated ? undefined : ttls, pushed)
       } catch (error) {
@@ -165,11 +177,13 @@ export class Outbox {
     }
   }
 
-  #send(number: number, parcels: Parcel[], ttls: number[]): Promise<Pushed> {
+  #send(number: number, parcels: Parcel[], ttls: number[], countedAt: number): Promise<Pushed> {
+    const { hubId, clock } = this.#options
     const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
     return this.#connection.send(client => {
       for (const parcel of parcels) parcel.inDoubt = true
-      return this.#queue.push(client, this.#options.hubId, number, this.#maxLengthFor(parcels), messages)
+      const countedAtUs = clock.atUs(countedAt)
+      return this.#queue.push(client, hubId, number, this.#maxLengthFor(parcels), messages, countedAtUs)
     })
   }
 
@@ -190,13 +204,18 @@ export class Outbox {
   }
 
   #answered(batch: Parcel[], ttls: number[] | undefined, pushed: Pushed): void {
-    const { forecast, events } = this.#options
-    // A repeat tells the length of now, not of its first try.
-    if (!pushed.repeated) forecast.see(pushed.length + pushed.accepted)
+    const { forecast, clock, events } = this.#options
+    this.#answeredAt = monotonicMs()
+    // A repeat tells the length of now and the time of its first try.
+    if (!pushed.repeated) {
+      forecast.see(pushed.length + pushed.accepted)
+      clock.learn(Number(pushed.at), monotonicMs())
+    }
     batch.forEach((parcel, index) => {
       if (index >= pushed.accepted) parcel.refused(this.#overloaded(pushed.length, parcel))
       else {
-        parcel.enqueued(pushed.at, ttls?.[index] ?? 0, pushed.repeated ? undefined : pushed.length + index)
+        const ttlMs = ttls ? Math.max(1, ttls[index]! - pushed.lateMs) : 0
+        parcel.enqueued(pushed.at, ttlMs, pushed.repeated ? undefined : pushed.length + index)
         if (parcel.abandoned) this.cancel(parcel)
       }
     })

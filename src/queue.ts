@@ -1,3 +1,4 @@
+import { command } from './client.ts'
 import { blockSeconds } from './connections.ts'
 import type { Keys, QueueKeys } from './keys.ts'
 import { isFull, type Redis } from './redis.ts'
@@ -13,6 +14,8 @@ export interface Pushed {
   at: string
   /** True when an earlier try of the same push had arrived after all; this one did nothing. */
   repeated: boolean
+  /** What was taken off each ttl because the push was so long on its way; at least 1 ms is left of it. */
+  lateMs: number
 }
 
 export interface Claimed {
@@ -70,14 +73,23 @@ export class Queue {
     this.#allKeys = keys
   }
 
-  async push(client: Redis, hubId: string, number: number, maxLength: number, messages: string[]): Promise<Pushed> {
+  /** `countedAtUs` is Redis' time when the messages' ttls were counted, as far as that is known; else 0. */
+  async push(
+    client: Redis,
+    hubId: string,
+    number: number,
+    maxLength: number,
+    messages: string[],
+    countedAtUs = 0,
+  ): Promise<Pushed> {
     const { calls, bell, pushed } = this.keys
     const answer = (await scripts.push.run(
       client,
       [calls, bell, pushed(hubId)],
-      [number, pushMemoryMs, maxLength, ...messages],
-    )) as [number, number, string, number]
-    return { accepted: answer[0], length: answer[1], at: answer[2], repeated: answer[3] === 1 }
+      [number, pushMemoryMs, maxLength, countedAtUs, ...messages],
+    )) as [number, number, string, number, number]
+    const [accepted, length, at, repeated, lateMs] = answer
+    return { accepted, length, at, repeated: repeated === 1, lateMs }
   }
 
   /**
@@ -112,12 +124,14 @@ export class Queue {
     slots: number,
     runTimes: readonly (string | number)[],
   ): Promise<Claimed | undefined> {
-    const bell = client.blpop(this.keys.bell, blockSeconds)
-    const claim = this.claim(client, workerId, slots, runTimes)
-    const [rung, claimed] = await Promise.allSettled([bell, claim])
-    if (rung.status === 'rejected') throw rung.reason
-    if (claimed.status === 'rejected') throw claimed.reason
-    return claimed.value
+    let refused: unknown
+    command(client, 'blpop', this.keys.bell, blockSeconds).catch(error => {
+      refused = error
+    })
+    const claimed = await this.claim(client, workerId, slots, runTimes)
+    // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
+    if (refused) throw refused
+    return claimed
   }
 
   /**
@@ -128,18 +142,21 @@ export class Queue {
   async reply(client: Redis, hubId: string, replies: string[]): Promise<void> {
     const key = this.#allKeys.reply(hubId)
     if (replies.length <= maxPlainReplies && replies.every(reply => reply.length <= maxPlainReplyLength)) {
-      const pushed = client.rpush(key, ...replies)
-      const expires = client.pexpire(key, replyTtlMs)
-      const [outcome] = await Promise.allSettled([pushed, expires])
-      if (outcome.status === 'fulfilled') return
-      if (!isFull(outcome.reason)) throw outcome.reason
+      const pushed = command(client, 'rpush', key, ...replies)
+      command(client, 'pexpire', key, replyTtlMs).catch(() => undefined)
+      try {
+        await pushed
+        return
+      } catch (error) {
+        if (!isFull(error as Error)) throw error
+      }
     }
     await scripts.reply.run(client, [key], [replyTtlMs, ...replies])
   }
 
   /** Forgets settled requests. Always sent behind their replies: a crash in between repeats a reply, which is harmless. */
   async release(client: Redis, workerId: string, ids: string[]): Promise<void> {
-    await client.hdel(this.keys.held(workerId), ...ids)
+    await command(client, 'hdel', this.keys.held(workerId), ...ids)
   }
 
   async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean): Promise<Beat> {

@@ -1,8 +1,9 @@
+import { command } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
 import { replyTtlMs } from './queue.ts'
-import { type Connection, isFull, isPassing, NotConnected, type Redis } from './redis.ts'
+import { type Connection, isFull, isPassing, isRefusal, NotConnected, type Redis } from './redis.ts'
 
 export interface InboxOptions {
   connection: Connection
@@ -44,7 +45,8 @@ export class Inbox {
   /** About what the second list holds. */
   #keptChars = 0
   #expiresAt = 0
-  #again = false
+  /** A round's answer was lost: what it moved may be in the second list and nowhere else. */
+  #unsure = false
   /** Rounds that failed since one succeeded; outlives the loop, which ends and begins with the calls it reads for. */
   #failures = 0
   #page = maxPage
@@ -73,9 +75,12 @@ export class Inbox {
     while ((expected() > 0 || this.#leaves()) && !this.#closing.signal.aborted) {
       await connection.whenReady(this.#closing.signal)
       try {
-        if (expected() > 0) this.#deliver(await connection.send(client => this.#round(client)))
-        else await connection.send(client => this.#tidy(client))
-        this.#failures = 0
+        if (this.#unsure) await this.#readAgain()
+        else {
+          if (expected() > 0) this.#deliver(await connection.send(client => this.#round(client)), false)
+          else await connection.send(client => this.#tidy(client))
+          this.#failures = 0
+        }
         // The calls these replies set off are written first; they are what somebody waits for.
         await new Promise(resolve => setImmediate(resolve))
       } catch (error) {
@@ -91,7 +96,7 @@ export class Inbox {
     const trim = this.#keptChars > maxKeptChars
     const [, first, , rest] = await Promise.all([
       this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined,
-      client.blmove(key, readKey, 'LEFT', 'RIGHT', blockSeconds),
+      command(client, 'blmove', key, readKey, 'LEFT', 'RIGHT', blockSeconds) as Promise<string | null>,
       trim ? client.ltrim(readKey, -1, -1) : undefined,
       // A lone caller can have no second reply; each command costs it some of its wait.
       expected() > 1 ? client.lrange(key, 0, this.#page - 1) : [],
@@ -107,7 +112,7 @@ export class Inbox {
 
   /** Whether something of this inbox is in Redis that nobody needs any more once all calls are settled. */
   #leaves(): boolean {
-    return this.#delivered > 0 || this.#keptChars > 0
+    return this.#unsure || this.#delivered > 0 || this.#keptChars > 0
   }
 
   /** Nobody waits: leaves nothing behind. */
@@ -122,38 +127,46 @@ export class Inbox {
     this.#expiresAt = 0
   }
 
-  #deliver(page: string[]): void {
+  /** `again`: some of these may have been delivered before. */
+  #deliver(page: string[], again: boolean): void {
     let chars = 0
     for (const text of page) {
       chars += text.length
       const reply = decodeReply(text)
-      if (reply) this.#options.onReply(reply, this.#again)
+      if (reply) this.#options.onReply(reply, again)
       else this.#options.onMalformed()
     }
-    this.#again = false
     if (chars > 0) this.#page = Math.max(1, Math.min(maxPage, Math.floor((maxPageChars * page.length) / chars)))
   }
 
-  /**
-   * Whether the last round was run is unknown now. Nothing is removed, both lists are read from their beginning, and what
-   * was delivered before is recognised by its id. A full Redis, which refuses the BLMOVE, is read this way all along.
-   */
+  /** Whether the last round was run is unknown now: nothing is removed before both lists were read again. */
   async #recover(error: Error, failures: number): Promise<void> {
-    const { connection, key, readKey, onProblem } = this.#options
+    const { expected, onProblem } = this.#options
     const full = isFull(error)
     // What passes by itself the callers hear of.
     if (error.name === 'ReplyError' && !full && !isPassing(error)) onProblem(error)
+    // The trim ahead of a refused command was run, and may be run again only with a new count.
+    this.#delivered = 0
+    this.#expiresAt = 0
+    // Where Redis refuses even this and nobody waits, what is left goes by itself.
+    this.#unsure = expected() > 0 || !isRefusal(error)
+    if (!this.#unsure) this.#keptChars = 0
     if (!(error instanceof NotConnected))
       await sleep(full ? fullPollMs : backoffMs(failures, 10, 1000), this.#closing.signal)
-    // The trim ahead of the refused command was run, and may be run again only with a new count.
-    this.#delivered = 0
-    this.#again = true
-    this.#expiresAt = 0
-    await connection.whenReady(this.#closing.signal)
-    const read = (client: Redis) => Promise.all([client.lrange(readKey, 0, -1), client.lrange(key, 0, this.#page - 1)])
-    const [kept, waiting] = await connection.send(read).catch(() => [[], []] as [string[], string[]])
+  }
+
+  /**
+   * Reads both lists from their beginning; what was delivered before is recognised by its id. A full Redis, which refuses
+   * the BLMOVE, is read this way all along.
+   */
+  async #readAgain(): Promise<void> {
+    const { connection, key, readKey } = this.#options
+    const [kept, waiting] = await connection.send(client =>
+      Promise.all([client.lrange(readKey, 0, -1), client.lrange(key, 0, this.#page - 1)]),
+    )
+    this.#unsure = false
     this.#keptChars = kept.reduce((sum, text) => sum + text.length + 64, 0)
     this.#delivered = waiting.length
-    this.#deliver([...kept, ...waiting])
+    this.#deliver([...kept, ...waiting], true)
   }
 }

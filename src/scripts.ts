@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { command } from './client.ts'
 import { isNoScript, type Redis } from './redis.ts'
 
 /** A Lua script of src/lua, sent by its digest and once in full to a server that does not know it yet. */
@@ -23,7 +24,7 @@ const load = (name: string): Script => {
         return client.eval(text, keys.length, ...keys, ...args)
       }
       try {
-        return await client.evalsha(digest, keys.length, ...keys, ...args)
+        return await command(client, 'evalsha', digest, keys.length, ...keys, ...args)
       } catch (error) {
         // A NOSCRIPT answer means that nothing was run, so sending it again in full is safe.
         if (!isNoScript(error)) throw error

@@ -19,6 +19,8 @@ if not mine or tonumber(mine) < now_ms then return { -1 } end
 local theirs = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if theirs and tonumber(theirs) >= now_ms then return { -1 } end
 
+-- An error of this, which somebody else's key causes, comes before anything was moved.
+redis.call('HLEN', KEYS[3])
 local limit = tonumber(ARGV[3])
 local found = redis.call('HSCAN', KEYS[2], '0', 'COUNT', limit)[2]
 local answer = { 1 }

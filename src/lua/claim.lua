@@ -63,7 +63,14 @@ repeat
   end
 until taken == wanted or left == 0 or dropped + #hopeless >= max_drops
 
-if taken > 0 then redis.call('HSET', KEYS[3], unpack(held)) end
+if taken > 0 then
+  -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.
+  local done = redis.pcall('HSET', KEYS[3], unpack(held))
+  if type(done) == 'table' and done.err then
+    for i = taken, 1, -1 do redis.call('LPUSH', KEYS[1], requests[i]) end
+    return done
+  end
+end
 if left ~= 0 then
   left = redis.call('LLEN', KEYS[1])
   if left > 0 and redis.call('LLEN', KEYS[2]) == 0 then redis.call('RPUSH', KEYS[2], '1') end

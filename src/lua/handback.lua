@@ -8,6 +8,9 @@
 -- Returns  how many went back
 --
 -- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing.
+-- An error of these, which somebody else's keys cause, comes before anything was moved.
+redis.call('LLEN', KEYS[2])
+redis.call('LLEN', KEYS[3])
 local head = ARGV[1] == 'head'
 local from, to, step = 2, #ARGV, 2
 if head then from, to, step = #ARGV - 1, 2, -2 end

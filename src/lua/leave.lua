@@ -13,6 +13,9 @@
 -- worker of the queue adopts it.
 -- The first write must not grow memory: a full Redis refuses it otherwise. This one only drops what nobody waits for.
 redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', '-inf')
+-- An error of these, which somebody else's keys cause, comes before anything was moved.
+redis.call('LLEN', KEYS[2])
+redis.call('LLEN', KEYS[3])
 for i = 2, #ARGV do
   local message = string.sub(ARGV[i], 1, 5) ~= 'lost:' and redis.call('HGET', KEYS[1], ARGV[i])
   if message then

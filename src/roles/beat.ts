@@ -17,7 +17,7 @@ export interface BeatOptions {
 
 export const beatMs = 1000
 /** A short lease is renewed more often: a beat that is late by half of it must not pass for a death. */
-const beatsPerLease = 4
+export const beatsPerLease = 4
 
 /** Keeps the lease: renews it every second, and takes one under a new identity when it was lost. */
 export class BeatLoop {

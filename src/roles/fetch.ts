@@ -87,8 +87,8 @@ export class FetchLoop {
   async #claim(idle: number, atOnce: boolean): Promise<void> {
     const { queue, commands, waiting, workerId, runTimes } = this.#options
     const { lateMs, ageMs, onClaimed, onNoLease, onProblem } = this.#options
-    const connection = atOnce ? commands : waiting
     for (let failures = 0; !this.#stopping.signal.aborted; failures++) {
+      const connection = atOnce ? commands : waiting
       await connection.whenReady(this.#stopping.signal)
       const id = workerId()
       const lateBefore = lateMs()
@@ -98,6 +98,8 @@ export class FetchLoop {
         )
         if (!claimed) {
           await onNoLease()
+          // The bell's token is taken, and what it announced still waits.
+          atOnce = true
           // A beat that failed, on a full disk for one, must not make this a busy loop.
           await sleep(failures === 0 ? 0 : backoffMs(failures, 50, 1000), this.#stopping.signal)
           continue

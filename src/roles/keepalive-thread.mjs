@@ -1,15 +1,16 @@
 // The thread of keepalive.ts. Plain JavaScript and one package, because it is loaded as it is, also from the sources.
 //
-// It looks at the memory that the main thread counts in. While that counts on, it does nothing: no connection to Redis,
-// not even the client's code is loaded. When the count stands still, the loop is blocked; then it notes the tasks to
-// blame, and renews the lease until the count goes on, or for maxBlockedMs. A main thread whose loop runs is left alone,
-// whatever its connection does: it knows better.
+// It looks at the memory that the main thread counts in. While that counts on, it has no connection to Redis. When the
+// count stands still, the loop is blocked; then it notes the tasks to blame, and renews the lease until the count goes on,
+// or for maxBlockedMs. A main thread whose loop runs is left alone, whatever its connection does: it knows better.
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 
 const { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines } = workerData
 const numbers = new Int32Array(memory)
 
+/** When the worker has had its start for itself. */
+const loadAfterMs = 1000
 /** Each look wakes a processor: rarely while all is well, often once the count stands still. */
 const lookMs = 250
 const lookCloselyMs = 100
@@ -44,8 +45,13 @@ let toldStuck = false
 let toldGivenUp = false
 let toldWhy = false
 
-/** The client's code, once it was needed. */
+/** The client's code. Loaded ahead: what blocks a loop may well keep all processors busy, and then it takes too long. */
 let library
+const load = async () => {
+  library ??= await import('ioredis')
+}
+setTimeout(load, loadAfterMs)
+
 let client
 /** The renewal under way; another one takes its place when it has no answer for too long. */
 let attempt
@@ -101,7 +107,7 @@ const keepLease = now => {
 }
 
 const renew = async () => {
-  library ??= await import('ioredis')
+  await load()
   attemptedAt = performance.now()
   const mine = client ?? new library.Redis(...clientOf)
   let why

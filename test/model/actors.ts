@@ -8,7 +8,7 @@ import { Reconcile } from '../../src/roles/reconcile.ts'
 import { Settle } from '../../src/roles/settle.ts'
 import { Slots } from '../../src/slots.ts'
 import { Events } from '../../src/telemetry.ts'
-import type { WorkerModel } from './model.ts'
+import type { WorkerModel } from './processes.ts'
 import { namespace } from './requests.ts'
 
 /** The side of a run that is not a model: one connection to Redis, the queue's methods, and the roles of three workers. */
@@ -82,12 +82,13 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
   return actor
 }
 
-/** All that the roles use of a connection, on a client that never breaks. */
+/** All that the roles use of a connection, on a client that never breaks. No refusal is one that may pass. */
 const directly = (redis: Redis): Connection =>
   ({
     isReady: true,
     whenReady: async () => undefined,
-    send: <T>(commands: (client: Redis) => Promise<T>) => commands(redis),
+    send: <T>(commands: (client: Redis) => Promise<T>) =>
+      commands(redis).catch(error => assert.fail(`refused: ${error.message}`)),
   }) as unknown as Connection
 
 /** As a worker does; undefined for what is not a request. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Actors } from './actors.ts'
-import type { HubModel, Model } from './model.ts'
+import type { Model } from './model.ts'
+import type { HubModel } from './processes.ts'
 import { keys, queueKeys } from './redis-state.ts'
 import { handMade, handMadeKinds, leadingIdOf, messageOf, nameOf, tasks } from './requests.ts'
 import { anyMask, aside, chosen, isOutOfMemory, oneOf, readTime, type Step, sawTime, step } from './step.ts'
@@ -31,8 +32,10 @@ const push = async (
   number: number,
   messages: string[],
   maxLength: number,
+  onItsWayMs?: number,
 ): Promise<void> => {
-  const pushing = queue.push(redis, hub.id, number, maxLength, messages)
+  const countedAtUs = onItsWayMs === undefined ? 0 : (await readTime(redis)) - onItsWayMs * 1000
+  const pushing = queue.push(redis, hub.id, number, maxLength, messages, countedAtUs)
   if (model.isFull) {
     await assert.rejects(pushing, isOutOfMemory)
     model.situations.add('a push to a full Redis')
@@ -40,19 +43,24 @@ const push = async (
   }
   const pushed = await pushing
   if (!pushed.repeated) sawTime(model, Number(pushed.at))
-  assert.deepEqual(pushed, model.push(hub.id, number, maxLength, messages, pushed.at))
+  assert.deepEqual(pushed, model.push(hub.id, number, maxLength, messages, countedAtUs, pushed.at))
 }
 
 const pushStep = step(
   'push',
-  // `room`: how many fit below the limit; most pushes meet none.
-  fc.record({ hub: anyHub, batch: anyBatch, room: fc.option(fc.nat(4), { nil: undefined, freq: 4 }) }),
-  async (model, actors, { hub: index, batch, room }) => {
+  // `room`: how many fit below the limit; most pushes meet none. `onItsWayMs`: unknown to most.
+  fc.record({
+    hub: anyHub,
+    batch: anyBatch,
+    room: fc.option(fc.nat(4), { nil: undefined, freq: 4 }),
+    onItsWayMs: fc.constantFrom(undefined, undefined, -20, 0, 40, 5000),
+  }),
+  async (model, actors, { hub: index, batch, room, onItsWayMs }) => {
     const hub = model.hubs[index]!
     const messages = batch.map(request => messageOf(model.nextRequestId(), hub.id, request))
     const maxLength = room === undefined ? 10_000 : model.calls.length + room
     const wasFull = model.isFull
-    await push(model, actors, hub, ++hub.number, messages, maxLength)
+    await push(model, actors, hub, ++hub.number, messages, maxLength, onItsWayMs)
     // One that was refused is never sent again: its callers were told.
     hub.last = wasFull ? undefined : { messages, maxLength }
   },

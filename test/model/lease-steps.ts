@@ -4,7 +4,8 @@ import type { Adopted } from '../../src/queue.ts'
 import { scripts } from '../../src/scripts.ts'
 import type { Actors, WorkerActor } from './actors.ts'
 import { cancelMemoryMs } from './caller-steps.ts'
-import { becomeNew, type Model, type WorkerModel } from './model.ts'
+import type { Model } from './model.ts'
+import { becomeNew, type WorkerModel } from './processes.ts'
 import { queueKeys } from './redis-state.ts'
 import { taskOf } from './requests.ts'
 import {
@@ -126,7 +127,7 @@ const adoptStep = step(
   },
 )
 
-const reconcile = async (model: Model, [worker, actor]: WorkerPair): Promise<void> => {
+const reconcile = async (model: Model, { redis, queue }: Actors, [worker, actor]: WorkerPair): Promise<void> => {
   actor.found = []
   await actor.reconcile.look()
   const unknown = [...model.heldBy(worker.id)].filter(([id]) => !worker.knows.has(id))
@@ -134,10 +135,11 @@ const reconcile = async (model: Model, [worker, actor]: WorkerPair): Promise<voi
   worker.suspects = new Set(unknown.map(([id]) => id))
   assert.deepEqual(new Map(actor.found.map(({ id, text }) => [id, text])), new Map(expected))
   const isAdopted = ([id]: [string, string]) => id.startsWith('lost:')
-  for (const [id, text] of expected.filter(entry => !isAdopted(entry))) {
+  const unanswered = expected.filter(entry => !isAdopted(entry)).map(([id]) => ({ id }))
+  if (unanswered.length > 0) {
     model.situations.add('a lost claim found')
-    actor.slots.take(id)
-    model.start(worker, id, text)
+    const returned = await queue.handback(redis, worker.id, 'head', unanswered)
+    assert.equal(returned, model.handback(worker.id, 'head', unanswered))
   }
   const adopted = expected.filter(isAdopted).map(([id, text]) => ({ id, text }))
   if (adopted.length > 0) model.situations.add('a lost adoption found')
@@ -150,7 +152,7 @@ const reconcileStep = step(
   fc.record({ worker: anyWorker, looks: fc.integer({ min: 1, max: 2 }) }),
   async (model, actors, { worker: number, looks }) => {
     const worker = workerOf(model, actors, number, ({ id, knows }) => model.heldBy(id).size > knows.size)
-    for (let look = 0; look < looks; look++) await reconcile(model, worker)
+    for (let look = 0; look < looks; look++) await reconcile(model, actors, worker)
   },
 )
 

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import type { Adopted, Beat, Claimed, Pushed } from '../../src/queue.ts'
-import { leadingIdOf, nameOf, type Place, runsAtLeastUs, spareUsOf, taskOf, verdictOn } from './requests.ts'
+import { type HubModel, makeWorker, type WorkerModel } from './processes.ts'
+import {
+  leadingIdOf,
+  nameOf,
+  type Place,
+  runsAtLeastUs,
+  spareUsOf,
+  taskOf,
+  verdictOn,
+  withTtlLess,
+} from './requests.ts'
 import type { Situation } from './situations.ts'
 
 /**
@@ -50,20 +60,24 @@ export class Model {
     return this.held.get(workerId) ?? new Map()
   }
 
-  push(hubId: string, number: number, maxLength: number, messages: string[], at: string): Pushed {
+  /** `countedAtUs`: when the hub counted the ttls, by Redis' clock, or 0; `at` is when the push arrived. */
+  push(hubId: string, number: number, maxLength: number, messages: string[], countedAtUs: number, at: string): Pushed {
     const length = this.calls.length
     const last = this.pushed.get(hubId)
     if (last && last.number >= number) {
       this.situations.add(last.number > number ? 'a late push' : 'a repeated push')
-      return { accepted: last.number === number ? last.accepted : 0, length, at: last.at, repeated: true }
+      return { accepted: last.number === number ? last.accepted : 0, length, at: last.at, repeated: true, lateMs: 0 }
     }
     const accepted = Math.max(0, Math.min(messages.length, maxLength - length))
     if (accepted < messages.length) this.situations.add('a push over the limit')
     this.pushed.set(hubId, { number, accepted, at })
-    const texts = messages.slice(0, accepted).map(message => `{"at":${at},${message}`)
+    const onItsWayMs = countedAtUs === 0 ? 0 : Math.floor((Number(at) - countedAtUs) / 1000)
+    const lateMs = onItsWayMs < 2 ? 0 : onItsWayMs
+    if (lateMs > 0 && accepted > 0) this.situations.add('a push long on its way')
+    const texts = messages.slice(0, accepted).map(message => `{"at":${at},${withTtlLess(message, lateMs)}`)
     this.#arrive(texts)
     if (accepted > 0) this.bell = true
-    return { accepted, length, at, repeated: false }
+    return { accepted, length, at, repeated: false, lateMs }
   }
 
   /** `runTimes`: pairs of a task and the microseconds it runs at least. */
@@ -246,46 +260,4 @@ export class Model {
     if (held.size === 0) this.held.delete(workerId)
     return text
   }
-}
-
-/** What a hub remembers. */
-export interface HubModel {
-  readonly id: string
-  number: number
-  /** The last push as it was sent, while it may be repeated. */
-  last: { messages: string[]; maxLength: number } | undefined
-}
-
-/** What a worker's process believes; Redis knows nothing of it. */
-export interface WorkerModel {
-  readonly name: string
-  /** Its present identity. */
-  id: string
-  incarnation: number
-  /** The next beat is the first one under this identity. */
-  isNew: boolean
-  /** What it runs or is about to put back: held id -> request. */
-  readonly knows: Map<string, string>
-  /** What its last look found unknown. */
-  suspects: Set<string>
-  /** The identity before, and what it knew of then. */
-  former: { id: string; knew: [heldId: string, text: string][] } | undefined
-}
-
-const makeWorker = (name: string): WorkerModel => ({
-  name,
-  id: `${name}-1`,
-  incarnation: 1,
-  isNew: true,
-  knows: new Map(),
-  suspects: new Set(),
-  former: undefined,
-})
-
-/** The process restarted, or learned that its lease is lost. */
-export const becomeNew = (worker: WorkerModel): void => {
-  worker.former = { id: worker.id, knew: [...worker.knows] }
-  worker.id = `${worker.name}-${++worker.incarnation}`
-  worker.isNew = true
-  worker.knows.clear()
 }

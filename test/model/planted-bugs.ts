@@ -21,9 +21,11 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'push',
     bug: 'decodes and encodes the payload',
-    from: 'prefix .. ARGV[i + 3]',
-    to: 'cjson.encode(cjson.decode(prefix .. ARGV[i + 3]))',
+    from: 'late == 0 and ARGV[i + 4]',
+    to: "late == 0 and string.sub(cjson.encode(cjson.decode('{' .. ARGV[i + 4])), 2)",
   },
+  { script: 'push', bug: 'forgets how long it was on its way', from: 'if late < 2 then', to: 'if true then' },
+  { script: 'push', bug: 'gives a deadline to what has none', from: "or ttl == '0'", to: '' },
   { script: 'push', bug: 'rings no bell', from: `if silent then ${ringsBell} end`, to: '' },
   { script: 'push', bug: 'rings each time', from: 'if silent then', to: 'if true then' },
   { script: 'push', bug: 'forgets the limit', from: 'tonumber(ARGV[3]) - length', to: 'tonumber(ARGV[3])' },

@@ -34,6 +34,10 @@ export const messageOf = (id: string, hubId: string, { task, ttl, args }: Reques
     requestBody(id, task, argsTexts[args % argsTexts.length]!, requestTail(replyKey(hubId), undefined, undefined)),
   )
 
+/** The same, when some of its time is over; it keeps a millisecond, so that it is not taken for one without a deadline. */
+export const withTtlLess = (message: string, ms: number): string =>
+  message.replace(/^"ttl":([1-9]\d*)/, (_, ttl) => `"ttl":${Math.max(1, ttl - ms)}`)
+
 /** What people push by hand: the fields in any order, without an id, garbage, or a full message with a time of its own. */
 export const handMade = (kind: number, id: string, hubId: string, nowUs: number): string => {
   const end = `"task":"once:1.0","args":[],"result_queue":"${replyKey(hubId)}"}`

@@ -3,6 +3,7 @@ export const situations = [
   'a push over the limit',
   'a repeated push',
   'a late push',
+  'a push long on its way',
   'a push to a full Redis',
   'an expired request',
   'a hopeless request',

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Redis } from '../../src/redis.ts'
 import type { Actors, WorkerActor } from './actors.ts'
-import type { Model, WorkerModel } from './model.ts'
+import type { Model } from './model.ts'
+import type { WorkerModel } from './processes.ts'
 import { compare } from './redis-state.ts'
 
 export type Step = fc.AsyncCommand<Model, Actors>

@@ -153,7 +153,7 @@ describe('after a stall', () => {
   it('the connections are still there, and the event names whose handler it was', async () => {
     const block = defineTask('block:1.0', { timeoutMs: 20_000 }, async args => {
       const [ms, blocked] = args as [number, number]
-      await new Promise(resolve => setTimeout(resolve, ms))
+      await new Promise(resolve => setTimeout(resolve, ms).unref())
       blockLoop(blocked)
       await new Promise(resolve => setTimeout(resolve, 300))
     })
@@ -172,20 +172,22 @@ describe('after a stall', () => {
     hub.events.on('redis:down', event => down.push(event))
     await hub.call('idle:1.0')
     // Longer than what condemns a silent connection. The other one runs as well, and cannot be told from it.
-    const both = [hub.call('block:1.0', [100, 3600]), hub.call('block:1.0', [8000, 0]).catch(() => undefined)]
+    const both = [hub.call('block:1.0', [100, 3600]), hub.call('block:1.0', [12_000, 0]).catch(() => undefined)]
     await both[0]
     await eventually(() => events.length === 1)
     expect(events[0]).toMatchObject({ worker: worker.id, queue: 'q', tasks: ['block:1.0'] })
     expect(events[0]!.ms).toBeGreaterThanOrEqual(3500)
     expect(events[0]!.ms).toBeLessThan(5000)
-    // On the stack from its first instruction: it alone, whatever else runs.
-    await hub.call('quick:1.0', 1500)
-    await eventually(() => events.length === 2)
-    expect(events[1]).toMatchObject({ tasks: ['quick:1.0'] })
+    // On the stack from its first instruction: it alone, whatever else runs. Unless the machine stalled before it.
+    for (let tries = 0; tries < 3 && events.at(-1)?.tasks.join() !== 'quick:1.0'; tries++) {
+      const seen = events.length
+      await hub.call('quick:1.0', 1500)
+      await eventually(() => events.length > seen)
+    }
+    expect(events.at(-1)).toMatchObject({ tasks: ['quick:1.0'] })
     // Given up long ago, and running still.
     expect((await failure(hub.call('stubborn:1.0', {}, { timeoutMs: 100 }))).code).toBe('Timeout')
-    await eventually(() => events.length === 3)
-    expect(events[2]!.tasks).toEqual(['block:1.0', 'stubborn:1.0'])
+    await eventually(() => events.at(-1)?.tasks.join() === 'block:1.0,stubborn:1.0')
     await worker.stop({ graceMs: 0 })
     expect(down).toEqual([])
   })

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { freePort, startServer } from '../../tools/redis-server.mjs'
 import { useCli } from '../support/cli-fixture.ts'
 import { eventually } from '../support/hub-fixture.ts'
@@ -24,6 +24,7 @@ describe('while Redis is away', () => {
 
   it('a missing or wrong password is told as what it is', async () => {
     const locked = await startServer({ args: ['--requirepass', 'secret'] })
+    onTestFinished(() => locked.stop())
     const check = (url: string) => run(['check', '--redis', url])
     expect((await check(locked.url)).err).toMatch(
       /could not be reached: Redis wants a password; give it in its URL, .*\(NOAUTH [^;]*[^.]\); set --redis/,
@@ -35,7 +36,6 @@ describe('while Redis is away', () => {
     const right = await check(locked.url.replace('//', '//:secret@'))
     expect(right.code).toBe(0)
     expect(right.out).not.toContain('secret')
-    await locked.stop()
   })
 
   it('a worker whose password was changed says so as an error, and comes back when it is right', async () => {
@@ -56,7 +56,7 @@ describe('while Redis is away', () => {
     const { code, err } = await worker.ended
     expect(code).toBe(0)
     const refused = err.split('\n').filter(line => line.includes('does not let us in'))
-    expect(refused.map(line => JSON.parse(line).level)).toEqual([50, 50])
+    expect(new Set(refused.map(line => JSON.parse(line).level))).toEqual(new Set([50]))
     expect(err).not.toContain('other')
     await cli.redis.call('ACL', 'DELUSER', 'server')
   })

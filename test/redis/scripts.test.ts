@@ -19,7 +19,7 @@ describe('the bytes of a payload', () => {
     const [accepted, before, at] = (await scripts.push.run(
       redis,
       [calls, bell, pushed('h')],
-      [1, 60_000, 100, `"ttl":5000,${body}`],
+      [1, 60_000, 100, 0, `"ttl":5000,${body}`],
     )) as [number, number, string]
     expect([accepted, before]).toEqual([1, 0])
     const whole = `{"at":${at},"ttl":5000,${body}`
@@ -59,7 +59,7 @@ describe('the bytes of a payload', () => {
 describe('a full caller made of scripts alone', () => {
   const push = (number: number, limit: number, ...messages: string[]) => {
     const { calls, bell, pushed } = keys()
-    return scripts.push.run(server.redis, [calls, bell, pushed('h')], [number, 60_000, limit, ...messages])
+    return scripts.push.run(server.redis, [calls, bell, pushed('h')], [number, 60_000, limit, 0, ...messages])
   }
   const at = expect.stringMatching(/^\d{16}$/)
   const message = (id: string) => `"ttl":60000,"id":"${id}","task":"t:1.0"}`
@@ -67,15 +67,47 @@ describe('a full caller made of scripts alone', () => {
 
   it('pushes once, however often it repeats, and never beyond its limit', async () => {
     const first = await push(1, 3, message('a'), message('b'))
-    expect(first).toEqual([2, 0, at, 0])
-    expect(await push(1, 3, message('a'), message('b'))).toEqual([2, 2, (first as unknown[])[2], 1])
-    expect(await push(2, 3, message('c'), message('d'))).toEqual([1, 2, at, 0])
-    expect(await push(2, 9, message('c'), message('d'))).toEqual([1, 3, at, 1])
-    expect(await push(3, 3, message('e'))).toEqual([0, 3, at, 0])
+    expect(first).toEqual([2, 0, at, 0, 0])
+    expect(await push(1, 3, message('a'), message('b'))).toEqual([2, 2, (first as unknown[])[2], 1, 0])
+    expect(await push(2, 3, message('c'), message('d'))).toEqual([1, 2, at, 0, 0])
+    expect(await push(2, 9, message('c'), message('d'))).toEqual([1, 3, at, 1, 0])
+    expect(await push(3, 3, message('e'))).toEqual([0, 3, at, 0, 0])
     expect(await waiting()).toEqual(['a', 'b', 'c'])
     expect(await server.redis.lrange(keys().bell, 0, -1)).toEqual(['1'])
     expect(await server.redis.pttl(keys().pushed('h'))).toBeGreaterThan(59_000)
     await server.redis.del(keys().calls, keys().bell, keys().pushed('h'))
+  })
+
+  it('has the way of a push taken off the time of its calls, unless it was short', async () => {
+    const { redis } = server
+    const { calls, bell, pushed } = keys()
+    const push = async (number: number, onItsWayMs: number, ...messages: string[]) => {
+      const [seconds, micros] = await redis.time()
+      const countedAtUs = Number(seconds) * 1e6 + Number(micros) - onItsWayMs * 1000
+      return (await scripts.push.run(
+        redis,
+        [calls, bell, pushed('h')],
+        [number, 60_000, 100, countedAtUs, ...messages],
+      )) as number[]
+    }
+    const [, , , , inTime] = await push(1, -1000, message('quick'))
+    const [, , , , late] = await push(
+      2,
+      400,
+      message('late'),
+      `"ttl":300,"id":"gone"}`,
+      `"ttl":0,"id":"job","b":"ttl"}`,
+    )
+    expect(inTime).toBe(0)
+    expect(late).toBeGreaterThanOrEqual(400)
+    const waiting = (await redis.lrange(calls, 0, -1)).map(text => JSON.parse(text))
+    expect(waiting.map(({ id, ttl }) => [id, ttl])).toEqual([
+      ['quick', 60_000],
+      ['late', 60_000 - late!],
+      ['gone', 1],
+      ['job', 0],
+    ])
+    await redis.del(calls, bell, pushed('h'))
   })
 
   it('is told by an error that nothing was enqueued', async () => {
@@ -87,7 +119,7 @@ describe('a full caller made of scripts alone', () => {
     await expect(push(1, 9, message('a'))).rejects.toThrow(/^WRONGTYPE/)
     await redis.del(keys().bell)
     expect(await waiting()).toEqual([])
-    expect(await push(1, 9, message('a'))).toEqual([1, 0, at, 0])
+    expect(await push(1, 9, message('a'))).toEqual([1, 0, at, 0, 0])
     await redis.del(keys().calls, keys().bell, keys().pushed('h'))
   })
 
@@ -189,5 +221,24 @@ describe('a full worker made of scripts alone', () => {
     expect(await renew()).toEqual([expect.anything(), 1, [], []])
     expect(await redis.llen(calls)).toBe(1)
     await redis.del(calls, leases)
+  })
+
+  it("loses nothing to somebody else's key under one of its names", async () => {
+    const { redis } = server
+    const { calls, bell, held, leases, cancelled } = keys()
+    await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
+    await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
+    const before = await redis.lrange(calls, 0, -1)
+    await redis.set(held('w'), 'squat')
+    await expect(scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 4])).rejects.toThrow(/WRONGTYPE/)
+    expect(await redis.lrange(calls, 0, -1)).toEqual(before)
+    await redis.hset(held('v'), 'a', '{"task":"a"}')
+    await redis.zadd(leases, 1, 'v')
+    await expect(scripts.adopt.run(redis, [leases, held('v'), held('w')], ['v', 'w', 9])).rejects.toThrow(/WRONGTYPE/)
+    await redis.set(calls, 'squat')
+    await expect(scripts.handback.run(redis, [held('v'), calls, bell], ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
+    await expect(scripts.leave.run(redis, [held('v'), calls, bell, leases], ['v'])).rejects.toThrow(/WRONGTYPE/)
+    expect(await redis.hgetall(held('v'))).toEqual({ a: '{"task":"a"}' })
+    await redis.del(calls, leases, held('v'), held('w'))
   })
 })

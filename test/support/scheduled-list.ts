@@ -7,7 +7,7 @@ export class ScheduledList {
   /** Ends the blocking read that waits. */
   #wake: (() => void) | undefined
   #break: ((reason: Error) => void) | undefined
-  #losesAnswer = false
+  #answersToLose = 0
 
   push(reply: string): void {
     this.#waiting.push(reply)
@@ -17,7 +17,7 @@ export class ScheduledList {
   /** It breaks now, or when the commands under way have run: then their answer is lost. */
   cut(when: 'now' | 'at the next answer'): void {
     if (when === 'at the next answer') {
-      this.#losesAnswer = true
+      this.#answersToLose++
       return
     }
     this.#wake?.()
@@ -32,8 +32,8 @@ export class ScheduledList {
         new Promise<T>((resolve, reject) => {
           this.#break = reject
           commands(this.#client()).then(answer => {
-            if (!this.#losesAnswer) return resolve(answer)
-            this.#losesAnswer = false
+            if (this.#answersToLose === 0) return resolve(answer)
+            this.#answersToLose--
             reject(new ConnectionLost('cut'))
           }, reject)
         }),
@@ -51,7 +51,8 @@ export class ScheduledList {
     }
     const isRead = (key: string) => key.endsWith(':read')
     return {
-      blmove: () => next(() => this.#blockingMove()),
+      /** BLMOVE, which is the one that each call needs. */
+      sendCommand: () => next(() => this.#blockingMove()),
       lrange: (key: string) => next(() => [...(isRead(key) ? this.#read : this.#waiting)]),
       ltrim: (key: string, start: number) =>
         next(() => {

@@ -100,7 +100,7 @@ export class ScheduledRedis {
     await this.#moment(`push ${number} answered`)
     if (outcome.endsWith('cut off after it arrived')) throw new ConnectionLost()
     for (const id of accepted) this.acknowledged.add(id)
-    return { accepted: accepted.length, length: 7, at: '1795220163659000', repeated }
+    return { accepted: accepted.length, length: 7, at: '1795220163659000', repeated, lateMs: 0 }
   }
 
   async cancel(id: string, text: string): Promise<boolean> {

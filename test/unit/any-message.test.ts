@@ -4,6 +4,7 @@ import { newId } from '../../src/ids.ts'
 import { hubIdOf, isId, makeKeys } from '../../src/keys.ts'
 import { decodeReply, decodeRequest, MalformedMessage, requestBody, requestTail, stamped } from '../../src/message.ts'
 import { decodePayload, encodePayload, maxDepth, PayloadProblem } from '../../src/payload.ts'
+import { anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
 
 /** What holds for every payload, reply list name and list element there can be. */
 
@@ -26,41 +27,6 @@ const respelled = (value: unknown, isEscaped: (char: string) => boolean): string
   }
   return JSON.stringify(value)
 }
-
-const depthOf = (value: unknown): number =>
-  typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
-
-const hasProto = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  Object.entries(value).some(([key, inner]) => key === '__proto__' || hasProto(inner))
-
-/** Any JSON value, as JSON.parse makes it: its keys may be the dangerous ones, its texts any code units. */
-const anyText = fc.oneof(
-  fc.constantFrom('__proto__', 'constructor', '\ud800', '\udc00x', '\u2028', '"__proto__":', '\\', ''),
-  fc.string({ unit: 'binary' }),
-)
-const { value: anyJson } = fc.letrec<{ value: unknown; leaf: unknown }>(tie => ({
-  leaf: fc.oneof(
-    fc.double({ noNaN: true, noDefaultInfinity: true }).map(number => (Object.is(number, -0) ? 0 : number)),
-    fc.maxSafeInteger(),
-    fc.boolean(),
-    fc.constant(null),
-    anyText,
-  ),
-  value: fc.oneof(
-    { maxDepth: 4, withCrossShrink: true },
-    tie('leaf'),
-    fc.array(tie('value'), { maxLength: 4 }),
-    fc.array(fc.tuple(anyText, tie('value')), { maxLength: 4 }).map(entries => {
-      const object = {}
-      for (const [key, value] of entries) {
-        Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-      }
-      return object
-    }),
-  ),
-}))
 
 const attempt = <T>(work: () => T): { value: T } | { refused: PayloadProblem } => {
   try {

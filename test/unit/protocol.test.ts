@@ -23,7 +23,7 @@ import { maxDepth } from '../../src/payload.ts'
 import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue.ts'
 import type { Redis } from '../../src/redis.ts'
 import { staleMs } from '../../src/resolver.ts'
-import { beatMs } from '../../src/roles/beat.ts'
+import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
 import { unservedPatienceMs } from '../../src/roles/unserved.ts'
 import { foreignBounds } from '../../src/schema.ts'
 import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task.ts'
@@ -96,7 +96,7 @@ describe('PROTOCOL.md', () => {
   })
 
   it('has the numbers of the code', async () => {
-    const { maxPayloadBytes, maxBacklog, leaseMs, graceMs } = settingsTable
+    const { maxPayloadBytes, maxBacklog, leaseMs, maxBlockedMs, graceMs } = settingsTable
     const numbers = Object.fromEntries(rowsOf(section('12. Numbers')))
     const cancel = await sentBy((queue, client) => queue.cancel(client, '', ''))
     const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true))
@@ -110,6 +110,8 @@ describe('PROTOCOL.md', () => {
       'longest backlog a hub pushes to': String(maxBacklog.fallback),
       'beat, ms': String(beatMs),
       'lease, ms': String(leaseMs.fallback),
+      'beats per lease, at least': String(beatsPerLease),
+      'longest time without a turn of the loop in which the lease is kept, ms': String(maxBlockedMs.fallback),
       'block of `BLPOP` and `BLMOVE`, s': String(blockSeconds),
       'memory of a push number, ms': String(pushMemoryMs),
       'life of a reply list after its last reply, ms': String(replyTtlMs),

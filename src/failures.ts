@@ -1,0 +1,42 @@
+import { type ErrorCode, HubError, isErrorCode, messageOf, TaskError, type WireError } from './errors.ts'
+import { encodePayload } from './payload.ts'
+
+/** Why the executor itself ended a run; the caller is told its code. */
+export class Abandoned extends HubError {}
+
+/** What the caller is told of a failure: class, message and the handler's own data, never a stack. Never throws. */
+export const failureOf = (thrown: unknown): WireError & { code: ErrorCode } => {
+  try {
+    // Given up by the executor itself: the code says so.
+    if (thrown instanceof Abandoned) return { code: thrown.code, message: thrown.message, retryable: false }
+    const message = messageOf(thrown).slice(0, maxMessageLength)
+    if (thrown instanceof TaskError)
+      return { code: 'TaskFailed', message, retryable: thrown.retryable === true, ...dataOf(thrown.data) }
+    const data = thrown instanceof HubError && isErrorCode(thrown.code) ? nestedDataOf(thrown) : {}
+    return { code: 'TaskFailed', message, retryable: false, ...data }
+  } catch {
+    // A thrown object can have getters that throw in turn.
+    return { code: 'TaskFailed', message: messageOf(undefined), retryable: false }
+  }
+}
+
+const maxMessageLength = 2000
+const maxDataLength = 65_536
+
+/** What can travel, as it is now: the handler may go on changing it until the reply is written. Else nothing. */
+export const dataOf = (data: unknown): { data?: unknown } => {
+  try {
+    // With the level that the reply puts around it.
+    const text = encodePayload({ data })
+    return text.length <= maxDataLength ? JSON.parse(text) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data. */
+const nestedDataOf = (error: HubError): { data?: unknown } => {
+  const nested = error.toJSON()
+  const told = dataOf({ nested })
+  return 'data' in told ? told : dataOf({ nested: { ...nested, data: undefined } })
+}

@@ -1,0 +1,243 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { encodeArgs } from '../../src/arguments.ts'
+import { monotonicMs } from '../../src/clock.ts'
+import { fromWire, HubError, TaskError } from '../../src/errors.ts'
+import { type Execution, Executor } from '../../src/executor.ts'
+import { newId } from '../../src/ids.ts'
+import { defineTask } from '../../src/index.ts'
+import {
+  decodeReply,
+  decodeRequest,
+  errorReply,
+  okReply,
+  type Request,
+  requestBody,
+  requestTail,
+  unstamped,
+} from '../../src/message.ts'
+import { maxDepth } from '../../src/payload.ts'
+import { Pulse } from '../../src/pulse.ts'
+import type { Queue } from '../../src/queue.ts'
+import type { Connection, Redis } from '../../src/redis.ts'
+import type { Route } from '../../src/resolver.ts'
+import { Adopt } from '../../src/roles/adopt.ts'
+import { Events } from '../../src/telemetry.ts'
+import { anyDeepJson, anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
+
+const at = '1795220163659000'
+const phases = { backlog: 1, queue: 2, exec: 3 }
+const route: Route = {
+  task: 't:1.0',
+  queue: 'q',
+  timeoutMs: 1000,
+  idempotent: false,
+  maxPayloadBytes: 1_000_000,
+  maxBacklog: 10,
+  slots: 1,
+  checkArgs: undefined,
+}
+
+/** From a hub's arguments to the list element, as push.lua splices its time in. */
+const requestOf = (args: unknown, from?: string, traceparent?: string): { id: string; text: string } | HubError => {
+  const json = encodeArgs(route, args, route.maxPayloadBytes)
+  if (json instanceof HubError) return json
+  const id = newId()
+  const body = requestBody(id, route.task, json, requestTail('pshub:reply:{hub}', from, traceparent))
+  return { id, text: `{"at":${at},${unstamped(5000, body)}` }
+}
+
+/** Runs a handler as a worker does, and reads its reply as a hub does. */
+const replyOf = async (handler: (args: unknown) => unknown, args: unknown = null) => {
+  const tasks = new Map([['t:1.0', defineTask('t:1.0', {}, handler)]])
+  const unused = () => expect.unreachable()
+  const executor = new Executor({
+    tasks,
+    pulse: new Pulse([...tasks.keys()]),
+    maxPayloadBytes: 1_000_000,
+    log: unused,
+    nestedCall: unused,
+  })
+  const { id, text } = requestOf(args) as { id: string; text: string }
+  const request = decodeRequest(text, undefined, 'pshub')
+  const { outcome } = (await executor.execute(request, monotonicMs(), 10_000)) as Execution
+  executor.stop()
+  const reply = decodeReply(
+    outcome.ok ? okReply(id, outcome.result, 'w', phases) : errorReply(id, outcome.error, 'w', phases),
+  )!
+  expect(reply).toMatchObject({ id, worker: 'w', us: phases })
+  return reply
+}
+
+/** What JSON makes of a value: it knows no -0. */
+const anyValue = fc.oneof(
+  anyJson,
+  anyDeepJson,
+  fc.constantFrom(-0, [-0], 2 ** 53 + 2, -(2 ** 64), Number.MAX_VALUE, 5e-324, [], [[]], { a: [] }),
+  // What other fields look like.
+  fc.constantFrom<unknown[]>({ x: 0, losses: 1 }, ',"losses":1}', '"id":"other"', { id: 'other', at: 1, ttl: 0 }),
+)
+const positiveZero = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+describe('arguments', () => {
+  it('reach the handler equal, or are refused before they are sent', () => {
+    fc.assert(
+      fc.property(anyValue, anyText, anyText, (args, from, traceparent) => {
+        const sent = requestOf(args, from, traceparent)
+        expect(sent instanceof HubError).toBe(hasProto(args) || depthOf(args) > maxDepth)
+        if (sent instanceof HubError) {
+          expect(sent).toMatchObject({ code: 'InvalidArgs', ran: 'no' })
+          return
+        }
+        const request = decodeRequest(sent.text, undefined, 'pshub')
+        expect(request.args).toEqual(positiveZero(args))
+        // Nothing in them passes for another field.
+        expect(request).toMatchObject({ ...sent, heldId: sent.id, atUs: Number(at), ttlMs: 5000, task: 't:1.0' })
+        expect(request).toMatchObject({ hubId: 'hub', losses: 0, from: from.slice(0, 64) })
+        expect(request.traceparent).toBe(traceparent.slice(0, 64))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('that JSON has no word for travel as JSON.stringify writes them, or are refused', () => {
+    const anything = fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withSet: true,
+      withNullPrototype: true,
+      withBoxedValues: true,
+      withTypedArray: true,
+      withSparseArray: true,
+      withObjectString: true,
+    })
+    fc.assert(
+      fc.property(anything, args => {
+        const sent = requestOf(args)
+        if (!(sent instanceof HubError))
+          expect(decodeRequest(sent.text, undefined, 'pshub').args).toEqual(JSON.parse(JSON.stringify(args)))
+        else expect(sent.code).toBe('InvalidArgs')
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
+
+describe('results', () => {
+  it('reach the caller equal, or the caller is told what is wrong with them', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyValue, async result => {
+        const reply = await replyOf(() => result)
+        expect(reply.ok).toBe(!(hasProto(result) || depthOf(result) > maxDepth))
+        if (reply.ok) expect(reply.result).toEqual(positiveZero(result))
+        else expect(reply.error.code).toBe('InvalidResult')
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('failures', () => {
+  const evil = {
+    get code() {
+      throw new Error('no')
+    },
+  }
+  const anyThrown = fc.oneof(
+    fc.anything({ withBigInt: true, withNullPrototype: true }),
+    fc.constant(evil),
+    fc.anything({ withBigInt: true }).map(message => Object.assign(new Error('m'), { message })),
+    fc.anything({ withBigInt: true }).map(data => new HubError('Timeout', 'nested', { data })),
+  )
+
+  it('of any kind are told as TaskFailed', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyThrown, async thrown => {
+        const reply = await replyOf(() => {
+          throw thrown
+        })
+        expect(reply).toMatchObject({ ok: false, error: { code: 'TaskFailed', message: expect.any(String) } })
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it("bring the handler's own data, equal or not at all", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyValue, anyText, fc.boolean(), async (data, message, retryable) => {
+        const reply = await replyOf(() => {
+          throw new TaskError(message, { data, retryable })
+        })
+        const error = reply.ok ? undefined : fromWire(reply.error, { task: 't:1.0' })
+        expect(error).toMatchObject({ code: 'TaskFailed', retryable })
+        if (error?.data !== undefined) expect(error.data).toEqual(positiveZero(data))
+        // Two levels of the reply lie around it.
+        else expect(hasProto(data) || depthOf(data) > maxDepth - 1).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('a request that lost its worker', () => {
+  /** What Adopt puts back into the list for an idempotent request. */
+  const putBack = async (text: string): Promise<string | undefined> => {
+    let returned: string | undefined
+    const queue = {
+      handback: async (_client: Redis, _worker: string, _side: string, requests: { text?: string }[]) => {
+        returned = requests[0]?.text
+        return 1
+      },
+    } as unknown as Queue
+    const adopt = new Adopt({
+      queue,
+      connection: { send: (commands: (client: Redis) => unknown) => commands({} as Redis) } as unknown as Connection,
+      events: new Events(),
+      workerId: () => 'w',
+      take: () => true,
+      forget: () => undefined,
+      decode: decoded => decodeRequest(decoded, 'held', 'pshub'),
+      isIdempotent: async () => true,
+      settle: () => undefined,
+    })
+    await adopt.redirect([{ id: 'lost:x', text }], 'w', Number(at))
+    return returned
+  }
+
+  const withoutLosses = ({ text: _, losses: __, ...rest }: Request) => rest
+  /** Pushed by hand: any order of fields, any spaces. */
+  const byHand = fc
+    .record({ args: anyValue, losses: fc.nat(1) }, { requiredKeys: [] })
+    .chain(fields =>
+      fc
+        .tuple(
+          fc.shuffledSubarray(Object.entries({ ...fields, task: 't:1.0', id: 'x' }), { minLength: 2 }),
+          fc.constantFrom('', ' ', '\n'),
+        )
+        .map(([entries, space]) => `${JSON.stringify(Object.fromEntries(entries), null, space)}${space}`),
+    )
+  const pushed = anyValue.map(args => requestOf(args)).map(sent => (sent instanceof HubError ? '' : sent.text))
+
+  it('goes back as it was, with one loss more each time, until it has lost three', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(pushed, byHand), async text => {
+        let request: Request
+        try {
+          request = decodeRequest(text, 'held', 'pshub')
+        } catch {
+          return
+        }
+        for (let losses = request.losses + 1; losses < 3; losses++) {
+          const next = await putBack(request.text)
+          const again = decodeRequest(next!, 'held', 'pshub')
+          expect(again.losses).toBe(losses)
+          expect(withoutLosses(again)).toEqual(withoutLosses(request))
+          request = again
+        }
+        expect(await putBack(request.text)).toBeUndefined()
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
