@@ -81,7 +81,7 @@ export class BeatLoop {
   }
 
   async #beat(): Promise<Beat | undefined> {
-    const { onLost, onProblem } = this.#options
+    const { onLost } = this.#options
     try {
       let beat = await this.#renew()
       if (!beat.held) {
@@ -91,9 +91,13 @@ export class BeatLoop {
       this.#options.onBeat(beat)
       return beat
     } catch (error) {
-      if ((error as Error).name === 'ReplyError') onProblem(error as Error)
+      this.#report(error as Error)
       return undefined
     }
+  }
+
+  #report(error: Error): void {
+    if (error.name === 'ReplyError') this.#options.onProblem(error)
   }
 
   async #renew(): Promise<Beat> {
@@ -106,7 +110,8 @@ export class BeatLoop {
     this.#registered = workerId()
     this.#sentAt = sentAt
     this.#sentAtUs = beat.nowUs
-    await connection.send(client => publish(client, Math.floor(beat.nowUs / 1000)))
+    // The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.
+    await connection.send(client => publish(client, Math.floor(beat.nowUs / 1000))).catch(error => this.#report(error))
     return beat
   }
 }
