@@ -38,8 +38,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'claim',
     bug: 'does not record what it pops',
-    from: "if taken > 0 then redis.call('HSET', KEYS[3], unpack(held)) end",
-    to: '',
+    from: "redis.pcall('HSET', KEYS[3], unpack(held))",
+    to: '0',
   },
   { script: 'claim', bug: 'asks for no lease', from: 'if not lease or', to: 'if lease and false and' },
   { script: 'claim', bug: 'hands out what has expired', from: 'if at and ttl', to: 'if false and ttl' },

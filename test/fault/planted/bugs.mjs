@@ -43,7 +43,7 @@ export const bugs = [
     row: 'F37',
     breaks: ['lost'],
     what: 'a claim takes requests off the list without recording who holds them',
-    edits: [['lua/claim.lua', "if taken > 0 then redis.call('HSET', KEYS[3], unpack(held)) end", '']],
+    edits: [['lua/claim.lua', "redis.pcall('HSET', KEYS[3], unpack(held))", '0']],
   },
   {
     name: 'release before reply',
