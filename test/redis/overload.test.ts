@@ -35,7 +35,7 @@ describe('more than can be served', () => {
     const seen = await Promise.all(outcomes)
     const of = (code: string) => seen.filter(outcome => outcome.code === code)
     expect(of('Overloaded').length).toBeGreaterThan(600)
-    expect(of('ok').length).toBeGreaterThan(150)
+    expect(of('ok').length).toBeGreaterThan(60)
     // Some, because nothing is known of the rate at first; without an estimate it would be all but those that are answered.
     expect(of('Timeout').length + of('Expired').length).toBeLessThan(of('Overloaded').length / 3)
     expect(of('Overloaded')[0]!.data).toMatchObject({ length: expect.any(Number), waitMs: expect.any(Number) })
