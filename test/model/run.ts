@@ -7,12 +7,13 @@ import { adopt, beat, lapse, leaseSteps, leave } from './lease-steps.ts'
 import { Model } from './model.ts'
 import { compare, keys, queueKeys } from './redis-state.ts'
 import { serverSteps } from './server-steps.ts'
+import { squatSteps } from './squat-steps.ts'
 import type { Step } from './step.ts'
 import { claim, settle, workerSteps } from './worker-steps.ts'
 
 /** What a whole run does: up to 60 steps on an empty Redis, then everything is brought to its end. */
 export const anySteps = (replayPath?: string): fc.Arbitrary<Iterable<Step>> =>
-  fc.commands([...callerSteps, ...workerSteps, ...leaseSteps, ...serverSteps], {
+  fc.commands([...callerSteps, ...workerSteps, ...leaseSteps, ...serverSteps, ...squatSteps], {
     maxCommands: 60,
     size: 'max',
     ...(replayPath === undefined ? {} : { replayPath }),

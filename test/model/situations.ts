@@ -32,6 +32,7 @@ export const situations = [
   'cancelled in the list',
   'a word left',
   'a word left in a full Redis',
+  "refused for somebody else's key",
 ] as const
 
 export type Situation = (typeof situations)[number]

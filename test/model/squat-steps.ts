@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Actors } from './actors.ts'
+import type { Model } from './model.ts'
+import type { WorkerModel } from './processes.ts'
+import { queueKeys } from './redis-state.ts'
+import { messageOf, spareUsOf } from './requests.ts'
+import { anyWorker, aside, oneOf, type Step, step, workerOf } from './step.ts'
+
+type Squatted = 'calls' | 'bell' | 'held'
+
+/** Tries of each kind that come upon the key, or undefined when this one would not. */
+const tries: Record<string, (model: Model, actors: Actors, worker: WorkerModel) => Promise<unknown> | undefined> = {
+  push: (model, { redis, queue }) => {
+    const [hub] = model.hubs
+    const message = messageOf('r0', hub!.id, { task: 'once:1.0', ttl: 0, args: 0 })
+    return queue.push(redis, hub!.id, hub!.number + 1, 10_000, [message])
+  },
+  claim: (model, { redis, queue }, { id }) => {
+    // What expires meanwhile is dropped all the same; when that is only Redis knows.
+    const isCertain = model.leaseHolds(id) && model.calls.every(text => spareUsOf(text, model.nowUs) > 60_000_000)
+    return isCertain ? queue.claim(redis, id, 100, []) : undefined
+  },
+  handback: (model, { redis, queue }, { id }) => {
+    const requests = [...model.heldBy(id).keys()].map(held => ({ id: held }))
+    return requests.length > 0 ? queue.handback(redis, id, 'head', requests) : undefined
+  },
+  leave: (model, { redis, queue }, { id }) => queue.leave(redis, id, [...model.heldBy(id).keys()]),
+  adopt: (model, { redis, queue }, { id }) => {
+    const lostId = oneOf(
+      [...model.leases.keys()].filter(ended => !model.leaseHolds(ended)),
+      0,
+    )
+    return lostId !== undefined && model.leaseHolds(id) ? queue.adopt(redis, lostId, id) : undefined
+  },
+}
+
+const upon: Record<Squatted, string[]> = {
+  calls: ['push', 'handback', 'leave'],
+  bell: ['push', 'handback', 'leave'],
+  held: ['claim', 'adopt'],
+}
+
+/** Somebody else's key lies where ours would be: scripts refuse, and nothing was moved. */
+const squatStep = step(
+  'squat',
+  fc.record({
+    worker: anyWorker,
+    key: fc.constantFrom<Squatted[]>('calls', 'bell', 'held'),
+    by: fc.nat(2),
+  }),
+  async (model, actors, { worker: number, key, by }) => {
+    const wantsHeld = key !== 'held'
+    const [worker] = workerOf(model, actors, number, ({ id }) => model.held.has(id) === wantsHeld)
+    const isFree = { calls: model.calls.length === 0, bell: !model.bell, held: !model.held.has(worker.id) }[key]
+    const tried = oneOf(upon[key], by)!
+    if (!isFree || (tried === 'claim' && model.calls.length === 0)) return
+    const name = key === 'held' ? queueKeys.held(worker.id) : queueKeys[key]
+    await aside(model, actors.redis, () => actors.redis.set(name, 'somebody else'))
+    const attempt = tries[tried]!(model, actors, worker)
+    if (attempt) {
+      await assert.rejects(attempt, /WRONGTYPE/)
+      model.situations.add(`refused for somebody else's key`)
+    }
+    await actors.redis.del(name)
+  },
+)
+
+export const squatSteps: fc.Arbitrary<Step>[] = [squatStep, squatStep]
