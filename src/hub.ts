@@ -179,6 +179,9 @@ export class Hub {
   async #callUnknown(called: string, args: unknown, options: CallOptions, startedAt: number): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
     const route = await this.#lookups.find(called, startedAt + patienceMs, options.signal)
+    // The signal or close() may have come in the same moment as the route.
+    const wrong = this.#wrongCall(called, options)
+    if (wrong) throw wrong
     return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, startedAt, resolve, reject))
   }
 

@@ -22,7 +22,12 @@ if theirs and tonumber(theirs) >= now_ms then return { -1 } end
 -- An error of this, which somebody else's key causes, comes before anything was moved.
 redis.call('HLEN', KEYS[3])
 local limit = tonumber(ARGV[3])
-local found = redis.call('HSCAN', KEYS[2], '0', 'COUNT', limit)[2]
+local cursor, found = '0', {}
+-- A page may be empty though there is more: of a hash that was large, most places are.
+repeat
+  local page = redis.call('HSCAN', KEYS[2], cursor, 'COUNT', limit)
+  cursor, found = page[1], page[2]
+until #found > 0 or cursor == '0'
 local answer = { 1 }
 for i = 1, math.min(#found, limit * 2), 2 do
   local field = found[i]
