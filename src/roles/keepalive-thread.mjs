@@ -37,8 +37,8 @@ let lookedAt = performance.now()
 let tick = Atomics.load(numbers, places.ticks)
 let tickedAt = lookedAt
 let beats = Atomics.load(numbers, places.beats)
-/** When the lease was renewed last, by whomever. */
-let renewedAt = lookedAt
+/** When the lease was renewed last, by whomever. That was before this thread was there, nobody knows how long. */
+let renewedAt = Number.NEGATIVE_INFINITY
 let toldStuck = false
 let toldGivenUp = false
 let toldWhy = false
