@@ -12,10 +12,12 @@ const decay = 0.9
  */
 const reachFactor = 4
 /**
- * A place takes as long as a run divided by the slots. More than twice that, and a little for the rest of the work, is not
- * what is measured: nothing was served meanwhile, because Redis or the workers were away, and that is over.
+ * A place takes as long as a run divided by the slots. When much more than that is measured, and a little for the rest of the
+ * work, then nothing was served meanwhile, because Redis or the workers were away, and that is over. When less is, then
+ * requests were dropped whose time was up: to count those as served would let in more of them, again and again.
  */
-const busyFactor = 2
+const mostFactor = 2
+const leastFactor = 0.9
 const overheadMs = 0.1
 
 /**
@@ -77,7 +79,8 @@ export class Forecast {
   /** Milliseconds; 0 when unknown. */
   #place(): number {
     if (monotonicMs() - this.#sampledAt >= rateMemoryMs) return 0
-    const mostMs = (busyFactor * this.#busyMs) / this.#replies / this.slots + overheadMs
-    return Math.min(this.#waitedMs / this.#places, mostMs)
+    const runMs = this.#busyMs / this.#replies / this.slots
+    const placeMs = Math.max(this.#waitedMs / this.#places, leastFactor * runMs)
+    return Math.min(placeMs, mostFactor * runMs + overheadMs)
   }
 }

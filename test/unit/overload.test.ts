@@ -31,7 +31,7 @@ describe('the forecast of a wait', () => {
     forecast.learn(0, 50, 40)
     expect(forecast.waitMs(5000)).toBe(200)
     expect(forecast.lengthWithin(1000)).toBe(Number.POSITIVE_INFINITY)
-    for (let ahead = 1; ahead < 200; ahead++) forecast.learn(ahead, 50 + ahead * 0.1, 40)
+    for (let ahead = 1; ahead < 200; ahead++) forecast.learn(ahead, 50 + ahead * 0.1, 0.1)
     expect(forecast.waitMs(5000)).toBeLessThan(400)
   })
 
@@ -43,12 +43,20 @@ describe('the forecast of a wait', () => {
     expect(forecast.waitMs(57)).toBeLessThan(260)
   })
 
+  it('does not take requests that were dropped for quick service', () => {
+    const forecast = new Forecast()
+    forecast.slots = 8
+    // 600 were ahead, and most of them were dropped because their time was up.
+    for (let reply = 0; reply < 20; reply++) forecast.learn(600, 650, 20)
+    expect(forecast.waitMs(607)).toBeGreaterThan(1300)
+  })
+
   it('follows a change of the rate within some twenty replies', () => {
     const forecast = new Forecast()
-    for (let i = 0; i < 50; i++) forecast.learn(9, 100, 100)
+    for (let i = 0; i < 50; i++) forecast.learn(9, 100, 10)
     for (let i = 0; i < 20; i++) forecast.learn(9, 1000, 100)
     expect(forecast.waitMs(10)).toBeGreaterThan(880)
-    for (let i = 0; i < 20; i++) forecast.learn(9, 100, 100)
+    for (let i = 0; i < 20; i++) forecast.learn(9, 100, 10)
     expect(forecast.waitMs(10)).toBeLessThan(220)
   })
 
