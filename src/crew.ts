@@ -152,13 +152,14 @@ export class Crew {
       connection: commands,
       workerId,
       knows: id => slots.knows(id),
-      onFound: (found, heldBy) => {
+      onFound: (found, heldBy, nowUs) => {
         const isAdopted = ({ id }: { id: string }) => id.startsWith('lost:')
         this.#putBackFound(
           found.filter(entry => !isAdopted(entry)),
           heldBy,
+          nowUs,
         ).catch(this.#problem('reconcile'))
-        this.adopt.redirect(found.filter(isAdopted), heldBy, this.beat.redisNowUs).catch(this.#problem('adopt'))
+        this.adopt.redirect(found.filter(isAdopted), heldBy, nowUs).catch(this.#problem('adopt'))
       },
     })
   }
@@ -238,16 +239,20 @@ export class Crew {
       .flatMap(([task, ms]) => [task, Math.round(ms * 1000)])
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
-    this.#reconcile.look().catch(() => undefined)
+    this.#reconcile.look(beat.nowUs).catch(() => undefined)
     this.adopt.onBeat(beat.ended, beat.nowUs)
   }
 
-  /** Not run here: a claim for all idle slots is under way already, and would bring more than there is room for. */
-  async #putBackFound(found: { id: string; text: string }[], heldBy: string): Promise<void> {
+  /**
+   * Not run here: a claim for all idle slots is under way already, and would bring more than there is room for. The mark
+   * is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate of
+   * now is ahead of Redis by the beat's way, and voided the next claim too, again and again.
+   */
+  async #putBackFound(found: { id: string; text: string }[], heldBy: string, nowUs: number): Promise<void> {
     if (found.length === 0) return
     const { commands, queue } = this.#context
     const ids = found.map(({ id }) => ({ id }))
-    this.intake.ignoreClaimsOf(found, this.beat.redisNowUs)
+    this.intake.ignoreClaimsOf(found, nowUs)
     await commands.send(client => queue.handback(client, heldBy, 'head', ids))
   }
 

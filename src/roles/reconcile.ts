@@ -6,8 +6,8 @@ export interface ReconcileOptions {
   connection: Connection
   workerId(): string
   knows(id: string): boolean
-  /** This worker holds these without knowing of them: its claim was not answered. */
-  onFound(found: { id: string; text: string }[], workerId: string): void
+  /** This worker holds these without knowing of them, from before `nowUs` (Redis): its claim was not answered. */
+  onFound(found: { id: string; text: string }[], workerId: string, nowUs: number): void
 }
 
 /**
@@ -23,7 +23,8 @@ export class Reconcile {
     this.#options = options
   }
 
-  async look(): Promise<void> {
+  /** @param nowUs Redis' time of the beat */
+  async look(nowUs: number): Promise<void> {
     const { queue, connection, workerId, knows, onFound } = this.#options
     const id = workerId()
     const unknown = (await connection.send(client => queue.heldIds(client, id))).filter(held => !knows(held))
@@ -36,6 +37,6 @@ export class Reconcile {
       const text = texts[index]
       return typeof text === 'string' && !knows(held) ? [{ id: held, text }] : []
     })
-    if (found.length > 0) onFound(found, id)
+    if (found.length > 0) onFound(found, id, nowUs)
   }
 }

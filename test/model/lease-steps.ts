@@ -129,7 +129,7 @@ const adoptStep = step(
 
 const reconcile = async (model: Model, { redis, queue }: Actors, [worker, actor]: WorkerPair): Promise<void> => {
   actor.found = []
-  await actor.reconcile.look()
+  await actor.reconcile.look(0)
   const unknown = [...model.heldBy(worker.id)].filter(([id]) => !worker.knows.has(id))
   const expected = unknown.filter(([id]) => worker.suspects.has(id))
   worker.suspects = new Set(unknown.map(([id]) => id))

@@ -165,6 +165,34 @@ describe('a connection that breaks', () => {
     expect(runs.get('lost claim')).toBe(1)
   })
 
+  it('after the claim, with beats that take long to reach Redis: the worker takes again what it put back', async () => {
+    const { task, runs } = counting()
+    const proxy = await startProxy()
+    await it_.worker([task], { redis: proxy.url })
+    const hub = it_.hub()
+    await hub.call('count:1.0', 'warm')
+    await eventually(async () => String(await it_.redis.call('CLIENT', 'LIST')).includes('cmd=blpop'))
+    proxy.dropToClient = true
+    const call = hub.call('count:1.0', 'lost claim', { timeoutMs: 8000 })
+    await eventually(async () => (await it_.keys()).some(key => key.startsWith('{q}:held:')))
+    proxy.heal()
+    proxy.cut()
+    let slowBeats = 0
+    proxy.dropAnswersAfter = chunk => {
+      if (chunk.includes(':leases') && chunk.includes(':cancelled')) {
+        slowBeats++
+        proxy.delayMs = () => {
+          proxy.delayMs = undefined
+          return 400
+        }
+      }
+      return false
+    }
+    expect(await call).toBe('lost claim')
+    expect(runs.get('lost claim')).toBe(1)
+    expect(slowBeats).toBeGreaterThan(1)
+  })
+
   it('after the claim, with work that came since: the worker never runs more than it has slots', async () => {
     let running = 0
     let most = 0

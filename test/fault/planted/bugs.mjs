@@ -36,7 +36,7 @@ export const bugs = [
     row: 'F04',
     breaks: ['lost'],
     what: 'a claim whose answer was lost is never looked for',
-    edits: [['roles/reconcile.js', 'async look() {', 'async look() { return;']],
+    edits: [['roles/reconcile.js', 'async look(nowUs) {', 'async look(nowUs) { return;']],
   },
   {
     name: 'plain BLPOP claim',
