@@ -16,6 +16,8 @@ export interface Settings {
   queue: string
   /** Requests a worker runs at once, 1 to 256. Default 4. */
   slots: number
+  /** How many of them may run jobs, which only get what calls leave idle. 0: this worker takes none. Default half, rounded up. */
+  jobSlots: number | undefined
   /** Largest arguments or result, in bytes of JSON. Default 1 MiB. */
   maxPayloadBytes: number
   /** Longest backlog a hub pushes to. Default 10000. */
@@ -92,6 +94,13 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
     check: value => (isQueueName(value) ? undefined : 'must be 1 to 64 letters, digits, and _ . -'),
   },
   slots: { users: ['worker', 'cli'], env: 'PSHUB_SLOTS', fallback: 4, parse: number, check: integerIn(1, 256) },
+  jobSlots: {
+    users: ['worker', 'cli'],
+    env: 'PSHUB_JOB_SLOTS',
+    fallback: undefined,
+    parse: number,
+    check: value => (value === undefined ? undefined : integerIn(0, 256)(value)),
+  },
   maxPayloadBytes: {
     users: ['hub', 'worker', 'cli'],
     env: 'PSHUB_MAX_PAYLOAD_BYTES',

@@ -112,6 +112,7 @@ export class Crew {
       queue,
       connection: commands,
       workerId,
+      redisNowMs: () => this.beat.redisNowUs / 1000,
       isLeaseCertain: () => this.beat.isCertain,
       renewLease: () => this.beat.beatAnew(),
       onSlotsIdle: ids => {
@@ -131,6 +132,8 @@ export class Crew {
       workerId,
       idleSlots: () => slots.idle,
       runTimes: () => this.#longRuns,
+      jobRoom: () => slots.jobRoom,
+      takesJobs: slots.takesJobs,
       releasedSlots: () => slots.released,
       lateMs: () => pulse.lateMs(),
       ageMs: async claimed => {

@@ -9,6 +9,10 @@ export interface QueueKeys {
   readonly jobs: string
   /** LIST: empty or a token that wakes one blocked worker. */
   readonly bell: string
+  /** LIST: the same for workers that have room for a job. */
+  readonly jobBell: string
+  /** ZSET: job -> when it was given up, Redis milliseconds. */
+  readonly dead: string
   /** ZSET: worker id -> lease end, Redis milliseconds. */
   readonly leases: string
   /** ZSET: request id -> when its caller gave up, Redis milliseconds. */
@@ -67,6 +71,8 @@ const queueKeys = (base: string): QueueKeys => ({
   calls: `${base}:calls`,
   jobs: `${base}:jobs`,
   bell: `${base}:bell`,
+  jobBell: `${base}:jobbell`,
+  dead: `${base}:dead`,
   leases: `${base}:leases`,
   cancelled: `${base}:cancelled`,
   held: workerId => `${base}:held:${workerId}`,

@@ -36,6 +36,7 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('request:unserved', fields =>
       log.error(fields, 'a request without a deadline for a task that nobody here provides; it was ended'),
     ),
+    events.on('job:dead', fields => log.error(fields, 'a job was given up; it is kept with the dead ones')),
     events.on('worker:started', fields => log.info(fields, 'worker started')),
     events.on('worker:stopped', fields => log.info(fields, 'worker stopped')),
     events.on('lease:lost', fields => log.warn(fields, 'the lease ended; going on under a new id')),

@@ -64,6 +64,12 @@ export const stamped = (at: string, ttlMs: number, body: string): string => `{"a
 
 const maxTaskLength = 128
 
+/** How a job is held: whoever puts it back knows its list by that. */
+export const heldAsJob = (id: string): string => `job:${id}`
+
+/** Whether a held id, of a lost worker too, is that of a job. */
+export const isHeldJob = (heldId: string): boolean => /^(lost:)?job:/.test(heldId)
+
 /** Reads a claimed list element. Throws MalformedMessage with a reason that names no content. */
 export const decodeRequest = (text: string, heldId: string | undefined, namespace: string): Request => {
   let value: unknown

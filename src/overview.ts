@@ -22,6 +22,9 @@ export interface QueueOverview {
   backlog: number
   /** Milliseconds the oldest one has waited; undefined when none waits or it carries no time. */
   oldestMs: number | undefined
+  /** Jobs waiting, and jobs that were given up. */
+  jobs: number
+  dead: number
   /** Requests held by workers. */
   held: number
   /** Live workers that take requests; those that drain are not counted. */
@@ -80,12 +83,14 @@ const readQueue = async (
   live: WorkerOverview[],
   nowMs: number,
 ): Promise<QueueOverview> => {
-  const { calls, held } = keys.queue(name)
+  const { calls, jobs, dead, held } = keys.queue(name)
   const workers = live.filter(worker => worker.queue === name)
   const serving = workers.filter(isServing)
-  const [backlog, head, ...heldCounts] = await Promise.all([
+  const [backlog, head, jobCount, deadCount, ...heldCounts] = await Promise.all([
     client.llen(calls),
     client.lrange(calls, 0, 0),
+    client.llen(jobs),
+    client.zcard(dead),
     ...workers.map(worker => client.hlen(held(worker.id))),
   ])
   const at = /^\{"at":(\d+)/.exec(head[0] ?? '')?.[1]
@@ -93,6 +98,8 @@ const readQueue = async (
     queue: name,
     backlog,
     oldestMs: at === undefined ? undefined : Math.max(0, nowMs - Number(at) / 1000),
+    jobs: jobCount,
+    dead: deadCount,
     held: heldCounts.reduce((sum, count) => sum + count, 0),
     workers: serving.length,
     slots: serving.reduce((sum, worker) => sum + worker.slots, 0),

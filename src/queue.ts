@@ -21,14 +21,26 @@ export interface Pushed {
 export interface Claimed {
   /** Redis microseconds at the claim. */
   nowUs: number
-  /** Requests that still wait. */
+  /** Calls that still wait. */
   left: number
+  /** Jobs that still wait; 0 when the claim was not for jobs. */
+  jobsLeft: number
   /** Requests dropped because their deadline had passed. */
   expired: number
   /** Requests dropped because too little of their time is left; their callers still wait. */
   hopeless: string[]
-  /** Requests with the ids they are held under (undefined: the one in the message). */
-  requests: { text: string; heldId: string | undefined }[]
+  /** Requests with the ids the script made up for them (undefined: the one in the message). Calls first, then jobs. */
+  requests: { text: string; madeUpId: string | undefined; isJob: boolean }[]
+}
+
+/** What a worker asks a claim for. */
+export interface ClaimOptions {
+  /** Idle slots. */
+  slots: number
+  /** How many of them may go to jobs. */
+  jobs: number
+  /** Pairs of a task and the microseconds it runs at least, longest first. */
+  runTimes: readonly (string | number)[]
 }
 
 export interface Beat {
@@ -92,46 +104,58 @@ export class Queue {
     return { accepted, length, at, repeated: repeated === 1, lateMs }
   }
 
-  /**
-   * Takes requests for idle slots. `runTimes` are pairs of a task and the microseconds it runs at least, longest first.
-   * Undefined when the worker's lease has ended; then nothing was taken.
-   */
-  async claim(
-    client: Redis,
-    workerId: string,
-    slots: number,
-    runTimes: readonly (string | number)[],
-  ): Promise<Claimed | undefined> {
-    const { calls, bell, held, leases } = this.keys
+  /** Takes requests for idle slots. Undefined when the worker's lease has ended; then nothing was taken. */
+  async claim(client: Redis, workerId: string, wanted: ClaimOptions): Promise<Claimed | undefined> {
+    const { calls, bell, held, leases, jobs, jobBell } = this.keys
     const answer = await scripts.claim.run(
       client,
-      [calls, bell, held(workerId), leases],
-      [workerId, slots, ...runTimes],
+      [calls, bell, held(workerId), leases, jobs, jobBell],
+      [workerId, wanted.slots, wanted.jobs, ...wanted.runTimes],
     )
-    const [now, left, expired, texts, named, hopeless] = answer as
+    const [now, left, expired, texts, named, hopeless, callCount, jobsLeft] = answer as
       | [string, -1]
-      | [string, number, number, string[], (number | string)[], string[]]
+      | [string, number, number, string[], (number | string)[], string[], number, number]
     if (left === -1 || !texts || !named || !hopeless) return undefined
-    const requests = texts.map(text => ({ text, heldId: undefined as string | undefined }))
-    for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.heldId = String(named[i + 1])
-    return { nowUs: Number(now), left, expired: expired!, requests, hopeless }
+    const requests = texts.map((text, index) => ({
+      text,
+      madeUpId: undefined as string | undefined,
+      isJob: index >= callCount!,
+    }))
+    for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.madeUpId = String(named[i + 1])
+    return { nowUs: Number(now), left, jobsLeft: jobsLeft!, expired: expired!, requests, hopeless }
   }
 
-  /** Waits for the bell, then claims, in one go: Redis runs the claim the moment the bell wakes this connection. */
+  /**
+   * Waits for the bell, and for that of the jobs when they are wanted, then claims, in one go: Redis runs the claim the
+   * moment a bell wakes this connection. `onBlocked` is told how Redis calls the connection, for endWait().
+   */
   async waitAndClaim(
     client: Redis,
     workerId: string,
-    slots: number,
-    runTimes: readonly (string | number)[],
+    wanted: ClaimOptions,
+    onBlocked?: (clientId: number) => void,
   ): Promise<Claimed | undefined> {
+    const { bell, jobBell } = this.keys
     let refused: unknown
-    command(client, 'blpop', this.keys.bell, blockSeconds).catch(error => {
+    // Ahead of the wait, so that it is answered while that goes on. Without the right to ask, the wait ends by itself.
+    if (onBlocked)
+      command(client, 'client', 'id').then(
+        id => onBlocked(Number(id)),
+        () => undefined,
+      )
+    const bells = wanted.jobs > 0 ? [bell, jobBell] : [bell]
+    command(client, 'blpop', ...bells, blockSeconds).catch(error => {
       refused = error
     })
-    const claimed = await this.claim(client, workerId, slots, runTimes)
+    const claimed = await this.claim(client, workerId, wanted)
     // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
     if (refused) throw refused
     return claimed
+  }
+
+  /** Ends a wait for the bell early; does nothing when it is over. */
+  async endWait(client: Redis, clientId: number): Promise<void> {
+    await command(client, 'client', 'unblock', clientId)
   }
 
   /**
@@ -152,6 +176,11 @@ export class Queue {
       }
     }
     await scripts.reply.run(client, [key], [replyTtlMs, ...replies])
+  }
+
+  /** Keeps jobs that are given up. Repeating it is harmless. */
+  async bury(client: Redis, texts: string[], atMs: number): Promise<void> {
+    await command(client, 'zadd', this.keys.dead, ...texts.flatMap(text => [Math.floor(atMs), text]))
   }
 
   /** Forgets settled requests. Always sent behind their replies: a crash in between repeats a reply, which is harmless. */
@@ -183,9 +212,10 @@ export class Queue {
     side: 'head' | 'tail',
     requests: { id: string; text?: string }[],
   ): Promise<number> {
-    const { held, calls, bell } = this.keys
+    const { held, calls, bell, jobs, jobBell } = this.keys
     const pairs = requests.flatMap(({ id, text }) => [id, text ?? ''])
-    return (await scripts.handback.run(client, [held(workerId), calls, bell], [side, ...pairs])) as number
+    const keys = [held(workerId), calls, bell, jobs, jobBell]
+    return (await scripts.handback.run(client, keys, [side, ...pairs])) as number
   }
 
   /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
@@ -219,7 +249,8 @@ export class Queue {
 
   /** Ends the lease and puts back all that was not started. Returns how many went back. */
   async leave(client: Redis, workerId: string, started: string[]): Promise<number> {
-    const { held, calls, bell, leases } = this.keys
-    return (await scripts.leave.run(client, [held(workerId), calls, bell, leases], [workerId, ...started])) as number
+    const { held, calls, bell, leases, jobs, jobBell } = this.keys
+    const keys = [held(workerId), calls, bell, leases, jobs, jobBell]
+    return (await scripts.leave.run(client, keys, [workerId, ...started])) as number
   }
 }

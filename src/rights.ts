@@ -49,22 +49,25 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     ]
   },
   worker: (keys, queue, id) => {
-    const { calls, bell, held, cancelled, leases } = keys.queue(queue)
+    const { calls, bell, jobs, jobBell, dead, held, cancelled, leases } = keys.queue(queue)
     return [
-      sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME'),
+      sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
       writes(keys.tasks, 'HDEL HMGET HSCAN HSET'),
       writes(keys.workers, 'HDEL HMGET HSET'),
       writes(keys.stats, 'HDEL HMGET HSCAN HSET'),
       runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE'),
       runs(calls, 'LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
+      runs(jobs, 'LLEN LPOP LPUSH RPUSH'),
+      runs(jobBell, 'BLPOP DEL LLEN RPUSH'),
+      writes(dead, 'ZADD'),
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
       runs(held(id), 'HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
     ]
   },
   view: (keys, queue, id) => {
-    const { calls, held, leases } = keys.queue(queue)
+    const { calls, jobs, dead, held, leases } = keys.queue(queue)
     return [
       sends('TIME INFO CLIENT|SETNAME'),
       reads(keys.tasks, 'HKEYS HMGET'),
@@ -72,13 +75,18 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
       reads(keys.stats, 'HMGET'),
       reads(leases, 'ZRANGEBYSCORE'),
       reads(calls, 'LLEN LRANGE'),
+      reads(jobs, 'LLEN'),
+      reads(dead, 'ZCARD'),
       reads(held(id), 'HLEN'),
     ]
   },
 }
 
-/** What pshub does without: the name of a connection, and looking whether the server is fit and has loaded its data. */
-export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME']
+/**
+ * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, and ending a
+ * wait early when there is room for jobs again.
+ */
+export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK']
 
 /** The access rules that grant a role what it needs and nothing else. */
 export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {

@@ -30,6 +30,8 @@ const keyless: Record<string, string[]> = {
   EVAL: ['EVAL', 'return 1', '0'],
   EVALSHA: ['EVALSHA', '_', '0'],
   'CLIENT|SETNAME': ['CLIENT', 'SETNAME', '_'],
+  'CLIENT|ID': ['CLIENT', 'ID'],
+  'CLIENT|UNBLOCK': ['CLIENT', 'UNBLOCK', '0'],
 }
 
 /** Something a user may not do: a command, and the key that it concerns. */

@@ -7,6 +7,8 @@ export interface Settlement {
   /** Undefined when nobody waits for a reply. */
   hubId: string | undefined
   reply: string
+  /** The text of a job that is given up: it is kept with the dead ones before it is released. */
+  dead?: string
   /** True when it ran in a slot of this worker, which is idle now. */
   slot: boolean
 }

@@ -1,3 +1,5 @@
+import { isHeldJob } from './message.ts'
+
 /**
  * What a worker holds: which requests it knows of, and how many of its slots run one. A request is known from its claim
  * until Redis confirmed its release, which is longer than it runs; whatever Redis says we hold and is not known here was
@@ -5,11 +7,15 @@
  */
 export class Slots {
   readonly size: number
+  readonly #jobSlots: number
   readonly #known = new Set<string>()
   readonly #busy = new Set<string>()
+  #busyJobs = 0
 
-  constructor(size: number) {
+  /** `jobSlots`: the most that run jobs at once. */
+  constructor(size: number, jobSlots: number) {
     this.size = size
+    this.#jobSlots = jobSlots
   }
 
   get idle(): number {
@@ -19,6 +25,16 @@ export class Slots {
   /** Idle slots less those whose last request is not confirmed as released. */
   get released(): number {
     return this.size - this.#known.size
+  }
+
+  /** How many more jobs may run, as far as slots are idle. */
+  get jobRoom(): number {
+    return Math.min(this.#jobSlots - this.#busyJobs, this.idle)
+  }
+
+  /** Whether this worker takes jobs at all. */
+  get takesJobs(): boolean {
+    return this.#jobSlots > 0
   }
 
   get busy(): number {
@@ -34,6 +50,7 @@ export class Slots {
     if (this.#known.has(id)) return false
     this.#known.add(id)
     this.#busy.add(id)
+    if (isHeldJob(id)) this.#busyJobs++
     return true
   }
 
@@ -50,7 +67,7 @@ export class Slots {
 
   /** These ended; their slots can be given to others as soon as their release is on the way. */
   free(ids: string[]): void {
-    for (const id of ids) this.#busy.delete(id)
+    for (const id of ids) if (this.#busy.delete(id) && isHeldJob(id)) this.#busyJobs--
   }
 
   /** Redis confirmed that it is not held any more. */
@@ -62,5 +79,6 @@ export class Slots {
   reset(): void {
     this.#known.clear()
     this.#busy.clear()
+    this.#busyJobs = 0
   }
 }

@@ -39,6 +39,8 @@ export interface EventMap {
   'request:handedback': { queue: string; task: string; count: number }
   /** A request without a deadline for a task that no live worker of the queue provides; it was ended with this code. */
   'request:unserved': { queue: string; task: string; code: ErrorCode; answered: boolean }
+  /** A job that nobody can run, or that lost too many workers, is kept with the dead ones. */
+  'job:dead': { queue: string; task: string; id: string; reason: string }
   'worker:started': { worker: string; queue: string; slots: number; tasks: string[] }
   'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }
   /** The worker's lease ended without it; what it ran is aborted and it goes on under a new id. */

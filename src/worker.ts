@@ -64,7 +64,9 @@ export class Worker {
     const { commands, blocking } = makeConnections('worker', this.#settings.redis, this.events)
     this.#commands = commands
     this.#waiting = blocking
-    this.#slots = new Slots(this.#settings.slots)
+    const { slots, jobSlots = Math.ceil(slots / 2) } = this.#settings
+    if (jobSlots > slots) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${slots} slots in all.`)
+    this.#slots = new Slots(slots, jobSlots)
     this.#nested = new NestedCalls(this.#settings)
     this.#pulse = new Pulse([...this.#tasks.keys()])
     this.#executor = new Executor({

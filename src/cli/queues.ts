@@ -21,6 +21,8 @@ const columns: Column<QueueOverview>[] = [
     value: ({ oldestMs }) => (oldestMs === undefined ? '-' : formatDuration(oldestMs)),
     right: true,
   },
+  { title: 'JOBS', value: queue => queue.jobs, right: true },
+  { title: 'DEAD', value: queue => queue.dead, right: true, style: queue => (queue.dead > 0 ? 'yellow' : undefined) },
   { title: 'HELD', value: queue => queue.held, right: true },
   { title: 'BUSY', value: queue => `${queue.busy}/${queue.slots}`, right: true },
   {
@@ -59,8 +61,8 @@ export const queuesCommand: Command = {
   usage: 'queues',
   summary: 'list the queues and what waits in them',
   about: [
-    'Lists the queues with the requests that wait, how long the oldest has waited, the requests held by workers, the ' +
-      'slots in use of all there are, and the live workers. Requests that wait where no worker serves are warned of.',
+    'Lists the queues with the calls that wait, how long the oldest has waited, the jobs that wait and those that were ' +
+      'given up, the requests held by workers, the slots in use of all there are, and the live workers. Calls that wait where no worker serves are warned of.',
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],

@@ -91,6 +91,7 @@ export const workerCommand: Command = {
   options: [
     { flag: 'queue', value: 'name', about: 'queue to serve', setting: 'queue', fallback: "'default'" },
     { flag: 'slots', value: 'n', about: 'calls to run at once', setting: 'slots' },
+    { flag: 'job-slots', value: 'n', about: 'how many of these may run jobs', setting: 'jobSlots', fallback: 'half' },
     {
       flag: 'grace',
       value: 'time',

@@ -1,5 +1,5 @@
 import { monotonicMs } from '../clock.ts'
-import { errorReply, type Request } from '../message.ts'
+import { errorReply, isHeldJob, type Request } from '../message.ts'
 import type { Queue } from '../queue.ts'
 import type { Connection } from '../redis.ts'
 import type { Settlement } from '../settlement.ts'
@@ -26,12 +26,13 @@ export interface AdoptOptions {
  */
 const graceMs = 2000
 const interruptionMs = 1800
-/** A call whose workers died this often is not given to another one. */
+/** What lost its worker this often is not given to another one. */
 const maxLosses = 3
 
 /**
- * Takes over what lost workers held. An idempotent call that still has time goes back to the head of the list; any other
- * is answered WorkerLost at once, instead of keeping its caller waiting until the deadline.
+ * Takes over what lost workers held. An idempotent call that still has time, and any job, goes back to the head of its
+ * list; any other call is answered WorkerLost at once, instead of keeping its caller waiting until the deadline. What its
+ * workers died of, again and again, ends here: a call is answered, a job is kept with the dead ones.
  */
 export class Adopt {
   readonly #options: AdoptOptions
@@ -84,8 +85,8 @@ export class Adopt {
     for (const { id, text } of requests) {
       if (!take(id)) continue
       const verdict = await this.#verdict(text, id, nowUs)
-      if (verdict.again !== undefined) again.push({ id, text: verdict.again })
-      else settle({ id, workerId, hubId: verdict.hubId, reply: verdict.reply, slot: false })
+      if ('again' in verdict) again.push({ id, text: verdict.again })
+      else settle({ id, workerId, ...verdict, slot: false })
     }
     if (again.length === 0) return
     try {
@@ -96,29 +97,32 @@ export class Adopt {
     }
   }
 
-  async #verdict(
-    text: string,
-    id: string,
-    nowUs: number,
-  ): Promise<{ again: string } | { again: undefined; hubId: string | undefined; reply: string }> {
+  async #verdict(text: string, id: string, nowUs: number): Promise<Verdict> {
     const request = this.#options.decode(text, id)
-    const over = { again: undefined, hubId: undefined, reply: '' }
+    const over = { hubId: undefined, reply: '' }
     if (!request) return over
     const expired = request.ttlMs > 0 && request.atUs !== undefined && nowUs - request.atUs >= request.ttlMs * 1000
     if (expired) return over
     const losses = request.losses + 1
-    if (losses < maxLosses && (await this.#options.isIdempotent(request.task)))
+    const isJob = isHeldJob(id)
+    if (losses < maxLosses && (isJob || (await this.#options.isIdempotent(request.task))))
       return { again: withLosses(text, losses) }
     const often =
       losses > 1 ? `${losses} workers that ran ${request.task} died` : `The worker that ran ${request.task} died`
+    if (isJob) {
+      const { events, queue } = this.#options
+      events.emit('job:dead', { queue: queue.name, task: request.task, id: request.id, reason: often })
+      return { ...over, dead: withLosses(text, losses) }
+    }
     const error = { code: 'WorkerLost', message: `${often}; it may have been run.`, retryable: false }
     return {
-      again: undefined,
       hubId: request.hubId,
       reply: errorReply(request.id, error, this.#options.workerId(), undefined),
     }
   }
 }
+
+type Verdict = { again: string } | Pick<Settlement, 'hubId' | 'reply' | 'dead'>
 
 /** The request with its count of lost workers, spliced in as text: its payload is never encoded anew. */
 const withLosses = (text: string, losses: number): string =>

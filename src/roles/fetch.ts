@@ -1,5 +1,5 @@
 import { backoffMs, sleep } from '../clock.ts'
-import type { Claimed, Queue } from '../queue.ts'
+import type { Claimed, ClaimOptions, Queue } from '../queue.ts'
 import type { Connection } from '../redis.ts'
 
 export interface FetchOptions {
@@ -12,6 +12,10 @@ export interface FetchOptions {
   idleSlots(): number
   /** Idle slots less those whose release Redis has not confirmed yet. */
   releasedSlots(): number
+  /** How many more jobs may run; 0 for a worker that takes none. */
+  jobRoom(): number
+  /** Whether there is ever room for jobs. */
+  takesJobs: boolean
   /** Pairs of a task and the microseconds it runs at least, longest first. */
   runTimes(): readonly (string | number)[]
   /** Grows by as much as the event loop is behind. */
@@ -35,6 +39,8 @@ const staleMs = 100
  * 2. While the last claim left work in the list, the next one is sent at once, on the commands connection: releases are
  *    ahead of it there, so the worker never holds more than it has slots.
  * 3. Else it waits for the bell on its own connection, for as many slots as are known to be released.
+ * 4. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When
+ *    one of them ends, that wait is ended.
  */
 export class FetchLoop {
   readonly #options: FetchOptions
@@ -42,6 +48,8 @@ export class FetchLoop {
   #underWay: Promise<void> | undefined
   #scheduled = false
   #moreWaits = true
+  /** How Redis calls the connection that waits for calls alone, though jobs are taken here. */
+  #deafTo: number | undefined
 
   constructor(options: FetchOptions) {
     this.#options = options
@@ -55,6 +63,14 @@ export class FetchLoop {
   slotsIdle(): void {
     // After a claim the next one is scheduled anyway; only while work waits it pays to send it in one write with these.
     if (!this.#scheduled || this.#moreWaits) this.#next()
+    if (this.#deafTo !== undefined && this.#options.jobRoom() > 0) this.#listenForJobs(this.#deafTo)
+  }
+
+  #listenForJobs(clientId: number): void {
+    const { queue, commands } = this.#options
+    this.#deafTo = undefined
+    // Refused or lost: the wait ends by itself within seconds.
+    commands.send(client => queue.endWait(client, clientId)).catch(() => undefined)
   }
 
   #next(): void {
@@ -84,18 +100,39 @@ export class FetchLoop {
     await this.#underWay
   }
 
+  #wanted(slots: number): ClaimOptions {
+    const { jobRoom, runTimes } = this.#options
+    return { slots, jobs: Math.min(slots, jobRoom()), runTimes: runTimes() }
+  }
+
+  #send(slots: number, workerId: string, atOnce: boolean): Promise<Claimed | undefined> {
+    const { queue, commands, waiting, takesJobs, jobRoom } = this.#options
+    const wanted = this.#wanted(slots)
+    if (atOnce) return commands.send(client => queue.claim(client, workerId, wanted))
+    if (!takesJobs || wanted.jobs > 0) return waiting.send(client => queue.waitAndClaim(client, workerId, wanted))
+    let over = false
+    const onBlocked = (clientId: number) => {
+      if (over) return
+      // A job may have ended since the wait was sent.
+      if (jobRoom() > 0) this.#listenForJobs(clientId)
+      else this.#deafTo = clientId
+    }
+    const waited = waiting.send(client => queue.waitAndClaim(client, workerId, wanted, onBlocked))
+    return waited.finally(() => {
+      over = true
+      this.#deafTo = undefined
+    })
+  }
+
   async #claim(idle: number, atOnce: boolean): Promise<void> {
-    const { queue, commands, waiting, workerId, runTimes } = this.#options
-    const { lateMs, ageMs, onClaimed, onNoLease, onProblem } = this.#options
+    const { commands, waiting, workerId, jobRoom, lateMs, ageMs, onClaimed, onNoLease, onProblem } = this.#options
     for (let failures = 0; !this.#stopping.signal.aborted; failures++) {
       const connection = atOnce ? commands : waiting
       await connection.whenReady(this.#stopping.signal)
       const id = workerId()
       const lateBefore = lateMs()
       try {
-        const claimed = await connection.send(client =>
-          atOnce ? queue.claim(client, id, idle, runTimes()) : queue.waitAndClaim(client, id, idle, runTimes()),
-        )
+        const claimed = await this.#send(idle, id, atOnce)
         if (!claimed) {
           await onNoLease()
           // The bell's token is taken, and what it announced still waits.
@@ -104,10 +141,11 @@ export class FetchLoop {
           await sleep(failures === 0 ? 0 : backoffMs(failures, 50, 1000), this.#stopping.signal)
           continue
         }
-        this.#moreWaits = claimed.left > 0
         // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
         const isStale = claimed.requests.length > 0 && lateMs() - lateBefore > staleMs
-        return onClaimed(claimed, id, isStale ? await ageMs(claimed) : 0)
+        onClaimed(claimed, id, isStale ? await ageMs(claimed) : 0)
+        this.#moreWaits = claimed.left > 0 || (claimed.jobsLeft > 0 && jobRoom() > 0)
+        return
       } catch (error) {
         // The answer may be lost with the claim made: what it took is found by reconcile.
         if (!this.#stopping.signal.aborted && (error as Error).name === 'ReplyError') onProblem(error as Error)

@@ -2,7 +2,16 @@ import type { WorkerCounters } from '../catalogue.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Execution, Executor } from '../executor.ts'
-import { decodeRequest, errorReply, leadingId, okReply, type Phases, type Request } from '../message.ts'
+import {
+  decodeRequest,
+  errorReply,
+  heldAsJob,
+  isHeldJob,
+  leadingId,
+  okReply,
+  type Phases,
+  type Request,
+} from '../message.ts'
 import type { Claimed } from '../queue.ts'
 import { RedisClock } from '../redisclock.ts'
 import type { RunTimes } from '../runtimes.ts'
@@ -69,8 +78,8 @@ export class Intake {
     const wayMs = (this.#clock.atUs(now) - claimed.nowUs) / 1000
     const receivedAt = now - Math.max(ageMs, wayMs)
     const foreign: Request[] = []
-    for (const { text, heldId } of claimed.requests) {
-      const request = this.#decode(text, heldId, workerId)
+    for (const claimedRequest of claimed.requests) {
+      const request = this.#decode(claimedRequest, workerId)
       if (!request || (this.#putBack.get(request.heldId) ?? 0) >= claimed.nowUs) continue
       if (!this.#options.slots.take(request.heldId)) continue
       if (this.#options.executor.has(request.task)) void this.#run(request, workerId, receivedAt, claimed.nowUs)
@@ -108,16 +117,20 @@ export class Intake {
     return this.#running === 0 ? Promise.resolve() : new Promise(resolve => this.#onIdle.push(resolve))
   }
 
-  #decode(text: string, heldId: string | undefined, workerId: string): Request | undefined {
+  #decode({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
     const { namespace, counters, events, queueName, settle, slots } = this.#options
+    const heldId = (id: string) => (isJob ? heldAsJob(id) : id)
     try {
-      return decodeRequest(text, heldId, namespace)
+      const request = decodeRequest(text, madeUpId, namespace)
+      request.heldId = heldId(request.heldId)
+      return request
     } catch (error) {
       counters.malformed++
       events.emit('request:malformed', { queue: queueName, reason: (error as Error).message })
       // Held all the same, under the id the claim script read or made up: release it like any other.
-      const id = heldId ?? leadingId(text)
-      if (id !== undefined && slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '', slot: true })
+      const id = madeUpId ?? leadingId(text)
+      if (id === undefined || !slots.take(heldId(id))) return undefined
+      settle({ id: heldId(id), workerId, hubId: undefined, reply: '', slot: true })
       return undefined
     }
   }
@@ -167,6 +180,11 @@ export class Intake {
     const verdict = unserved(request.task)
     if (!verdict) return false
     counters.unserved++
+    if (isHeldJob(request.heldId)) {
+      settle({ id: request.heldId, workerId, hubId: undefined, reply: '', dead: request.text, slot: true })
+      events.emit('job:dead', { queue: queueName, task: request.task, id: request.id, reason: verdict.message })
+      return true
+    }
     // After a death nobody knows whether it was run.
     const code = request.losses > 0 ? 'WorkerLost' : verdict.code
     const { heldId: id, hubId } = request
@@ -190,7 +208,8 @@ export class Intake {
       queue: Math.round(queueMs * 1000),
       exec: Math.round(execMs * 1000),
     }
-    if (!outcome.ok && outcome.error.code === 'WorkerLost' && isIdempotent(request.task)) {
+    const mayRepeat = isHeldJob(request.heldId) || isIdempotent(request.task)
+    if (!outcome.ok && outcome.error.code === 'WorkerLost' && mayRepeat) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
       slots.free([request.heldId])
       this.#returning.add(request.heldId)

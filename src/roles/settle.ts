@@ -7,6 +7,8 @@ export interface SettleOptions {
   queue: Queue
   connection: Connection
   workerId(): string
+  /** Redis' time, about. */
+  redisNowMs(): number
   /** False when the lease may have ended since it was renewed last: others may answer for what we hold. */
   isLeaseCertain(): boolean
   /** Resolves when that is cleared up, or cannot be at the moment. */
@@ -80,12 +82,15 @@ export class Settle {
   }
 
   async #send(batch: Settlement[]): Promise<void> {
-    const { queue, connection, workerId, onReleased, onProblem } = this.#options
+    const { queue, connection, workerId, redisNowMs, onReleased, onProblem } = this.#options
     const current = workerId()
     // Claimed under an identity that was lost: somebody else answers for it by now.
     const mine = batch.filter(settlement => settlement.workerId === current)
     if (mine.length === 0) return
     const ids = mine.map(({ id }) => id)
+    const dead = mine.flatMap(settlement => settlement.dead ?? [])
+    // Answered before the release is sent: a full Redis refuses this one alone, and the job would be nowhere.
+    if (dead.length > 0) await connection.send(client => queue.bury(client, dead, redisNowMs()))
     await connection.send(client => {
       const replies = [...repliesByHub(mine)].map(([hubId, texts]) =>
         queue.reply(client, hubId, texts).catch(error => {

@@ -40,13 +40,14 @@ export const makeActors = (redis: Redis, keys: Keys, workers: WorkerModel[]): Ac
 
 const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): WorkerActor => {
   const connection = directly(redis)
-  const slots = new Slots(1000)
+  const slots = new Slots(1000, 0)
   const workerId = () => worker.id
   const fail = (error: Error) => assert.fail(`a worker ran into ${error.message}`)
   const settle = new Settle({
     queue,
     connection,
     workerId: () => actor.settlesAs ?? worker.id,
+    redisNowMs: () => 0,
     isLeaseCertain: () => true,
     renewLease: () => Promise.resolve(),
     onSlotsIdle: ids => slots.free(ids),

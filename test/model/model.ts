@@ -85,7 +85,7 @@ export class Model {
     workerId: string,
     slots: number,
     runTimes: readonly (string | number)[],
-    madeUpId: (position: number) => string,
+    makeUpId: (position: number) => string,
   ): Claimed | undefined {
     if (!this.leaseHolds(workerId)) {
       this.situations.add('a claim without a lease')
@@ -105,13 +105,13 @@ export class Model {
         continue
       }
       const id = leadingIdOf(text)
-      const heldId = id === undefined ? madeUpId(requests.length) : undefined
-      this.#hold(workerId, id ?? heldId!, text)
-      requests.push({ text, heldId })
+      const madeUpId = id === undefined ? makeUpId(requests.length) : undefined
+      this.#hold(workerId, id ?? madeUpId!, text)
+      requests.push({ text, madeUpId, isJob: false })
     }
     if (this.calls.length > 0) this.bell = true
     if (this.isFull && requests.length > 0) this.situations.add('a claim from a full Redis')
-    return { nowUs: this.nowUs, left: this.calls.length, expired, hopeless, requests }
+    return { nowUs: this.nowUs, left: this.calls.length, jobsLeft: 0, expired, hopeless, requests }
   }
 
   /** A plain RPUSH by somebody without scripts, with or without the two commands for the bell. */

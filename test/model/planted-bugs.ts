@@ -60,7 +60,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'claim',
     bug: 'loses what it popped when it cannot hold it',
-    from: "for i = taken, 1, -1 do redis.call('LPUSH', KEYS[1], requests[i]) end",
+    from: "for i = calls, 1, -1 do redis.call('LPUSH', KEYS[1], requests[i]) end",
     to: '',
   },
   {
@@ -83,7 +83,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   { script: 'handback', bug: 'loses what the list cannot take', from: "redis.call('LLEN', KEYS[2])", to: '' },
   { script: 'handback', bug: 'goes on holding', from: "redis.call('HDEL', KEYS[1], ARGV[i])", to: '' },
-  { script: 'handback', bug: 'rings no bell', from: 'if returned > 0 and', to: 'if false and' },
+  { script: 'handback', bug: 'rings no bell', from: 'if calls > 0 and', to: 'if false and' },
   { script: 'leave', bug: 'puts back what was started', from: 'for i = 2, #ARGV do', to: 'for i = 2, 1 do' },
   { script: 'leave', bug: 'holds without a lease', from: 'if kept > 0 then', to: 'if false then' },
   {

@@ -19,7 +19,7 @@ const tries: Record<string, (model: Model, actors: Actors, worker: WorkerModel) 
   claim: (model, { redis, queue }, { id }) => {
     // What expires meanwhile is dropped all the same; when that is only Redis knows.
     const isCertain = model.leaseHolds(id) && model.calls.every(text => spareUsOf(text, model.nowUs) > 60_000_000)
-    return isCertain ? queue.claim(redis, id, 100, []) : undefined
+    return isCertain ? queue.claim(redis, id, { slots: 100, jobs: 0, runTimes: [] }) : undefined
   },
   handback: (model, { redis, queue }, { id }) => {
     const requests = [...model.heldBy(id).keys()].map(held => ({ id: held }))

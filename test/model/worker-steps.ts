@@ -24,18 +24,18 @@ export const claim = async (
   // Without a token it would block.
   const takesToken = waits && model.bell
   const started = await readTime(redis)
-  const claimed = await queue[takesToken ? 'waitAndClaim' : 'claim'](redis, worker.id, slots, runTimes)
+  const claimed = await queue[takesToken ? 'waitAndClaim' : 'claim'](redis, worker.id, { slots, jobs: 0, runTimes })
   sawTime(model, claimed?.nowUs ?? started)
   if (takesToken) model.bell = false
   const expected = model.claim(worker.id, slots, runTimes, position => {
-    const madeUp = claimed?.requests[position]?.heldId
+    const madeUp = claimed?.requests[position]?.madeUpId
     assert(madeUp && /^[\w-]{1,64}$/.test(madeUp), `${madeUp} is no id`)
     assert(!model.heldBy(worker.id).has(madeUp), `${madeUp} was made up twice`)
     return madeUp
   })
   assert.deepEqual(claimed, expected)
   if (!claimed && takesToken) model.mayBeSilent = true
-  return (claimed?.requests ?? []).map(({ text, heldId }) => ({ text, id: heldId ?? leadingIdOf(text)! }))
+  return (claimed?.requests ?? []).map(({ text, madeUpId }) => ({ text, id: madeUpId ?? leadingIdOf(text)! }))
 }
 
 /** Requests of these runs live for an hour; some tasks are said to run for longer. */

@@ -78,8 +78,8 @@ describe('the lists', () => {
     await cli.redis.rpush(`${cli.namespace}:{busy}:calls`, `{"at":${at},"id":"x"}`, `{"at":${at},"id":"y"}`)
     const { code, out, err } = await run(['queues'])
     expect(code).toBe(0)
-    expect(out.split('\n')[0]).toBe('QUEUE  BACKLOG  OLDEST WAIT  HELD  BUSY  WORKERS')
-    expect(out).toMatch(/^busy {9}2 +3\d(\.\d)?s {5}0 {3}0\/0 {5}none$/m)
+    expect(out.split('\n')[0]).toBe('QUEUE  BACKLOG  OLDEST WAIT  JOBS  DEAD  HELD  BUSY  WORKERS')
+    expect(out).toMatch(/^busy {9}2 +3\d(\.\d)?s {5}0 {5}0 {5}0 {3}0\/0 {5}none$/m)
     expect(err).toBe(
       'Warning: 2 requests wait in busy, which no live worker serves. Start one: pshub worker <module> --queue busy\n',
     )

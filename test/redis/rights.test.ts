@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { sleep } from '../../src/clock.ts'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { makeKeys } from '../../src/keys.ts'
 import { type Role, roles, usesOf } from '../../src/rights.ts'
@@ -30,6 +31,7 @@ const ofScripts = () =>
 const tasks = [
   defineTask('own:1.0', { idempotent: true }, args => args),
   defineTask('long:1.0', {}, length => 'x'.repeat(Number(length))),
+  defineTask('short:1.0', {}, () => sleep(100)),
   defineTask(
     'stay:1.0',
     { timeoutMs: 20_000 },
@@ -76,6 +78,18 @@ const breakInbox = async () => {
   await eventually(async () => ((await waiting()) ?? id) !== id)
 }
 
+/** Jobs while the worker has room for one alone, and one that nobody can run. */
+const runJobs = async (worker: Worker) => {
+  const { redis } = server
+  const { jobs, dead } = keys()
+  const job = (n: number) => JSON.stringify({ id: `job-${n}`, task: 'short:1.0', args: n })
+  await redis.rpush(jobs, job(1))
+  await eventually(() => worker.busy === 1)
+  await redis.rpush(jobs, job(2), '{"task":"never:1.0"}')
+  await eventually(async () => (await redis.zcard(dead)) === 1)
+  await redis.del(dead)
+}
+
 /** A worker dies, a claim's answer was lost, and there is work for another worker and for none. */
 const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   const lost = failure(hub.call('once:1.0', { n: 1, ms: 60_000 }, { timeoutMs: 60_000 }))
@@ -106,6 +120,7 @@ describe('users with exactly the listed rights', () => {
     for (const { events } of [worker, hub]) events.on('problem', problem => problems.push(problem))
 
     await callInEveryWay(hub)
+    await runJobs(worker)
     const { stays } = await giveUp(hub, worker)
     await breakInbox()
     await loseThings(hub, worker, other)
@@ -121,6 +136,9 @@ describe('users with exactly the listed rights', () => {
     const granted = roles.flatMap(grantsOf)
     expect([...sent].filter(line => /^(hub|worker|view) /.test(line) && !granted.includes(line))).toEqual([])
     const used = new Set([...sent, ...ofScripts()])
+    // MONITOR shows no administrative command.
+    const counts = await server.redis.info('commandstats')
+    if (/cmdstat_client\|unblock:calls=[1-9]/.test(counts)) used.add('worker CLIENT|UNBLOCK')
     expect(granted.filter(line => !used.has(line))).toEqual([])
     await server.redis.del(keys().calls, keys().bell, keys().leases)
   }, 40_000)
@@ -129,8 +147,10 @@ describe('users with exactly the listed rights', () => {
     const urls = await rights.users('q')
     const caller = server.redis.duplicate({ username: 'hub', password: 'secret' })
     server.onEnd(() => caller.disconnect())
-    const { calls, bell, held, leases } = keys()
-    await expect(scripts.claim.run(caller, [calls, bell, held('w'), leases], ['w', 1])).rejects.toThrow(/NOPERM/)
+    const { calls, bell, held, leases, jobs, jobBell } = keys()
+    await expect(
+      scripts.claim.run(caller, [calls, bell, held('w'), leases, jobs, jobBell], ['w', 1, 1]),
+    ).rejects.toThrow(/NOPERM/)
     await expect(caller.hset(cardsKey(), 'a', 'b')).rejects.toThrow(/NOPERM/)
     const other = server.worker([defineTask('own:1.0', {}, () => 1)], { redis: urls.worker, queue: 'other' })
     await expect(other).rejects.toThrow(/may not serve a queue: it lacks .*:\{other\}:calls/)

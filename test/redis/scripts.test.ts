@@ -9,6 +9,19 @@ const server = useRedis()
 
 const keys = () => queueKeys(server)
 
+const claimKeys = (worker: string) => {
+  const { calls, bell, held, leases, jobs, jobBell } = keys()
+  return [calls, bell, held(worker), leases, jobs, jobBell]
+}
+const handbackKeys = (worker: string) => {
+  const { calls, bell, held, jobs, jobBell } = keys()
+  return [held(worker), calls, bell, jobs, jobBell]
+}
+const leaveKeys = (worker: string) => {
+  const { calls, bell, held, leases, jobs, jobBell } = keys()
+  return [held(worker), calls, bell, leases, jobs, jobBell]
+}
+
 describe('the bytes of a payload', () => {
   const args = '{"empty":[],"none":{},"big":9007199254740993,"exact":1.0,"exp":1E400,"text":"Zoë 💚\\u0000\\ud800 \\/"}'
   const body = `"id":"raw","task":"raw:1.0","args":${args},"result_queue":"t:reply:{h}"}`
@@ -25,12 +38,12 @@ describe('the bytes of a payload', () => {
     const whole = `{"at":${at},"ttl":5000,${body}`
     expect(await redis.lrange(calls, 0, -1)).toEqual([whole])
     await scripts.beat.run(redis, [leases, keys().cancelled], ['w', 4000, 1, 60_000])
-    const claim = () => scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 1])
-    expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), 0, 0, [whole], [], []])
+    const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 1, 0])
+    expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), 0, 0, [whole], [], [], 1, 0])
     expect(await redis.hgetall(held('w'))).toEqual({ raw: whole })
-    expect(await scripts.handback.run(redis, [held('w'), calls, bell], ['tail', 'raw', ''])).toBe(1)
-    expect(await claim()).toEqual([expect.anything(), 0, 0, [whole], [], []])
-    expect(await scripts.leave.run(redis, [held('w'), calls, bell, leases], ['w'])).toBe(1)
+    expect(await scripts.handback.run(redis, handbackKeys('w'), ['tail', 'raw', ''])).toBe(1)
+    expect(await claim()).toEqual([expect.anything(), 0, 0, [whole], [], [], 1, 0])
+    expect(await scripts.leave.run(redis, leaveKeys('w'), ['w'])).toBe(1)
     expect(await redis.lpop(calls)).toBe(whole)
     await redis.del(bell, pushed('h'))
   })
@@ -142,7 +155,7 @@ describe('a full caller made of scripts alone', () => {
 describe('a full worker made of scripts alone', () => {
   it('is called by a Hub', async () => {
     const { redis, namespace } = server
-    const { calls, bell, held, leases, cancelled, reply } = keys()
+    const { bell, held, leases, cancelled, reply } = keys()
     const blocking = redis.duplicate()
     server.onEnd(() => blocking.disconnect())
     const beat = await scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 1, 60_000])
@@ -150,7 +163,7 @@ describe('a full worker made of scripts alone', () => {
     await redis.hset(`${namespace}:tasks`, 'raw:1.0', JSON.stringify({ task: 'raw:1.0', queue: 'q', at: 1 }))
     await redis.hset(`${namespace}:workers`, 'w', JSON.stringify({ id: 'w', queue: 'q', tasks: { 'raw:1.0': '' } }))
     const rung = blocking.blpop(bell, 2)
-    const claimed = scripts.claim.run(blocking, [calls, bell, held('w'), leases], ['w', 4])
+    const claimed = scripts.claim.run(blocking, claimKeys('w'), ['w', 4, 0])
     const failed = failure(server.hub().call('raw:1.0', { n: 1 }))
     expect(await rung).toEqual([bell, '1'])
     const [, left, dropped, [text], named] = (await claimed) as [string, number, number, string[], unknown[]]
@@ -162,12 +175,12 @@ describe('a full worker made of scripts alone', () => {
     expect(await scripts.reply.run(redis, [result_queue], [60_000, answer])).toBe(1)
     await redis.hdel(held('w'), id)
     expect(await failed).toMatchObject({ code: 'TaskFailed', message: 'no', retryable: true })
-    expect(await scripts.leave.run(redis, [held('w'), calls, bell, leases], ['w'])).toBe(0)
+    expect(await scripts.leave.run(redis, leaveKeys('w'), ['w'])).toBe(0)
   })
 
   it('that dies is adopted from by a Worker: idempotent calls run again, others end as WorkerLost', async () => {
     const { redis, namespace } = server
-    const { calls, bell, held, leases, cancelled } = keys()
+    const { calls, held, leases, cancelled } = keys()
     await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
     const card = { id: 'w', queue: 'q', tasks: { 'again:1.0': '', 'once:1.0': '' } }
     await redis.hset(`${namespace}:workers`, 'w', JSON.stringify(card))
@@ -183,7 +196,7 @@ describe('a full worker made of scripts alone', () => {
     const again = hub.call('again:1.0', args, { timeoutMs: 10_000 })
     const once = failure(hub.call('once:1.0', args, { timeoutMs: 10_000 }))
     await eventually(async () => (await redis.llen(calls)) === 2)
-    await scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 4])
+    await scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0])
     expect(await redis.hlen(held('w'))).toBe(2)
     await redis.zadd(leases, 1, 'w')
     await server.worker([defineTask('again:1.0', { idempotent: true }, args => args)])
@@ -208,9 +221,9 @@ describe('a full worker made of scripts alone', () => {
 
   it('takes nothing without a lease', async () => {
     const { redis } = server
-    const { calls, bell, held, leases, cancelled } = keys()
+    const { calls, leases, cancelled } = keys()
     await redis.rpush(calls, '{}')
-    const claim = () => scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 4])
+    const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0])
     expect(await claim()).toEqual([expect.anything(), -1])
     const renew = () => scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 0, 60_000])
     expect(await renew()).toEqual([expect.anything(), 0, [], []])
@@ -225,19 +238,19 @@ describe('a full worker made of scripts alone', () => {
 
   it("loses nothing to somebody else's key under one of its names", async () => {
     const { redis } = server
-    const { calls, bell, held, leases, cancelled } = keys()
+    const { calls, held, leases, cancelled } = keys()
     await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
     await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
     const before = await redis.lrange(calls, 0, -1)
     await redis.set(held('w'), 'squat')
-    await expect(scripts.claim.run(redis, [calls, bell, held('w'), leases], ['w', 4])).rejects.toThrow(/WRONGTYPE/)
+    await expect(scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0])).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.lrange(calls, 0, -1)).toEqual(before)
     await redis.hset(held('v'), 'a', '{"task":"a"}')
     await redis.zadd(leases, 1, 'v')
     await expect(scripts.adopt.run(redis, [leases, held('v'), held('w')], ['v', 'w', 9])).rejects.toThrow(/WRONGTYPE/)
     await redis.set(calls, 'squat')
-    await expect(scripts.handback.run(redis, [held('v'), calls, bell], ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
-    await expect(scripts.leave.run(redis, [held('v'), calls, bell, leases], ['v'])).rejects.toThrow(/WRONGTYPE/)
+    await expect(scripts.handback.run(redis, handbackKeys('v'), ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
+    await expect(scripts.leave.run(redis, leaveKeys('v'), ['v'])).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.hgetall(held('v'))).toEqual({ a: '{"task":"a"}' })
     await redis.del(calls, leases, held('v'), held('w'))
   })

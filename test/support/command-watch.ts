@@ -11,7 +11,8 @@ export const watchCommands = async (redis: Redis, shapeOf: (key: string) => stri
   }
   const monitor = await redis.duplicate().monitor()
   monitor.on('error', () => undefined)
-  monitor.on('monitor', (_: string, [name, first, second]: string[], address: string) => {
+  monitor.on('monitor', (_: string, [name, ...words]: string[], address: string) => {
+    const [first] = words
     const command = name!.toUpperCase()
     // HELLO, which logs in, needs no right.
     if (address === 'lua' || command === 'HELLO') return
@@ -19,7 +20,8 @@ export const watchCommands = async (redis: Redis, shapeOf: (key: string) => stri
     const isKeyless = ['EVAL', 'EVALSHA', 'TIME', 'INFO'].includes(command)
     if (command === 'CLIENT') seen.push({ address, command: `CLIENT|${first!.toUpperCase()}`, key: undefined })
     else seen.push({ address, command, key: isKeyless ? undefined : first })
-    if (command === 'BLMOVE') seen.push({ address, command, key: second })
+    const further = command === 'BLMOVE' ? words.slice(1, 2) : command === 'BLPOP' ? words.slice(1, -1) : []
+    for (const key of further) seen.push({ address, command, key })
   })
   return {
     /** Ends the watch. */

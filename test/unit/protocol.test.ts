@@ -165,7 +165,7 @@ describe('PROTOCOL.md', () => {
     const long = 'x'.repeat(10_000)
     const operations: Record<string, (queue: Queue, client: Redis) => Promise<unknown>> = {
       push: (queue, client) => queue.push(client, '<hub>', 1, 1, ['']),
-      claim: (queue, client) => queue.claim(client, '<worker>', 1, ['task:1.0', 5000]),
+      claim: (queue, client) => queue.claim(client, '<worker>', { slots: 1, jobs: 1, runTimes: ['task:1.0', 5000] }),
       reply: (queue, client) => queue.reply(client, '<hub>', [long]),
       beat: (queue, client) => queue.beat(client, '<worker>', 1, true),
       handback: (queue, client) => queue.handback(client, '<worker>', 'tail', [{ id: 'a' }]),
