@@ -3,7 +3,7 @@ import type { Timed } from './deadlines.ts'
 import { fromWire, HubError } from './errors.ts'
 import { newId } from './ids.ts'
 import { type Phases, type Reply, requestBody } from './message.ts'
-import type { Parcel } from './outbox.ts'
+import type { Parcel, Placed } from './outbox.ts'
 import { explained } from './refusals.ts'
 
 /** How a try ended. */
@@ -67,7 +67,7 @@ export class Call implements Parcel, Timed {
   inDoubt = false
   abandoned = false
   setback: string | undefined
-  #pushed: { at: string; ttlMs: number; ahead: number | undefined } | undefined
+  #placed: Placed | undefined
 
   constructor(spec: CallSpec, host: CallHost, previous?: { call: Call; error: HubError }) {
     this.spec = spec
@@ -89,17 +89,16 @@ export class Call implements Parcel, Timed {
 
   /** Earlier than the call's own while its request cannot be sent. */
   get deadline(): number {
-    return this.#pushed || this.inDoubt ? this.spec.end : Math.min(this.spec.end, this.#waitsSince + unsentMs)
+    return this.#placed || this.inDoubt ? this.spec.end : Math.min(this.spec.end, this.#waitsSince + unsentMs)
   }
 
-  /** Where the message is in the list, as far as that is known. */
-  get pushed(): { at: string; ttlMs: number; ahead: number | undefined } | undefined {
-    return this.#pushed
+  get placed(): Placed | undefined {
+    return this.#placed
   }
 
-  enqueued(at: string, ttlMs: number, ahead: number | undefined): void {
+  enqueued(placed: Placed): void {
     this.inDoubt = false
-    this.#pushed = { at, ttlMs, ahead }
+    this.#placed = placed
   }
 
   refused(error: HubError): void {
@@ -156,7 +155,7 @@ export class Call implements Parcel, Timed {
   /** What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent. */
   #lateness(): HubError {
     const waited = Math.round(monotonicMs() - this.spec.startedAt)
-    if (this.#pushed)
+    if (this.#placed)
       return new HubError('Timeout', `${this.task} did not answer within ${waited} ms.`, this.#details())
     if (this.inDoubt) {
       const message = `Redis did not confirm the request within ${waited} ms; it may have been run.`

@@ -107,7 +107,7 @@ export class Dispatch implements CallHost {
   async stop(): Promise<void> {
     for (const call of [...this.#pending.values()]) {
       const { task, id } = call
-      const mayRun = call.pushed !== undefined || call.inDoubt
+      const mayRun = call.placed !== undefined || call.inDoubt
       const aborted = `The hub was closed while ${task} was running.`
       call.fail(
         mayRun ? new HubError('Aborted', aborted, { task, id }) : new HubError('HubClosed', undefined, { task, id }),
@@ -145,8 +145,8 @@ export class Dispatch implements CallHost {
     const { outbox, forecast } = this.#destinationOf(call.spec.queue)
     if (call.abandoned) outbox.cancel(call)
     if (!us) return
-    if (call.pushed?.ahead !== undefined)
-      forecast.learn(call.pushed.ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
+    if (call.placed?.ahead !== undefined)
+      forecast.learn(call.placed.ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
     if (ok) this.#runTimes.note(call.task, us.exec / 1000)
   }
 
@@ -201,7 +201,7 @@ export class Dispatch implements CallHost {
         hubId,
         forecast,
         clock: this.#clock,
-        expectedMs: task => this.#runTimes.of(task),
+        expectedMs: (task, now) => this.#runTimes.of(task, now),
         events,
         closing,
       })

@@ -58,27 +58,27 @@ export class Forecast {
   }
 
   /** About how many are in the list, when it was seen a moment ago; else undefined. */
-  get length(): number | undefined {
-    const ageMs = monotonicMs() - this.#seenAt
-    const placeMs = this.#place()
+  lengthAt(now: number): number | undefined {
+    const ageMs = now - this.#seenAt
+    const placeMs = this.#place(now)
     if (ageMs > believedMs || placeMs === 0) return undefined
     return Math.max(0, this.#length - ageMs / placeMs)
   }
 
   /** Milliseconds until a request behind `ahead` others is taken, as far as that is known; else 0. */
-  waitMs(ahead: number): number {
-    return Math.max(0, Math.min(ahead + 1 - this.slots, this.#reach * reachFactor)) * this.#place()
+  waitMs(ahead: number, now: number = monotonicMs()): number {
+    return Math.max(0, Math.min(ahead + 1 - this.slots, this.#reach * reachFactor)) * this.#place(now)
   }
 
   /** How many requests may be in the list for the last of them to wait no longer than this; Infinity when that is not known. */
-  lengthWithin(patienceMs: number): number {
-    const places = patienceMs / this.#place()
+  lengthWithin(patienceMs: number, now: number = monotonicMs()): number {
+    const places = patienceMs / this.#place(now)
     return places < this.#reach * reachFactor ? this.slots + Math.floor(places) : Number.POSITIVE_INFINITY
   }
 
   /** Milliseconds; 0 when unknown. */
-  #place(): number {
-    if (monotonicMs() - this.#sampledAt >= rateMemoryMs) return 0
+  #place(now: number): number {
+    if (now - this.#sampledAt >= rateMemoryMs) return 0
     const runMs = this.#busyMs / this.#replies / this.slots
     const placeMs = Math.max(this.#waitedMs / this.#places, leastFactor * runMs)
     return Math.min(placeMs, mostFactor * runMs + overheadMs)

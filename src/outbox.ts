@@ -3,10 +3,18 @@ import { HubError, messageOf } from './errors.ts'
 import type { Forecast } from './forecast.ts'
 import { stamped, unstamped } from './message.ts'
 import { type Pushed, pushMemoryMs, type Queue } from './queue.ts'
-import { type Connection, ConnectionLost, isPassing, NotConnected } from './redis.ts'
+import { type Connection, ConnectionLost, isTransient } from './redis.ts'
 import type { RedisClock } from './redisclock.ts'
 import { explained } from './refusals.ts'
 import type { Events } from './telemetry.ts'
+
+/** Where a message is in its list: with its time and ttl, which make its exact text, and its place there if that is known. */
+export interface Placed {
+  at: string
+  ttlMs: number
+  /** How many others were before it. */
+  ahead: number | undefined
+}
 
 /** A request on its way into a queue's list. */
 export interface Parcel {
@@ -19,14 +27,14 @@ export interface Parcel {
   readonly settled: boolean
   /** True when its caller gave up: it need not run any more. */
   readonly abandoned: boolean
-  /** Time, ttl and place of the message in the list, as far as they are known. */
-  readonly pushed: { at: string; ttlMs: number; ahead: number | undefined } | undefined
+  /** Undefined until it is known to be in the list. */
+  readonly placed: Placed | undefined
   /** True from the moment it is written until Redis answered: it may be running. */
   inDoubt: boolean
   /** Why the last try to push it failed. */
   setback: string | undefined
-  /** It is in the list, or was, with `ahead` others before it: `at` and `ttlMs` give the exact message. */
-  enqueued(at: string, ttlMs: number, ahead: number | undefined): void
+  /** It is in the list, or was. */
+  enqueued(placed: Placed): void
   /** It certainly is not. */
   refused(error: HubError): void
 }
@@ -38,7 +46,7 @@ export interface OutboxOptions {
   forecast: Forecast
   clock: RedisClock
   /** How long a task runs at least, in milliseconds. */
-  expectedMs(task: string): number
+  expectedMs(task: string, now: number): number
   events: Events
   closing: AbortSignal
 }
@@ -103,9 +111,9 @@ export class Outbox {
    * under way; that is cancelled once it is known to have arrived.
    */
   cancel(parcel: Parcel): void {
-    const { pushed, id, task } = parcel
-    if (!pushed) return
-    const text = pushed.ttlMs > 0 ? stamped(pushed.at, pushed.ttlMs, parcel.body) : ''
+    const { placed, id, task } = parcel
+    if (!placed) return
+    const text = placed.ttlMs > 0 ? stamped(placed.at, placed.ttlMs, parcel.body) : ''
     this.#connection
       .send(client => this.#queue.cancel(client, id, text))
       .then(
@@ -129,14 +137,15 @@ export class Outbox {
   #nextBatch(): Parcel[] {
     const batch: Parcel[] = []
     const { forecast } = this.#options
-    const { length } = forecast
+    const now = monotonicMs()
+    const length = forecast.lengthAt(now)
     let chars = 0
     let taken = 0
     for (const parcel of this.#waiting) {
       if (batch.length === maxBatch || (chars > 0 && chars + parcel.body.length > maxBatchChars)) break
       taken++
       if (parcel.settled) continue
-      if (length !== undefined && forecast.waitMs(length + batch.length) > this.#patienceMs(parcel)) {
+      if (length !== undefined && forecast.waitMs(length + batch.length, now) > this.#patienceMs(parcel, now)) {
         parcel.refused(this.#overloaded(length + batch.length, parcel))
         continue
       }
@@ -169,8 +178,7 @@ export class Outbox {
           parcel.inDoubt = lost
           parcel.setback = (error as Error).message
         }
-        if (!this.#mayRepeat(error as Error))
-          return lost ? this.#giveUp(parcels) : this.#refuse(parcels, error as Error)
+        if (!isTransient(error)) return lost ? this.#giveUp(parcels) : this.#refuse(parcels, error as Error)
       }
       await sleep(backoffMs(attempt, 10, 500), this.#closing)
       await this.#connection.whenReady(this.#closing)
@@ -183,39 +191,36 @@ export class Outbox {
     return this.#connection.send(client => {
       for (const parcel of parcels) parcel.inDoubt = true
       const countedAtUs = clock.atUs(countedAt)
-      return this.#queue.push(client, hubId, number, this.#maxLengthFor(parcels), messages, countedAtUs)
+      return this.#queue.push(client, hubId, number, this.#maxLengthFor(parcels, countedAt), messages, countedAtUs)
     })
   }
 
   /** The longest list in which the most patient of these would be served in time. */
-  #maxLengthFor(parcels: Parcel[]): number {
+  #maxLengthFor(parcels: Parcel[], now: number): number {
     let longestMs = 0
-    for (const parcel of parcels) longestMs = Math.max(longestMs, this.#patienceMs(parcel))
-    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(longestMs))
+    for (const parcel of parcels) longestMs = Math.max(longestMs, this.#patienceMs(parcel, now))
+    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(longestMs, now))
   }
 
   /** How long it may wait, so that its task can still be run by its deadline. */
-  #patienceMs(parcel: Parcel): number {
-    return Math.max(0, parcel.end - monotonicMs() - this.#options.expectedMs(parcel.task)) * patience
-  }
-
-  #mayRepeat(error: Error): boolean {
-    return error instanceof NotConnected || error instanceof ConnectionLost || isPassing(error)
+  #patienceMs(parcel: Parcel, now: number): number {
+    return Math.max(0, parcel.end - now - this.#options.expectedMs(parcel.task, now)) * patience
   }
 
   #answered(batch: Parcel[], ttls: number[] | undefined, pushed: Pushed): void {
     const { forecast, clock, events } = this.#options
-    this.#answeredAt = monotonicMs()
+    const now = monotonicMs()
+    this.#answeredAt = now
     // A repeat tells the length of now and the time of its first try.
     if (!pushed.repeated) {
       forecast.see(pushed.length + pushed.accepted)
-      clock.learn(Number(pushed.at), monotonicMs())
+      clock.learn(Number(pushed.at), now)
     }
     batch.forEach((parcel, index) => {
       if (index >= pushed.accepted) parcel.refused(this.#overloaded(pushed.length, parcel))
       else {
         const ttlMs = ttls ? Math.max(1, ttls[index]! - pushed.lateMs) : 0
-        parcel.enqueued(pushed.at, ttlMs, pushed.repeated ? undefined : pushed.length + index)
+        parcel.enqueued({ at: pushed.at, ttlMs, ahead: pushed.repeated ? undefined : pushed.length + index })
         if (parcel.abandoned) this.cancel(parcel)
       }
     })
@@ -232,7 +237,7 @@ export class Outbox {
   #overloaded(length: number, parcel: Parcel): HubError {
     const { maxLength } = this
     const waitMs = Math.round(this.#options.forecast.waitMs(length))
-    const patienceMs = Math.round(this.#patienceMs(parcel))
+    const patienceMs = Math.round(this.#patienceMs(parcel, monotonicMs()))
     const reason =
       length >= maxLength
         ? `${length} requests wait in queue ${this.#queue.name}, and its limit is ${maxLength}.`

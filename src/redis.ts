@@ -230,6 +230,10 @@ const isWrongServer = (error: Error): boolean => /^(READONLY|UNBLOCKED|NOAUTH|WR
 export const isPassing = (error: Error): boolean =>
   /^(LOADING|BUSY|READONLY|UNBLOCKED|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|NOAUTH|WRONGPASS)\b/.test(error.message)
 
+/** The command was not run, or may have been, and sending it again may well succeed. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof NotConnected || error instanceof ConnectionLost || (error instanceof Error && isPassing(error))
+
 /** An answer that will be the same until somebody changes the server or its settings; the command was not run. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ReplyError' && !isPassing(error)

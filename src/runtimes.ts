@@ -33,9 +33,9 @@ export class RunTimes {
   }
 
   /** Milliseconds; 0 for a task that did not run lately. */
-  of(task: string): number {
+  of(task: string, now: number = monotonicMs()): number {
     const known = this.#known.get(task)
-    return known && monotonicMs() - known.at < memoryMs ? known.ms : 0
+    return known && now - known.at < memoryMs ? known.ms : 0
   }
 
   /** The tasks that run for `leastMs` or more, longest first. */

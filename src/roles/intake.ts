@@ -59,7 +59,7 @@ export class Intake {
   }
 
   /** Starts what a claim brought, `ageMs` after Redis made it if that is more than its way here. */
-  take(claimed: Claimed, workerId: string, ageMs = 0): void {
+  take(claimed: Claimed, workerId: string, ageMs: number): void {
     const { counters, events, queueName } = this.#options
     const expired = claimed.expired + claimed.hopeless.length
     counters.expired += expired

@@ -1,6 +1,6 @@
 import { backoffMs, sleep } from '../clock.ts'
 import type { Queue } from '../queue.ts'
-import { type Connection, ConnectionLost, isFull, isPassing, NotConnected } from '../redis.ts'
+import { type Connection, isFull, isTransient } from '../redis.ts'
 import type { Settlement } from '../settlement.ts'
 
 export interface SettleOptions {
@@ -106,8 +106,7 @@ export class Settle {
 }
 
 /** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */
-const mayPass = (error: Error): boolean =>
-  error instanceof ConnectionLost || error instanceof NotConnected || isPassing(error) || isFull(error)
+const mayPass = (error: Error): boolean => isTransient(error) || isFull(error)
 
 const repliesByHub = (batch: Settlement[]): Map<string, string[]> => {
   const byHub = new Map<string, string[]>()

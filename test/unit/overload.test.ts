@@ -13,7 +13,7 @@ describe('the forecast of a wait', () => {
     forecast.see(1000)
     expect(forecast.waitMs(1000)).toBe(0)
     expect(forecast.lengthWithin(1)).toBe(Number.POSITIVE_INFINITY)
-    expect(forecast.length).toBeUndefined()
+    expect(forecast.lengthAt(performance.now())).toBeUndefined()
   })
 
   it('is the length times what a place took, less the slots that take theirs at once', () => {
@@ -65,9 +65,9 @@ describe('the forecast of a wait', () => {
     forecast.learn(0, 2, 2)
     forecast.see(100)
     vi.advanceTimersByTime(40)
-    expect(forecast.length).toBeCloseTo(80)
+    expect(forecast.lengthAt(performance.now())).toBeCloseTo(80)
     vi.advanceTimersByTime(20)
-    expect(forecast.length).toBeUndefined()
+    expect(forecast.lengthAt(performance.now())).toBeUndefined()
   })
 
   it('is forgotten when nothing was served for ten seconds', () => {
