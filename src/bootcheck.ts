@@ -1,6 +1,7 @@
 import { ConfigError } from './errors.ts'
 import type { Keys } from './keys.ts'
 import type { Redis } from './redis.ts'
+import { explained } from './refusals.ts'
 import type { Role } from './rights.ts'
 import { missingRights } from './rightscheck.ts'
 
@@ -136,7 +137,7 @@ const checkRights = async (client: Redis, { role, keys, queue }: Purpose): Promi
     return {
       what,
       level: 'warning',
-      message: `it cannot be found out whether this user may ${purposes[role]}: ${(error as Error).message}`,
+      message: `it cannot be found out whether this user may ${purposes[role]}: ${explained((error as Error).message)}`,
     }
   }
 }

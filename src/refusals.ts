@@ -14,6 +14,8 @@ const advice: readonly [RegExp, string][] = [
   ],
   [/^OOM/, 'Redis is full'],
   [/^MISCONF/, 'Redis cannot write to its disk'],
+  // Of servers that speak Redis' language and are none.
+  [/acl_check_cmd/, 'this server cannot tell what its users may do'],
   [/^LOADING/, 'Redis is still loading its data'],
 ]
 
@@ -23,7 +25,7 @@ const maxLength = 200
 export const explained = (message: string): string => {
   const known = advice.find(([pattern]) => pattern.test(message))
   // Some of Redis' own texts are three lines long; their first clause says it.
-  if (known) return `${known[1]} (${message.split(/[\r\n]|[,.](?=\s|$)/, 1)[0]})`
+  if (known) return `${known[1]} (${message.split(/[\r\n]|[,.](?=\s|$)| script: /, 1)[0]})`
   return message
     .split(/[\r\n]/, 1)[0]!
     .slice(0, maxLength)

@@ -153,6 +153,30 @@ describe('a full caller made of scripts alone', () => {
 })
 
 describe('a full worker made of scripts alone', () => {
+  it('finds what a lost worker holds in a hash that was large once', async () => {
+    const { redis } = server
+    const { held, leases, cancelled } = keys()
+    const fields = Array.from({ length: 20_000 }, (_, n) => [`r${n}`, '{"task":"raw:1.0"}']).flat()
+    await redis.hset(held('lost'), ...fields)
+    // While a snapshot is under way Redis lets no hash shrink: nearly all of its places are empty, and so are its pages.
+    await redis.mset(Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`filler${n}`, ''])))
+    await redis.config('SET', 'rdb-key-save-delay', '100000')
+    await redis.bgsave()
+    server.onEnd(async () => {
+      await redis.config('SET', 'rdb-key-save-delay', '0')
+      await redis.del(...Array.from({ length: 30 }, (_, n) => `filler${n}`))
+    })
+    const gone = Array.from({ length: 19_999 }, (_, n) => `r${n}`)
+    await redis.hdel(held('lost'), ...gone)
+    await redis.zadd(leases, 1, 'lost')
+    await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
+    const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
+    expect(cursor).not.toBe('0')
+    const adopted = await scripts.adopt.run(redis, [leases, held('lost'), held('w')], ['lost', 'w', 64])
+    expect(adopted).toEqual([1, 'lost:r19999', '{"task":"raw:1.0"}'])
+    await redis.del(held('w'), leases)
+  })
+
   it('is called by a Hub', async () => {
     const { redis, namespace } = server
     const { bell, held, leases, cancelled, reply } = keys()
