@@ -58,7 +58,7 @@ const pushStep = step(
   async (model, actors, { hub: index, batch, room, onItsWayMs }) => {
     const hub = model.hubs[index]!
     const messages = batch.map(request => messageOf(model.nextRequestId(), hub.id, request))
-    const maxLength = room === undefined ? 10_000 : model.calls.length + room
+    const maxLength = room === undefined ? 10_000 : model.lists.calls.texts.length + room
     const wasFull = model.isFull
     await push(model, actors, hub, ++hub.number, messages, maxLength, onItsWayMs)
     // One that was refused is never sent again: its callers were told.
@@ -99,16 +99,22 @@ const latePushStep = step(
 
 const handPushStep = step(
   'handPush',
-  fc.record({ hub: anyHub, kind: fc.nat(handMadeKinds - 1), rings: fc.boolean() }),
-  async (model, { redis }, { hub, kind, rings }) => {
+  fc.record({
+    list: fc.constantFrom('calls' as const, 'jobs' as const),
+    hub: anyHub,
+    kind: fc.nat(handMadeKinds - 1),
+    rings: fc.boolean(),
+  }),
+  async (model, { redis }, { list, hub, kind, rings }) => {
+    const { [list]: listKey, [list === 'calls' ? 'bell' : 'jobBell']: bellKey } = queueKeys
     const text = handMade(kind, model.nextRequestId(), model.hubs[hub]!.id, model.nowUs)
     if (model.isFull) {
-      await assert.rejects(redis.rpush(queueKeys.calls, text), isOutOfMemory)
+      await assert.rejects(redis.rpush(listKey, text), isOutOfMemory)
       return
     }
-    await redis.rpush(queueKeys.calls, text)
-    if (rings) await Promise.all([redis.rpush(queueKeys.bell, 1), redis.ltrim(queueKeys.bell, 0, 0)])
-    model.pushByHand(text, rings)
+    await redis.rpush(listKey, text)
+    if (rings) await Promise.all([redis.rpush(bellKey, 1), redis.ltrim(bellKey, 0, 0)])
+    model.pushByHand(list, text, rings)
   },
 )
 
@@ -122,7 +128,7 @@ const cancelStep = step(
   }),
   async (model, { redis, queue }, { which, waits, text }) => {
     const held = [...model.held.values()].flatMap(texts => [...texts.values()])
-    const target = oneOf(waits ? model.calls : held, which)
+    const target = oneOf(waits ? model.lists.calls.texts : held, which)
     const id = target === undefined ? undefined : leadingIdOf(target)
     if (target === undefined || id === undefined) return
     const sent = { exact: target, wrong: target.replace('"at":', '"at":1'), unknown: '' }[text]
@@ -166,6 +172,8 @@ export const callerSteps: fc.Arbitrary<Step>[] = [
   pushAgainStep,
   pushAfterCutStep,
   latePushStep,
+  handPushStep,
+  handPushStep,
   handPushStep,
   cancelStep,
   cancelStep,

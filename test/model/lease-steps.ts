@@ -7,7 +7,7 @@ import { cancelMemoryMs } from './caller-steps.ts'
 import type { Model } from './model.ts'
 import { becomeNew, type WorkerModel } from './processes.ts'
 import { queueKeys } from './redis-state.ts'
-import { taskOf } from './requests.ts'
+import { taskOf, verdictOn } from './requests.ts'
 import {
   anyMask,
   anyWorker,
@@ -69,8 +69,18 @@ const lapseStep = step('lapse', fc.record({ which: fc.nat(20) }), async (model, 
   if (workerId !== undefined) await lapse(model, actors, workerId)
 })
 
-const redirect = async (model: Model, [worker, actor]: WorkerPair, requests: Adopted['requests']): Promise<void> => {
+const redirect = async (
+  model: Model,
+  { redis }: Actors,
+  [worker, actor]: WorkerPair,
+  requests: Adopted['requests'],
+): Promise<void> => {
   if (requests.length === 0) return
+  if (model.isFull && requests.some(({ id, text }) => 'dead' in verdictOn(text, id, model.nowUs))) {
+    // A dead job is held until there is room for it again.
+    await redis.config('SET', 'maxmemory', 0)
+    model.isFull = false
+  }
   await actor.adopt.redirect(requests, worker.id, model.nowUs)
   await actor.settle.drained()
   model.redirect(worker, requests)
@@ -107,7 +117,7 @@ export const adopt = async (
   const adopted = await adoptSome(actors, lostId, worker.id, limit)
   const moved = adopted?.requests.map(({ id }) => id) ?? []
   assert.deepEqual(adopted, model.adopt(lostId, worker.id, limit, moved))
-  if (adopted && answered) await redirect(model, [worker, actor], adopted.requests)
+  if (adopted && answered) await redirect(model, actors, [worker, actor], adopted.requests)
 }
 
 const adoptStep = step(
@@ -127,7 +137,8 @@ const adoptStep = step(
   },
 )
 
-const reconcile = async (model: Model, { redis, queue }: Actors, [worker, actor]: WorkerPair): Promise<void> => {
+const reconcile = async (model: Model, actors: Actors, [worker, actor]: WorkerPair): Promise<void> => {
+  const { redis, queue } = actors
   actor.found = []
   await actor.reconcile.look(0)
   const unknown = [...model.heldBy(worker.id)].filter(([id]) => !worker.knows.has(id))
@@ -143,7 +154,7 @@ const reconcile = async (model: Model, { redis, queue }: Actors, [worker, actor]
   }
   const adopted = expected.filter(isAdopted).map(([id, text]) => ({ id, text }))
   if (adopted.length > 0) model.situations.add('a lost adoption found')
-  await redirect(model, [worker, actor], adopted)
+  await redirect(model, actors, [worker, actor], adopted)
 }
 
 /** Only the second look in a row finds something; other steps may come in between. */
@@ -163,8 +174,17 @@ export const leave = async (
   started: string[],
 ): Promise<void> => {
   const returned = await queue.leave(redis, worker.id, started)
-  const head = returned > 0 ? await redis.lrange(queueKeys.calls, 0, returned - 1) : []
-  assert.equal(returned, model.leave(worker.id, started, head))
+  // Those that stay are behind them, and were there before.
+  const headOf = async (key: string, before: number) => {
+    const texts = await redis.lrange(key, 0, -1)
+    return texts.slice(0, texts.length - before)
+  }
+  const { calls, jobs } = model.lists
+  const heads = {
+    calls: await headOf(queueKeys.calls, calls.texts.length),
+    jobs: await headOf(queueKeys.jobs, jobs.texts.length),
+  }
+  assert.equal(returned, model.leave(worker.id, started, heads))
   forgetAll(worker, actor)
 }
 

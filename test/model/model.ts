@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import type { Adopted, Beat, Claimed, Pushed } from '../../src/queue.ts'
+import type { Adopted, Beat, Claimed, ClaimOptions, Pushed } from '../../src/queue.ts'
 import { type HubModel, makeWorker, type WorkerModel } from './processes.ts'
 import {
+  heldIdOf,
   leadingIdOf,
+  listOf,
   nameOf,
   type Place,
   runsAtLeastUs,
@@ -13,6 +15,16 @@ import {
 } from './requests.ts'
 import type { Situation } from './situations.ts'
 
+export type ListName = 'calls' | 'jobs'
+
+/** One list and its bell. */
+export interface Waiting {
+  texts: string[]
+  bell: boolean
+  /** It may hold requests without a token in the bell: pushed by hand, or the token went to a worker without lease. */
+  mayBeSilent: boolean
+}
+
 /**
  * What a queue's keys in Redis should hold, and what each script should do to them and answer: the contract of
  * PROTOCOL.md in plain data. Nothing here knows Redis. What only Redis can know (its time, a name it makes up, the order
@@ -21,8 +33,12 @@ import type { Situation } from './situations.ts'
  * `push` and `claim` are the two rules about what is let in and what is let out; nothing else repeats them.
  */
 export class Model {
-  calls: string[] = []
-  bell = false
+  readonly lists: Record<ListName, Waiting> = {
+    calls: { texts: [], bell: false, mayBeSilent: false },
+    jobs: { texts: [], bell: false, mayBeSilent: false },
+  }
+  /** Jobs that were given up. */
+  readonly dead: string[] = []
   /** Worker id -> held id -> request. */
   readonly held = new Map<string, Map<string, string>>()
   /** Worker id -> end of its lease, Redis milliseconds; 0: given up or being adopted from. */
@@ -41,8 +57,6 @@ export class Model {
   readonly places = new Map<string, Place>()
   /** How often a request of a task that must not run twice was started. */
   readonly starts = new Map<string, number>()
-  /** The list may hold requests without a token in the bell: pushed by hand, or the token went to a worker without lease. */
-  mayBeSilent = false
   readonly workers: WorkerModel[] = ['a', 'b', 'c'].map(makeWorker)
   readonly hubs: HubModel[] = ['h0', 'h1'].map(id => ({ id, number: 0, last: undefined }))
   readonly situations = new Set<Situation>()
@@ -62,7 +76,7 @@ export class Model {
 
   /** `countedAtUs`: when the hub counted the ttls, by Redis' clock, or 0; `at` is when the push arrived. */
   push(hubId: string, number: number, maxLength: number, messages: string[], countedAtUs: number, at: string): Pushed {
-    const length = this.calls.length
+    const { length } = this.lists.calls.texts
     const last = this.pushed.get(hubId)
     if (last && last.number >= number) {
       this.situations.add(last.number > number ? 'a late push' : 'a repeated push')
@@ -75,16 +89,14 @@ export class Model {
     const lateMs = onItsWayMs < 2 ? 0 : onItsWayMs
     if (lateMs > 0 && accepted > 0) this.situations.add('a push long on its way')
     const texts = messages.slice(0, accepted).map(message => `{"at":${at},${withTtlLess(message, lateMs)}`)
-    this.#arrive(texts)
-    if (accepted > 0) this.bell = true
+    this.#arrive('calls', texts)
+    if (accepted > 0) this.lists.calls.bell = true
     return { accepted, length, at, repeated: false, lateMs }
   }
 
-  /** `runTimes`: pairs of a task and the microseconds it runs at least. */
   claim(
     workerId: string,
-    slots: number,
-    runTimes: readonly (string | number)[],
+    { slots, jobs, runTimes }: ClaimOptions,
     makeUpId: (position: number) => string,
   ): Claimed | undefined {
     if (!this.leaseHolds(workerId)) {
@@ -94,31 +106,47 @@ export class Model {
     const requests: Claimed['requests'] = []
     const hopeless: string[] = []
     let expired = 0
-    while (requests.length < slots && this.calls.length > 0) {
-      const text = this.calls.shift()!
+    const take = (list: ListName, most: number) => {
+      const { texts } = this.lists[list]
+      while (requests.length < most && texts.length > 0) takeOne(list, texts.shift()!)
+    }
+    const takeOne = (list: ListName, text: string) => {
       const spareUs = spareUsOf(text, this.nowUs)
       if (spareUs <= 0 || spareUs < runsAtLeastUs(text, runTimes)) {
         if (spareUs <= 0) expired++
         else hopeless.push(text)
         this.places.set(nameOf(text), 'dropped')
         this.situations.add(spareUs <= 0 ? 'an expired request' : 'a hopeless request')
-        continue
+        return
       }
       const id = leadingIdOf(text)
       const madeUpId = id === undefined ? makeUpId(requests.length) : undefined
-      this.#hold(workerId, id ?? madeUpId!, text)
-      requests.push({ text, madeUpId, isJob: false })
+      const isJob = list === 'jobs'
+      this.#hold(workerId, heldIdOf(id ?? madeUpId!, isJob), text)
+      requests.push({ text, madeUpId, isJob })
     }
-    if (this.calls.length > 0) this.bell = true
+    take('calls', slots)
+    if (jobs > 0) {
+      const { texts } = this.lists.jobs
+      if (requests.length === slots && texts.length > 0) this.situations.add('no slot for a job')
+      const before = requests.length
+      take('jobs', Math.min(slots, before + jobs))
+      if (before > 0 && requests.length > before) this.situations.add('calls and jobs claimed together')
+      if (requests.length === before + jobs && texts.length > 0) this.situations.add('more jobs than there is room for')
+    }
+    const left = this.lists.calls.texts.length
+    const jobsLeft = jobs > 0 ? this.lists.jobs.texts.length : 0
+    if (left > 0) this.lists.calls.bell = true
+    if (jobsLeft > 0) this.lists.jobs.bell = true
     if (this.isFull && requests.length > 0) this.situations.add('a claim from a full Redis')
-    return { nowUs: this.nowUs, left: this.calls.length, jobsLeft: 0, expired, hopeless, requests }
+    return { nowUs: this.nowUs, left, jobsLeft, expired, hopeless, requests }
   }
 
   /** A plain RPUSH by somebody without scripts, with or without the two commands for the bell. */
-  pushByHand(text: string, rings: boolean): void {
-    this.#arrive([text])
-    if (rings) this.bell = true
-    else this.mayBeSilent = true
+  pushByHand(name: ListName, text: string, rings: boolean): void {
+    this.#arrive(name, [text])
+    if (rings) this.lists[name].bell = true
+    else this.lists[name].mayBeSilent = true
   }
 
   beat(workerId: string, isNew: boolean, leaseMs: number, memoryMs: number): Beat {
@@ -153,33 +181,38 @@ export class Model {
     for (const { id, text } of order) {
       const held = this.#letGo(workerId, id)
       if (held === undefined) continue
-      if (side === 'head') this.calls.unshift(text ?? held)
-      else this.calls.push(text ?? held)
+      const list = this.lists[listOf(id)]
+      if (side === 'head') list.texts.unshift(text ?? held)
+      else list.texts.push(text ?? held)
+      list.bell = true
+      if (listOf(id) === 'jobs') this.situations.add('a job handed back')
       this.places.set(nameOf(held), 'list')
       returned++
     }
-    if (returned > 0) this.bell = true
     return returned
   }
 
-  /** `head` is what Redis then has at the head of the list: the requests come back in the order of the hash. */
-  leave(workerId: string, started: string[], head: string[]): number {
+  /** `heads` is what Redis then has at the head of each list: the requests come back in the order of the hash. */
+  leave(workerId: string, started: string[], heads: Record<ListName, string[]>): number {
     for (const id of started) {
       const text = id.startsWith('lost:') ? undefined : this.#letGo(workerId, id)
       if (text !== undefined) this.#hold(workerId, `lost:${id}`, text)
     }
     const returning = [...this.heldBy(workerId)].filter(([id]) => !id.startsWith('lost:'))
-    assert.deepEqual(head.toSorted(), returning.map(([, text]) => text).toSorted(), 'what a leaving worker puts back')
+    for (const name of ['calls', 'jobs'] as const) {
+      const texts = returning.filter(([id]) => listOf(id) === name).map(([, text]) => text)
+      assert.deepEqual(heads[name].toSorted(), texts.toSorted(), `what a leaving worker puts back to the ${name}`)
+      this.lists[name].texts.unshift(...heads[name])
+      this.lists[name].bell = this.lists[name].texts.length > 0
+    }
     for (const [id, text] of returning) {
       this.#letGo(workerId, id)
       this.places.set(nameOf(text), 'list')
     }
-    this.calls.unshift(...head)
     if (this.heldBy(workerId).size > 0) {
       this.leases.set(workerId, 0)
       this.situations.add('started requests left behind')
     } else this.leases.delete(workerId)
-    this.bell = this.calls.length > 0
     return returning.length
   }
 
@@ -214,6 +247,7 @@ export class Model {
       const verdict = verdictOn(text, id.slice('lost:'.length), this.nowUs)
       if (verdict.again !== undefined) again.push({ id, text: verdict.again })
       else {
+        if (verdict.dead !== undefined) this.dead.push(verdict.dead)
         if (verdict.hubId !== undefined) this.reply(verdict.hubId, [verdict.reply])
         this.release(worker.id, [id])
         this.situations.add(verdict.why)
@@ -224,9 +258,10 @@ export class Model {
 
   /** True when the request was still in the list; else the word is kept with the time `at`. */
   cancel(id: string, text: string, at: number, memoryMs: number): boolean {
-    const index = text === '' ? -1 : this.calls.indexOf(text)
+    const { texts } = this.lists.calls
+    const index = text === '' ? -1 : texts.indexOf(text)
     if (index >= 0) {
-      this.calls.splice(index, 1)
+      texts.splice(index, 1)
       this.places.set(nameOf(text), 'cancelled')
       this.situations.add('cancelled in the list')
       return true
@@ -239,11 +274,13 @@ export class Model {
   /** The worker's process hears of a request and starts it, unless it has no such task. */
   start(worker: WorkerModel, heldId: string, text: string): void {
     worker.knows.set(heldId, text)
-    if (taskOf(text) === 'once:1.0') this.starts.set(nameOf(text), (this.starts.get(nameOf(text)) ?? 0) + 1)
+    // A job runs until it is done, however often its workers die.
+    if (taskOf(text) === 'once:1.0' && listOf(heldId) === 'calls')
+      this.starts.set(nameOf(text), (this.starts.get(nameOf(text)) ?? 0) + 1)
   }
 
-  #arrive(texts: string[]): void {
-    this.calls.push(...texts)
+  #arrive(name: ListName, texts: string[]): void {
+    this.lists[name].texts.push(...texts)
     for (const text of texts) this.places.set(nameOf(text), 'list')
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Keys, makeKeys } from '../../src/keys.ts'
 import type { Redis } from '../../src/redis.ts'
-import type { Model } from './model.ts'
+import type { Model, Waiting } from './model.ts'
 import { nameOf, namespace, shortReply } from './requests.ts'
 
 /** Key -> content, as plain data that can be compared. */
@@ -65,8 +65,13 @@ const expectedState = (model: Model): State => {
   const state: State = {}
   const texts = (map: Map<string, string | number>) =>
     Object.fromEntries([...map].map(([field, value]) => [field, String(value)]))
-  if (model.calls.length > 0) state[queueKeys.calls] = model.calls
-  if (model.bell) state[queueKeys.bell] = ['1']
+  for (const [name, { texts, bell }] of Object.entries(model.lists)) {
+    const [list, bellKey] = name === 'calls' ? [queueKeys.calls, queueKeys.bell] : [queueKeys.jobs, queueKeys.jobBell]
+    if (texts.length > 0) state[list] = texts
+    if (bell) state[bellKey] = ['1']
+  }
+  // Buried at the time that the worker's parts are given here.
+  if (model.dead.length > 0) state[queueKeys.dead] = Object.fromEntries(model.dead.map(text => [text, '0']))
   if (model.leases.size > 0) state[queueKeys.leases] = texts(model.leases)
   if (model.cancelled.size > 0) state[queueKeys.cancelled] = texts(model.cancelled)
   for (const [worker, held] of model.held) state[queueKeys.held(worker)] = texts(held)
@@ -91,10 +96,11 @@ export const compare = async (redis: Redis, model: Model): Promise<void> => {
 
 /** What must hold whatever the model thinks of a single step. Read from Redis' own state where it can be. */
 const checkPromises = (model: Model, state: State): void => {
-  const listed = (state[queueKeys.calls] ?? []) as string[]
+  const calls = (state[queueKeys.calls] ?? []) as string[]
+  const jobs = (state[queueKeys.jobs] ?? []) as string[]
   const where = new Map<string, string[]>()
   const found = (text: string, place: string) => where.set(nameOf(text), [...(where.get(nameOf(text)) ?? []), place])
-  for (const text of listed) found(text, 'list')
+  for (const text of [...calls, ...jobs]) found(text, 'list')
   const leases = (state[queueKeys.leases] ?? {}) as Record<string, string>
   for (const [key, held] of Object.entries(state)) {
     const worker = key.startsWith(queueKeys.held('')) ? key.slice(queueKeys.held('').length) : undefined
@@ -111,8 +117,12 @@ const checkPromises = (model: Model, state: State): void => {
   assert.deepEqual([...where.keys()], [], 'requests that nobody was told of')
   for (const [name, count] of model.starts) assert.equal(count, 1, `${name} must not run twice`)
 
-  const tokens = (state[queueKeys.bell] ?? []) as string[]
-  assert(tokens.length <= 1, 'the bell has one token at most')
-  if (listed.length === 0 || tokens.length > 0) model.mayBeSilent = false
-  else assert(model.mayBeSilent, 'requests wait and the bell is silent')
+  checkBell(model.lists.calls, calls, (state[queueKeys.bell] ?? []) as string[])
+  checkBell(model.lists.jobs, jobs, (state[queueKeys.jobBell] ?? []) as string[])
+}
+
+const checkBell = (waiting: Waiting, listed: string[], tokens: string[]): void => {
+  assert(tokens.length <= 1, 'a bell has one token at most')
+  if (listed.length === 0 || tokens.length > 0) waiting.mayBeSilent = false
+  else assert(waiting.mayBeSilent, 'requests wait and their bell is silent')
 }

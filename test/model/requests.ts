@@ -67,6 +67,11 @@ const leadingFields = (text: string) => /^\{"at":(\d+),"ttl":(\d+),"id":"([\w-]+
 /** The id it is held under, unless the claim makes one up. */
 export const leadingIdOf = (text: string): string | undefined => leadingFields(text)?.[3]
 
+export const heldIdOf = (id: string, isJob: boolean): string => (isJob ? `job:${id}` : id)
+
+/** Where what is held under this id, also by a lost worker, came from. */
+export const listOf = (heldId: string): 'calls' | 'jobs' => (/^(lost:)?job:/.test(heldId) ? 'jobs' : 'calls')
+
 /** Microseconds until its deadline; Infinity when it has none that scripts can see. */
 export const spareUsOf = (text: string, nowUs: number): number => {
   const [, at, ttl] = leadingFields(text) ?? []
@@ -104,7 +109,9 @@ export const addressOf = (text: string, heldId: string): { id: string; hubId: st
   return { id: fields?.id ?? heldId, hubId: /\{(.+)\}$/.exec(fields?.result_queue ?? '')?.[1] }
 }
 
-type Verdict = { again: string } | { again: undefined; hubId: string | undefined; reply: string; why: Situation }
+type Verdict =
+  | { again: string }
+  | { again: undefined; hubId: string | undefined; reply: string; dead?: string; why: Situation }
 
 /** PROTOCOL.md, 10.7, of a request taken over from a lost worker. */
 export const verdictOn = (text: string, heldId: string, nowUs: number): Verdict => {
@@ -113,8 +120,10 @@ export const verdictOn = (text: string, heldId: string, nowUs: number): Verdict 
   if (!fields) return drop('adopted garbage')
   if (spareUsOf(text, nowUs) <= 0) return drop('adopted after its deadline')
   const losses = (fields.losses ?? 0) + 1
-  if (fields.task === 'again:1.0' && losses < 3)
-    return { again: `${text.replace(/,"losses":\d+\}$/, '}').slice(0, -1)},"losses":${losses}}` }
+  const counted = `${text.replace(/,"losses":\d+\}$/, '}').slice(0, -1)},"losses":${losses}}`
+  const isJob = listOf(heldId) === 'jobs'
+  if ((isJob || fields.task === 'again:1.0') && losses < 3) return { again: counted }
+  if (isJob) return { ...drop('a dead job'), dead: counted }
   const { id, hubId } = addressOf(text, heldId)
   const why = losses > 2 ? 'lost with three workers' : 'answered WorkerLost'
   return { again: undefined, hubId, reply: `${id} WorkerLost`, why }

@@ -51,8 +51,9 @@ const end = async (model: Model, actors: Actors): Promise<void> => {
   for (const lostId of [...model.leases.keys()].filter(id => id !== worker.id)) {
     while (model.leases.has(lostId)) await adopt(model, actors, last, { lostId, limit: 64, answered: true })
   }
-  while (model.calls.length > 0) {
-    for (const { id, text } of await claim(model, actors, worker, { slots: 100, waits: true, runTimes: [] })) {
+  const all = { slots: 100, jobs: 100, waits: true, runTimes: [] }
+  while (model.lists.calls.texts.length + model.lists.jobs.texts.length > 0) {
+    for (const { id, text } of await claim(model, actors, worker, all)) {
       actor.slots.take(id)
       model.start(worker, id, text)
     }
@@ -60,6 +61,10 @@ const end = async (model: Model, actors: Actors): Promise<void> => {
     await compare(redis, model)
   }
   await leave(model, actors, last, [])
+  const dead = await redis.zrange(queueKeys.dead, '0', '-1')
+  assert.deepEqual(dead.toSorted(), model.dead.toSorted(), 'dead jobs')
+  await redis.del(queueKeys.dead)
+  model.dead.length = 0
   // As hubs do when they are closed.
   for (const { id } of model.hubs) await redis.unlink(keys.reply(id), queueKeys.pushed(id))
   model.replies.clear()

@@ -33,6 +33,11 @@ export const situations = [
   'a word left',
   'a word left in a full Redis',
   "refused for somebody else's key",
+  'no slot for a job',
+  'calls and jobs claimed together',
+  'more jobs than there is room for',
+  'a job handed back',
+  'a dead job',
 ] as const
 
 export type Situation = (typeof situations)[number]

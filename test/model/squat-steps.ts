@@ -7,7 +7,7 @@ import { queueKeys } from './redis-state.ts'
 import { messageOf, spareUsOf } from './requests.ts'
 import { anyWorker, aside, oneOf, type Step, step, workerOf } from './step.ts'
 
-type Squatted = 'calls' | 'bell' | 'held'
+type Squatted = 'calls' | 'bell' | 'jobs' | 'jobBell' | 'held'
 
 /** Tries of each kind that come upon the key, or undefined when this one would not. */
 const tries: Record<string, (model: Model, actors: Actors, worker: WorkerModel) => Promise<unknown> | undefined> = {
@@ -18,8 +18,10 @@ const tries: Record<string, (model: Model, actors: Actors, worker: WorkerModel) 
   },
   claim: (model, { redis, queue }, { id }) => {
     // What expires meanwhile is dropped all the same; when that is only Redis knows.
-    const isCertain = model.leaseHolds(id) && model.calls.every(text => spareUsOf(text, model.nowUs) > 60_000_000)
-    return isCertain ? queue.claim(redis, id, { slots: 100, jobs: 0, runTimes: [] }) : undefined
+    const isCertain =
+      model.leaseHolds(id) &&
+      [...model.lists.calls.texts, ...model.lists.jobs.texts].every(text => spareUsOf(text, model.nowUs) > 60_000_000)
+    return isCertain ? queue.claim(redis, id, { slots: 100, jobs: 50, runTimes: [] }) : undefined
   },
   handback: (model, { redis, queue }, { id }) => {
     const requests = [...model.heldBy(id).keys()].map(held => ({ id: held }))
@@ -38,6 +40,8 @@ const tries: Record<string, (model: Model, actors: Actors, worker: WorkerModel) 
 const upon: Record<Squatted, string[]> = {
   calls: ['push', 'handback', 'leave'],
   bell: ['push', 'handback', 'leave'],
+  jobs: ['handback', 'leave'],
+  jobBell: ['handback', 'leave'],
   held: ['claim', 'adopt'],
 }
 
@@ -46,15 +50,22 @@ const squatStep = step(
   'squat',
   fc.record({
     worker: anyWorker,
-    key: fc.constantFrom<Squatted[]>('calls', 'bell', 'held'),
+    key: fc.constantFrom<Squatted[]>('calls', 'bell', 'jobs', 'jobBell', 'held'),
     by: fc.nat(2),
   }),
   async (model, actors, { worker: number, key, by }) => {
     const wantsHeld = key !== 'held'
     const [worker] = workerOf(model, actors, number, ({ id }) => model.held.has(id) === wantsHeld)
-    const isFree = { calls: model.calls.length === 0, bell: !model.bell, held: !model.held.has(worker.id) }[key]
+    const { calls, jobs } = model.lists
+    const isFree = {
+      calls: calls.texts.length === 0,
+      bell: !calls.bell,
+      jobs: jobs.texts.length === 0,
+      jobBell: !jobs.bell,
+      held: !model.held.has(worker.id),
+    }[key]
     const tried = oneOf(upon[key], by)!
-    if (!isFree || (tried === 'claim' && model.calls.length === 0)) return
+    if (!isFree || (tried === 'claim' && calls.texts.length === 0 && jobs.texts.length === 0)) return
     const name = key === 'held' ? queueKeys.held(worker.id) : queueKeys[key]
     await aside(model, actors.redis, () => actors.redis.set(name, 'somebody else'))
     const attempt = tries[tried]!(model, actors, worker)

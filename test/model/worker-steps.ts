@@ -1,41 +1,44 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { okReply } from '../../src/message.ts'
+import type { ClaimOptions } from '../../src/queue.ts'
 import type { Actors } from './actors.ts'
 import type { Model } from './model.ts'
 import type { WorkerModel } from './processes.ts'
-import { addressOf, leadingIdOf, taskOf } from './requests.ts'
+import { addressOf, heldIdOf, leadingIdOf, taskOf } from './requests.ts'
 import { anyMask, anyWorker, chosen, readTime, type Step, sawTime, step, type WorkerPair, workerOf } from './step.ts'
 
-interface Claiming {
-  slots: number
+interface Claiming extends ClaimOptions {
   /** On the bell's connection; else on the other one. */
   waits: boolean
-  /** Pairs of a task and the microseconds it runs at least, longest first. */
-  runTimes: readonly (string | number)[]
 }
 
 export const claim = async (
   model: Model,
   { redis, queue }: Actors,
   worker: WorkerModel,
-  { slots, waits, runTimes }: Claiming,
+  { waits, ...wanted }: Claiming,
 ): Promise<{ id: string; text: string }[]> => {
   // Without a token it would block.
-  const takesToken = waits && model.bell
+  const rung = [model.lists.calls, ...(wanted.jobs > 0 ? [model.lists.jobs] : [])].find(({ bell }) => bell)
+  const token = waits ? rung : undefined
   const started = await readTime(redis)
-  const claimed = await queue[takesToken ? 'waitAndClaim' : 'claim'](redis, worker.id, { slots, jobs: 0, runTimes })
+  const claimed = await queue[token ? 'waitAndClaim' : 'claim'](redis, worker.id, wanted)
   sawTime(model, claimed?.nowUs ?? started)
-  if (takesToken) model.bell = false
-  const expected = model.claim(worker.id, slots, runTimes, position => {
+  if (token) token.bell = false
+  const expected = model.claim(worker.id, wanted, position => {
     const madeUp = claimed?.requests[position]?.madeUpId
     assert(madeUp && /^[\w-]{1,64}$/.test(madeUp), `${madeUp} is no id`)
-    assert(!model.heldBy(worker.id).has(madeUp), `${madeUp} was made up twice`)
+    const held = model.heldBy(worker.id)
+    assert(!held.has(madeUp) && !held.has(heldIdOf(madeUp, true)), `${madeUp} was made up twice`)
     return madeUp
   })
   assert.deepEqual(claimed, expected)
-  if (!claimed && takesToken) model.mayBeSilent = true
-  return (claimed?.requests ?? []).map(({ text, madeUpId }) => ({ text, id: madeUpId ?? leadingIdOf(text)! }))
+  if (!claimed && token) token.mayBeSilent = true
+  return (claimed?.requests ?? []).map(({ text, madeUpId, isJob }) => ({
+    text,
+    id: heldIdOf(madeUpId ?? leadingIdOf(text)!, isJob),
+  }))
 }
 
 /** Requests of these runs live for an hour; some tasks are said to run for longer. */
@@ -49,6 +52,7 @@ const anyRunTimes = fc.constantFrom(
 const anyClaim = fc.record({
   worker: anyWorker,
   slots: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.constant(100)),
+  jobs: fc.constantFrom(0, 1, 1, 2, 100),
   waits: fc.boolean(),
   runTimes: anyRunTimes,
 })
