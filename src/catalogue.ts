@@ -1,4 +1,5 @@
 import type { Keys } from './keys.ts'
+import type { LoopMs } from './loopdelay.ts'
 import type { Redis } from './redis.ts'
 import type { TaskCard } from './task.ts'
 
@@ -25,6 +26,12 @@ export interface WorkerStats {
   /** It was told to stop and finishes what runs: it takes nothing new, and callers do not count on it. */
   draining: boolean
   counters: WorkerCounters
+  /** Slots' time that was used in the last minute, as a share of all there was: 0 to 1. */
+  busyShare: number
+  /** How late the event loop was with its timers in the last minute, milliseconds. */
+  loopMs: LoopMs
+  /** Memory of the worker's process. */
+  rssBytes: number
 }
 
 export interface WorkerCounters {
@@ -34,6 +41,12 @@ export interface WorkerCounters {
   malformed: number
   /** Requests without a deadline that no worker takes. */
   unserved: number
+}
+
+/** Texts of what a worker measured of its tasks; undefined where nothing has changed since the last ones. */
+export interface MeasuredTexts {
+  tasks: string | undefined
+  slow: string | undefined
 }
 
 /** A worker as its readers see it. */
@@ -46,7 +59,7 @@ export const republishMs = 10 * 60_000
 const forgetTaskSeconds = 24 * 3600
 const forgetWorkerMs = 3600_000
 
-/** Reads and writes of the registry: three hashes of JSON cards. What is read was written by others and may be anything. */
+/** Reads and writes of the registry: hashes of JSON cards. What is read was written by others and may be anything. */
 export class Catalogue {
   readonly #keys: Keys
 
@@ -67,9 +80,19 @@ export class Catalogue {
     await client.hset(this.#keys.stats, workerId, JSON.stringify(stats))
   }
 
+  /** What a worker measured; undefined is left as it is there. */
+  async publishMeasured(client: Redis, workerId: string, { tasks, slow }: MeasuredTexts): Promise<void> {
+    const { taskStats, slow: slowKey } = this.#keys
+    const writes: Promise<number>[] = []
+    if (tasks !== undefined) writes.push(client.hset(taskStats, workerId, tasks))
+    if (slow !== undefined) writes.push(client.hset(slowKey, workerId, slow))
+    await Promise.all(writes)
+  }
+
   async removeWorkers(client: Redis, ids: string[]): Promise<void> {
     if (ids.length === 0) return
-    await Promise.all([client.hdel(this.#keys.workers, ...ids), client.hdel(this.#keys.stats, ...ids)])
+    const { workers, stats, taskStats, slow } = this.#keys
+    await Promise.all([workers, stats, taskStats, slow].map(key => client.hdel(key, ...ids)))
   }
 
   /** Removes cards of tasks nobody published for a day and of workers that are long gone. */
