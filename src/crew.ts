@@ -1,5 +1,5 @@
 import { findUnfit, unfitError } from './bootcheck.ts'
-import type { WorkerCounters, WorkerStats } from './catalogue.ts'
+import type { WorkerCounters, WorkerStats } from './cards.ts'
 import { sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { HubError } from './errors.ts'

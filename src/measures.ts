@@ -1,5 +1,6 @@
 import { BusyShare } from './busyshare.ts'
-import type { MeasuredTexts, WorkerStats } from './catalogue.ts'
+import type { WorkerStats } from './cards.ts'
+import type { MeasuredTexts } from './catalogue.ts'
 import { monotonicMs } from './clock.ts'
 import { LoopDelay } from './loopdelay.ts'
 import type { Phases, Request } from './message.ts'

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { type Catalogue, type MeasuredTexts, republishMs, type WorkerCard, type WorkerStats } from './catalogue.ts'
+import type { WorkerCard, WorkerStats } from './cards.ts'
+import { type Catalogue, type MeasuredTexts, republishMs } from './catalogue.ts'
 import type { Settings } from './config.ts'
 import { Providers } from './providers.ts'
 import type { Queue } from './queue.ts'

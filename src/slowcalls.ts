@@ -1,3 +1,5 @@
+import { isErrorCode } from './errors.ts'
+import { isId } from './keys.ts'
 import type { Phases } from './message.ts'
 
 /** One of the slowest calls of a task. */
@@ -87,5 +89,34 @@ export class SlowCalls {
     }
   }
 }
+
+/**
+ * Reads what a worker wrote, who may have written anything: what is no slow call of a task in `own`, the tasks of the worker's
+ * card, is left out. Never throws.
+ */
+export const parseSlowCalls = (value: unknown, own: Record<string, unknown>): SlowCallsJson => {
+  const lists = Object.entries(value ?? {}).filter(([task, list]) => Object.hasOwn(own, task) && Array.isArray(list))
+  return Object.fromEntries(
+    lists.slice(0, maxSlowTasks).map(([task, list]) => [task, list.slice(0, maxSlowCalls).flatMap(parseSlowCall)]),
+  )
+}
+
+const parseSlowCall = (value: unknown): SlowCall[] => {
+  const { id, at, us, code, from, loopMs } = (value ?? {}) as Partial<SlowCall>
+  const { backlog, queue, exec } = us ?? {}
+  if (!isId(id) || ![at, backlog, queue, exec].every(isMicros)) return []
+  return [
+    {
+      id,
+      at: at!,
+      us: { backlog: backlog!, queue: queue!, exec: exec! },
+      ...(code === undefined ? {} : { code: isErrorCode(code) ? code : 'TaskFailed' }),
+      ...(typeof from === 'string' ? { from: from.slice(0, 64) } : {}),
+      loopMs: isMicros(loopMs) ? loopMs : 0,
+    },
+  ]
+}
+
+const isMicros = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 export const totalOf = ({ backlog, queue, exec }: Phases): number => backlog + queue + exec

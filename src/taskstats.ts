@@ -36,6 +36,8 @@ export const sliceCount = 6
 export const maxWindows = 200
 /** No further window is added beyond this many characters of them. */
 export const maxWindowsLength = 65_536
+/** Beyond this many characters tasks without a window are left out, which takes some thousands of them. */
+const maxLength = 524_288
 
 interface Slice {
   /** Number of the slice on the worker's clock; one that is too old counts for nothing. */
@@ -104,11 +106,15 @@ export class TaskStats {
       length += text.length
     }
     const others = rest.length === 0 ? '' : `,"others":${JSON.stringify(merged(rest).json())}`
-    const tasks = [...this.#records].map(([task, record]) => {
-      record.totalsText ??= JSON.stringify(record.totals).slice(0, -1)
+    const tasks: string[] = []
+    for (const [task, record] of this.#records) {
       const window = texts.get(task)
-      return `${JSON.stringify(task)}:${record.totalsText}${window === undefined ? '' : `,"window":${window}`}}`
-    })
+      if (window === undefined && length > maxLength) continue
+      record.totalsText ??= JSON.stringify(record.totals).slice(0, -1)
+      const text = `${JSON.stringify(task)}:${record.totalsText}${window === undefined ? '' : `,"window":${window}`}}`
+      tasks.push(text)
+      length += text.length
+    }
     return `{"ms":${this.#coveredMs(now)},"tasks":{${tasks.join(',')}}${others}}`
   }
 

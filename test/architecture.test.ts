@@ -38,6 +38,7 @@ const layers: string[][] = [
   ['scripts', 'task', 'config', 'tasklog', 'connections'],
   [
     'queue',
+    'cards',
     'catalogue',
     'overview',
     'load',

@@ -1,4 +1,4 @@
-import type { WorkerCounters } from '../catalogue.ts'
+import type { WorkerCounters } from '../cards.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Execution, Executor } from '../executor.ts'

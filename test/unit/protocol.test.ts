@@ -231,7 +231,7 @@ describe('PROTOCOL.md', () => {
     const stats = JSON.parse(examples('stats')[0]!)
     const measured = new Measures(new Slots(1)).stats()
     expect(Object.keys(stats)).toEqual(['seen', 'busy', 'draining', 'counters', ...Object.keys(measured)])
-    expect(Object.keys(stats.loopMs)).toEqual(Object.keys(measured.loopMs))
+    expect(Object.keys(stats.loopMs)).toEqual(Object.keys(measured.loopMs!))
     expect(Object.keys(stats.counters)).toEqual(['ok', 'failed', 'expired', 'malformed', 'unserved'])
   })
 
