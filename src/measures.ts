@@ -5,7 +5,7 @@ import { monotonicMs } from './clock.ts'
 import { LoopDelay } from './loopdelay.ts'
 import type { Phases, Request } from './message.ts'
 import type { Slots } from './slots.ts'
-import { SlowCalls } from './slowcalls.ts'
+import { SlowCalls, totalOf } from './slowcalls.ts'
 import { TaskStats } from './taskstats.ts'
 
 /** All that one worker measures of itself for others to read: what its tasks did, its slowest calls, its slots and its loop. */
@@ -37,14 +37,13 @@ export class Measures {
     const { task } = request
     this.#tasks.ran(task, code, us, now)
     if (!this.#slow.isSlow(task, us)) return
-    const claimedAt = now - (us.queue + us.exec) / 1000
     const call = {
       id: request.id,
       at: redisUs(now),
       us,
       ...(code === undefined ? {} : { code }),
       ...(request.from === undefined ? {} : { from: request.from }),
-      loopMs: this.#loop.longestMs(claimedAt, now),
+      loopMs: this.#loop.longestMs(now - totalOf(us) / 1000, now),
     }
     this.#slow.keep(task, call, now)
   }

@@ -12,7 +12,7 @@ export interface SlowCall {
   code?: string
   /** The calling service, as it named itself. */
   from?: string
-  /** How long the worker's event loop stood still at a stretch between claim and end, milliseconds. */
+  /** How long the worker's event loop stood still at a stretch between its push and its end, milliseconds. */
   loopMs: number
 }
 
