@@ -6,7 +6,7 @@ export { Hub, type HubOptions } from './hub.ts'
 export type { FromSchema } from './infer.ts'
 export type { Load, Waits } from './load.ts'
 export type { Phases } from './message.ts'
-export type { Overview, QueueOverview, TaskOverview, WorkerOverview } from './overview.ts'
+export type { Overview, QueueOverview, SlowCallOverview, TaskOverview, WorkerOverview } from './overview.ts'
 export type { JsonSchema } from './schema.ts'
 export {
   defineTask,
