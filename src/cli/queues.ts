@@ -23,7 +23,7 @@ export const queueColumns: Column<QueueOverview>[] = [
     value: ({ oldestMs }) => (oldestMs === undefined ? '-' : formatDuration(oldestMs)),
     right: true,
   },
-  { title: 'HELD', value: queue => queue.held, right: true },
+  { title: 'HELD', value: queue => queue.held, right: true, rank: 6 },
   { title: 'BUSY', value: queue => `${queue.busy}/${queue.slots}`, right: true },
   {
     title: 'WORKERS',
@@ -31,7 +31,7 @@ export const queueColumns: Column<QueueOverview>[] = [
     right: true,
     style: queue => (isStuck(queue) ? 'red' : undefined),
   },
-  { title: 'SHARE', value: queue => formatShare(queue.busyShare), right: true },
+  { title: 'SHARE', value: queue => formatShare(queue.busyShare), right: true, rank: 5 },
   ...loadColumns<QueueOverview>(),
 ]
 

@@ -6,6 +6,10 @@ const home = '\u001b[H'
 const clearLine = '\u001b[K'
 const clearBelow = '\u001b[J'
 
+/** Arrows and the like: an escape and some letters, which are no keys of ours. Others may be typed right behind them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they begin with
+const otherKeys = /\u001b(?:\[[\d;?]*[ -/]*[@-~]|O[A-Za-z]|.?)/g
+
 export interface ScreenEvents {
   /** A key that was pressed, as the character it writes; Ctrl-C is '\u0003'. */
   onKey(key: string): void
@@ -68,8 +72,6 @@ export class Screen {
   }
 
   readonly #read = (text: string | Buffer): void => {
-    // Arrows and the like come as an escape and some letters, which are no keys of ours.
-    if (String(text).startsWith('\u001b')) return
-    for (const key of String(text)) this.#events.onKey(key)
+    for (const key of String(text).replace(otherKeys, '')) this.#events.onKey(key)
   }
 }
