@@ -1,11 +1,12 @@
 export type { Finding } from './bootcheck.ts'
-export type { LiveWorker, WorkerCard, WorkerStats } from './catalogue.ts'
+export type { LiveWorker, WorkerCard, WorkerStats } from './cards.ts'
 export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, TaskError } from './errors.ts'
 export type { CallOptions, GatherEntry, Gathered } from './gather.ts'
 export { Hub, type HubOptions } from './hub.ts'
 export type { FromSchema } from './infer.ts'
+export type { Load, Waits } from './load.ts'
 export type { Phases } from './message.ts'
-export type { Overview, QueueOverview, TaskOverview, WorkerOverview } from './overview.ts'
+export type { Overview, QueueOverview, SlowCallOverview, TaskOverview, WorkerOverview } from './overview.ts'
 export type { JsonSchema } from './schema.ts'
 export {
   defineTask,

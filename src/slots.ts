@@ -1,3 +1,4 @@
+import { monotonicMs } from './clock.ts'
 import { isHeldJob } from './message.ts'
 
 /**
@@ -11,6 +12,8 @@ export class Slots {
   readonly #known = new Set<string>()
   readonly #busy = new Set<string>()
   #busyJobs = 0
+  #usedMs = 0
+  #accountedAt = monotonicMs()
 
   /** `jobSlots`: the most that run jobs at once. */
   constructor(size: number, jobSlots: number) {
@@ -41,6 +44,14 @@ export class Slots {
     return this.#busy.size
   }
 
+  /** The time for which slots were busy since the start, all slots together, milliseconds. */
+  usedMs(): number {
+    const now = monotonicMs()
+    this.#usedMs += this.#busy.size * (now - this.#accountedAt)
+    this.#accountedAt = now
+    return this.#usedMs
+  }
+
   knows(id: string): boolean {
     return this.#known.has(id)
   }
@@ -48,6 +59,7 @@ export class Slots {
   /** False when the request is known already: it must not run twice. */
   take(id: string): boolean {
     if (this.#known.has(id)) return false
+    this.usedMs()
     this.#known.add(id)
     this.#busy.add(id)
     if (isHeldJob(id)) this.#busyJobs++
@@ -67,6 +79,7 @@ export class Slots {
 
   /** These ended; their slots can be given to others as soon as their release is on the way. */
   free(ids: string[]): void {
+    this.usedMs()
     for (const id of ids) if (this.#busy.delete(id) && isHeldJob(id)) this.#busyJobs--
   }
 
@@ -77,6 +90,7 @@ export class Slots {
 
   /** After the identity changed: nothing of before counts. */
   reset(): void {
+    this.usedMs()
     this.#known.clear()
     this.#busy.clear()
     this.#busyJobs = 0

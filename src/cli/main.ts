@@ -10,7 +10,9 @@ import { writeHelp, writeOverview } from './help.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
 import { queuesCommand } from './queues.ts'
 import { report } from './report.ts'
+import { slowCommand } from './slow.ts'
 import { tasksCommand } from './tasks.ts'
+import { topCommand } from './top.ts'
 import { workerCommand } from './worker.ts'
 import { workersCommand } from './workers.ts'
 
@@ -20,6 +22,8 @@ const commands: readonly Command[] = [
   tasksCommand,
   workersCommand,
   queuesCommand,
+  slowCommand,
+  topCommand,
   checkCommand,
 ]
 

@@ -5,6 +5,7 @@ import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
+import { aboutLoad, formatShare, loadColumns } from './figures.ts'
 import { jsonOption } from './options.ts'
 import type { Output } from './output.ts'
 import { printable } from './printable.ts'
@@ -13,7 +14,8 @@ import { type Column, writeTable } from './table.ts'
 
 const isStuck = ({ backlog, workers }: QueueOverview): boolean => backlog > 0 && workers === 0
 
-const columns: Column<QueueOverview>[] = [
+/** `pshub top` shows them too. */
+export const queueColumns: Column<QueueOverview>[] = [
   { title: 'QUEUE', value: queue => queue.queue },
   { title: 'BACKLOG', value: queue => queue.backlog, right: true },
   {
@@ -21,9 +23,15 @@ const columns: Column<QueueOverview>[] = [
     value: ({ oldestMs }) => (oldestMs === undefined ? '-' : formatDuration(oldestMs)),
     right: true,
   },
-  { title: 'JOBS', value: queue => queue.jobs, right: true },
-  { title: 'DEAD', value: queue => queue.dead, right: true, style: queue => (queue.dead > 0 ? 'yellow' : undefined) },
-  { title: 'HELD', value: queue => queue.held, right: true },
+  { title: 'JOBS', value: queue => queue.jobs, right: true, rank: 5 },
+  {
+    title: 'DEAD',
+    value: queue => queue.dead,
+    right: true,
+    rank: 7,
+    style: queue => (queue.dead > 0 ? 'yellow' : undefined),
+  },
+  { title: 'HELD', value: queue => queue.held, right: true, rank: 6 },
   { title: 'BUSY', value: queue => `${queue.busy}/${queue.slots}`, right: true },
   {
     title: 'WORKERS',
@@ -31,6 +39,8 @@ const columns: Column<QueueOverview>[] = [
     right: true,
     style: queue => (isStuck(queue) ? 'red' : undefined),
   },
+  { title: 'SHARE', value: queue => formatShare(queue.busyShare), right: true, rank: 5 },
+  ...loadColumns<QueueOverview>(),
 ]
 
 const run = async (invocation: Invocation): Promise<number> => {
@@ -39,7 +49,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { queues } = (await readRegistry(settings)).overview
   if (flags.json !== undefined) output.json(queues)
   else if (queues.length > 0) {
-    writeTable(output.out, columns, queues)
+    writeTable(output.out, queueColumns, queues)
     for (const queue of queues.filter(isStuck)) warnOfStuck(queue, output)
   } else {
     output.err.line(`No queue is known in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`)
@@ -62,7 +72,9 @@ export const queuesCommand: Command = {
   summary: 'list the queues and what waits in them',
   about: [
     'Lists the queues with the calls that wait, how long the oldest has waited, the jobs that wait and those that were ' +
-      'given up, the requests held by workers, the slots in use of all there are, and the live workers. Calls that wait where no worker serves are warned of.',
+      'given up, the requests held by workers, the slots in use of all there are, the live workers, and the SHARE of ' +
+      "their slots' time that was used. Calls that wait where no worker serves are warned of.",
+    aboutLoad,
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],

@@ -35,10 +35,12 @@ describe('the lists', () => {
     const { code, out, err } = await run(['tasks'])
     expect(code).toBe(0)
     const lines = out.trimEnd().split('\n')
-    expect(lines[0]).toBe('TASK       QUEUE    LIVE WORKERS  TIMEOUT  IDEMPOTENT  DESCRIPTION')
-    expect(lines).toContain('add:1.0    default             1       5s  yes         Adds two numbers')
-    expect(lines).toContain('echo:1.2   default             2       5s  no')
-    expect(lines).toContain('old:1.0    attic            none   1m 30s  no')
+    const figures = 'CALLS/S  ERRORS  BACKLOG ms  QUEUE WAIT ms  EXEC ms'
+    const none = '      0       -           -              -        -'
+    expect(lines[0]).toBe(`TASK       QUEUE    WORKERS  ${figures}  TIMEOUT  IDEMPOTENT  DESCRIPTION`)
+    expect(lines).toContain(`add:1.0    default        1  ${none}       5s  yes         Adds two numbers`)
+    expect(lines).toContain(`echo:1.2   default        2  ${none}       5s  no`)
+    expect(lines).toContain(`old:1.0    attic       none  ${none}   1m 30s  no`)
     expect(err).toContain('Warning: live workers declare echo:1.2 with different schemas')
     const filtered = await run(['tasks', 'a', '--json'])
     const shown = JSON.parse(filtered.out).map(({ task }: { task: string }) => task)
@@ -62,8 +64,12 @@ describe('the lists', () => {
     const { code, out } = await run(['workers'])
     expect(code).toBe(0)
     const lines = out.trimEnd().split('\n')
-    expect(lines[0]).toMatch(/^ID {8}QUEUE {4}HOST\/PID +BUSY {2}TASKS {5}OK {2}FAILED {2}LAST SEEN {2}STATE$/)
-    expect(out).toMatch(/^live-wor {2}default {2}alpha\/7 +3\/8 {6}1 {2}12345 {7}6 {2}1m \ds ago {2}live$/m)
+    expect(lines[0]).toMatch(
+      /^ID {8}QUEUE {4}HOST\/PID +BUSY {2}SHARE {2}CALLS\/S .* OK {2}FAILED {2}LAST SEEN {2}STATE$/,
+    )
+    expect(out).toMatch(
+      /^live-wor {2}default {2}alpha\/7 +3\/8 {6}- {8}0 .* {6}1 {2}12345 {7}6 {2}1m \ds ago {2}live$/m,
+    )
     expect(out).toMatch(/^drain-wo .*draining$/m)
     expect(out).toMatch(/^lost-wor .*lost$/m)
     expect(out).toMatch(/^strange .*\?\/0 {6}0 {6}\? {7}\? {10}\? {2}live$/m)
@@ -78,8 +84,10 @@ describe('the lists', () => {
     await cli.redis.rpush(`${cli.namespace}:{busy}:calls`, `{"at":${at},"id":"x"}`, `{"at":${at},"id":"y"}`)
     const { code, out, err } = await run(['queues'])
     expect(code).toBe(0)
-    expect(out.split('\n')[0]).toBe('QUEUE  BACKLOG  OLDEST WAIT  JOBS  DEAD  HELD  BUSY  WORKERS')
-    expect(out).toMatch(/^busy {9}2 +3\d(\.\d)?s {5}0 {5}0 {5}0 {3}0\/0 {5}none$/m)
+    expect(out.split('\n')[0]).toMatch(
+      /^QUEUE {2}BACKLOG {2}OLDEST WAIT {2}JOBS {2}DEAD {2}HELD {2}BUSY {2}WORKERS {2}SHARE {2}CALLS\/S /,
+    )
+    expect(out).toMatch(/^busy {9}2 +3\d(\.\d)?s {5}0 {5}0 {5}0 {3}0\/0 {5}none {6}- {8}0 /m)
     expect(err).toBe(
       'Warning: 2 requests wait in busy, which no live worker serves. Start one: pshub worker <module> --queue busy\n',
     )
@@ -95,12 +103,18 @@ describe('the lists', () => {
     await cli.redis.hset(`${cli.namespace}:tasks`, 'evil:1.0', JSON.stringify(card))
     await fakeWorker('evil', { host: evil, pid: evil, tasks: { 'evil:1.0': evil } }, { seen: evil, busy: evil }, later)
     await cli.redis.rpush(`${cli.namespace}:{q${evil}}:calls`, 'x')
+    const slow = { id: 'evil', at: 1, us: { backlog: 1, queue: 1, exec: 1 }, from: evil, code: evil, loopMs: evil }
+    await cli.redis.hset(`${cli.namespace}:slow`, 'evil', JSON.stringify({ 'evil:1.0': [slow] }))
     for (const args of [
       ['tasks'],
       ['tasks', '--json'],
       ['tasks', 'evil:1.0'],
       ['workers'],
       ['queues'],
+      ['top', '--once'],
+      ['top', '--json'],
+      ['slow'],
+      ['slow', '--json'],
       ['call', 'evil'],
     ]) {
       const { out, err } = await run(args)
@@ -115,7 +129,12 @@ describe('the lists', () => {
     const rules = rulesOf('view', makeKeys(cli.namespace))
     await cli.redis.call('ACL', 'SETUSER', 'viewer', 'reset', 'on', '>secret', ...rules.split(' '))
     const env = { PSHUB_REDIS: cli.url.replace('//', '//viewer:secret@') }
-    for (const [name, shown] of Object.entries({ tasks: 'add:1.0', workers: 'live', queues: 'default' })) {
+    for (const [name, shown] of Object.entries({
+      tasks: 'add:1.0',
+      workers: 'live',
+      queues: 'default',
+      top: '1 live',
+    })) {
       const { code, out, err } = await run([name], { env })
       expect({ code, err }).toEqual({ code: 0, err: '' })
       expect(out).toContain(shown)

@@ -13,7 +13,7 @@ describe('while Redis is away', () => {
   it('every command says so in one sentence, soon, and ends with 3', async () => {
     const redisUrl = nowhere.replace('//', '//user:pa@ss@')
     const sentence = `Redis at ${nowhere} could not be reached: connect ECONNREFUSED 127.0.0.1:1; set --redis or PSHUB_REDIS.\n`
-    for (const args of [['tasks'], ['workers'], ['queues'], ['check'], ['call', 'add']]) {
+    for (const args of [['tasks'], ['workers'], ['queues'], ['slow'], ['top'], ['check'], ['call', 'add']]) {
       const startedAt = performance.now()
       expect(await run([...args, '--redis', redisUrl]), args[0]).toEqual({ code: 3, out: '', err: sentence })
       expect(performance.now() - startedAt).toBeLessThan(3000)
