@@ -58,7 +58,7 @@ describe('pshub top in a terminal', () => {
     expect(terminal.output.split(leave)[0]!.replaceAll(/\r+\n/g, '')).not.toContain('\n')
     worker.signal('SIGTERM')
     await worker.ended
-  })
+  }, 60_000)
 
   it('fits the terminal, and follows its size', async () => {
     const worker = await cli.startWorker()
@@ -75,7 +75,7 @@ describe('pshub top in a terminal', () => {
     expectRestored(terminal)
     worker.signal('SIGTERM')
     await worker.ended
-  })
+  }, 60_000)
 
   it('says that Redis went away and how old its figures are, and goes on when it is back', async () => {
     const port = await freePort()
@@ -134,5 +134,5 @@ describe('pshub top elsewhere', () => {
     })
     worker.signal('SIGTERM')
     await worker.ended
-  })
+  }, 60_000)
 })
