@@ -9,6 +9,7 @@ import type { CallOptions } from './gather.ts'
 import type { Keys } from './keys.ts'
 import { type Reply, requestTail } from './message.ts'
 import { Outbox } from './outbox.ts'
+import { type CallPhases, callPhases } from './phases.ts'
 import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
 import { RedisClock } from './redisclock.ts'
@@ -95,6 +96,7 @@ export class Dispatch implements CallHost {
       startedAt,
       end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
       signal: options.signal,
+      phases: options.phases === true,
       resolve,
       reject,
     }
@@ -166,11 +168,14 @@ export class Dispatch implements CallHost {
     return true
   }
 
-  onSettled(call: Call, { ok, error, us }: Settled): void {
+  onSettled(call: Call, { ok, error, us }: Settled): CallPhases | undefined {
     const { events } = this.#options
-    if (!events.has('call:settled')) return
+    const isHeard = events.has('call:settled')
+    if (ok && !isHeard && !call.spec.phases) return undefined
     const ms = monotonicMs() - call.spec.startedAt
-    events.emit('call:settled', { task: call.task, id: call.id, ok, code: error?.code, ms, us })
+    const phases = us && callPhases(us, ms)
+    if (isHeard) events.emit('call:settled', { task: call.task, id: call.id, ok, code: error?.code, ms, us: phases })
+    return phases
   }
 
   #expect(call: Call): void {

@@ -4,7 +4,7 @@ import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Dispatch } from './dispatch.ts'
 import { HubError, messageOf } from './errors.ts'
-import { type CallOptions, type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
+import { type CallOptions, type GatherEntry, type Gathered, gatherCalls, type WithPhases } from './gather.ts'
 import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
@@ -79,9 +79,13 @@ export class Hub {
    * @param task `name:1.0` for exactly that version, `name:1` for the newest live 1.x, `name` for the newest live one;
    *   or what defineTask returned, for typed arguments and result
    * @param args any JSON value that fits the task's schema. Default {}
-   * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe
+   * @param options with `phases: true` it resolves to `{ result, phases }`: how long each part of the wait took
+   * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe, `phases`
+   *   where the time went if a worker replied
    */
-  call<A, R>(task: Task<A, R>, args: A, options?: CallOptions): Promise<R>
+  call<A, R>(task: Task<A, R>, args: A, options: CallOptions & { phases: true }): Promise<WithPhases<R>>
+  call(task: string, args: unknown, options: CallOptions & { phases: true }): Promise<WithPhases>
+  call<A, R>(task: Task<A, R>, args: A, options?: CallOptions & { phases?: false }): Promise<R>
   call(task: string, args?: unknown, options?: CallOptions): Promise<unknown>
   call(task: string | Task<never, unknown>, args: unknown = {}, options: CallOptions = {}): Promise<unknown> {
     const startedAt = monotonicMs()

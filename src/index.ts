@@ -1,11 +1,11 @@
 export type { Finding } from './bootcheck.ts'
 export type { LiveWorker, WorkerCard, WorkerStats } from './catalogue.ts'
 export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, TaskError } from './errors.ts'
-export type { CallOptions, GatherEntry, Gathered } from './gather.ts'
+export type { CallOptions, GatherEntry, Gathered, WithPhases } from './gather.ts'
 export { Hub, type HubOptions } from './hub.ts'
 export type { FromSchema } from './infer.ts'
-export type { Phases } from './message.ts'
 export type { Overview, QueueOverview, TaskOverview, WorkerOverview } from './overview.ts'
+export type { CallPhases, Phases } from './phases.ts'
 export type { JsonSchema } from './schema.ts'
 export {
   defineTask,

@@ -1,6 +1,7 @@
 import type { WireError } from './errors.ts'
 import { hubIdOf, isId } from './keys.ts'
 import { decodePayload, PayloadProblem } from './payload.ts'
+import { arePhases, type Phases } from './phases.ts'
 
 /**
  * The two messages on the wire, request and reply: JSON objects, one per list element. See PROTOCOL.md.
@@ -29,13 +30,6 @@ export interface Request {
   losses: number
   /** The message as it was in the list, for handing it back unchanged. */
   text: string
-}
-
-/** How long each part of a call took, in microseconds. Backlog is on Redis' clock; the others on the worker's. */
-export interface Phases {
-  backlog: number
-  queue: number
-  exec: number
 }
 
 export type Reply =
@@ -122,6 +116,8 @@ export const decodeReply = (text: string): Reply | undefined => {
   if (typeof value !== 'object' || value === null) return undefined
   const reply = value as Reply
   if (typeof reply.id !== 'string') return undefined
+  // What is estimated from them would be spoilt for all calls to come.
+  if (reply.us !== undefined && !arePhases(reply.us)) delete reply.us
   if (reply.ok === true) return reply
   const { error } = reply as { error?: WireError }
   return typeof error?.code === 'string' && typeof error.message === 'string'

@@ -12,6 +12,7 @@ const layers: string[][] = [
     'errors',
     'keys',
     'payload',
+    'phases',
     'failures',
     'names',
     'clock',

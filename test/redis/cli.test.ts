@@ -51,6 +51,21 @@ describe('help', () => {
 })
 
 describe('call', () => {
+  it('tells on stderr how long each part took when it is asked', async () => {
+    await startWorker()
+    const told = await run(['call', 'add:1.0', '{"a":1,"b":2}', '--phases'])
+    expect(told).toMatchObject({ code: 0, out: '3\n' })
+    expect(told.err).toMatch(
+      /^backlog \d+\.\dms {2}queue \d+\.\dms {2}exec \d+\.\dms {2}reply \d+\.\dms {2}total \d+\.\dms\n$/,
+    )
+    const json = await run(['call', 'fail:1.0', '--phases', '--json'])
+    const [phases, error] = json.err.split('\n').map(line => line && JSON.parse(line))
+    expect(Object.keys(phases.phases)).toEqual(['backlog', 'queue', 'exec', 'reply', 'total'])
+    expect(error.code).toBe('TaskFailed')
+    const unknown = await run(['call', 'none:1.0', '--phases'])
+    expect(unknown.err).toContain('No worker told how long each part took.')
+  })
+
   it('prints the result as one line of JSON to a pipe', async () => {
     await startWorker()
     expect(await run(['call', 'add:1.0', '{"a":1,"b":2}'])).toEqual({ code: 0, out: '3\n', err: '' })
