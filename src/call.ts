@@ -6,6 +6,7 @@ import { type Reply, requestBody } from './message.ts'
 import type { Parcel } from './outbox.ts'
 import type { CallPhases, Phases } from './phases.ts'
 import { explained } from './refusals.ts'
+import type { CallSpan } from './tracing.ts'
 
 /** How a try ended. */
 export interface Settled {
@@ -29,6 +30,7 @@ export interface CallSpec {
   readonly signal: AbortSignal | undefined
   /** The caller wants to know how long each part took. */
   readonly phases: boolean
+  readonly span: CallSpan | undefined
   resolve(value: unknown): void
   reject(error: HubError): void
 }

@@ -8,8 +8,10 @@ export interface CallOptions {
   timeoutMs?: number
   /** Ends the wait with Aborted. */
   signal?: AbortSignal
-  /** W3C trace context to pass on. */
+  /** W3C trace context to pass on. Default: that of the caller's active OpenTelemetry span. */
   traceparent?: string | undefined
+  /** Goes along with traceparent; left out when longer than 512 characters. */
+  tracestate?: string | undefined
   /** True: resolve to the result and how long each part of the wait took. Default false. */
   phases?: boolean
 }

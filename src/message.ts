@@ -8,8 +8,15 @@ import { arePhases, type Phases } from './phases.ts'
  * A request's first three fields come in a fixed order (`at`, `ttl`, `id`), so that scripts read them with one match.
  */
 
+/** W3C trace context, as it travels: which span of which trace this is part of. */
+export interface TraceContext {
+  traceparent?: string | undefined
+  /** What tracing systems add to it; means nothing alone. */
+  tracestate?: string | undefined
+}
+
 /** A request as a worker sees it. */
-export interface Request {
+export interface Request extends TraceContext {
   /** What the reply is marked with: the message's own id. */
   id: string
   /** Its name in the held hash: the same, unless the message lacks the leading fields and the claim script made one up. */
@@ -24,8 +31,6 @@ export interface Request {
   hubId: string | undefined
   /** Name of the calling service, as it gave it. */
   from: string | undefined
-  /** W3C trace context. */
-  traceparent: string | undefined
   /** How many workers died holding it. */
   losses: number
   /** The message as it was in the list, for handing it back unchanged. */
@@ -43,12 +48,18 @@ export class MalformedMessage extends Error {}
 export const requestBody = (id: string, task: string, args: string, tail: string): string =>
   `"id":"${id}","task":"${task}","args":${args}${tail}`
 
-/** The constant end of all requests of one caller. */
-export const requestTail = (resultQueue: string, from: string | undefined, traceparent: string | undefined): string =>
+/** The end of a request, which is the same for all requests of one caller outside of traces. */
+export const requestTail = (resultQueue: string, from: string | undefined, trace: TraceContext = {}): string =>
   `,"result_queue":${JSON.stringify(resultQueue)}` +
   (from === undefined ? '' : `,"from":${JSON.stringify(from)}`) +
-  (traceparent === undefined ? '' : `,"traceparent":${JSON.stringify(traceparent)}`) +
+  (trace.traceparent === undefined ? '' : `,"traceparent":${JSON.stringify(trace.traceparent)}`) +
+  (isTracestate(trace.tracestate) ? `,"tracestate":${JSON.stringify(trace.tracestate)}` : '') +
   '}'
+
+/** What W3C wants to be passed on at least; a longer one is left out, because a part of it would mean something else. */
+export const maxTracestate = 512
+
+const isTracestate = (state: unknown): state is string => typeof state === 'string' && state.length <= maxTracestate
 
 /** The message as the push script gets it: it puts `{"at":<now>,` in front. */
 export const unstamped = (ttlMs: number, body: string): string => `"ttl":${ttlMs},${body}`
@@ -68,7 +79,10 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('not a JSON object')
-  const { id, at, ttl, task, args, result_queue, from, traceparent, losses } = value as Record<string, unknown>
+  const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate, losses } = value as Record<
+    string,
+    unknown
+  >
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
   const ownId = isId(id) ? id : heldId
   if (ownId === undefined) throw new MalformedMessage('no id')
@@ -85,6 +99,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     hubId,
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
+    tracestate: isTracestate(tracestate) ? tracestate : undefined,
     losses: Number.isInteger(losses) ? (losses as number) : 0,
     text,
   }

@@ -19,6 +19,7 @@ import { subscribeStatsd } from './statsd.ts'
 import { checkTasks, type Task } from './task.ts'
 import { taskLog } from './tasklog.ts'
 import { Events } from './telemetry.ts'
+import { makeTracing, type Tracing } from './tracing.ts'
 
 export type WorkerOptions = Partial<Omit<Settings, 'name'>> & {
   /** What this worker runs, as defineTask returned it. */
@@ -43,6 +44,7 @@ export class Worker {
   readonly #pulse: Pulse
   readonly #executor: Executor
   readonly #nested: NestedCalls
+  readonly #tracing: Tracing | undefined
   readonly #crew: Crew
   readonly #subscriptions: (() => void)[]
   readonly #graceOver = new AbortController()
@@ -65,14 +67,17 @@ export class Worker {
     this.#commands = commands
     this.#waiting = blocking
     this.#slots = new Slots(this.#settings.slots)
-    this.#nested = new NestedCalls(this.#settings)
+    const tracing = makeTracing(this.#settings.tracing)
+    this.#tracing = tracing
+    this.#nested = new NestedCalls(this.#settings, tracing)
     this.#pulse = new Pulse([...this.#tasks.keys()])
     this.#executor = new Executor({
       tasks: this.#tasks,
       pulse: this.#pulse,
       maxPayloadBytes: this.#settings.maxPayloadBytes,
       log: (task, id) => taskLog(logger, task, id),
-      nestedCall: (from, task, args, callOptions) => this.#nested.call(from, task, args, callOptions),
+      startSpan: tracing && ((request, queueMs) => tracing.startRun(request, this.#settings.queue, queueMs)),
+      nestedCall: (outer, task, args, callOptions) => this.#nested.call(outer, task, args, callOptions),
     })
     const queue = new Queue(this.#settings.queue, keys)
     this.#crew = new Crew({
@@ -109,7 +114,11 @@ export class Worker {
    * what it finds unfit then is a `problem` event, and not served until it is fit.
    * @throws ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return this.#tracing ? this.#tracing.detached(() => this.#start()) : this.#start()
+  }
+
+  async #start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
     this.#waiting.open()

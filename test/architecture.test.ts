@@ -30,7 +30,7 @@ const layers: string[][] = [
     'pulse',
     'refusals',
   ],
-  ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsd'],
+  ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsd', 'tracing'],
   ['scripts', 'task', 'config', 'tasklog', 'connections'],
   [
     'queue',
@@ -74,6 +74,7 @@ const importers: Record<string, string[]> = {
   'ajv-formats': ['schema'],
   pino: ['logger'],
   'hot-shots': ['statsd'],
+  '@opentelemetry': ['tracing'],
 }
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
