@@ -20,6 +20,9 @@ beforeAll(() => {
   for (const name of ['dist', 'package.json'])
     cpSync(join(root, name), join(packages, 'pshub', name), { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{}')
+  // Hides one that may lie in a folder above.
+  mkdirSync(join(packages, '@opentelemetry/api'), { recursive: true })
+  writeFileSync(join(packages, '@opentelemetry/api/package.json'), '{"exports":{}}')
   cpSync(join(root, 'test/support/one-call.mjs'), join(folder, 'one-call.mjs'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
