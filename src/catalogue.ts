@@ -1,52 +1,33 @@
+import {
+  type LiveWorker,
+  parseCard,
+  parseObject,
+  parseStats,
+  parseWorkerCard,
+  type WorkerCard,
+  type WorkerStats,
+} from './cards.ts'
 import type { Keys } from './keys.ts'
+import { parseWorkerRecord, type WorkerRecord } from './load.ts'
 import type { Redis } from './redis.ts'
+import { parseSlowCalls, type SlowCallsJson } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
 
-/** What a worker publishes once per identity. */
-export interface WorkerCard {
-  id: string
-  queue: string
-  host: string
-  pid: number
-  slots: number
-  /** name:version -> digest of its schemas */
-  tasks: Record<string, string>
-  /** Client library and its version. */
-  client: string
-  /** Redis seconds. */
-  started: number
-}
-
-/** What a worker publishes with every beat. */
-export interface WorkerStats {
-  /** Redis milliseconds of the beat. */
-  seen: number
-  busy: number
-  /** It was told to stop and finishes what runs: it takes nothing new, and callers do not count on it. */
-  draining: boolean
-  counters: WorkerCounters
-}
-
-export interface WorkerCounters {
-  ok: number
-  failed: number
-  expired: number
-  malformed: number
-  /** Requests without a deadline that no worker takes. */
-  unserved: number
-}
-
-/** A worker as its readers see it. */
-export interface LiveWorker extends WorkerCard {
-  stats: WorkerStats | undefined
+/** Texts of what a worker measured of its tasks; undefined where nothing has changed since the last ones. */
+export interface MeasuredTexts {
+  tasks: string | undefined
+  slow: string | undefined
 }
 
 /** Cards are rewritten this often, and go when none of their workers did so for a day. */
 export const republishMs = 10 * 60_000
 const forgetTaskSeconds = 24 * 3600
 const forgetWorkerMs = 3600_000
+/** What workers measured may be large: so many at a time, and none that is longer than any worker writes. */
+const measuredPage = 20
+const maxMeasuredLength = 2 ** 20
 
-/** Reads and writes of the registry: three hashes of JSON cards. What is read was written by others and may be anything. */
+/** Reads and writes of the registry: hashes of JSON cards. What is read was written by others and may be anything. */
 export class Catalogue {
   readonly #keys: Keys
 
@@ -67,9 +48,19 @@ export class Catalogue {
     await client.hset(this.#keys.stats, workerId, JSON.stringify(stats))
   }
 
+  /** What a worker measured; undefined is left as it is there. */
+  async publishMeasured(client: Redis, workerId: string, { tasks, slow }: MeasuredTexts): Promise<void> {
+    const { taskStats, slow: slowKey } = this.#keys
+    const writes: Promise<number>[] = []
+    if (tasks !== undefined) writes.push(client.hset(taskStats, workerId, tasks))
+    if (slow !== undefined) writes.push(client.hset(slowKey, workerId, slow))
+    await Promise.all(writes)
+  }
+
   async removeWorkers(client: Redis, ids: string[]): Promise<void> {
     if (ids.length === 0) return
-    await Promise.all([client.hdel(this.#keys.workers, ...ids), client.hdel(this.#keys.stats, ...ids)])
+    const { workers, stats, taskStats, slow } = this.#keys
+    await Promise.all([workers, stats, taskStats, slow].map(key => client.hdel(key, ...ids)))
   }
 
   /** Removes cards of tasks nobody published for a day and of workers that are long gone. */
@@ -115,7 +106,37 @@ export class Catalogue {
   /** The last statistics of each of these workers, in their order; undefined for one that has none. */
   async workerStats(client: Redis, ids: string[]): Promise<(WorkerStats | undefined)[]> {
     const texts = await client.hmget(this.#keys.stats, ...ids)
-    return texts.map(text => parseObject<WorkerStats>(text))
+    return texts.map(parseStats)
+  }
+
+  /** What these workers published of their tasks; those that published nothing, or something else, are left out. */
+  async workerRecords(client: Redis, workers: WorkerCard[]): Promise<Map<string, WorkerRecord>> {
+    const records = new Map<string, WorkerRecord>()
+    for await (const [worker, value] of this.#measured(client, this.#keys.taskStats, workers)) {
+      const record = parseWorkerRecord(value, worker.tasks)
+      if (record) records.set(worker.id, record)
+    }
+    return records
+  }
+
+  /** The slowest calls of these workers. */
+  async slowCalls(client: Redis, workers: WorkerCard[]): Promise<Map<string, SlowCallsJson>> {
+    const calls = new Map<string, SlowCallsJson>()
+    for await (const [worker, value] of this.#measured(client, this.#keys.slow, workers)) {
+      calls.set(worker.id, parseSlowCalls(value, worker.tasks))
+    }
+    return calls
+  }
+
+  async *#measured(client: Redis, key: string, workers: WorkerCard[]): AsyncGenerator<[WorkerCard, unknown]> {
+    for (let from = 0; from < workers.length; from += measuredPage) {
+      const page = workers.slice(from, from + measuredPage)
+      const texts = await client.hmget(key, ...page.map(({ id }) => id))
+      for (const [at, text] of texts.entries()) {
+        if (text === null || text.length > maxMeasuredLength) continue
+        yield [page[at]!, parseObject(text)]
+      }
+    }
   }
 
   /** All workers with a card and their last statistics, page by page. */
@@ -147,42 +168,4 @@ async function* scan(client: Redis, key: string): AsyncGenerator<[string, string
     for (let i = 0; i + 1 < flat.length; i += 2) yield [flat[i]!, flat[i + 1]!]
     cursor = next
   } while (cursor !== '0')
-}
-
-const parseObject = <T>(text: string | null | undefined): T | undefined => {
-  if (typeof text !== 'string') return undefined
-  try {
-    const value = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as T) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const parseCard = (text: string | null): TaskCard | undefined => {
-  const card = parseObject<TaskCard>(text)
-  if (!card || typeof card.task !== 'string' || typeof card.queue !== 'string') return undefined
-  const timeoutMs = Number(card.timeoutMs) > 0 ? Number(card.timeoutMs) : 5000
-  const { maxPayloadBytes, maxBacklog, ...rest } = card
-  return {
-    ...rest,
-    ...(Number(maxPayloadBytes) > 0 ? { maxPayloadBytes: Number(maxPayloadBytes) } : {}),
-    ...(Number(maxBacklog) > 0 ? { maxBacklog: Number(maxBacklog) } : {}),
-    description: String(card.description ?? ''),
-    timeoutMs,
-    idempotent: card.idempotent === true,
-    at: Number(card.at) || 0,
-  }
-}
-
-const parseWorkerCard = (text: string | null): WorkerCard | undefined => {
-  const card = parseObject<WorkerCard>(text)
-  if (!card || typeof card.id !== 'string' || typeof card.queue !== 'string') return undefined
-  return {
-    ...card,
-    host: String(card.host ?? ''),
-    pid: Number(card.pid) || 0,
-    slots: Number(card.slots) || 0,
-    tasks: typeof card.tasks === 'object' && card.tasks !== null ? card.tasks : {},
-  }
 }

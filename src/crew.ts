@@ -1,13 +1,14 @@
 import { findUnfit, unfitError } from './bootcheck.ts'
-import type { WorkerCounters, WorkerStats } from './catalogue.ts'
+import type { WorkerCounters, WorkerStats } from './cards.ts'
 import { sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { HubError } from './errors.ts'
 import type { Executor } from './executor.ts'
 import { makeKeys } from './keys.ts'
+import type { Measures } from './measures.ts'
 import type { Pulse } from './pulse.ts'
 import type { Beat, Queue } from './queue.ts'
-import type { Connection } from './redis.ts'
+import type { Connection, Redis } from './redis.ts'
 import { explained } from './refusals.ts'
 import type { Registrar } from './registrar.ts'
 import { Adopt } from './roles/adopt.ts'
@@ -39,6 +40,7 @@ export interface CrewContext {
   readonly blockedLines: KeepaliveOptions['lines']
   readonly registrar: Registrar
   readonly counters: WorkerCounters
+  readonly measures: Measures
   readonly events: Events
   /** The present identity. */
   workerId(): string
@@ -84,7 +86,8 @@ export class Crew {
   }
 
   #makeIntake(context: CrewContext): Intake {
-    const { settings, queue, executor, slots, counters, events, workerId, tasks, registrar, commands } = context
+    const { settings, queue, executor, slots, counters, events, workerId, tasks, registrar, commands, measures } =
+      context
     const unserved = new Unserved({
       queueName: queue.name,
       whereabouts: task => registrar.whereabouts(task, commands),
@@ -95,6 +98,7 @@ export class Crew {
       executor,
       slots,
       counters,
+      measures,
       runTimes: this.#runTimes,
       events,
       workerId,
@@ -178,14 +182,14 @@ export class Crew {
     })
   }
 
-  #makeBeat({ queue, commands, settings, registrar, workerId, becomeNew }: CrewContext): BeatLoop {
+  #makeBeat({ queue, commands, settings, workerId, becomeNew }: CrewContext): BeatLoop {
     return new BeatLoop({
       queue,
       connection: commands,
       leaseMs: settings.leaseMs,
       workerId,
       onLost: becomeNew,
-      publish: (client, nowMs) => registrar.publish(client, workerId(), nowMs, this.#stats(nowMs)),
+      publish: (client, nowMs) => this.#publish(client, nowMs),
       onBeat: beat => this.#onBeat(beat),
       onProblem: this.#problem('beat'),
     })
@@ -226,9 +230,20 @@ export class Crew {
     })
   }
 
+  async #publish(client: Redis, nowMs: number): Promise<void> {
+    const { registrar, measures, workerId } = this.#context
+    const said = { stats: this.#stats(nowMs), measured: (isAll: boolean) => measures.texts(isAll) }
+    try {
+      await registrar.publish(client, workerId(), nowMs, said)
+    } catch (error) {
+      measures.repeat()
+      throw error
+    }
+  }
+
   #stats(seen: number): WorkerStats {
-    const { slots, counters, isServing } = this.#context
-    return { seen, busy: slots.busy, draining: !isServing(), counters }
+    const { slots, counters, measures, isServing } = this.#context
+    return { seen, busy: slots.busy, draining: !isServing(), counters, ...measures.stats() }
   }
 
   #onBeat(beat: Beat): void {

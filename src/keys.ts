@@ -26,6 +26,10 @@ export interface Keys {
   readonly workers: string
   /** HASH: worker id -> what changes with each beat. */
   readonly stats: string
+  /** HASH: worker id -> what its tasks did. Apart from the statistics, because hubs read those with each route. */
+  readonly taskStats: string
+  /** HASH: worker id -> its slowest calls. */
+  readonly slow: string
   queue(name: string): QueueKeys
   /** LIST: replies for one hub. */
   reply(hubId: string): string
@@ -50,6 +54,8 @@ export const makeKeys = (namespace: string): Keys => {
     tasks: `${namespace}:tasks`,
     workers: `${namespace}:workers`,
     stats: `${namespace}:stats`,
+    taskStats: `${namespace}:taskstats`,
+    slow: `${namespace}:slow`,
     queue(name) {
       let keys = queues.get(name)
       if (!keys) {

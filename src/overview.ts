@@ -1,19 +1,28 @@
-import type { Catalogue, LiveWorker } from './catalogue.ts'
+import type { LiveWorker } from './cards.ts'
+import type { Catalogue } from './catalogue.ts'
 import type { Keys } from './keys.ts'
+import { type Load, LoadSum, type WorkerRecord } from './load.ts'
 import { newestFirst, tryParseTaskName } from './names.ts'
 import type { Redis } from './redis.ts'
 import type { TaskCard } from './task.ts'
+import { addCounts, type Counts } from './taskstats.ts'
 
 export interface TaskOverview extends TaskCard {
   /** Ids of live workers that provide it; one that drains takes nothing new and is not among them. */
   workers: string[]
   /** True when live workers declare it with different schemas. */
   conflict: boolean
+  /** Of the last minute, on all live workers. */
+  load: Load
+  /** Calls that ended since each of these workers' start. */
+  totals: Counts
 }
 
 export interface WorkerOverview extends LiveWorker {
   /** False for a worker whose lease ended: it died or is cut off. One that drains is live: `stats.draining` says so. */
   live: boolean
+  /** Of the last minute. */
+  load: Load
 }
 
 export interface QueueOverview {
@@ -30,6 +39,10 @@ export interface QueueOverview {
   slots: number
   /** Slots in use, those of draining workers included. */
   busy: number
+  /** Share of these slots' time that was used in the last minute, 0 to 1; undefined where no worker says. */
+  busyShare: number | undefined
+  /** Of the last minute. */
+  load: Load
 }
 
 /** What the registry and the queues say at one moment. */
@@ -56,21 +69,50 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
   for (const name of queueNames) {
     for (const id of await client.zrangebyscore(keys.queue(name).leases, nowMs, '+inf')) liveIds.add(id)
   }
-  const workers = known.map(worker => ({ ...worker, live: liveIds.has(worker.id) })).sort(byQueueAndHost)
+  const records = await catalogue.workerRecords(
+    client,
+    known.filter(({ id }) => liveIds.has(id)),
+  )
+  const workers = known
+    .map(worker => ({ ...worker, live: liveIds.has(worker.id), load: workerLoad([worker], records) }))
+    .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
   const queues: QueueOverview[] = []
-  for (const name of queueNames) queues.push(await readQueue(client, keys, name, live, nowMs))
-  return { tasks: cards.map(card => taskOverview(card, live)).sort(byName), workers, queues }
+  for (const name of queueNames) queues.push(await readQueue(client, keys, name, live, nowMs, records))
+  return { tasks: cards.map(card => taskOverview(card, live, records)).sort(byName), workers, queues }
+}
+
+/** What live workers published of their tasks, by worker id. */
+type Records = ReadonlyMap<string, WorkerRecord>
+
+const workerLoad = (workers: LiveWorker[], records: Records): Load => {
+  const sum = new LoadSum()
+  for (const { id } of workers) {
+    const record = records.get(id)
+    if (!record) continue
+    for (const { window } of record.tasks.values()) sum.add(window, record.ms)
+    sum.add(record.others, record.ms)
+  }
+  return sum.load()
 }
 
 const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== true
 
-const taskOverview = (card: TaskCard, live: WorkerOverview[]): TaskOverview => {
+const taskOverview = (card: TaskCard, live: WorkerOverview[], records: Records): TaskOverview => {
   const providers = live.filter(
     worker => isServing(worker) && worker.queue === card.queue && Object.hasOwn(worker.tasks, card.task),
   )
   const digests = new Set(providers.map(worker => worker.tasks[card.task]))
-  return { ...card, workers: providers.map(({ id }) => id), conflict: digests.size > 1 }
+  const sum = new LoadSum()
+  const totals: Counts = { ok: 0, errors: {} }
+  for (const { id } of live.filter(worker => worker.queue === card.queue)) {
+    const record = records.get(id)
+    const task = record?.tasks.get(card.task)
+    if (!record || !task) continue
+    sum.add(task.window, record.ms)
+    addCounts(totals, task.totals)
+  }
+  return { ...card, workers: providers.map(({ id }) => id), conflict: digests.size > 1, load: sum.load(), totals }
 }
 
 const readQueue = async (
@@ -79,6 +121,7 @@ const readQueue = async (
   name: string,
   live: WorkerOverview[],
   nowMs: number,
+  records: Records,
 ): Promise<QueueOverview> => {
   const { calls, held } = keys.queue(name)
   const workers = live.filter(worker => worker.queue === name)
@@ -97,7 +140,16 @@ const readQueue = async (
     workers: serving.length,
     slots: serving.reduce((sum, worker) => sum + worker.slots, 0),
     busy: workers.reduce((sum, worker) => sum + (worker.stats?.busy ?? 0), 0),
+    busyShare: busyShareOf(workers),
+    load: workerLoad(workers, records),
   }
+}
+
+const busyShareOf = (workers: WorkerOverview[]): number | undefined => {
+  const telling = workers.filter(({ stats, slots }) => stats?.busyShare !== undefined && slots > 0)
+  const slots = telling.reduce((sum, worker) => sum + worker.slots, 0)
+  if (slots === 0) return undefined
+  return telling.reduce((sum, worker) => sum + worker.stats!.busyShare! * worker.slots, 0) / slots
 }
 
 const byQueueAndHost = (a: WorkerOverview, b: WorkerOverview): number =>

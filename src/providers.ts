@@ -1,4 +1,5 @@
-import type { Catalogue, WorkerCard } from './catalogue.ts'
+import type { WorkerCard } from './cards.ts'
+import type { Catalogue } from './catalogue.ts'
 import type { Connection } from './redis.ts'
 
 /** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */

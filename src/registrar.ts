@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { type Catalogue, republishMs, type WorkerCard, type WorkerStats } from './catalogue.ts'
+import type { WorkerCard, WorkerStats } from './cards.ts'
+import { type Catalogue, type MeasuredTexts, republishMs } from './catalogue.ts'
 import type { Settings } from './config.ts'
 import { Providers } from './providers.ts'
 import type { Queue } from './queue.ts'
@@ -14,6 +15,13 @@ export interface Whereabouts {
   isServed: boolean
   /** The queue on its card; undefined when nobody ever declared it. */
   declaredIn: string | undefined
+}
+
+/** What a worker says of itself with a beat. */
+export interface Published {
+  stats: WorkerStats
+  /** What it measured: what has changed, or all of it. */
+  measured(isAll: boolean): MeasuredTexts
 }
 
 /** Publishes what one worker provides: its tasks and its card once per identity, its statistics with each beat. */
@@ -43,10 +51,11 @@ export class Registrar {
   }
 
   /** Cards go out with the first beat of an identity that gets them through, and again from time to time. */
-  async publish(client: Redis, workerId: string, nowMs: number, stats: WorkerStats): Promise<void> {
+  async publish(client: Redis, workerId: string, nowMs: number, { stats, measured }: Published): Promise<void> {
     const writes = [this.#catalogue.publishStats(client, workerId, stats)]
     const first = this.#publishedId !== workerId
     const due = first || nowMs - this.#publishedAt > republishMs
+    writes.push(this.#catalogue.publishMeasured(client, workerId, measured(due)))
     if (due) {
       const seconds = Math.floor(nowMs / 1000)
       const cards = this.#tasks.map(task => cardOf(task, this.#queue.name, this.#settings, seconds))

@@ -1,3 +1,5 @@
+import { monotonicMs } from './clock.ts'
+
 /**
  * What a worker holds: which requests it knows of, and how many of its slots run one. A request is known from its claim
  * until Redis confirmed its release, which is longer than it runs; whatever Redis says we hold and is not known here was
@@ -7,6 +9,8 @@ export class Slots {
   readonly size: number
   readonly #known = new Set<string>()
   readonly #busy = new Set<string>()
+  #usedMs = 0
+  #accountedAt = monotonicMs()
 
   constructor(size: number) {
     this.size = size
@@ -25,6 +29,14 @@ export class Slots {
     return this.#busy.size
   }
 
+  /** The time for which slots were busy since the start, all slots together, milliseconds. */
+  usedMs(): number {
+    const now = monotonicMs()
+    this.#usedMs += this.#busy.size * (now - this.#accountedAt)
+    this.#accountedAt = now
+    return this.#usedMs
+  }
+
   knows(id: string): boolean {
     return this.#known.has(id)
   }
@@ -32,6 +44,7 @@ export class Slots {
   /** False when the request is known already: it must not run twice. */
   take(id: string): boolean {
     if (this.#known.has(id)) return false
+    this.usedMs()
     this.#known.add(id)
     this.#busy.add(id)
     return true
@@ -50,6 +63,7 @@ export class Slots {
 
   /** These ended; their slots can be given to others as soon as their release is on the way. */
   free(ids: string[]): void {
+    this.usedMs()
     for (const id of ids) this.#busy.delete(id)
   }
 
@@ -60,6 +74,7 @@ export class Slots {
 
   /** After the identity changed: nothing of before counts. */
   reset(): void {
+    this.usedMs()
     this.#known.clear()
     this.#busy.clear()
   }

@@ -9,6 +9,7 @@ import { Executor } from './executor.ts'
 import { newId } from './ids.ts'
 import { makeKeys } from './keys.ts'
 import { blockedLines, makeLogger, subscribeLog } from './logger.ts'
+import { Measures } from './measures.ts'
 import { NestedCalls } from './nested.ts'
 import { Pulse } from './pulse.ts'
 import { Queue } from './queue.ts'
@@ -42,6 +43,7 @@ export class Worker {
   readonly #waiting: Connection
   readonly #slots: Slots
   readonly #pulse: Pulse
+  readonly #measures: Measures
   readonly #executor: Executor
   readonly #nested: NestedCalls
   readonly #tracing: Tracing | undefined
@@ -70,6 +72,7 @@ export class Worker {
     const tracing = makeTracing(this.#settings.tracing)
     this.#tracing = tracing
     this.#nested = new NestedCalls(this.#settings, tracing)
+    this.#measures = new Measures(this.#slots)
     this.#pulse = new Pulse([...this.#tasks.keys()])
     this.#executor = new Executor({
       tasks: this.#tasks,
@@ -92,6 +95,7 @@ export class Worker {
       blockedLines: blockedLines(logger),
       registrar: new Registrar(new Catalogue(keys), queue, [...this.#tasks.values()], this.#settings, this.events),
       counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
+      measures: this.#measures,
       events: this.events,
       workerId: () => this.#id,
       becomeNew: () => this.#becomeNew(),
@@ -156,6 +160,7 @@ export class Worker {
     this.#pulse.start((ms, tasks) =>
       this.events.emit('loop:blocked', { worker: this.#id, queue, tasks, ms: Math.round(ms) }),
     )
+    this.#measures.start()
     this.#crew.beat.start()
     this.#crew.fetch.start()
     this.#crew.keepalive.start()
@@ -199,6 +204,7 @@ export class Worker {
     if (this.#isKnown) handedBack += await farewell.leave()
     this.#executor.stop()
     this.#pulse.stop()
+    this.#measures.stop()
     await Promise.all([this.#commands.close(), this.#nested.close()])
     this.#state = 'stopped'
     this.events.emit('worker:stopped', { worker: this.#id, queue: this.#settings.queue, handedBack, abandoned })

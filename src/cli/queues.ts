@@ -5,6 +5,7 @@ import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
+import { aboutLoad, formatShare, loadColumns } from './figures.ts'
 import { jsonOption } from './options.ts'
 import type { Output } from './output.ts'
 import { printable } from './printable.ts'
@@ -13,7 +14,8 @@ import { type Column, writeTable } from './table.ts'
 
 const isStuck = ({ backlog, workers }: QueueOverview): boolean => backlog > 0 && workers === 0
 
-const columns: Column<QueueOverview>[] = [
+/** `pshub top` shows them too. */
+export const queueColumns: Column<QueueOverview>[] = [
   { title: 'QUEUE', value: queue => queue.queue },
   { title: 'BACKLOG', value: queue => queue.backlog, right: true },
   {
@@ -29,6 +31,8 @@ const columns: Column<QueueOverview>[] = [
     right: true,
     style: queue => (isStuck(queue) ? 'red' : undefined),
   },
+  { title: 'SHARE', value: queue => formatShare(queue.busyShare), right: true },
+  ...loadColumns<QueueOverview>(),
 ]
 
 const run = async (invocation: Invocation): Promise<number> => {
@@ -37,7 +41,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { queues } = (await readRegistry(settings)).overview
   if (flags.json !== undefined) output.json(queues)
   else if (queues.length > 0) {
-    writeTable(output.out, columns, queues)
+    writeTable(output.out, queueColumns, queues)
     for (const queue of queues.filter(isStuck)) warnOfStuck(queue, output)
   } else {
     output.err.line(`No queue is known in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`)
@@ -60,7 +64,9 @@ export const queuesCommand: Command = {
   summary: 'list the queues and what waits in them',
   about: [
     'Lists the queues with the requests that wait, how long the oldest has waited, the requests held by workers, the ' +
-      'slots in use of all there are, and the live workers. Requests that wait where no worker serves are warned of.',
+      "slots in use of all there are, the live workers, and the SHARE of their slots' time that was used. Requests that wait " +
+      'where no worker serves are warned of.',
+    aboutLoad,
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],

@@ -1,7 +1,12 @@
+import type { Waits } from '../load.ts'
 import type { Overview, TaskOverview } from '../overview.ts'
+import type { Phases } from '../phases.ts'
+import { countOf, phaseNames } from '../taskstats.ts'
 import { formatDuration } from './duration.ts'
+import { formatMs, formatRate, formatShare, phaseTitles } from './figures.ts'
 import type { Sink } from './output.ts'
 import { printable, printableJson } from './printable.ts'
+import { type Column, writeTable } from './table.ts'
 
 /** Writes all that the registry says of one task. */
 export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink): void => {
@@ -23,9 +28,42 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
   if (task.conflict) {
     sink.line(`  ${sink.paint('yellow', 'warning')}       live workers declare it with different schemas; shown is one`)
   }
+  writeLoad(task, sink)
   writeSchema('arguments', task.args, sink)
   writeSchema('result', task.result, sink)
 }
+
+/** What it did lately, in full, and in all. */
+const writeLoad = ({ load, totals, workers }: TaskOverview, sink: Sink): void => {
+  sink.line()
+  sink.line('last minute:')
+  if (load.callsPerSecond === 0) sink.line('  no calls ended')
+  else {
+    const failed = Object.entries(load.errors).map(([code, count]) => `${count} ${code}`)
+    const errors = failed.length === 0 ? '' : ` (${failed.join(', ')})`
+    sink.line(`  ${formatRate(load.callsPerSecond)} calls/s, errors ${formatShare(load.errorRate)}${errors}`)
+    const rows = phaseNames.map(phase => ({ phase, waits: load.us[phase] }))
+    sink.line()
+    writeTable(indented(sink), waitColumns, rows)
+  }
+  const all = countOf(totals)
+  if (all === 0) return
+  const failed = Object.entries(totals.errors).map(([code, count]) => `, ${count} ${code}`)
+  sink.line()
+  sink.line(`${workers.length === 1 ? "since its worker's start" : "since its workers' start"}:`)
+  sink.line(`  ${all} ${all === 1 ? 'call' : 'calls'}: ${totals.ok} ok${failed.join('')}`)
+}
+
+const waitColumns: Column<{ phase: keyof Phases; waits: Waits | undefined }>[] = [
+  { title: 'ms', value: ({ phase }) => phaseTitles[phase].toLowerCase() },
+  ...(['p50', 'p95', 'p99', 'max'] as const).map(name => ({
+    title: name,
+    value: ({ waits }: { waits: Waits | undefined }) => (waits === undefined ? '-' : formatMs(waits[name])),
+    right: true,
+  })),
+]
+
+const indented = (sink: Sink): Sink => ({ ...sink, line: (text = '') => sink.line(`  ${text}`) })
 
 const writeSchema = (title: string, schema: unknown, sink: Sink): void => {
   sink.line()

@@ -5,6 +5,7 @@ import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
+import { aboutLoad, loadColumns } from './figures.ts'
 import { jsonOption } from './options.ts'
 import type { Output } from './output.ts'
 import { printable } from './printable.ts'
@@ -12,18 +13,24 @@ import { readRegistry } from './registry.ts'
 import { type Column, writeTable } from './table.ts'
 import { writeTask } from './task-details.ts'
 
-const columns: Column<TaskOverview>[] = [
+/** Those that `pshub top` shows too. */
+export const taskColumns: Column<TaskOverview>[] = [
   { title: 'TASK', value: task => task.task },
-  { title: 'QUEUE', value: task => task.queue },
+  { title: 'QUEUE', value: task => task.queue, rank: 4 },
   {
-    title: 'LIVE WORKERS',
+    title: 'WORKERS',
     value: task => task.workers.length || 'none',
     right: true,
     style: task => (task.workers.length === 0 ? 'yellow' : undefined),
   },
-  { title: 'TIMEOUT', value: task => formatDuration(task.timeoutMs), right: true },
-  { title: 'IDEMPOTENT', value: task => (task.idempotent ? 'yes' : 'no') },
-  { title: 'DESCRIPTION', value: task => firstLine(task.description) },
+  ...loadColumns<TaskOverview>(),
+]
+
+const columns: Column<TaskOverview>[] = [
+  ...taskColumns,
+  { title: 'TIMEOUT', value: task => formatDuration(task.timeoutMs), right: true, rank: 6 },
+  { title: 'IDEMPOTENT', value: task => (task.idempotent ? 'yes' : 'no'), rank: 7 },
+  { title: 'DESCRIPTION', value: task => firstLine(task.description), rank: 5 },
 ]
 
 /** Descriptions are Markdown; a heading's marks say nothing here. */
@@ -72,11 +79,12 @@ const tellNoMatch = (wanted: string, { tasks }: Overview, { err }: Output): void
 export const tasksCommand: Command = {
   name: 'tasks',
   usage: 'tasks [part of a name]',
-  summary: 'list the tasks that can be called',
+  summary: 'list the tasks that can be called, and how they fare',
   about: [
-    'Lists the declared tasks with their queue, their live workers, the time a call gets by default, and whether running ' +
-      "one twice does no harm. 'none' are tasks that a worker declared and no live one provides: calling them fails with " +
-      'NoWorkers. The full name of a task (name:1.0) shows all of it, schemas included.',
+    'Lists the declared tasks with their queue, their live workers, what they did lately, the time a call gets by default, ' +
+      "and whether running one twice does no harm. 'none' are tasks that a worker declared and no live one provides: calling " +
+      'them fails with NoWorkers. The full name of a task (name:1.0) shows all of it, schemas included.',
+    aboutLoad,
   ],
   arity: { min: 0, max: 1 },
   options: [jsonOption],
@@ -85,6 +93,10 @@ export const tasksCommand: Command = {
     { line: 'pshub tasks image', about: "those with 'image' in their names" },
     { line: 'pshub tasks resize_image:1.0', about: 'everything about one' },
     { line: "pshub tasks --json | jq -r '.[] | select(.workers == []) | .task'", about: 'those that nobody serves' },
+    {
+      line: "pshub tasks --json | jq '.[] | {task, p99: .load.us.exec.p99}'",
+      about: 'one figure of each, microseconds',
+    },
   ],
   run,
 }

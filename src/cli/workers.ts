@@ -4,30 +4,43 @@ import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
+import { aboutLoad, formatBytes, formatMs, formatShare, loadColumns } from './figures.ts'
 import { jsonOption } from './options.ts'
 import { readRegistry } from './registry.ts'
 import { type Column, writeTable } from './table.ts'
 
 const shortId = 8
 
-const stateOf = ({ live, stats }: WorkerOverview): 'live' | 'draining' | 'lost' => {
+export const stateOf = ({ live, stats }: WorkerOverview): 'live' | 'draining' | 'lost' => {
   if (!live) return 'lost'
   return stats?.draining ? 'draining' : 'live'
 }
 
-const styles = { live: 'green', draining: 'yellow', lost: 'red' } as const
+export const stateStyles = { live: 'green', draining: 'yellow', lost: 'red' } as const
 
-const columnsAt = (nowMs: number): Column<WorkerOverview>[] => [
+/** Those that `pshub top` shows too. */
+export const workerColumns: Column<WorkerOverview>[] = [
   { title: 'ID', value: worker => worker.id.slice(0, shortId) },
-  { title: 'QUEUE', value: worker => worker.queue },
+  { title: 'QUEUE', value: worker => worker.queue, rank: 4 },
   { title: 'HOST/PID', value: worker => `${worker.host}/${worker.pid}` },
   { title: 'BUSY', value: worker => `${worker.stats?.busy ?? '?'}/${worker.slots}`, right: true },
-  { title: 'TASKS', value: worker => Object.keys(worker.tasks).length, right: true },
-  { title: 'OK', value: worker => worker.stats?.counters?.ok ?? '?', right: true },
-  { title: 'FAILED', value: worker => worker.stats?.counters?.failed ?? '?', right: true },
-  { title: 'LAST SEEN', value: worker => lastSeen(worker, nowMs), right: true },
-  { title: 'STATE', value: stateOf, style: worker => styles[stateOf(worker)] },
+  { title: 'SHARE', value: worker => formatShare(worker.stats?.busyShare), right: true },
+  ...loadColumns<WorkerOverview>(),
+  { title: 'LOOP ms', value: ({ stats }) => loopOf(stats), right: true, rank: 5 },
+  { title: 'MEMORY', value: worker => formatBytes(worker.stats?.rssBytes), right: true, rank: 6 },
 ]
+
+const columnsAt = (nowMs: number): Column<WorkerOverview>[] => [
+  ...workerColumns,
+  { title: 'TASKS', value: worker => Object.keys(worker.tasks).length, right: true, rank: 10 },
+  { title: 'OK', value: worker => worker.stats?.counters.ok ?? '?', right: true, rank: 9 },
+  { title: 'FAILED', value: worker => worker.stats?.counters.failed ?? '?', right: true, rank: 8 },
+  { title: 'LAST SEEN', value: worker => lastSeen(worker, nowMs), right: true, rank: 7 },
+  { title: 'STATE', value: stateOf, style: worker => stateStyles[stateOf(worker)] },
+]
+
+const loopOf = (stats: WorkerOverview['stats']): string =>
+  stats?.loopMs === undefined ? '-' : `${formatMs(stats.loopMs.p99 * 1000)} / ${formatMs(stats.loopMs.max * 1000)}`
 
 const lastSeen = ({ stats }: WorkerOverview, nowMs: number): string =>
   Number.isFinite(stats?.seen) ? `${formatDuration(Math.max(0, nowMs - stats!.seen))} ago` : '?'
@@ -50,9 +63,11 @@ export const workersCommand: Command = {
   usage: 'workers',
   summary: 'list the workers and what they do',
   about: [
-    'Lists the workers with their slots in use, their number of tasks, the calls they ended well and failed, and when ' +
-      "they last gave a sign. A worker is 'live', 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
+    "Lists the workers with their slots in use, the SHARE of their slots' time that was used, how late their event loop was " +
+      '(99th percentile and longest, both of the last minute), their memory and number of tasks, the calls they ended well and ' +
+      "failed since their start, and when they last gave a sign. A worker is 'live', 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
       'ended without a goodbye: it died, or is cut off from Redis).',
+    aboutLoad,
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],

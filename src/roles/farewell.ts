@@ -1,4 +1,4 @@
-import type { WorkerStats } from '../catalogue.ts'
+import type { WorkerStats } from '../cards.ts'
 import type { Queue } from '../queue.ts'
 import type { Connection } from '../redis.ts'
 import type { Registrar } from '../registrar.ts'

@@ -1,7 +1,8 @@
-import type { WorkerCounters } from '../catalogue.ts'
+import type { WorkerCounters } from '../cards.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Execution, Executor } from '../executor.ts'
+import type { Measures } from '../measures.ts'
 import { decodeRequest, errorReply, leadingId, okReply, type Request } from '../message.ts'
 import type { Phases } from '../phases.ts'
 import type { Claimed } from '../queue.ts'
@@ -17,6 +18,7 @@ export interface IntakeOptions {
   executor: Executor
   slots: Slots
   counters: WorkerCounters
+  measures: Measures
   runTimes: RunTimes
   events: Events
   workerId(): string
@@ -43,6 +45,7 @@ export class Intake {
   /** Given up when the worker leaves, and safe to run again. */
   readonly #returning = new Set<string>()
   readonly #clock = new RedisClock()
+  readonly #redisUs = (now: number): number => this.#clock.atUs(now)
   #running = 0
   #onIdle: (() => void)[] = []
 
@@ -142,6 +145,7 @@ export class Intake {
   #refuseHopeless(text: string, workerId: string): void {
     const request = this.#tryDecode(text, undefined)
     if (!request) return
+    this.#countExpired(request)
     const message = `${request.task} usually runs longer than what was left of the call's time, so it was not started.`
     const reply = errorReply(request.id, { code: 'Expired', message, retryable: true }, workerId, undefined)
     this.#options.settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: false })
@@ -151,9 +155,15 @@ export class Intake {
   #expire(request: Request, workerId: string): void {
     const { settle, counters } = this.#options
     counters.expired++
+    this.#countExpired(request)
     const error = { code: 'Expired', message: 'The deadline passed before the task was started.', retryable: true }
     const reply = errorReply(request.id, error, workerId, undefined)
     settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: true })
+  }
+
+  /** Only for tasks of its own: anything may be written into a request. */
+  #countExpired({ task }: Request): void {
+    if (this.#options.executor.has(task)) this.#options.measures.expired(task)
   }
 
   /** True when a request for a task that this worker does not have ends here, because handing it back would be for ever. */
@@ -184,7 +194,7 @@ export class Intake {
     { outcome, queueMs, execMs }: Execution,
     deadline: number,
   ): void {
-    const { settle, slots, counters, runTimes, events, queueName, isIdempotent } = this.#options
+    const { settle, slots, counters, measures, runTimes, events, queueName, isIdempotent } = this.#options
     if (workerId !== this.#options.workerId()) return
     const us: Phases = {
       backlog: Math.round(backlogUs),
@@ -201,11 +211,13 @@ export class Intake {
       counters.ok++
       runTimes.note(request.task, execMs)
     } else counters.failed++
+    const now = monotonicMs()
+    measures.ran(request, outcome.ok ? undefined : outcome.error.code, us, now, this.#redisUs)
     const reply = outcome.ok
       ? okReply(request.id, outcome.result, workerId, us)
       : errorReply(request.id, outcome.error, workerId, us)
     // The caller's own deadline came before this one; nobody would read the reply.
-    const hubId = request.ttlMs > 0 && monotonicMs() > deadline ? undefined : request.hubId
+    const hubId = request.ttlMs > 0 && now > deadline ? undefined : request.hubId
     settle({ id: request.heldId, workerId, hubId, reply, slot: true })
     if (!events.has('task:settled')) return
     events.emit('task:settled', {

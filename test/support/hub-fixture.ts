@@ -22,7 +22,7 @@ export interface Fixture {
   onEnd(cleanUp: () => unknown): void
 }
 
-const registry = ['tasks', 'workers', 'stats']
+const registry = ['tasks', 'workers', 'stats', 'taskstats', 'slow']
 
 export const useRedis = (args: string[] = []): Fixture => {
   let server: Server

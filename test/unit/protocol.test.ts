@@ -9,6 +9,7 @@ import { abandonAfterMs } from '../../src/executor.ts'
 import { newId } from '../../src/ids.ts'
 import { defineTask } from '../../src/index.ts'
 import { isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
+import { Measures } from '../../src/measures.ts'
 import {
   decodeReply,
   decodeRequest,
@@ -27,7 +28,10 @@ import { staleMs } from '../../src/resolver.ts'
 import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
 import { unservedPatienceMs } from '../../src/roles/unserved.ts'
 import { foreignBounds } from '../../src/schema.ts'
+import { Slots } from '../../src/slots.ts'
+import { maxSlowCalls, maxSlowTasks, type SlowCall, SlowCalls, slowMemoryMs } from '../../src/slowcalls.ts'
 import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task.ts'
+import { maxWindows, maxWindowsLength, sliceCount, sliceMs, TaskStats } from '../../src/taskstats.ts'
 import { examples, protocol, read, root, rowsOf, section, unquoted } from '../support/protocol-document.ts'
 
 /** What the code sends for one operation of the queue `<queue>`. */
@@ -59,7 +63,7 @@ describe('PROTOCOL.md', () => {
   it('names every key as the code does', () => {
     const keys = makeKeys('pshub')
     const { held, pushed, ...lists } = keys.queue('<queue>')
-    const all = [keys.tasks, keys.workers, keys.stats, ...Object.values(lists)]
+    const all = [keys.tasks, keys.workers, keys.stats, keys.taskStats, keys.slow, ...Object.values(lists)]
     all.push(held('<worker>'), pushed('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
     expect(rowsOf(section('2. Keys')).map(([key]) => unquoted(key!))).toEqual(all)
     // And nowhere in its text another one.
@@ -124,6 +128,13 @@ describe('PROTOCOL.md', () => {
       'cards are rewritten every, ms': String(republishMs),
       'a task nobody takes is waited for, ms': String(unservedPatienceMs),
       'longest use of a route, ms': String(staleMs),
+      'a slice of the windows of statistics, ms': String(sliceMs),
+      'slices of a window': String(sliceCount),
+      'tasks with a window of their own': String(maxWindows),
+      'longest windows of a worker, characters': String(maxWindowsLength),
+      'slow calls of a task': String(maxSlowCalls),
+      'tasks with slow calls': String(maxSlowTasks),
+      'memory of slow calls, ms': String(slowMemoryMs),
     })
     const bounds = section('9.3 Checking arguments')
     for (const bound of Object.values(foreignBounds)) expect(bounds).toContain(` ${bound} `)
@@ -220,8 +231,32 @@ describe('PROTOCOL.md', () => {
     expect(Object.keys(worker)).toEqual(['id', 'queue', 'host', 'pid', 'slots', 'tasks', 'client', 'started'])
     expect(worker.tasks).toEqual({ [task]: card.digest })
     const stats = JSON.parse(examples('stats')[0]!)
-    expect(Object.keys(stats)).toEqual(['seen', 'busy', 'draining', 'counters'])
+    const measured = new Measures(new Slots(1)).stats()
+    expect(Object.keys(stats)).toEqual(['seen', 'busy', 'draining', 'counters', ...Object.keys(measured)])
+    expect(Object.keys(stats.loopMs)).toEqual(Object.keys(measured.loopMs!))
     expect(Object.keys(stats.counters)).toEqual(['ok', 'failed', 'expired', 'malformed', 'unserved'])
+  })
+
+  it('shows what tasks did as workers publish it', () => {
+    const stats = new TaskStats(0)
+    const us = (backlog: number, queue: number, exec: number) => ({ backlog, queue, exec })
+    for (let n = 0; n < 117; n++) stats.ran('my_task:1.0', undefined, us(1, 1, 1), 0)
+    stats.ran('my_task:1.0', 'TaskFailed', us(1, 1, 1), 0)
+    for (let n = 0; n < 5; n++) stats.ran('seldom:2.1', undefined, us(1, 1, 1), 9_999)
+    stats.ran('my_task:1.0', undefined, us(400, 28, 1200), 10_000)
+    stats.expired('my_task:1.0', 20_000)
+    stats.ran('my_task:1.0', undefined, us(472, 37, 1200), 20_000)
+    stats.ran('my_task:1.0', undefined, us(560, 38, 1230), 60_000)
+    expect(examples('task statistics')).toEqual([stats.text(67_210)])
+  })
+
+  it('shows slow calls as workers publish them', () => {
+    const [text, ...more] = examples('slow calls')
+    expect(more).toEqual([])
+    const slow = new SlowCalls()
+    const [[task, [call]]] = Object.entries(JSON.parse(text!)) as [[string, [SlowCall]]]
+    slow.keep(task, call, 0)
+    expect(slow.text(0)).toBe(text)
   })
 
   it('lists the golden files that there are', () => {

@@ -1,0 +1,71 @@
+import type { Load, Waits } from '../load.ts'
+import type { Phases } from '../phases.ts'
+import { phaseNames } from '../taskstats.ts'
+import type { Column } from './table.ts'
+
+/** Figures as tables show them; those of all commands look alike. `-` stands where nothing happened. */
+
+/** Per second: 0.4, 7.2, 48, 12345. */
+export const formatRate = (rate: number): string => {
+  if (rate > 0 && rate < 0.05) return '<0.1'
+  return rate < 9.95 ? String(Math.round(rate * 10) / 10) : String(Math.round(rate))
+}
+
+/** A share of 0 to 1: 0%, 0.3%, 12%. */
+export const formatShare = (share: number | undefined): string => {
+  if (share === undefined) return '-'
+  const percent = share * 100
+  if (percent > 0 && percent < 0.05) return '<0.1%'
+  return `${percent < 9.95 ? Math.round(percent * 10) / 10 : Math.round(percent)}%`
+}
+
+/** Microseconds as milliseconds with two digits where it has a fraction: 0.03, 0.41, 2.1, 340. */
+export const formatMs = (us: number): string => {
+  const ms = us / 1000
+  if (ms >= 9.95) return String(Math.round(ms))
+  return String(ms < 0.995 ? Math.round(ms * 100) / 100 : Math.round(ms * 10) / 10)
+}
+
+/** Median and the two upper percentiles in one cell: 2.1 / 4 / 9. */
+export const formatWaits = (waits: Waits | undefined): string =>
+  waits === undefined ? '-' : [waits.p50, waits.p95, waits.p99].map(formatMs).join(' / ')
+
+/** 12M, 1.4G. */
+export const formatBytes = (bytes: number | undefined): string => {
+  if (bytes === undefined) return '-'
+  const mega = bytes / 2 ** 20
+  return mega < 1000 ? `${Math.round(mega)}M` : `${Math.round(mega / 102.4) / 10}G`
+}
+
+export const errorRateOf = (load: Load): number | undefined => (load.callsPerSecond > 0 ? load.errorRate : undefined)
+
+/** From here on a share of errors is marked. */
+const manyErrors = 0.05
+
+/** Columns of everything that has a load. The waits leave first where a terminal is narrow, the handler's time last. */
+export const loadColumns = <Row extends { load: Load }>(): Column<Row>[] => [
+  { title: 'CALLS/S', value: ({ load }) => formatRate(load.callsPerSecond), right: true },
+  {
+    title: 'ERRORS',
+    value: ({ load }) => formatShare(errorRateOf(load)),
+    right: true,
+    style: ({ load }) => (load.errorRate >= manyErrors ? 'red' : undefined),
+  },
+  ...phaseNames.map(
+    (phase): Column<Row> => ({
+      title: `${phaseTitles[phase]} ms`,
+      value: ({ load }) => formatWaits(load.us[phase]),
+      right: true,
+      rank: phase === 'exec' ? 1 : phase === 'backlog' ? 2 : 3,
+    }),
+  ),
+]
+
+export const phaseTitles: Record<keyof Phases, string> = { backlog: 'BACKLOG', queue: 'QUEUE WAIT', exec: 'EXEC' }
+
+/** What the columns mean; help of each command that shows them says so. */
+export const aboutLoad =
+  'Figures are of the last minute, added up from what all live workers measured. The columns in ms are the median, the 95th ' +
+  'and the 99th percentile of three waits: BACKLOG in Redis until a worker had an idle slot, QUEUE WAIT from there until the ' +
+  'handler was started (near 0; more means a blocked event loop), and EXEC, the handler itself. On a narrow terminal ' +
+  'columns are left out.'

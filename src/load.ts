@@ -1,0 +1,120 @@
+import { isErrorCode } from './errors.ts'
+import { Histogram } from './histogram.ts'
+import type { Phases } from './phases.ts'
+import { addCounts, type Counts, countOf, errorCountOf, phaseNames } from './taskstats.ts'
+
+/** How long one phase of the calls of the last minute took, microseconds; quantiles are off by at most 1/32. */
+export interface Waits {
+  count: number
+  sum: number
+  p50: number
+  p95: number
+  p99: number
+  max: number
+}
+
+/** What happened in the last minute, on all live workers together. */
+export interface Load {
+  callsPerSecond: number
+  /** Share of the calls that did not end well, 0 to 1. */
+  errorRate: number
+  /** These by code. `Expired` were not started any more. */
+  errors: Record<string, number>
+  /** Undefined where nothing ran. */
+  us: Record<keyof Phases, Waits | undefined>
+}
+
+/** What one task did on one worker, as the registry says. */
+export interface TaskRecord {
+  totals: Counts
+  window: TaskWindow | undefined
+}
+
+export interface TaskWindow extends Counts {
+  us: Record<keyof Phases, Histogram>
+}
+
+/** What a worker published of its tasks. */
+export interface WorkerRecord {
+  ms: number
+  tasks: Map<string, TaskRecord>
+  others: TaskWindow | undefined
+}
+
+/** Adds up windows of many tasks and workers. */
+export class LoadSum {
+  readonly #counts: Counts = { ok: 0, errors: {} }
+  readonly #us = { backlog: new Histogram(), queue: new Histogram(), exec: new Histogram() }
+  #callsPerSecond = 0
+
+  /** `ms` is what this window covers. */
+  add(window: TaskWindow | undefined, ms: number): void {
+    if (!window) return
+    addCounts(this.#counts, window)
+    for (const phase of phaseNames) this.#us[phase].add(window.us[phase])
+    this.#callsPerSecond += (countOf(window) * 1000) / ms
+  }
+
+  load(): Load {
+    const count = countOf(this.#counts)
+    const { backlog, queue, exec } = this.#us
+    return {
+      callsPerSecond: this.#callsPerSecond,
+      errorRate: count === 0 ? 0 : errorCountOf(this.#counts) / count,
+      errors: this.#counts.errors,
+      us: { backlog: waitsOf(backlog), queue: waitsOf(queue), exec: waitsOf(exec) },
+    }
+  }
+}
+
+const waitsOf = (histogram: Histogram): Waits | undefined => {
+  const [p50, p95, p99] = [0.5, 0.95, 0.99].map(q => histogram.quantile(q))
+  if (p50 === undefined || p95 === undefined || p99 === undefined) return undefined
+  return { count: histogram.count, sum: histogram.sum, p50, p95, p99, max: histogram.max }
+}
+
+/** A worker that covers more than this at once was not written for this protocol. */
+const maxMs = 3_600_000
+/** As many calls as nobody makes; what a stranger writes must not make sums lose their precision. */
+const maxCount = 2 ** 40
+
+/**
+ * Reads what a worker wrote, who may have written anything: what is not as it should be counts as absent. Names that are not
+ * in `own`, the tasks of the worker's card, are left out. Never throws.
+ */
+export const parseWorkerRecord = (value: unknown, own: Record<string, unknown>): WorkerRecord | undefined => {
+  if (!isObject(value) || !isObject(value.tasks)) return undefined
+  const { ms } = value
+  const isTimed = typeof ms === 'number' && ms >= 1 && ms <= maxMs
+  const tasks = new Map<string, TaskRecord>()
+  for (const [name, record] of Object.entries(value.tasks)) {
+    const totals = Object.hasOwn(own, name) ? countsOf(record) : undefined
+    if (!totals) continue
+    tasks.set(name, { totals, window: isTimed ? windowOf((record as { window?: unknown }).window) : undefined })
+  }
+  return { ms: isTimed ? ms : 1, tasks, others: isTimed ? windowOf(value.others) : undefined }
+}
+
+const windowOf = (value: unknown): TaskWindow | undefined => {
+  const counts = countsOf(value)
+  const us = (value as { us?: unknown } | undefined)?.us
+  if (!counts || !isObject(us)) return undefined
+  const [backlog, queue, exec] = phaseNames.map(phase => Histogram.from(us[phase]))
+  return backlog && queue && exec ? { ...counts, us: { backlog, queue, exec } } : undefined
+}
+
+const countsOf = (value: unknown): Counts | undefined => {
+  if (!isObject(value) || !isCount(value.ok) || !isObject(value.errors)) return undefined
+  const counts: Counts = { ok: value.ok, errors: {} }
+  for (const [code, count] of Object.entries(value.errors)) {
+    if (!isCount(count)) return undefined
+    if (count > 0) addCounts(counts, { ok: 0, errors: { [isErrorCode(code) ? code : 'TaskFailed']: count } })
+  }
+  return counts
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxCount

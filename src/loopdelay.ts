@@ -1,0 +1,94 @@
+import { monotonicMs } from './clock.ts'
+import { Histogram } from './histogram.ts'
+
+/** How late the event loop was with its timers. */
+export interface LoopMs {
+  mean: number
+  p99: number
+  max: number
+}
+
+/** What is shorter than this can be missed; a look costs some microseconds. */
+const everyMs = 20
+/** From here on it is a stall, and remembered with its time. */
+const stallMs = 10
+const maxStalls = 256
+const sliceMs = 10_000
+const sliceCount = 6
+
+/**
+ * How late the event loop is: a timer that says by how much it is fired too late. Node's own monitorEventLoopDelay knows
+ * the same of all time and not when it was, which is what a slow call is to be explained by.
+ */
+export class LoopDelay {
+  readonly #now: () => number
+  /** Used in turn, one for each slice of time; the numbers of those slices. */
+  readonly #slices = Array.from({ length: sliceCount }, () => ({ number: -1, us: new Histogram() }))
+  /** The last stalls: when each ended, and how long it was. */
+  readonly #endedAt = new Float64Array(maxStalls)
+  readonly #lateMs = new Float64Array(maxStalls)
+  #stalls = 0
+  #tickAt = Number.POSITIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(now: () => number = monotonicMs) {
+    this.#now = now
+  }
+
+  start(): void {
+    this.#tickAt = this.#now()
+    this.#timer ??= setInterval(() => this.tick(), everyMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Called by the timer, which should have come `everyMs` after the last time. */
+  tick(): void {
+    const now = this.#now()
+    const lateMs = Math.max(0, now - this.#tickAt - everyMs)
+    this.#tickAt = now
+    const number = Math.floor(now / sliceMs)
+    const slice = this.#slices[number % sliceCount]!
+    if (slice.number !== number) {
+      slice.number = number
+      slice.us.clear()
+    }
+    slice.us.record(lateMs * 1000)
+    if (lateMs >= stallMs) this.#note(now, lateMs)
+  }
+
+  /** Of the last minute, milliseconds. */
+  lately(): LoopMs {
+    const oldest = Math.floor(this.#now() / sliceMs) - sliceCount + 1
+    const all = new Histogram()
+    for (const { number, us } of this.#slices) if (number >= oldest) all.add(us)
+    return {
+      mean: rounded(all.count === 0 ? 0 : all.sum / all.count),
+      p99: rounded(all.quantile(0.99) ?? 0),
+      max: rounded(all.max),
+    }
+  }
+
+  /** The longest stall that touched the time between two moments (monotonic), milliseconds; 0 when there was none to speak of. */
+  longestMs(from: number, to: number): number {
+    // What blocks right now has not been seen by the timer yet.
+    const present = this.#now() - this.#tickAt - everyMs
+    let longest = present >= stallMs && this.#tickAt + everyMs < to ? present : 0
+    for (let at = 0; at < Math.min(this.#stalls, maxStalls); at++) {
+      const [endedAt, lateMs] = [this.#endedAt[at]!, this.#lateMs[at]!]
+      if (endedAt > from && endedAt - lateMs < to && lateMs > longest) longest = lateMs
+    }
+    return Math.round(longest)
+  }
+
+  #note(now: number, lateMs: number): void {
+    const at = this.#stalls++ % maxStalls
+    this.#endedAt[at] = now
+    this.#lateMs[at] = lateMs
+  }
+}
+
+/** Milliseconds with one decimal, of microseconds. */
+const rounded = (us: number): number => Math.round(us / 100) / 10
