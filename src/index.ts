@@ -7,6 +7,7 @@ export type { FromSchema } from './infer.ts'
 export type { Load, Waits } from './load.ts'
 export type { Overview, QueueOverview, TaskOverview, WorkerOverview } from './overview.ts'
 export type { CallPhases, Phases } from './phases.ts'
+export { prometheusMetrics, prometheusText } from './prometheus.ts'
 export type { JsonSchema } from './schema.ts'
 export {
   defineTask,

@@ -42,6 +42,7 @@ const layers: string[][] = [
     'cards',
     'catalogue',
     'overview',
+    'prometheus',
     'load',
     'measures',
     'replies',
