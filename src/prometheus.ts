@@ -137,6 +137,7 @@ const addWorker = (samples: Samples, worker: WorkerOverview): void => {
   const { queue, id, host, pid, slots, live, stats, totals } = worker
   const own = [queue, id, host, String(pid)]
   samples.add('pshub_worker_up', own, live ? 1 : 0)
+  samples.add('pshub_worker_last_beat_timestamp_seconds', own, seconds(stats?.seen))
   if (!live) return
   samples.add('pshub_worker_slots', own, slots)
   for (const [task, { ok, errors }] of Object.entries(totals)) {
@@ -144,14 +145,13 @@ const addWorker = (samples: Samples, worker: WorkerOverview): void => {
     for (const [code, count] of Object.entries(errors)) samples.add('pshub_calls_total', [queue, task, id, code], count)
   }
   if (!stats) return
-  const { draining, busy, busyShare, loopMs, rssBytes, seen, counters } = stats
+  const { draining, busy, busyShare, loopMs, rssBytes, counters } = stats
   samples.add('pshub_worker_draining', own, draining ? 1 : 0)
   samples.add('pshub_worker_busy', own, busy)
   samples.add('pshub_worker_busy_ratio', own, busyShare)
   samples.add('pshub_worker_loop_delay_seconds', [...own, '0.99'], seconds(loopMs?.p99))
   samples.add('pshub_worker_loop_delay_seconds', [...own, '1'], seconds(loopMs?.max))
   samples.add('pshub_worker_resident_memory_bytes', own, rssBytes)
-  samples.add('pshub_worker_last_beat_timestamp_seconds', own, seconds(seen))
   samples.add('pshub_worker_malformed_total', own, counters.malformed)
   samples.add('pshub_worker_unserved_total', own, counters.unserved)
 }
