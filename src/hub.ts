@@ -9,7 +9,7 @@ import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
 import { Lookups } from './lookups.ts'
-import { type Overview, readOverview } from './overview.ts'
+import { type Overview, readOverview, readSlowCalls, type SlowCallOverview } from './overview.ts'
 import type { Connection } from './redis.ts'
 import { explained } from './refusals.ts'
 import { Resolver, type Route } from './resolver.ts'
@@ -132,6 +132,11 @@ export class Hub {
 
   async queues(): Promise<Overview['queues']> {
     return (await this.overview()).queues
+  }
+
+  /** The slowest calls of the last five minutes, slowest first, with what each waited for. */
+  async slowCalls(): Promise<SlowCallOverview[]> {
+    return this.#read(client => readSlowCalls(client, this.#catalogue))
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */

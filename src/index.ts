@@ -5,7 +5,7 @@ export type { CallOptions, GatherEntry, Gathered, WithPhases } from './gather.ts
 export { Hub, type HubOptions } from './hub.ts'
 export type { FromSchema } from './infer.ts'
 export type { Load, Waits } from './load.ts'
-export type { Overview, QueueOverview, TaskOverview, WorkerOverview } from './overview.ts'
+export type { Overview, QueueOverview, SlowCallOverview, TaskOverview, WorkerOverview } from './overview.ts'
 export type { CallPhases, Phases } from './phases.ts'
 export { prometheusMetrics, prometheusText } from './prometheus.ts'
 export type { JsonSchema } from './schema.ts'

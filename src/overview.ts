@@ -4,6 +4,7 @@ import type { Keys } from './keys.ts'
 import { type Load, LoadSum, type WorkerRecord } from './load.ts'
 import { newestFirst, tryParseTaskName } from './names.ts'
 import type { Redis } from './redis.ts'
+import { type SlowCall, totalOf } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
 import { addCounts, type Counts } from './taskstats.ts'
 
@@ -87,6 +88,30 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
   const queues: QueueOverview[] = []
   for (const name of queueNames) queues.push(await readQueue(client, keys, name, live, nowMs, records))
   return { tasks: cards.map(card => taskOverview(card, live, records)).sort(byName), workers, queues }
+}
+
+/** One of the slowest calls of the last minutes, with its task and the worker that ran it. */
+export interface SlowCallOverview extends SlowCall {
+  task: string
+  queue: string
+  /** Id of the worker. */
+  worker: string
+  host: string
+  pid: number
+  /** All phases together. */
+  totalUs: number
+}
+
+/** The slowest calls of all workers, slowest first; also of workers whose leases ended, while their cards are there. */
+export const readSlowCalls = async (client: Redis, catalogue: Catalogue): Promise<SlowCallOverview[]> => {
+  const workers = await catalogue.allWorkers(client)
+  const byWorker = await catalogue.slowCalls(client, workers)
+  const calls = workers.flatMap(({ id: worker, queue, host, pid }) =>
+    Object.entries(byWorker.get(worker) ?? {}).flatMap(([task, slow]) =>
+      slow.map(call => ({ ...call, task, queue, worker, host, pid, totalUs: totalOf(call.us) })),
+    ),
+  )
+  return calls.sort((a, b) => b.totalUs - a.totalUs)
 }
 
 /** What live workers published of their tasks, by worker id. */

@@ -11,7 +11,9 @@ import { metricsCommand } from './metrics.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
 import { queuesCommand } from './queues.ts'
 import { report } from './report.ts'
+import { slowCommand } from './slow.ts'
 import { tasksCommand } from './tasks.ts'
+import { topCommand } from './top.ts'
 import { workerCommand } from './worker.ts'
 import { workersCommand } from './workers.ts'
 
@@ -21,6 +23,8 @@ const commands: readonly Command[] = [
   tasksCommand,
   workersCommand,
   queuesCommand,
+  slowCommand,
+  topCommand,
   metricsCommand,
   checkCommand,
 ]

@@ -9,7 +9,8 @@ import { jsonOption } from './options.ts'
 import { readRegistry } from './registry.ts'
 import { type Column, writeTable } from './table.ts'
 
-const shortId = 8
+/** Enough of an id to tell workers apart. */
+export const shortId = (id: string): string => id.slice(0, 8)
 
 export const stateOf = ({ live, stats }: WorkerOverview): 'live' | 'draining' | 'lost' => {
   if (!live) return 'lost'
@@ -20,7 +21,7 @@ export const stateStyles = { live: 'green', draining: 'yellow', lost: 'red' } as
 
 /** Those that `pshub top` shows too. */
 export const workerColumns: Column<WorkerOverview>[] = [
-  { title: 'ID', value: worker => worker.id.slice(0, shortId) },
+  { title: 'ID', value: worker => shortId(worker.id) },
   { title: 'QUEUE', value: worker => worker.queue, rank: 4 },
   { title: 'HOST/PID', value: worker => `${worker.host}/${worker.pid}` },
   { title: 'BUSY', value: worker => `${worker.stats?.busy ?? '?'}/${worker.slots}`, right: true },

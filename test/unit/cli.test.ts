@@ -8,10 +8,10 @@ import { makePaint } from '../../src/cli/colour.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { formatDuration, parseDuration } from '../../src/cli/duration.ts'
 import { exitCodeOf } from '../../src/cli/exit-codes.ts'
-import type { Sink } from '../../src/cli/output.ts'
 import { printable, printableJson } from '../../src/cli/printable.ts'
 import { writeTable } from '../../src/cli/table.ts'
 import { ConfigError, type ErrorCode, errorTable, HubError } from '../../src/errors.ts'
+import { linesOf } from '../support/lines-of.ts'
 
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
 
@@ -71,17 +71,6 @@ describe('what is shown', () => {
   })
 })
 
-const linesOf = (width: number | undefined, write: (sink: Sink) => void): string[] => {
-  const lines: string[] = []
-  write({
-    isTerminal: width !== undefined,
-    width,
-    paint: (_, text) => text,
-    line: (text = '') => void lines.push(text),
-  })
-  return lines
-}
-
 describe('a table', () => {
   const columns = [
     { title: 'NAME', value: (row: [string, number, string]) => row[0] },
@@ -105,6 +94,17 @@ describe('a table', () => {
     const lines = linesOf(40, sink => writeTable(sink, columns, rows))
     expect(lines[2]).toBe(`bbb\\u001b  1234  ${'x'.repeat(22)}…`)
     expect(lines.map(line => line.length)).toEqual([22, 22, 40])
+  })
+
+  it('leaves out columns that find no room on a terminal, the least needed first', () => {
+    const ranked = columns.map((column, at) => ({ ...column, ...(at === 0 ? {} : { rank: at }) }))
+    const short: [string, number, string][] = [['name', 12_345, 'about it']]
+    const titles = (width: number | undefined) => linesOf(width, sink => writeTable(sink, ranked, short))
+    expect(titles(undefined)).toEqual(['NAME      N  ABOUT', 'name  12345  about it'])
+    expect(titles(21)).toEqual(titles(undefined))
+    expect(titles(20)).toEqual(['NAME      N', 'name  12345'])
+    expect(titles(10)).toEqual(['NAME', 'name'])
+    expect(titles(3)).toEqual(['NAME', 'name'])
   })
 
   it('keeps a spoilt name from pushing the rest out of sight', () => {

@@ -1,0 +1,205 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { defineTask, type EventMap, type Phases, TaskError, type Waits, type Worker } from '../../src/index.ts'
+import { blockLoop } from '../support/blocking.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+
+const mixed = defineTask('mixed:1.0', { args: { type: 'integer' } }, async n => {
+  await wait(n % 7)
+  if (n % 10 === 3) throw new TaskError('every tenth')
+  return n
+})
+const echo = defineTask('echo:1.0', {}, args => args)
+
+type Settled = EventMap['task:settled']
+
+const settledBy = (...workers: Worker[]): Settled[] => {
+  const settled: Settled[] = []
+  for (const worker of workers) worker.events.on('task:settled', event => settled.push(event))
+  return settled
+}
+
+const expectWaits = (waits: Waits | undefined, phases: Phases[], phase: keyof Phases) => {
+  const exact = phases.map(us => us[phase]).sort((a, b) => a - b)
+  expect(waits).toMatchObject({
+    count: exact.length,
+    sum: exact.reduce((sum, us) => sum + us, 0),
+    max: exact.at(-1),
+  })
+  for (const [name, q] of [
+    ['p50', 0.5],
+    ['p95', 0.95],
+    ['p99', 0.99],
+  ] as const) {
+    const value = exact[Math.ceil(q * exact.length) - 1]!
+    expect(Math.abs(waits![name] - value), `${phase} ${name}`).toBeLessThanOrEqual(value * 0.05)
+  }
+}
+
+describe('what workers measured', () => {
+  it('adds up to what happened: counts exactly, quantiles within 5 %, on all workers together', async () => {
+    const startedAt = performance.now()
+    const workers = [await it_.worker([mixed, echo], { slots: 3 }), await it_.worker([mixed, echo], { slots: 3 })]
+    const settled = settledBy(...workers)
+    const hub = it_.hub()
+    const count = 400
+    const loadedAt = performance.now()
+    await Promise.allSettled(Array.from({ length: count }, (_, n) => hub.call('mixed:1.0', n)))
+    const loadMs = performance.now() - loadedAt
+    const look = async () => {
+      const { tasks, queues, workers: live } = await hub.overview()
+      return { task: tasks.find(({ task }) => task === 'mixed:1.0')!, queue: queues[0]!, live }
+    }
+    await eventually(async () => (await look()).task.totals.ok === count * 0.9)
+    const { task, queue, live } = await look()
+    const elapsedMs = performance.now() - startedAt
+    expect(settled).toHaveLength(count)
+    expect(new Set(settled.map(({ id }) => id)).size).toBe(count)
+    expect(task.totals).toEqual({ ok: count * 0.9, errors: { TaskFailed: count * 0.1 } })
+    expect(task.load.errors).toEqual({ TaskFailed: count * 0.1 })
+    expect(task.load.errorRate).toBeCloseTo(0.1)
+    const phases = settled.map(({ us }) => us)
+    for (const phase of ['backlog', 'queue', 'exec'] as const) expectWaits(task.load.us[phase], phases, phase)
+    // Each window ends with a beat between the load's end and now.
+    expect(task.load.callsPerSecond).toBeGreaterThan((count * 1000) / elapsedMs)
+    expect(task.load.callsPerSecond).toBeLessThan((count * 1000) / loadMs)
+    expect(queue.load).toEqual(task.load)
+    const shares = live.map(({ load }) => load.us.exec!.count)
+    expect(shares.every(share => share > 0)).toBe(true)
+    expect(shares[0]! + shares[1]!).toBe(count)
+    expect(queue.busyShare).toBeGreaterThan(0)
+    for (const { stats } of live) {
+      expect(stats!.busyShare).toBeGreaterThan(0)
+      expect(stats!.busyShare).toBeLessThanOrEqual(1)
+      expect(stats!.rssBytes).toBeGreaterThan(2 ** 20)
+      expect(stats!.loopMs!.max).toBeGreaterThanOrEqual(stats!.loopMs!.p99)
+    }
+  })
+
+  it('counts what was not started as Expired, of its own tasks', async () => {
+    await it_.worker([echo])
+    const [seconds] = await it_.redis.time()
+    const longAgo = (Number(seconds) - 60) * 1_000_000
+    // The claim script sees no deadline in a message that does not begin as it should.
+    for (const task of ['echo:1.0', 'strange:1.0'])
+      await it_.redis.rpush(
+        `${it_.namespace}:{q}:calls`,
+        JSON.stringify({ task, id: task.slice(0, 4), ttl: 5, at: longAgo }),
+      )
+    await it_.redis.rpush(`${it_.namespace}:{q}:bell`, 1)
+    const hub = it_.hub()
+    await eventually(async () => (await hub.tasks())[0]?.totals.errors.Expired === 1)
+    const [text] = await it_.redis.hvals(`${it_.namespace}:taskstats`)
+    expect(Object.keys(JSON.parse(text!).tasks)).toEqual(['echo:1.0'])
+    const [task] = await hub.tasks()
+    expect(task!.load).toMatchObject({ errorRate: 1, errors: { Expired: 1 }, us: { exec: undefined } })
+  })
+
+  it('goes with the worker that leaves', async () => {
+    const [first, second] = [await it_.worker([echo]), await it_.worker([echo])]
+    const bySecond = settledBy(second)
+    const hub = it_.hub()
+    await Promise.all(Array.from({ length: 200 }, (_, n) => hub.call('echo:1.0', n)))
+    const ok = async () => (await hub.tasks())[0]!.totals.ok
+    await eventually(async () => (await ok()) === 200)
+    await first.stop()
+    expect(await ok()).toBe(bySecond.length)
+    for (const key of ['workers', 'stats', 'taskstats', 'slow'])
+      expect(await it_.redis.hkeys(`${it_.namespace}:${key}`), key).toEqual([second.id])
+    await second.stop()
+    expect(await it_.redis.exists(`${it_.namespace}:taskstats`, `${it_.namespace}:slow`)).toBe(0)
+  })
+
+  it('stays right beside what strangers wrote', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub()
+    await hub.call('echo:1.0')
+    const texts = [
+      'not json',
+      '[]',
+      '{"ms":-1,"tasks":{"echo:1.0":{"ok":5,"errors":{}}}}',
+      '{"ms":1000,"tasks":{"echo:1.0":{"ok":1e308,"errors":{"Timeout":-4}}}}',
+      '{"ms":1000,"tasks":{"echo:1.0":{"ok":0,"errors":{},"window":{"ok":9,"errors":{},"us":{"exec":{"counts":[-1]}}}}}}',
+      `{"ms":1000,"tasks":{},"more":"${'x'.repeat(2 ** 20)}"}`,
+    ]
+    for (const [at, text] of texts.entries()) {
+      const id = `stranger${at}`
+      const card = JSON.stringify({ id, queue: 'q', slots: 1, tasks: { 'echo:1.0': 'x' } })
+      await it_.redis.hset(`${it_.namespace}:workers`, id, card)
+      await it_.redis.hset(`${it_.namespace}:taskstats`, id, text)
+      await it_.redis.hset(`${it_.namespace}:slow`, id, text)
+      await it_.redis.hset(
+        `${it_.namespace}:stats`,
+        id,
+        '{"seen":"never","busy":"very","busyShare":[],"loopMs":{"max":"x"}}',
+      )
+      await it_.redis.zadd(`${it_.namespace}:{q}:leases`, Date.now() + 3_600_000, id)
+    }
+    // The third one's totals are right, only its windows are not.
+    await eventually(async () => (await hub.tasks())[0]!.totals.ok === 6)
+    const { tasks, queues, workers } = await hub.overview()
+    expect(tasks[0]!.workers).toHaveLength(texts.length + 1)
+    expect(tasks[0]!.load).toMatchObject({ errorRate: 0, errors: {}, us: { exec: { count: 1 } } })
+    expect(queues[0]).toMatchObject({ busy: 0, load: tasks[0]!.load })
+    expect(workers.filter(({ stats }) => stats?.busyShare !== undefined)).toHaveLength(1)
+    expect(await hub.slowCalls()).toEqual([])
+    await it_.redis.del(`${it_.namespace}:{q}:leases`)
+  })
+})
+
+describe('slow calls', () => {
+  const crunch = defineTask('crunch:1.0', { args: { type: 'integer' } }, ms => blockLoop(ms))
+
+  it('show the blocked loop that held them up', async () => {
+    const worker = await it_.worker([crunch, echo, mixed], { slots: 4 })
+    const settled = settledBy(worker)
+    const hub = it_.hub({ name: 'shop' })
+    for (let n = 0; n < 20; n++) await hub.call('mixed:1.0', 4)
+    // Their routes are known then, so that the next two go together and are claimed together.
+    await Promise.all([hub.call('crunch:1.0', 0), hub.call('echo:1.0')])
+    await Promise.all([hub.call('crunch:1.0', 300), hub.call('echo:1.0')])
+    await failure(hub.call('mixed:1.0', 13))
+    const slow = (await eventually(async () => {
+      const all = await hub.slowCalls()
+      return all.some(({ code }) => code !== undefined) ? all : undefined
+    }))!
+    const of = (task: string) => slow.filter(call => call.task === task)
+    const [held] = of('echo:1.0')
+    const event = settled.findLast(({ task }) => task === 'echo:1.0')!
+    expect(held).toMatchObject({
+      id: event.id,
+      from: 'shop',
+      us: event.us,
+      queue: 'q',
+      worker: worker.id,
+      pid: process.pid,
+    })
+    expect(held!.us.queue).toBeGreaterThan(250_000)
+    for (const call of [held!, of('crunch:1.0')[0]!]) {
+      expect(call.loopMs).toBeGreaterThan(240)
+      expect(call.loopMs).toBeLessThan(2000)
+    }
+    expect(of('mixed:1.0')).toHaveLength(10)
+    expect(of('mixed:1.0').filter(({ code }) => code === 'TaskFailed')).toHaveLength(1)
+    expect(slow.map(({ totalUs }) => totalUs)).toEqual(slow.map(({ totalUs }) => totalUs).sort((a, b) => b - a))
+    const [seconds] = await it_.redis.time()
+    expect(Math.abs(Number(seconds) - held!.at / 1e6)).toBeLessThan(10)
+  })
+
+  it('that Redis did not take are written when it does', async () => {
+    const worker = await it_.worker([mixed])
+    const problems: string[] = []
+    worker.events.on('problem', ({ reason }) => problems.push(reason))
+    const hub = it_.hub()
+    await hub.call('mixed:1.0', 5)
+    await eventually(async () => (await hub.slowCalls()).length === 1)
+    await it_.redis.del(`${it_.namespace}:slow`)
+    await it_.redis.set(`${it_.namespace}:slow`, 'no hash')
+    await hub.call('mixed:1.0', 6)
+    await eventually(() => problems.some(reason => reason.startsWith('WRONGTYPE')))
+    await it_.redis.del(`${it_.namespace}:slow`)
+    await eventually(async () => (await hub.slowCalls()).length === 2)
+  })
+})
