@@ -89,6 +89,7 @@ export class Hub {
   call<A, R>(task: Task<A, R>, args: A, options: CallOptions & { phases: true }): Promise<WithPhases<R>>
   call(task: string, args: unknown, options: CallOptions & { phases: true }): Promise<WithPhases>
   call<A, R>(task: Task<A, R>, args: A, options?: CallOptions & { phases?: false }): Promise<R>
+  call<A, R>(task: Task<A, R>, args: A, options: CallOptions): Promise<R | WithPhases<R>>
   call(task: string, args?: unknown, options?: CallOptions): Promise<unknown>
   call(task: string | Task<never, unknown>, args: unknown = {}, options: CallOptions = {}): Promise<unknown> {
     const startedAt = monotonicMs()

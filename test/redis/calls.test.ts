@@ -1,5 +1,13 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { type CallPhases, defineTask, type EventMap, HubError, TaskError, type WithPhases } from '../../src/index.ts'
+import {
+  type CallOptions,
+  type CallPhases,
+  defineTask,
+  type EventMap,
+  HubError,
+  TaskError,
+  type WithPhases,
+} from '../../src/index.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -102,6 +110,8 @@ describe('phases', () => {
     const { total } = checked(answer.phases, 30)
     expect(total / 1000).toBeLessThanOrEqual(waitedMs + 1)
     expect(settled[0]!.us).toEqual(answer.phases)
+    const either = (options: CallOptions) => hub.call(nap, { ms: 1 }, options)
+    expectTypeOf(await either({})).toEqualTypeOf<{ slept: number } | WithPhases<{ slept: number }>>()
     const byName = await hub.call('nap:1.0', { ms: 2 }, { phases: true })
     expectTypeOf(byName).toEqualTypeOf<WithPhases>()
     expect(byName).toMatchObject({ result: { slept: 2 }, phases: { total: expect.any(Number) } })
