@@ -10,7 +10,7 @@ export interface Phases {
 
 /** The same as the caller saw it. */
 export interface CallPhases extends Phases {
-  /** What is left of the total: the push, the way back, and tries that came before. */
+  /** What is left of the total: the push and the way back; at first the connection and the name's look-up; earlier tries. */
   reply: number
   /** The caller's whole wait. */
   total: number

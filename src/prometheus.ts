@@ -140,9 +140,11 @@ const addWorker = (samples: Samples, worker: WorkerOverview): void => {
   samples.add('pshub_worker_last_beat_timestamp_seconds', own, seconds(stats?.seen))
   if (!live) return
   samples.add('pshub_worker_slots', own, slots)
-  for (const [task, { ok, errors }] of Object.entries(totals)) {
-    samples.add('pshub_calls_total', [queue, task, id, 'ok'], ok)
-    for (const [code, count] of Object.entries(errors)) samples.add('pshub_calls_total', [queue, task, id, code], count)
+  for (const task of Object.keys(worker.tasks)) {
+    // From 0 on, because Prometheus does not count what a counter begins with: the first failure would not be seen.
+    const { ok, errors } = Object.hasOwn(totals, task) ? totals[task]! : { ok: 0, errors: {} }
+    for (const [code, count] of Object.entries({ ok, TaskFailed: 0, ...errors }))
+      samples.add('pshub_calls_total', [queue, task, id, code], count)
   }
   if (!stats) return
   const { draining, busy, busyShare, loopMs, rssBytes, counters } = stats

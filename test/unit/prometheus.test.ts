@@ -109,7 +109,7 @@ describe('the text for Prometheus', () => {
     )
   })
 
-  it('leaves out what is unknown, and what comes twice', () => {
+  it('leaves out what is unknown and what comes twice, and begins counters at 0', () => {
     const overview = overviewOf()
     const [queue] = overview.queues
     const [worker] = overview.workers
@@ -133,6 +133,14 @@ describe('the text for Prometheus', () => {
     expect(of('pshub_worker_busy').map(({ labels }) => labels.worker)).toEqual(['w1'])
     overview.queues = [{ ...queue!, backlog: 0, oldestMs: undefined }]
     expect(prometheusText(overview)).toContain('pshub_queue_oldest_seconds{queue="q"} 0\n')
+    overview.workers = [{ ...worker!, tasks: { 'new:1.0': '', constructor: '' }, totals: {} }]
+    const begun = parseExposition(prometheusText(overview)).samples.filter(({ name }) => name === 'pshub_calls_total')
+    expect(begun.map(({ labels, value }) => [labels.task, labels.code, value])).toEqual([
+      ['new:1.0', 'ok', 0],
+      ['new:1.0', 'TaskFailed', 0],
+      ['constructor', 'ok', 0],
+      ['constructor', 'TaskFailed', 0],
+    ])
     expect(prometheusText({ tasks: [], queues: [], workers: [] })).toBe('')
   })
 })
