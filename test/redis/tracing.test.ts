@@ -22,8 +22,10 @@ const users = trace.getTracer('the application')
 /** What a processor or sampler of the application does as spans start. */
 let onStart: () => void = () => undefined
 
+const keepContext = () => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+
 beforeAll(() => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  keepContext()
   const memory = new SimpleSpanProcessor(exporter)
   const hooks = {
     onStart: () => onStart(),
@@ -106,6 +108,19 @@ describe('spans', () => {
     const nested = await spanOf('inner:1.0', SpanKind.CLIENT)
     expect(query.parentSpanContext?.spanId).toBe(idOf(run))
     expect(nested.parentSpanContext?.spanId).toBe(idOf(query))
+  })
+
+  it('of nested calls are in the run also where the application keeps no active span', async () => {
+    await it_.worker([inner, outer])
+    const hub = it_.hub()
+    context.disable()
+    try {
+      await hub.call('outer:1.0')
+    } finally {
+      keepContext()
+    }
+    const run = await spanOf('outer:1.0', SpanKind.SERVER)
+    expect((await spanOf('inner:1.0', SpanKind.CLIENT)).parentSpanContext?.spanId).toBe(idOf(run))
   })
 
   it('say how a call failed', async () => {
