@@ -2,9 +2,11 @@ import { monotonicMs } from './clock.ts'
 import type { Timed } from './deadlines.ts'
 import { fromWire, HubError } from './errors.ts'
 import { newId } from './ids.ts'
-import { type Phases, type Reply, requestBody } from './message.ts'
+import { type Reply, requestBody } from './message.ts'
 import type { Parcel, Placed } from './outbox.ts'
+import type { CallPhases, Phases } from './phases.ts'
 import { explained } from './refusals.ts'
+import type { CallSpan } from './tracing.ts'
 
 /** How a try ended. */
 export interface Settled {
@@ -26,6 +28,9 @@ export interface CallSpec {
   readonly startedAt: number
   readonly end: number
   readonly signal: AbortSignal | undefined
+  /** The caller wants to know how long each part took. */
+  readonly phases: boolean
+  readonly span: CallSpan | undefined
   resolve(value: unknown): void
   reject(error: HubError): void
 }
@@ -42,8 +47,8 @@ export interface CallHost {
   onEnded(call: Call, settled: Settled): void
   /** True when a further try was started; that one settles the caller's promise then. */
   onFailed(call: Call, error: HubError): boolean
-  /** The caller's promise is about to settle. */
-  onSettled(call: Call, settled: Settled): void
+  /** The caller's promise is about to settle. Returns its phases, where somebody wants to know them. */
+  onSettled(call: Call, settled: Settled): CallPhases | undefined
 }
 
 /** A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline. */
@@ -128,8 +133,8 @@ export class Call implements Parcel, Timed {
     }
     const settled = { ok: true, error: undefined, us: reply.us }
     this.#end(settled)
-    this.#host.onSettled(this, settled)
-    this.spec.resolve(reply.result)
+    const phases = this.#host.onSettled(this, settled)
+    this.spec.resolve(this.spec.phases ? { result: reply.result, phases } : reply.result)
   }
 
   fail(error: HubError, us?: Phases): void {
@@ -138,7 +143,7 @@ export class Call implements Parcel, Timed {
     this.#end(settled)
     if (this.#host.onFailed(this, error)) return
     if (error.ran === 'no' && this.#earlier) settled.error = this.#earlier
-    this.#host.onSettled(this, settled)
+    settled.error.phases = this.#host.onSettled(this, settled)
     this.spec.reject(settled.error)
   }
 

@@ -35,6 +35,8 @@ export interface Settings {
   statsd: string | undefined
   /** What is logged, as JSON lines on stderr: debug, info, warn, error or silent. Default warn; info for `pshub worker`. */
   logLevel: string
+  /** Spans of OpenTelemetry, where its API is installed: calls carry the trace context anyway. Default true. */
+  tracing: boolean
 }
 
 interface Setting<T> {
@@ -55,6 +57,7 @@ const integerIn = (low: number, high: number) => (value: unknown) =>
     ? undefined
     : `must be a whole number from ${low} to ${high}`
 
+const switches: Record<string, boolean> = { on: true, off: false }
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent']
 
 /** The one schema of all settings. Precedence: option or flag, environment, file, default. */
@@ -153,6 +156,13 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
     fallback: 'warn',
     parse: text,
     check: value => (logLevels.includes(value as string) ? undefined : `must be one of ${logLevels.join(', ')}`),
+  },
+  tracing: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_TRACING',
+    fallback: true,
+    parse: text => switches[text] ?? text,
+    check: value => (typeof value === 'boolean' ? undefined : 'must be on or off; true or false in code and files'),
   },
 }
 

@@ -1,5 +1,5 @@
 import { encodeArgs } from './arguments.ts'
-import { Call, type CallHost, type Settled, unsentMs } from './call.ts'
+import { Call, type CallHost, type CallSpec, type Settled, unsentMs } from './call.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { Deadlines } from './deadlines.ts'
@@ -7,8 +7,9 @@ import { HubError } from './errors.ts'
 import { Forecast } from './forecast.ts'
 import type { CallOptions } from './gather.ts'
 import type { Keys } from './keys.ts'
-import { type Reply, requestTail } from './message.ts'
+import { type Reply, requestTail, type TraceContext } from './message.ts'
 import { Outbox } from './outbox.ts'
+import { type CallPhases, callPhases } from './phases.ts'
 import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
 import { RedisClock } from './redisclock.ts'
@@ -19,6 +20,7 @@ import { maxTries, mayRetry, RetryBudget } from './retries.ts'
 import { RunTimes } from './runtimes.ts'
 import { maxTimeoutMs } from './task.ts'
 import type { Events } from './telemetry.ts'
+import type { CallSpan } from './tracing.ts'
 
 export interface DispatchOptions {
   hubId: string
@@ -28,6 +30,15 @@ export interface DispatchOptions {
   blocking: Connection
   events: Events
   closing: AbortSignal
+}
+
+/** Who waits for a call. */
+export interface Caller {
+  /** Monotonic milliseconds. */
+  startedAt: number
+  span: CallSpan | undefined
+  resolve: (value: unknown) => void
+  reject: (error: HubError) => void
 }
 
 interface Destination {
@@ -54,7 +65,7 @@ export class Dispatch implements CallHost {
   constructor(options: DispatchOptions) {
     const { hubId, keys, blocking, events } = options
     this.#options = options
-    this.#tail = this.#tailFor(undefined)
+    this.#tail = this.#tailFor({})
     const problem = (reason: string) => events.emit('problem', { where: 'inbox', reason })
     this.#inbox = new Inbox({
       connection: blocking,
@@ -68,37 +79,36 @@ export class Dispatch implements CallHost {
   }
 
   /** Sends a call, or rejects it at once when its arguments do not fit. */
-  send(
-    route: Route,
-    args: unknown,
-    options: CallOptions,
-    startedAt: number,
-    resolve: (value: unknown) => void,
-    reject: (error: HubError) => void,
-  ): void {
+  send(route: Route, args: unknown, options: CallOptions, caller: Caller): void {
+    const { startedAt, span } = caller
     const { maxPayloadBytes, maxBacklog } = this.#options.settings
     const json = encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
     if (json instanceof HubError) {
-      reject(json)
+      span?.end(json, undefined)
+      caller.reject(json)
       return
     }
     this.#budget.onCall()
     const { outbox, forecast } = this.#destinationOf(route.queue)
     outbox.maxLength = Math.min(maxBacklog, route.maxBacklog)
     forecast.slots = route.slots
-    const spec = {
+    const trace = span?.trace ?? options
+    const spec: CallSpec = {
       task: route.task,
       queue: route.queue,
       idempotent: route.idempotent,
       args: json,
-      tail: options.traceparent === undefined ? this.#tail : this.#tailFor(options.traceparent),
+      tail: trace.traceparent === undefined ? this.#tail : this.#tailFor(trace),
       startedAt,
       end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
       signal: options.signal,
-      resolve,
-      reject,
+      phases: options.phases === true,
+      span,
+      resolve: caller.resolve,
+      reject: caller.reject,
     }
     const call = new Call(spec, this)
+    span?.sent(route.queue, call.id)
     this.#expect(call)
     outbox.add(call)
   }
@@ -161,16 +171,22 @@ export class Dispatch implements CallHost {
     if (now + waitMs >= end || !this.#budget.take()) return false
     const next = new Call(spec, this, { call, error })
     this.#expect(next)
+    spec.span?.retried(error.code, call.id, next.id)
     events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code })
     sleep(waitMs, closing).then(() => this.#destinationOf(spec.queue).outbox.add(next))
     return true
   }
 
-  onSettled(call: Call, { ok, error, us }: Settled): void {
+  onSettled(call: Call, { ok, error, us }: Settled): CallPhases | undefined {
     const { events } = this.#options
-    if (!events.has('call:settled')) return
+    const { span } = call.spec
+    const isHeard = events.has('call:settled')
+    if (ok && !isHeard && !call.spec.phases && !span) return undefined
     const ms = monotonicMs() - call.spec.startedAt
-    events.emit('call:settled', { task: call.task, id: call.id, ok, code: error?.code, ms, us })
+    const phases = us && callPhases(us, ms)
+    if (isHeard) events.emit('call:settled', { task: call.task, id: call.id, ok, code: error?.code, ms, us: phases })
+    span?.end(error, phases)
+    return phases
   }
 
   #expect(call: Call): void {
@@ -185,9 +201,9 @@ export class Dispatch implements CallHost {
     else if (!again) this.#options.events.emit('reply:late', { id: reply.id })
   }
 
-  #tailFor(traceparent: string | undefined): string {
+  #tailFor(trace: TraceContext): string {
     const { keys, hubId, settings } = this.#options
-    return requestTail(keys.reply(hubId), settings.name, traceparent)
+    return requestTail(keys.reply(hubId), settings.name, trace)
   }
 
   #destinationOf(name: string): Destination {

@@ -1,3 +1,5 @@
+import type { CallPhases } from './phases.ts'
+
 /**
  * The one table of error codes. PROTOCOL.md's table, the HTTP statuses of the registry and the other languages'
  * classes are tested against it.
@@ -80,6 +82,8 @@ export class HubError extends Error {
   readonly task: string | undefined
   readonly id: string | undefined
   readonly data: unknown
+  /** Where the time went; undefined when no worker told. */
+  phases: CallPhases | undefined = undefined
 
   constructor(code: ErrorCode, message?: string, details: HubErrorDetails = {}) {
     const row = errorTable[code]

@@ -2,10 +2,11 @@ import { monotonicMs } from './clock.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { type ErrorCode, HubError, type WireError } from './errors.ts'
 import { Abandoned, dataOf, failureOf } from './failures.ts'
-import type { Request } from './message.ts'
+import type { Request, TraceContext } from './message.ts'
 import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
 import type { Pulse } from './pulse.ts'
 import type { Task, TaskContext, TaskLog } from './task.ts'
+import type { RunSpan } from './tracing.ts'
 
 /** How a request ended in this worker. `result` is JSON already. */
 export type Outcome =
@@ -27,9 +28,11 @@ export interface ExecutorOptions {
   pulse: Pulse
   maxPayloadBytes: number
   log(task: string, id: string): TaskLog
+  /** Starts the span of a run that waited here for `queueMs`. */
+  startSpan?: ((request: Request, queueMs: number) => RunSpan | undefined) | undefined
   /** Makes a nested call that inherits deadline and trace. */
   nestedCall(
-    from: Request,
+    outer: TraceContext,
     task: string,
     args: unknown,
     options: { timeoutMs: number; signal: AbortSignal },
@@ -37,7 +40,7 @@ export interface ExecutorOptions {
 }
 
 /** What a request holds beside its arguments, at the most. */
-const maxEnvelopeBytes = 1024
+const maxEnvelopeBytes = 2048
 /** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
 export const abandonAfterMs = 1000
 
@@ -70,7 +73,8 @@ export class Executor {
     const { task, place } = this.#tasks.get(request.task)!
     const started = monotonicMs()
     if (started >= receivedAt + remainingMs) return undefined
-    const run = new Run(request, receivedAt + remainingMs, this.#options)
+    const span = this.#options.startSpan?.(request, started - receivedAt)
+    const run = new Run(request, receivedAt + remainingMs, this.#options, span)
     this.#running.set(request.heldId, run)
     if (remainingMs !== Number.POSITIVE_INFINITY) this.#deadlines.add(run)
     let outcome: Outcome
@@ -81,6 +85,7 @@ export class Executor {
       this.#deadlines.delete(run)
       run.finish()
     }
+    span?.end(outcome)
     return { outcome, queueMs: started - receivedAt, execMs: monotonicMs() - started }
   }
 
@@ -113,7 +118,7 @@ export class Executor {
     try {
       const refusal = this.#refusal(task, request)
       if (refusal) return verdict(refusal)
-      value = task.handler(request.args, run)
+      value = run.start(task)
       if (isThenable(value)) {
         pulse.leave()
         const settled = await Promise.race([value, run.abandoned()])
@@ -179,6 +184,7 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 class Run implements TaskContext, Timed {
   readonly request: Request
   readonly #options: ExecutorOptions
+  readonly #span: RunSpan | undefined
   readonly #end: number
   #expired: HubError | undefined
   #controller: AbortController | undefined
@@ -186,10 +192,17 @@ class Run implements TaskContext, Timed {
   #giveUp: ((reason: Error) => void) | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(request: Request, end: number, options: ExecutorOptions) {
+  constructor(request: Request, end: number, options: ExecutorOptions, span: RunSpan | undefined) {
     this.request = request
     this.#end = end
     this.#options = options
+    this.#span = span
+  }
+
+  /** Calls the handler, inside its span if there is one. */
+  start(task: Task): unknown {
+    const { args } = this.request
+    return this.#span ? this.#span.around(() => task.handler(args, this)) : task.handler(args, this)
   }
 
   get id(): string {
@@ -222,7 +235,7 @@ class Run implements TaskContext, Timed {
     const remaining = this.remainingMs()
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    const call = this.#options.nestedCall(this.request, task, args, { timeoutMs, signal })
+    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, { timeoutMs, signal })
     // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
     return options.signal ? call.finally(() => options.signal) : call
   }

@@ -4,7 +4,7 @@ import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Dispatch } from './dispatch.ts'
 import { HubError, messageOf } from './errors.ts'
-import { type CallOptions, type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
+import { type CallOptions, type GatherEntry, type Gathered, gatherCalls, type WithPhases } from './gather.ts'
 import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
@@ -12,13 +12,14 @@ import { Lookups } from './lookups.ts'
 import { type Overview, readOverview, readSlowCalls, type SlowCallOverview } from './overview.ts'
 import type { Connection } from './redis.ts'
 import { explained } from './refusals.ts'
-import { Resolver } from './resolver.ts'
+import { Resolver, type Route } from './resolver.ts'
 import { subscribeStatsd } from './statsd.ts'
 import type { Task } from './task.ts'
 import { Events } from './telemetry.ts'
+import { type CallSpan, makeTracing, type Tracing } from './tracing.ts'
 
 export type HubOptions = Partial<
-  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel'>
+  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel' | 'tracing'>
 >
 
 /** How long close() waits for a connection to clean up over. */
@@ -39,6 +40,7 @@ export class Hub {
   readonly #resolver: Resolver
   readonly #lookups: Lookups
   readonly #dispatch: Dispatch
+  readonly #tracing: Tracing | undefined
   readonly #closing = new AbortController()
   readonly #subscriptions: (() => void)[]
   #closed: Promise<void> | undefined
@@ -48,6 +50,7 @@ export class Hub {
     this.#settings = readSettings('hub', { options: { ...options }, env: process.env })
     const { redis: target, namespace, statsd, logLevel } = this.#settings
     this.#keys = makeKeys(namespace)
+    this.#tracing = makeTracing(this.#settings.tracing)
     const { commands, blocking } = makeConnections('hub', target, this.events)
     this.#commands = commands
     this.#blocking = blocking
@@ -79,9 +82,14 @@ export class Hub {
    * @param task `name:1.0` for exactly that version, `name:1` for the newest live 1.x, `name` for the newest live one;
    *   or what defineTask returned, for typed arguments and result
    * @param args any JSON value that fits the task's schema. Default {}
-   * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe
+   * @param options with `phases: true` it resolves to `{ result, phases }`: how long each part of the wait took
+   * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe, `phases`
+   *   where the time went if a worker replied
    */
-  call<A, R>(task: Task<A, R>, args: A, options?: CallOptions): Promise<R>
+  call<A, R>(task: Task<A, R>, args: A, options: CallOptions & { phases: true }): Promise<WithPhases<R>>
+  call(task: string, args: unknown, options: CallOptions & { phases: true }): Promise<WithPhases>
+  call<A, R>(task: Task<A, R>, args: A, options?: CallOptions & { phases?: false }): Promise<R>
+  call<A, R>(task: Task<A, R>, args: A, options: CallOptions): Promise<R | WithPhases<R>>
   call(task: string, args?: unknown, options?: CallOptions): Promise<unknown>
   call(task: string | Task<never, unknown>, args: unknown = {}, options: CallOptions = {}): Promise<unknown> {
     const startedAt = monotonicMs()
@@ -89,10 +97,9 @@ export class Hub {
     const wrong = this.#wrongCall(called, options)
     if (wrong) return Promise.reject(wrong)
     const route = this.#resolver.known(called)
-    if (route) {
-      return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, startedAt, resolve, reject))
-    }
-    return this.#callUnknown(called, args, options, startedAt)
+    if (!this.#tracing) return this.#start(called, route, args, options, { startedAt, span: undefined })
+    const span = this.#tracing.startCall(route?.task ?? called, options)
+    return this.#tracing.detached(() => this.#start(called, route, args, options, { startedAt, span }))
   }
 
   /**
@@ -175,19 +182,41 @@ export class Hub {
         task: called,
         cause: signal.reason,
       })
-    this.#commands.open()
-    this.#blocking.open()
     return undefined
   }
 
+  #start(
+    called: string,
+    route: Route | undefined,
+    args: unknown,
+    options: CallOptions,
+    since: { startedAt: number; span: CallSpan | undefined },
+  ): Promise<unknown> {
+    this.#commands.open()
+    this.#blocking.open()
+    if (!route) return this.#callUnknown(called, args, options, since)
+    return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, { ...since, resolve, reject }))
+  }
+
   /** The slow path: the name is new, or was not used for a while. */
-  async #callUnknown(called: string, args: unknown, options: CallOptions, startedAt: number): Promise<unknown> {
+  async #callUnknown(
+    called: string,
+    args: unknown,
+    options: CallOptions,
+    since: { startedAt: number; span: CallSpan | undefined },
+  ): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
-    const route = await this.#lookups.find(called, startedAt + patienceMs, options.signal)
-    // The signal or close() may have come in the same moment as the route.
-    const wrong = this.#wrongCall(called, options)
-    if (wrong) throw wrong
-    return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, startedAt, resolve, reject))
+    try {
+      const route = await this.#lookups.find(called, since.startedAt + patienceMs, options.signal)
+      since.span?.resolved(route.task)
+      // The signal or close() may have come in the same moment as the route.
+      const wrong = this.#wrongCall(called, options)
+      if (wrong) throw wrong
+      return this.#start(called, route, args, options, since)
+    } catch (error) {
+      since.span?.end(error as HubError, undefined)
+      throw error
+    }
   }
 
   async #read<T>(read: Parameters<typeof Connection.prototype.send<T>>[0]): Promise<T> {

@@ -1,6 +1,6 @@
 import { isErrorCode } from './errors.ts'
 import { Histogram } from './histogram.ts'
-import type { Phases } from './message.ts'
+import type { Phases } from './phases.ts'
 import { addCounts, type Counts, countOf, errorCountOf, phaseNames } from './taskstats.ts'
 
 /** How long one phase of the calls of the last minute took, microseconds; quantiles are off by at most 1/32. */

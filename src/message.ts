@@ -1,14 +1,22 @@
 import type { WireError } from './errors.ts'
 import { hubIdOf, isId } from './keys.ts'
 import { decodePayload, PayloadProblem } from './payload.ts'
+import { arePhases, type Phases } from './phases.ts'
 
 /**
  * The two messages on the wire, request and reply: JSON objects, one per list element. See PROTOCOL.md.
  * A request's first three fields come in a fixed order (`at`, `ttl`, `id`), so that scripts read them with one match.
  */
 
+/** W3C trace context, as it travels: which span of which trace this is part of. */
+export interface TraceContext {
+  traceparent?: string | undefined
+  /** What tracing systems add to it; means nothing alone. */
+  tracestate?: string | undefined
+}
+
 /** A request as a worker sees it. */
-export interface Request {
+export interface Request extends TraceContext {
   /** What the reply is marked with: the message's own id. */
   id: string
   /** Its name in the held hash: the same, unless the message lacks the leading fields and the claim script made one up. */
@@ -23,19 +31,10 @@ export interface Request {
   hubId: string | undefined
   /** Name of the calling service, as it gave it. */
   from: string | undefined
-  /** W3C trace context. */
-  traceparent: string | undefined
   /** How many workers died holding it. */
   losses: number
   /** The message as it was in the list, for handing it back unchanged. */
   text: string
-}
-
-/** How long each part of a call took, in microseconds. Backlog is on Redis' clock; the others on the worker's. */
-export interface Phases {
-  backlog: number
-  queue: number
-  exec: number
 }
 
 export type Reply =
@@ -49,12 +48,18 @@ export class MalformedMessage extends Error {}
 export const requestBody = (id: string, task: string, args: string, tail: string): string =>
   `"id":"${id}","task":"${task}","args":${args}${tail}`
 
-/** The constant end of all requests of one caller. */
-export const requestTail = (resultQueue: string, from: string | undefined, traceparent: string | undefined): string =>
+/** The end of a request, which is the same for all requests of one caller outside of traces. */
+export const requestTail = (resultQueue: string, from: string | undefined, trace: TraceContext = {}): string =>
   `,"result_queue":${JSON.stringify(resultQueue)}` +
   (from === undefined ? '' : `,"from":${JSON.stringify(from)}`) +
-  (traceparent === undefined ? '' : `,"traceparent":${JSON.stringify(traceparent)}`) +
+  (trace.traceparent === undefined ? '' : `,"traceparent":${JSON.stringify(trace.traceparent)}`) +
+  (isTracestate(trace.tracestate) ? `,"tracestate":${JSON.stringify(trace.tracestate)}` : '') +
   '}'
+
+/** What W3C wants to be passed on at least; a longer one is left out, because a part of it would mean something else. */
+export const maxTracestate = 512
+
+const isTracestate = (state: unknown): state is string => typeof state === 'string' && state.length <= maxTracestate
 
 /** The message as the push script gets it: it puts `{"at":<now>,` in front. */
 export const unstamped = (ttlMs: number, body: string): string => `"ttl":${ttlMs},${body}`
@@ -80,7 +85,10 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('not a JSON object')
-  const { id, at, ttl, task, args, result_queue, from, traceparent, losses } = value as Record<string, unknown>
+  const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate, losses } = value as Record<
+    string,
+    unknown
+  >
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
   const ownId = isId(id) ? id : heldId
   if (ownId === undefined) throw new MalformedMessage('no id')
@@ -97,6 +105,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     hubId,
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
+    tracestate: isTracestate(tracestate) ? tracestate : undefined,
     losses: Number.isInteger(losses) ? (losses as number) : 0,
     text,
   }
@@ -128,6 +137,8 @@ export const decodeReply = (text: string): Reply | undefined => {
   if (typeof value !== 'object' || value === null) return undefined
   const reply = value as Reply
   if (typeof reply.id !== 'string') return undefined
+  // What is estimated from them would be spoilt for all calls to come.
+  if (reply.us !== undefined && !arePhases(reply.us)) delete reply.us
   if (reply.ok === true) return reply
   const { error } = reply as { error?: WireError }
   return typeof error?.code === 'string' && typeof error.message === 'string'

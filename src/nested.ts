@@ -1,30 +1,34 @@
 import type { Settings } from './config.ts'
 import { Hub } from './hub.ts'
-import type { Request } from './message.ts'
+import type { TraceContext } from './message.ts'
+import type { Tracing } from './tracing.ts'
 
 /** Calls that handlers make to other tasks. Their hub, with its two connections, is only made by the first one. */
 export class NestedCalls {
   readonly #settings: Readonly<Settings>
+  readonly #tracing: Tracing | undefined
   #hub: Hub | undefined
 
-  constructor(settings: Readonly<Settings>) {
+  constructor(settings: Readonly<Settings>, tracing: Tracing | undefined) {
     this.#settings = settings
+    this.#tracing = tracing
   }
 
-  /** Calls with what remains of the outer call's time, and under its trace. */
+  /** Calls with what remains of the outer call's time, and under its trace, or a span that its handler has started there. */
   call(
-    from: Request,
+    outer: TraceContext,
     task: string,
     args: unknown,
     options: { timeoutMs: number; signal: AbortSignal },
   ): Promise<unknown> {
-    const { redis, namespace, maxPayloadBytes, maxBacklog, logLevel, queue } = this.#settings
-    this.#hub ??= new Hub({ redis, namespace, maxPayloadBytes, maxBacklog, logLevel, name: queue })
+    const { redis, namespace, maxPayloadBytes, maxBacklog, logLevel, tracing, queue } = this.#settings
+    this.#hub ??= new Hub({ redis, namespace, maxPayloadBytes, maxBacklog, logLevel, tracing, name: queue })
     const { timeoutMs, signal } = options
+    const trace = this.#tracing?.isActive() ? {} : { traceparent: outer.traceparent, tracestate: outer.tracestate }
     return this.#hub.call(task, args ?? {}, {
       ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }),
       signal,
-      traceparent: from.traceparent,
+      ...trace,
     })
   }
 

@@ -24,6 +24,8 @@ export interface WorkerOverview extends LiveWorker {
   live: boolean
   /** Of the last minute. */
   load: Load
+  /** Calls that ended since its start, by task. */
+  totals: Record<string, Counts>
 }
 
 export interface QueueOverview {
@@ -78,7 +80,12 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
     known.filter(({ id }) => liveIds.has(id)),
   )
   const workers = known
-    .map(worker => ({ ...worker, live: liveIds.has(worker.id), load: workerLoad([worker], records) }))
+    .map(worker => ({
+      ...worker,
+      live: liveIds.has(worker.id),
+      load: workerLoad([worker], records),
+      totals: totalsOf(records.get(worker.id)),
+    }))
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
   const queues: QueueOverview[] = []
@@ -123,6 +130,9 @@ const workerLoad = (workers: LiveWorker[], records: Records): Load => {
   }
   return sum.load()
 }
+
+const totalsOf = (record: WorkerRecord | undefined): Record<string, Counts> =>
+  Object.fromEntries([...(record?.tasks ?? [])].map(([task, { totals }]) => [task, totals]))
 
 const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== true
 

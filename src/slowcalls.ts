@@ -1,6 +1,6 @@
 import { isErrorCode } from './errors.ts'
 import { isId } from './keys.ts'
-import type { Phases } from './message.ts'
+import type { Phases } from './phases.ts'
 
 /** One of the slowest calls of a task. */
 export interface SlowCall {

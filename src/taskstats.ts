@@ -1,5 +1,5 @@
 import { Histogram, type HistogramJson } from './histogram.ts'
-import type { Phases } from './message.ts'
+import type { Phases } from './phases.ts'
 
 /** Calls that ended, by how. `errors` counts by error code; `Expired` are those that were not started any more. */
 export interface Counts {

@@ -1,16 +1,16 @@
 import type { ErrorCode } from './errors.ts'
-import type { Phases } from './message.ts'
+import type { CallPhases, Phases } from './phases.ts'
 
 /** Everything that can be observed, and what each event carries. Subscribers turn these into logs and metrics. */
 export interface EventMap {
-  /** A call came to its end in the hub. `ms` is the caller's whole wait. */
+  /** A call came to its end in the hub. `ms` is the caller's whole wait, `us` its parts where a worker told them. */
   'call:settled': {
     task: string
     id: string
     ok: boolean
     code: ErrorCode | undefined
     ms: number
-    us: Phases | undefined
+    us: CallPhases | undefined
   }
   /** A reply came for a call that is settled already. */
   'reply:late': { id: string }

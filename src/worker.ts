@@ -20,6 +20,7 @@ import { subscribeStatsd } from './statsd.ts'
 import { checkTasks, type Task } from './task.ts'
 import { taskLog } from './tasklog.ts'
 import { Events } from './telemetry.ts'
+import { makeTracing, type Tracing } from './tracing.ts'
 
 export type WorkerOptions = Partial<Omit<Settings, 'name'>> & {
   /** What this worker runs, as defineTask returned it. */
@@ -45,6 +46,7 @@ export class Worker {
   readonly #measures: Measures
   readonly #executor: Executor
   readonly #nested: NestedCalls
+  readonly #tracing: Tracing | undefined
   readonly #crew: Crew
   readonly #subscriptions: (() => void)[]
   readonly #graceOver = new AbortController()
@@ -69,7 +71,9 @@ export class Worker {
     const { slots, jobSlots = Math.ceil(slots / 2) } = this.#settings
     if (jobSlots > slots) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${slots} slots in all.`)
     this.#slots = new Slots(slots, jobSlots)
-    this.#nested = new NestedCalls(this.#settings)
+    const tracing = makeTracing(this.#settings.tracing)
+    this.#tracing = tracing
+    this.#nested = new NestedCalls(this.#settings, tracing)
     this.#measures = new Measures(this.#slots)
     this.#pulse = new Pulse([...this.#tasks.keys()])
     this.#executor = new Executor({
@@ -77,7 +81,8 @@ export class Worker {
       pulse: this.#pulse,
       maxPayloadBytes: this.#settings.maxPayloadBytes,
       log: (task, id) => taskLog(logger, task, id),
-      nestedCall: (from, task, args, callOptions) => this.#nested.call(from, task, args, callOptions),
+      startSpan: tracing && ((request, queueMs) => tracing.startRun(request, this.#settings.queue, queueMs)),
+      nestedCall: (outer, task, args, callOptions) => this.#nested.call(outer, task, args, callOptions),
     })
     const queue = new Queue(this.#settings.queue, keys)
     this.#crew = new Crew({
@@ -115,7 +120,11 @@ export class Worker {
    * what it finds unfit then is a `problem` event, and not served until it is fit.
    * @throws ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return this.#tracing ? this.#tracing.detached(() => this.#start()) : this.#start()
+  }
+
+  async #start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
     this.#waiting.open()

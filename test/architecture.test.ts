@@ -12,6 +12,7 @@ const layers: string[][] = [
     'errors',
     'keys',
     'payload',
+    'phases',
     'failures',
     'names',
     'clock',
@@ -34,13 +35,14 @@ const layers: string[][] = [
     'loopdelay',
     'busyshare',
   ],
-  ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsd'],
+  ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsd', 'tracing'],
   ['scripts', 'task', 'config', 'tasklog', 'connections'],
   [
     'queue',
     'cards',
     'catalogue',
     'overview',
+    'prometheus',
     'load',
     'measures',
     'replies',
@@ -81,6 +83,7 @@ const importers: Record<string, string[]> = {
   'ajv-formats': ['schema'],
   pino: ['logger'],
   'hot-shots': ['statsd'],
+  '@opentelemetry': ['tracing'],
 }
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))

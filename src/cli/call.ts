@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { HubError } from '../errors.ts'
+import type { CallPhases } from '../phases.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { parseDuration } from './duration.ts'
@@ -31,14 +32,16 @@ const run = async (invocation: Invocation): Promise<number> => {
   )
   try {
     const options = { signal: interrupt.signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
-    const result = await hub.call(positionals[0]!, args, options)
+    const { result, phases } = await hub.call(positionals[0]!, args, { ...options, phases: true })
     const isPretty = output.out.isTerminal && flags.raw === undefined && flags.json === undefined
     output.out.line(printableJson(result, isPretty ? 2 : undefined))
+    if (flags.phases !== undefined) tellPhases(phases, invocation)
     return exitCodes.ok
   } catch (error) {
     const reason = awayBecause()
     const isAway = error instanceof HubError && error.code === 'NotEnqueued' && reason !== undefined
     const told = isAway ? new RedisAway(settings.redis, reason) : error
+    if (flags.phases !== undefined) tellPhases((error as HubError).phases, invocation)
     const code = report(told, output, { json: flags.json !== undefined, debug: flags.debug !== undefined })
     return interruptedBy === undefined ? code : signalCodes[interruptedBy]
   } finally {
@@ -46,6 +49,16 @@ const run = async (invocation: Invocation): Promise<number> => {
     endOfSignals()
   }
 }
+
+/** On stderr, because stdout is the result's alone. */
+const tellPhases = (phases: CallPhases | undefined, { flags, output: { err } }: Invocation): void => {
+  if (flags.json !== undefined) err.line(printableJson({ phases: phases ?? null }))
+  else if (phases)
+    err.line(phaseNames.map(name => `${err.paint('dim', name)} ${(phases[name] / 1000).toFixed(1)}ms`).join('  '))
+  else err.line('No worker told how long each part took.')
+}
+
+const phaseNames = ['backlog', 'queue', 'exec', 'reply', 'total'] as const
 
 const timeoutOf = (flag: string): number => {
   const timeoutMs = parseDuration(flag, '--timeout')
@@ -81,11 +94,15 @@ export const callCommand: Command = {
     'A failure is told on stderr as its code and a message, with --json as one line of JSON: code, message, ran (no, ' +
       'maybe or yes: whether the task was started), retryable, and task, id and data where known. ' +
       'Ctrl-C gives up waiting; the task may run on.',
+    'With --phases one more line on stderr says how long each part took: backlog in Redis, queue in the worker until ' +
+      'its handler was started, exec of the handler, reply (the push and the way back), and the total wait. With --json it ' +
+      'is JSON, in microseconds.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub call add:1.0 \'{"a":1,"b":2}\'' },
   options: [
     { flag: 'timeout', value: 'time', about: 'how long to wait for the result', fallback: "the task's own" },
     { flag: 'raw', about: 'print the result in one line, also on a terminal' },
+    { flag: 'phases', about: 'tell on stderr how long each part took' },
     jsonOption,
     { flag: 'name', value: 'name', about: 'what the task sees as its caller', setting: 'name', fallback: 'the host' },
     ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),

@@ -1,5 +1,5 @@
 import type { Load, Waits } from '../load.ts'
-import type { Phases } from '../message.ts'
+import type { Phases } from '../phases.ts'
 import { phaseNames } from '../taskstats.ts'
 import type { Column } from './table.ts'
 

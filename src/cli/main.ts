@@ -7,6 +7,7 @@ import { checkCommand } from './check.ts'
 import type { Command } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { writeHelp, writeOverview } from './help.ts'
+import { metricsCommand } from './metrics.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
 import { queuesCommand } from './queues.ts'
 import { report } from './report.ts'
@@ -24,6 +25,7 @@ const commands: readonly Command[] = [
   queuesCommand,
   slowCommand,
   topCommand,
+  metricsCommand,
   checkCommand,
 ]
 

@@ -17,4 +17,11 @@ export const callerOptions: Option[] = [
   { flag: 'max-backlog', value: 'n', about: 'refuse calls to a queue longer than this', setting: 'maxBacklog' },
   { flag: 'statsd', value: 'host:port', about: 'StatsD daemon for metrics', setting: 'statsd' },
   { flag: 'log-level', value: 'level', about: 'debug, info, warn, error or silent', setting: 'logLevel' },
+  {
+    flag: 'tracing',
+    value: 'on|off',
+    about: 'spans of OpenTelemetry, where it is installed',
+    setting: 'tracing',
+    fallback: 'on',
+  },
 ]

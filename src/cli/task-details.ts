@@ -1,6 +1,6 @@
 import type { Waits } from '../load.ts'
-import type { Phases } from '../message.ts'
 import type { Overview, TaskOverview } from '../overview.ts'
+import type { Phases } from '../phases.ts'
 import { countOf, phaseNames } from '../taskstats.ts'
 import { formatDuration } from './duration.ts'
 import { formatMs, formatRate, formatShare, phaseTitles } from './figures.ts'

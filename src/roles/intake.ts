@@ -3,16 +3,8 @@ import { monotonicMs } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Execution, Executor } from '../executor.ts'
 import type { Measures } from '../measures.ts'
-import {
-  decodeRequest,
-  errorReply,
-  heldAsJob,
-  isHeldJob,
-  leadingId,
-  okReply,
-  type Phases,
-  type Request,
-} from '../message.ts'
+import { decodeRequest, errorReply, heldAsJob, isHeldJob, leadingId, okReply, type Request } from '../message.ts'
+import type { Phases } from '../phases.ts'
 import type { Claimed } from '../queue.ts'
 import { RedisClock } from '../redisclock.ts'
 import type { RunTimes } from '../runtimes.ts'

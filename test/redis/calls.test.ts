@@ -1,5 +1,13 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { defineTask, HubError, TaskError } from '../../src/index.ts'
+import {
+  type CallOptions,
+  type CallPhases,
+  defineTask,
+  type EventMap,
+  HubError,
+  TaskError,
+  type WithPhases,
+} from '../../src/index.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -63,6 +71,92 @@ describe('a call', () => {
       ok: true,
       us: { backlog: expect.any(Number), exec: expect.any(Number) },
     })
+  })
+})
+
+describe('phases', () => {
+  const options = {
+    args: { type: 'object', properties: { ms: { type: 'number' } } },
+    result: { type: 'object', properties: { slept: { type: 'number' } }, required: ['slept'] },
+  } as const
+  const nap = defineTask('nap:1.0', options, async args => {
+    await new Promise(resolve => setTimeout(resolve, args.ms ?? 0))
+    if (args.ms === 31) throw new TaskError('no')
+    return { slept: args.ms ?? 0 }
+  })
+  /** They are told apart, and together they are the whole wait. */
+  const checked = (phases: CallPhases | undefined, leastExecMs: number): CallPhases => {
+    const { backlog, queue, exec, reply, total } = phases!
+    expect(exec).toBeGreaterThanOrEqual(leastExecMs * 1000 - 1000)
+    for (const part of [backlog, queue, exec, reply]) expect(part).toBeGreaterThanOrEqual(0)
+    expect(Number.isInteger(total)).toBe(true)
+    expect(backlog + queue + exec + reply).toBe(total)
+    return phases!
+  }
+
+  it('come with the result when they are asked for', async () => {
+    await it_.worker([nap])
+    const hub = it_.hub()
+    const settled: EventMap['call:settled'][] = []
+    const plain = await hub.call(nap, { ms: 1 })
+    expectTypeOf(plain).toEqualTypeOf<{ slept: number }>()
+    expect(plain).toEqual({ slept: 1 })
+    hub.events.on('call:settled', event => settled.push(event))
+    const startedAt = performance.now()
+    const answer = await hub.call(nap, { ms: 30 }, { phases: true })
+    const waitedMs = performance.now() - startedAt
+    expectTypeOf(answer).toEqualTypeOf<WithPhases<{ slept: number }>>()
+    expect(answer.result).toEqual({ slept: 30 })
+    const { total } = checked(answer.phases, 30)
+    expect(total / 1000).toBeLessThanOrEqual(waitedMs + 1)
+    expect(settled[0]!.us).toEqual(answer.phases)
+    const either = (options: CallOptions) => hub.call(nap, { ms: 1 }, options)
+    expectTypeOf(await either({})).toEqualTypeOf<{ slept: number } | WithPhases<{ slept: number }>>()
+    const byName = await hub.call('nap:1.0', { ms: 2 }, { phases: true })
+    expectTypeOf(byName).toEqualTypeOf<WithPhases>()
+    expect(byName).toMatchObject({ result: { slept: 2 }, phases: { total: expect.any(Number) } })
+  })
+
+  it('say that a call waited for a slot', async () => {
+    await it_.worker([nap], { slots: 1 })
+    const hub = it_.hub()
+    await hub.call(nap, {})
+    const [first, second] = await Promise.all([
+      hub.call(nap, { ms: 100 }, { phases: true }),
+      hub.call(nap, { ms: 1 }, { phases: true }),
+    ])
+    expect(first.phases!.backlog).toBeLessThan(50_000)
+    expect(checked(second.phases, 1).backlog).toBeGreaterThan(80_000)
+  })
+
+  it('come with the error of a call that a worker answered', async () => {
+    await it_.worker([nap])
+    const hub = it_.hub()
+    const failed = await failure(hub.call(nap, { ms: 31 }))
+    expect(failed.code).toBe('TaskFailed')
+    checked(failed.phases, 31)
+    const late = await failure(hub.call(nap, { ms: 200 }, { phases: true, timeoutMs: 50 }))
+    expect(late).toMatchObject({ code: 'Timeout', phases: undefined })
+    expect((await failure(hub.call('none:1.0'))).phases).toBe(undefined)
+  })
+
+  it('come with each entry of a gather', async () => {
+    await it_.worker([nap])
+    const page = await it_.hub().gather(
+      {
+        one: ['nap:1.0', { ms: 20 }],
+        fails: ['nap:1.0', { ms: 31 }],
+        plain: ['nap:1.0', {}, { phases: false }],
+        unknown: ['none:1.0'],
+      },
+      { phases: true },
+    )
+    expect(page.one).toMatchObject({ ok: true, value: { slept: 20 } })
+    checked(page.one.phases, 20)
+    checked(page.fails.phases, 31)
+    expect(page.plain).toEqual({ ok: true, value: { slept: 0 }, ms: expect.any(Number) })
+    expect(page.unknown).toMatchObject({ ok: false, error: { code: 'NoSuchTask' } })
+    expect(page.unknown.phases).toBe(undefined)
   })
 })
 

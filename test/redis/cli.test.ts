@@ -17,13 +17,13 @@ describe('help', () => {
   it('lists the commands, and the version alone', async () => {
     const help = await run(['--help'])
     expect(help.code).toBe(0)
-    for (const name of ['worker', 'call', 'tasks', 'workers', 'queues', 'check'])
+    for (const name of ['worker', 'call', 'tasks', 'workers', 'queues', 'metrics', 'check'])
       expect(help.out).toContain(`  ${name} `)
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
   })
 
-  it.each(['worker', 'call', 'tasks', 'workers', 'queues', 'check'])('teaches %s', async name => {
+  it.each(['worker', 'call', 'tasks', 'workers', 'queues', 'metrics', 'check'])('teaches %s', async name => {
     const [asked, flag] = await Promise.all([run(['help', name]), run([name, '--help'])])
     expect(asked).toEqual(flag)
     expect(asked.code).toBe(0)
@@ -40,6 +40,10 @@ describe('help', () => {
     [['--json', 'tasks'], 'The command comes first'],
     [['tasks', '--redis', 'http://x'], "'redis' must be a URL like redis://127.0.0.1:6379"],
     [['tasks', '--config', 'gone.json'], 'The settings file gone.json cannot be read'],
+    [
+      ['call', 'x', '--tracing', 'maybe'],
+      '--tracing must be on or off; true or false in code and files; it is "maybe"',
+    ],
     [['call', 'x', '--timeout', 'soon'], '--timeout must be a duration like 500ms, 2s or 1m'],
     [['call', 'x', '{a:1}'], 'The second argument is not JSON'],
   ])('%j ends with 2 and says why', async (args, message) => {
@@ -51,6 +55,21 @@ describe('help', () => {
 })
 
 describe('call', () => {
+  it('tells on stderr how long each part took when it is asked', async () => {
+    await startWorker()
+    const told = await run(['call', 'add:1.0', '{"a":1,"b":2}', '--phases'])
+    expect(told).toMatchObject({ code: 0, out: '3\n' })
+    expect(told.err).toMatch(
+      /^backlog \d+\.\dms {2}queue \d+\.\dms {2}exec \d+\.\dms {2}reply \d+\.\dms {2}total \d+\.\dms\n$/,
+    )
+    const json = await run(['call', 'fail:1.0', '--phases', '--json'])
+    const [phases, error] = json.err.split('\n').map(line => line && JSON.parse(line))
+    expect(Object.keys(phases.phases)).toEqual(['backlog', 'queue', 'exec', 'reply', 'total'])
+    expect(error.code).toBe('TaskFailed')
+    const unknown = await run(['call', 'none:1.0', '--phases'])
+    expect(unknown.err).toContain('No worker told how long each part took.')
+  })
+
   it('prints the result as one line of JSON to a pipe', async () => {
     await startWorker()
     expect(await run(['call', 'add:1.0', '{"a":1,"b":2}'])).toEqual({ code: 0, out: '3\n', err: '' })

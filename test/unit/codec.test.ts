@@ -10,10 +10,12 @@ import {
   decodeReply,
   decodeRequest,
   errorReply,
+  maxTracestate,
   okReply,
   type Request,
   requestBody,
   requestTail,
+  type TraceContext,
   unstamped,
 } from '../../src/message.ts'
 import { maxDepth } from '../../src/payload.ts'
@@ -39,11 +41,11 @@ const route: Route = {
 }
 
 /** From a hub's arguments to the list element, as push.lua splices its time in. */
-const requestOf = (args: unknown, from?: string, traceparent?: string): { id: string; text: string } | HubError => {
+const requestOf = (args: unknown, from?: string, trace?: TraceContext): { id: string; text: string } | HubError => {
   const json = encodeArgs(route, args, route.maxPayloadBytes)
   if (json instanceof HubError) return json
   const id = newId()
-  const body = requestBody(id, route.task, json, requestTail('pshub:reply:{hub}', from, traceparent))
+  const body = requestBody(id, route.task, json, requestTail('pshub:reply:{hub}', from, trace))
   return { id, text: `{"at":${at},${unstamped(5000, body)}` }
 }
 
@@ -82,8 +84,8 @@ const positiveZero = (value: unknown): unknown => JSON.parse(JSON.stringify(valu
 describe('arguments', () => {
   it('reach the handler equal, or are refused before they are sent', () => {
     fc.assert(
-      fc.property(anyValue, anyText, anyText, (args, from, traceparent) => {
-        const sent = requestOf(args, from, traceparent)
+      fc.property(anyValue, anyText, anyText, anyText, (args, from, traceparent, tracestate) => {
+        const sent = requestOf(args, from, { traceparent, tracestate })
         expect(sent instanceof HubError).toBe(hasProto(args) || depthOf(args) > maxDepth)
         if (sent instanceof HubError) {
           expect(sent).toMatchObject({ code: 'InvalidArgs', ran: 'no' })
@@ -95,6 +97,7 @@ describe('arguments', () => {
         expect(request).toMatchObject({ ...sent, heldId: sent.id, atUs: Number(at), ttlMs: 5000, task: 't:1.0' })
         expect(request).toMatchObject({ hubId: 'hub', losses: 0, from: from.slice(0, 64) })
         expect(request.traceparent).toBe(traceparent.slice(0, 64))
+        expect(request.tracestate).toBe(tracestate.length <= maxTracestate ? tracestate : undefined)
       }),
       { numRuns: 1000 },
     )

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { BusyShare } from '../../src/busyshare.ts'
 import { LoadSum, parseWorkerRecord } from '../../src/load.ts'
 import { LoopDelay } from '../../src/loopdelay.ts'
-import type { Phases } from '../../src/message.ts'
+import type { Phases } from '../../src/phases.ts'
 import {
   maxSlowCalls,
   maxSlowTasks,

@@ -12,6 +12,7 @@ import { ConfigError, errorTable, fromWire, HubError, messageOf } from '../../sr
 import { newId } from '../../src/ids.ts'
 import { isId } from '../../src/keys.ts'
 import { nearNames, newestFirst, parseTaskName } from '../../src/names.ts'
+import { callPhases } from '../../src/phases.ts'
 import { checkTarget, describeTarget } from '../../src/redis.ts'
 import { Events } from '../../src/telemetry.ts'
 
@@ -155,6 +156,14 @@ describe('time', () => {
       }),
     )
     expect(backoffMs(100)).toBeGreaterThanOrEqual(500)
+  })
+})
+
+describe('phases', () => {
+  it('are never negative, also where a clock of the worker ran faster than that of the caller', () => {
+    const us = { backlog: 100, queue: 20, exec: 500 }
+    expect(callPhases(us, 1)).toEqual({ ...us, reply: 380, total: 1000 })
+    expect(callPhases(us, 0.6)).toEqual({ ...us, reply: 0, total: 600 })
   })
 })
 

@@ -14,6 +14,7 @@ import {
   decodeReply,
   decodeRequest,
   errorReply,
+  maxTracestate,
   okReply,
   requestBody,
   requestTail,
@@ -111,6 +112,7 @@ describe('PROTOCOL.md', () => {
     expect(numbers).toMatchObject({
       'deepest nesting of arguments and results': String(maxDepth),
       'largest arguments or result, bytes': String(maxPayloadBytes.fallback),
+      'longest `tracestate`, characters': String(maxTracestate),
       'longest backlog a hub pushes to': String(maxBacklog.fallback),
       'beat, ms': String(beatMs),
       'lease, ms': String(leaseMs.fallback),
@@ -198,7 +200,7 @@ describe('PROTOCOL.md', () => {
     expect(more).toEqual([])
     const request = decodeRequest(text!, undefined, 'pshub')
     expect(request).toMatchObject({ task: 'my_task:1.0', ttlMs: 5000, args: { x: 1 }, from: 'shop', text })
-    const tail = requestTail(makeKeys('pshub').reply(request.hubId!), request.from, request.traceparent)
+    const tail = requestTail(makeKeys('pshub').reply(request.hubId!), request.from, request)
     const body = requestBody(request.id, request.task, JSON.stringify(request.args), tail)
     expect(stamped(String(request.atUs), request.ttlMs, body)).toBe(text)
   })

@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import { defineTask, prometheusText, TaskError } from '../../src/index.ts'
+import { useCli } from '../support/cli-fixture.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { parseExposition } from '../support/prometheus-format.ts'
+
+const it_ = useRedis()
+const cli = useCli()
+
+it('tells what workers did, and no counter falls when one of them leaves', async () => {
+  const task = defineTask('t:1.0', { args: { type: 'object' } }, async ({ fail }: { fail?: boolean }) => {
+    await new Promise(resolve => setTimeout(resolve, 20))
+    if (fail) throw new TaskError('no')
+  })
+  const workers = [await it_.worker([task], { slots: 1 }), await it_.worker([task], { slots: 1 })]
+  const hub = it_.hub()
+  const scrape = async () => parseExposition(prometheusText(await hub.overview())).samples
+  const counts = async (code: string) =>
+    new Map(
+      (await scrape())
+        .filter(({ name, labels }) => name === 'pshub_calls_total' && labels.code === code)
+        .map(({ labels, value }) => [labels.worker!, value]),
+    )
+  const sum = (byWorker: Map<string, number>) => [...byWorker.values()].reduce((total, count) => total + count, 0)
+  await Promise.all(Array.from({ length: 20 }, () => hub.call('t:1.0')))
+  await failure(hub.call('t:1.0', { fail: true }))
+  const before = await eventually(async () => {
+    const ok = await counts('ok')
+    return sum(ok) === 20 && ok.size === 2 ? ok : undefined
+  })
+  await eventually(async () => sum(await counts('TaskFailed')) === 1)
+  const samples = await scrape()
+  const wait = (phase: string) =>
+    samples.find(
+      ({ name, labels }) => name === 'pshub_wait_seconds' && labels.phase === phase && labels.quantile === '0.5',
+    )!
+  expect(wait('exec').value).toBeGreaterThan(0.018)
+  // Twenty calls of 20 ms for two slots: they waited in Redis, and not in the workers.
+  expect(wait('backlog').value).toBeGreaterThan(0.03)
+  expect(wait('queue').value).toBeLessThan(0.02)
+  expect(samples.find(({ name }) => name === 'pshub_queue_slots')).toMatchObject({ value: 2, labels: { queue: 'q' } })
+  await workers[0]!.stop()
+  await hub.call('t:1.0')
+  const after = await eventually(async () => {
+    const ok = await counts('ok')
+    return (ok.get(workers[1]!.id) ?? 0) > before!.get(workers[1]!.id)! ? ok : undefined
+  })
+  expect(after!.size).toBe(1)
+  for (const [id, count] of after!) expect(count).toBe(before!.get(id)! + 1)
+})
+
+it('is printed by pshub metrics', async () => {
+  await cli.startWorker()
+  await cli.run(['call', 'add:1.0', '{"a":1}'])
+  await eventually(async () => {
+    const { code, out, err } = await cli.run(['metrics'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const { samples } = parseExposition(out)
+    const labels = { queue: 'default', task: 'add:1.0', code: 'ok' }
+    return samples.some(
+      sample =>
+        sample.name === 'pshub_calls_total' &&
+        Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+    )
+  })
+})
+
+it('is empty without anything to tell', async () => {
+  expect(await cli.run(['metrics'])).toEqual({ code: 0, out: '', err: '' })
+})

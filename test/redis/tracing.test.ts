@@ -1,0 +1,316 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { type Context, context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  ParentBasedSampler,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { defineTask, TaskError } from '../../src/index.ts'
+import { root } from '../support/cli-fixture.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+const exporter = new InMemorySpanExporter()
+const users = trace.getTracer('the application')
+/** What a processor or sampler of the application does as spans start. */
+let onStart: () => void = () => undefined
+
+const keepContext = () => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+
+beforeAll(() => {
+  keepContext()
+  const memory = new SimpleSpanProcessor(exporter)
+  const hooks = {
+    onStart: () => onStart(),
+    onEnd: () => onStart(),
+    forceFlush: async () => {},
+    shutdown: async () => {},
+  }
+  // Everything but traces of which the caller decided otherwise.
+  const sampler = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(1) })
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ sampler, spanProcessors: [memory, hooks] }))
+})
+// Not after each: what a worker runs as it stops ends then.
+beforeEach(() => exporter.reset())
+afterAll(() => {
+  trace.disable()
+  context.disable()
+})
+
+const inner = defineTask('inner:1.0', {}, () => 'in')
+const outer = defineTask('outer:1.0', {}, (_, ctx) => ctx.call('inner:1.0'))
+const broken = defineTask('broken:1.0', {}, () => {
+  throw new TypeError('it broke')
+})
+
+/** The one finished span of this name and kind; waits, because a worker's ends apart from its caller's. */
+const spanOf = (name: string, kind: SpanKind): Promise<ReadableSpan> =>
+  eventually(() => exporter.getFinishedSpans().find(span => span.name === name && span.kind === kind) as ReadableSpan)
+const idOf = (span: ReadableSpan) => span.spanContext().spanId
+const traceOf = (span: ReadableSpan) => span.spanContext().traceId
+/** Runs inside a span of the application. */
+const inside = async <T>(name: string, act: () => Promise<T>, from: Context = context.active()): Promise<T> => {
+  const span = users.startSpan(name, {}, from)
+  try {
+    return await context.with(trace.setSpan(from, span), act)
+  } finally {
+    span.end()
+  }
+}
+
+describe('spans', () => {
+  it('are one trace from the caller over the worker to the calls made there', async () => {
+    await it_.worker([inner, outer])
+    expect(await inside('page', () => it_.hub().call('outer', {}, { timeoutMs: 3000 }))).toBe('in')
+    const page = await spanOf('page', SpanKind.INTERNAL)
+    const path = [
+      page,
+      await spanOf('outer:1.0', SpanKind.CLIENT),
+      await spanOf('outer:1.0', SpanKind.SERVER),
+      await spanOf('inner:1.0', SpanKind.CLIENT),
+      await spanOf('inner:1.0', SpanKind.SERVER),
+    ]
+    expect(exporter.getFinishedSpans()).toHaveLength(path.length)
+    for (const [at, span] of path.entries()) {
+      expect(traceOf(span)).toBe(traceOf(page))
+      if (at > 0) expect(span.parentSpanContext?.spanId, span.name).toBe(idOf(path[at - 1]!))
+    }
+    const [, call, run] = path
+    expect(run!.parentSpanContext?.isRemote).toBe(true)
+    expect(call!.attributes).toMatchObject({
+      'rpc.system.name': 'pshub',
+      'rpc.method': 'outer:1.0',
+      'messaging.destination.name': 'q',
+      'messaging.message.id': run!.attributes['messaging.message.id'],
+    })
+    const us = (name: string) => call!.attributes[`pshub.us.${name}`] as number
+    expect(us('backlog') + us('queue') + us('exec') + us('reply')).toBe(us('total'))
+    expect(run!.attributes).toMatchObject({ 'rpc.method': 'outer:1.0', 'pshub.us.queue': expect.any(Number) })
+    expect([call!.status, run!.status].map(({ code }) => code)).toEqual([SpanStatusCode.UNSET, SpanStatusCode.UNSET])
+  })
+
+  it('of the handler itself are children of the run, and parents of its calls', async () => {
+    const work = defineTask('work:1.0', {}, async (_, ctx) => {
+      await new Promise(resolve => setTimeout(resolve, 1))
+      return inside('query', () => ctx.call('inner:1.0'))
+    })
+    await it_.worker([inner, work], { slots: 4 })
+    await it_.hub().call('work:1.0')
+    const run = await spanOf('work:1.0', SpanKind.SERVER)
+    const query = await spanOf('query', SpanKind.INTERNAL)
+    const nested = await spanOf('inner:1.0', SpanKind.CLIENT)
+    expect(query.parentSpanContext?.spanId).toBe(idOf(run))
+    expect(nested.parentSpanContext?.spanId).toBe(idOf(query))
+  })
+
+  it('of nested calls are in the run also where the application keeps no active span', async () => {
+    await it_.worker([inner, outer])
+    const hub = it_.hub()
+    context.disable()
+    try {
+      await hub.call('outer:1.0')
+    } finally {
+      keepContext()
+    }
+    const run = await spanOf('outer:1.0', SpanKind.SERVER)
+    expect((await spanOf('inner:1.0', SpanKind.CLIENT)).parentSpanContext?.spanId).toBe(idOf(run))
+  })
+
+  it('say how a call failed', async () => {
+    await it_.worker([broken])
+    const hub = it_.hub()
+    await failure(hub.call('broken:1.0'))
+    const call = await spanOf('broken:1.0', SpanKind.CLIENT)
+    const run = await spanOf('broken:1.0', SpanKind.SERVER)
+    for (const span of [call, run]) {
+      expect(span.status).toEqual({ code: SpanStatusCode.ERROR, message: 'it broke' })
+      expect(span.attributes).toMatchObject({ 'error.type': 'TaskFailed', 'rpc.response.status_code': 'TaskFailed' })
+    }
+    const [thrown] = run.events
+    expect(thrown).toMatchObject({ name: 'exception', attributes: { 'exception.type': 'TypeError' } })
+    expect(thrown!.attributes!['exception.stacktrace']).toContain('tracing.test.ts')
+    expect(call.events[0]).toMatchObject({ name: 'exception', attributes: { 'exception.type': 'TaskFailed' } })
+    expect(call.attributes['pshub.us.exec']).toEqual(expect.any(Number))
+  })
+
+  it('end with their call, whatever ends it', async () => {
+    // The reply to the call that its hub left, and word that it did.
+    it_.allowLeftovers()
+    await it_.worker([defineTask('strict:1.0', { args: { type: 'object' } }, () => new Promise(() => undefined))])
+    const hub = it_.hub()
+    const codes = ['NoSuchTask', 'InvalidArgs', 'Timeout', 'Aborted', 'HubClosed']
+    await failure(hub.call('none:1.0'))
+    await failure(hub.call('strict:1.0', 5))
+    await failure(hub.call('strict:1.0', {}, { timeoutMs: 50 }))
+    await failure(hub.call('strict:1.0', {}, { signal: AbortSignal.timeout(20), timeoutMs: 5000 }))
+    const last = failure(hub.call('strict:1.0', {}))
+    await hub.close()
+    expect((await last).code).toMatch(/HubClosed|Aborted/)
+    const ended = exporter.getFinishedSpans().filter(({ kind }) => kind === SpanKind.CLIENT)
+    expect(ended.map(({ attributes }) => attributes['error.type'])).toEqual([...codes.slice(0, 4), (await last).code])
+  })
+
+  it('tell of tries that failed', async () => {
+    let runs = 0
+    const flaky = defineTask('flaky:1.0', { idempotent: true }, () => {
+      if (runs++ === 0) throw new TaskError('not yet', { retryable: true })
+      return runs
+    })
+    await it_.worker([flaky])
+    expect(await it_.hub().call('flaky:1.0')).toBe(2)
+    const call = await spanOf('flaky:1.0', SpanKind.CLIENT)
+    expect(call.status.code).toBe(SpanStatusCode.UNSET)
+    expect(call.events).toMatchObject([{ name: 'retry', attributes: { 'error.type': 'TaskFailed' } }])
+    const runsOf = exporter.getFinishedSpans().filter(({ kind }) => kind === SpanKind.SERVER)
+    expect(runsOf.map(span => span.parentSpanContext?.spanId)).toEqual([idOf(call), idOf(call)])
+  })
+
+  it('are not made where tracing is off, and traces pass through all the same', async () => {
+    const far = await it_.worker([inner])
+    await it_.worker([outer], { tracing: false, queue: 'off' })
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    await it_.hub({ tracing: false }).call('outer:1.0', {}, { traceparent })
+    const run = await spanOf('inner:1.0', SpanKind.SERVER)
+    expect(exporter.getFinishedSpans()).toEqual([run])
+    expect(traceOf(run)).toBe('0af7651916cd43dd8448eb211c80319c')
+    expect(run.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
+    await far.stop()
+  })
+
+  it('fail no call where the application spoils them', async () => {
+    await it_.worker([inner])
+    const hub = it_.hub()
+    await hub.call('inner:1.0')
+    onStart = () => {
+      throw new Error('a processor that throws')
+    }
+    try {
+      expect(await hub.call('inner:1.0')).toBe('in')
+    } finally {
+      onStart = () => undefined
+    }
+  })
+})
+
+describe('the context', () => {
+  const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const byHand = (fields: object) =>
+    it_.redis.rpush(`${it_.namespace}:{q}:calls`, JSON.stringify({ task: 'inner:1.0', id: 'hand', ...fields }))
+
+  it('of a request pushed by hand makes its span the parent, its state included', async () => {
+    await it_.worker([inner])
+    await byHand({ traceparent: parent, tracestate: 'vendor=abc,other=1' })
+    const run = await spanOf('inner:1.0', SpanKind.SERVER)
+    expect(traceOf(run)).toBe('0af7651916cd43dd8448eb211c80319c')
+    expect(run.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
+    expect(run.spanContext().traceState?.serialize()).toBe('vendor=abc,other=1')
+  })
+
+  it.each([
+    'garbage',
+    '00-00000000000000000000000000000000-b7ad6b7169203331-01',
+    '00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01',
+    '00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01',
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more',
+    'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    17,
+  ])('that is none, %j, is ignored', async traceparent => {
+    await it_.worker([inner])
+    await byHand({ traceparent, tracestate: '=;garbage' })
+    const run = await spanOf('inner:1.0', SpanKind.SERVER)
+    expect(run.parentSpanContext).toBe(undefined)
+    exporter.reset()
+    await inside('page', () => it_.hub().call('inner:1.0', {}, { traceparent: String(traceparent) }))
+    const page = await spanOf('page', SpanKind.INTERNAL)
+    expect((await spanOf('inner:1.0', SpanKind.CLIENT)).parentSpanContext?.spanId).toBe(idOf(page))
+  })
+
+  it('of a later version is read as far as it is known', async () => {
+    await it_.worker([inner])
+    await byHand({ traceparent: `cc${parent.slice(2)}-what` })
+    expect(traceOf(await spanOf('inner:1.0', SpanKind.SERVER))).toBe('0af7651916cd43dd8448eb211c80319c')
+  })
+
+  it('that a call is given wins over the active span, and travels with its state', async () => {
+    await it_.worker([inner])
+    const hub = it_.hub()
+    await inside('page', () => hub.call('inner:1.0', {}, { traceparent: parent, tracestate: 'vendor=abc' }))
+    const call = await spanOf('inner:1.0', SpanKind.CLIENT)
+    expect(call.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
+    expect((await spanOf('inner:1.0', SpanKind.SERVER)).spanContext().traceState?.serialize()).toBe('vendor=abc')
+  })
+
+  it('of a trace that is not recorded travels too', async () => {
+    await it_.worker([inner, outer])
+    const seen: string[] = []
+    const monitor = await new Redis(it_.url).monitor()
+    monitor.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))
+    await it_.hub().call('outer:1.0', {}, { traceparent: `${parent.slice(0, -2)}00` })
+    const nested = await eventually(() => seen.find(text => text.includes('"task":"inner:1.0"')))
+    monitor.disconnect()
+    expect(exporter.getFinishedSpans()).toEqual([])
+    expect(nested).toMatch(/"traceparent":"00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-00"/)
+  })
+
+  it('of a call or of whoever starts a worker is not that of loops and listeners', async () => {
+    const seen: unknown[] = []
+    await inside('start', () => it_.worker([inner]))
+    const hub = it_.hub()
+    hub.events.on('queue:pushed', () => seen.push(trace.getSpan(context.active())))
+    await inside('page', async () => {
+      await hub.call('inner:1.0')
+      // And the caller's own goes on as it was.
+      expect(trace.getSpan(context.active())).toBeDefined()
+    })
+    expect(seen).toEqual([undefined])
+    await byHand({})
+    const runs = await eventually(() => {
+      const found = exporter.getFinishedSpans().filter(({ kind }) => kind === SpanKind.SERVER)
+      return found.length === 2 ? found : undefined
+    })
+    expect(runs?.[1]?.parentSpanContext).toBe(undefined)
+  })
+})
+
+interface Line {
+  name: string
+  kind: SpanKind
+  traceId: string
+  spanId: string
+  parent: string
+}
+
+describe('two processes', () => {
+  it('are one trace', async () => {
+    const args = [join(root, 'test/support/traced-worker.mjs'), it_.url, it_.namespace]
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+    const ended = new Promise(resolve => child.once('exit', resolve))
+    it_.onEnd(() => {
+      child.stdin.end()
+      return ended
+    })
+    let text = ''
+    child.stdout.on('data', chunk => (text += chunk))
+    const lines = () =>
+      text
+        .split('\n')
+        .slice(0, -1)
+        .map(line => JSON.parse(line))
+    await eventually(() => lines().length > 0, 10_000)
+    await inside('page', () => it_.hub().call('outer:1.0'), ROOT_CONTEXT)
+    const [inRun, inCall, outRun] = (await eventually(() => lines().length === 4 && lines().slice(1))) as Line[]
+    const call = await spanOf('outer:1.0', SpanKind.CLIENT)
+    const expected = (name: string, kind: SpanKind, parent: string) =>
+      expect.objectContaining({ name, kind, parent, traceId: traceOf(call) })
+    expect(outRun).toEqual(expected('outer:1.0', SpanKind.SERVER, idOf(call)))
+    expect(inCall).toEqual(expected('inner:1.0', SpanKind.CLIENT, outRun!.spanId))
+    expect(inRun).toEqual(expected('inner:1.0', SpanKind.SERVER, inCall!.spanId))
+  })
+})

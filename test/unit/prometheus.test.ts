@@ -1,0 +1,239 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Overview, prometheusMetrics, prometheusText } from '../../src/index.ts'
+import { parseExposition } from '../support/prometheus-format.ts'
+import { read, rowsOf, unquoted } from '../support/protocol-document.ts'
+
+const waits = { count: 9, sum: 9000, p50: 1000, p95: 2000, p99: 3000, max: 4000 }
+const load = { callsPerSecond: 2, errorRate: 0, errors: {}, us: { backlog: waits, queue: undefined, exec: waits } }
+const stats = {
+  seen: 1_795_220_163_659,
+  busy: 1,
+  draining: true,
+  counters: { ok: 8, failed: 1, expired: 0, malformed: 2, unserved: 3 },
+  busyShare: 0.25,
+  loopMs: { mean: 1, p99: 20, max: 30 },
+  rssBytes: 5e7,
+}
+const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Overview => ({
+  tasks: [
+    {
+      task,
+      queue: name,
+      description: '',
+      timeoutMs: 1,
+      idempotent: false,
+      digest: '',
+      at: 0,
+      workers: ['w1'],
+      conflict: false,
+      load,
+      totals: { ok: 8, errors: { TaskFailed: 1 } },
+    },
+  ],
+  queues: [
+    {
+      queue: name,
+      backlog: 7,
+      oldestMs: 1500,
+      jobs: 3,
+      dead: 1,
+      held: 2,
+      workers: 1,
+      slots: 4,
+      busy: 1,
+      busyShare: 0.5,
+      load,
+    },
+  ],
+  workers: [
+    {
+      id: 'w1',
+      queue: name,
+      host,
+      pid: 17,
+      slots: 4,
+      tasks: { [task]: '' },
+      client: '',
+      started: 0,
+      live: true,
+      load,
+      stats,
+      totals: { [task]: { ok: 8, errors: { TaskFailed: 1 } } },
+    },
+  ],
+})
+
+describe('the text for Prometheus', () => {
+  it('has every metric of the table, in base units', () => {
+    const { samples, types, helps } = parseExposition(prometheusText(overviewOf()))
+    expect([...types.keys()]).toEqual(Object.keys(prometheusMetrics))
+    for (const [name, { help, type, labels }] of Object.entries(prometheusMetrics)) {
+      expect([helps.get(name), types.get(name)]).toEqual([help, type])
+      const own = samples.filter(sample => sample.name === name)
+      for (const sample of own) expect(Object.keys(sample.labels), name).toEqual([...labels])
+    }
+    const samplesOf = (name: string, labels: object = {}) =>
+      samples.filter(
+        sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+      )
+    expect(samplesOf('pshub_queue_oldest_seconds')).toMatchObject([{ value: 1.5 }])
+    expect(samplesOf('pshub_wait_seconds', { phase: 'exec', quantile: '0.99' })).toMatchObject([{ value: 0.003 }])
+    expect(samplesOf('pshub_wait_seconds', { phase: 'queue' })).toEqual([])
+    expect(samplesOf('pshub_worker_loop_delay_seconds', { quantile: '1' })).toMatchObject([{ value: 0.03 }])
+    expect(samplesOf('pshub_worker_last_beat_timestamp_seconds')).toMatchObject([{ value: 1_795_220_163.659 }])
+    expect(samplesOf('pshub_calls_total', { code: 'ok' })).toMatchObject([{ value: 8, labels: { worker: 'w1' } }])
+    expect(samplesOf('pshub_calls_total', { code: 'TaskFailed' })).toMatchObject([{ value: 1 }])
+    expect(samplesOf('pshub_worker_draining')).toMatchObject([{ value: 1, labels: { host: 'h', pid: '17' } }])
+  })
+
+  it('is well-formed whatever names are in the registry, and shows them unchanged but for controls', () => {
+    const anyName = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(
+        'a"} 1\npshub_queue_backlog{queue="x',
+        '\\',
+        '\\n',
+        '"',
+        '\n',
+        '\r\n# TYPE x gauge',
+        '\u001b[31m',
+      ),
+    )
+    fc.assert(
+      fc.property(anyName, anyName, anyName, (queue, task, host) => {
+        const { samples } = parseExposition(prometheusText(overviewOf(queue, task, host)))
+        const shown = (name: string) => name.replace(/(?!\n)\p{Cc}/gu, '\ufffd')
+        const worker = samples.find(({ name }) => name === 'pshub_worker_up')!
+        expect(worker.labels).toEqual({ queue: shown(queue), worker: 'w1', host: shown(host), pid: '17' })
+        expect(samples.find(({ name }) => name === 'pshub_calls_total')!.labels.task).toBe(shown(task))
+      }),
+    )
+  })
+
+  it('leaves out what is unknown and what comes twice, and begins counters at 0', () => {
+    const overview = overviewOf()
+    const [queue] = overview.queues
+    const [worker] = overview.workers
+    const { stats: _, ...card } = worker!
+    overview.queues = [{ ...queue!, oldestMs: undefined, busyShare: undefined }]
+    overview.workers = [
+      worker!,
+      worker!,
+      { ...card, id: 'w2', stats: undefined },
+      { ...worker!, id: 'w3', live: false },
+    ]
+    const { samples } = parseExposition(prometheusText(overview))
+    const of = (name: string) => samples.filter(sample => sample.name === name)
+    expect(of('pshub_queue_oldest_seconds')).toEqual([])
+    expect(of('pshub_queue_busy_ratio')).toEqual([])
+    expect(of('pshub_worker_up').map(({ labels, value }) => [labels.worker, value])).toEqual([
+      ['w1', 1],
+      ['w2', 1],
+      ['w3', 0],
+    ])
+    expect(of('pshub_worker_busy').map(({ labels }) => labels.worker)).toEqual(['w1'])
+    overview.queues = [{ ...queue!, backlog: 0, oldestMs: undefined }]
+    expect(prometheusText(overview)).toContain('pshub_queue_oldest_seconds{queue="q"} 0\n')
+    overview.workers = [{ ...worker!, tasks: { 'new:1.0': '', constructor: '' }, totals: {} }]
+    const begun = parseExposition(prometheusText(overview)).samples.filter(({ name }) => name === 'pshub_calls_total')
+    expect(begun.map(({ labels, value }) => [labels.task, labels.code, value])).toEqual([
+      ['new:1.0', 'ok', 0],
+      ['new:1.0', 'TaskFailed', 0],
+      ['constructor', 'ok', 0],
+      ['constructor', 'TaskFailed', 0],
+    ])
+    expect(prometheusText({ tasks: [], queues: [], workers: [] })).toBe('')
+  })
+})
+
+const known = prometheusMetrics as Record<string, { labels: readonly string[]; help: string; type: string }>
+
+/** Fails for a metric that does not exist, and for a label that it does not have. */
+const checkExpression = (expression: string): void => {
+  const named = [...expression.matchAll(/\bpshub_\w+/g)].map(([name]) => name)
+  expect(named.length, expression).toBeGreaterThan(0)
+  for (const name of named) expect(Object.keys(known), expression).toContain(name)
+  const labels = new Set(named.flatMap(name => [...known[name]!.labels]))
+  for (const [, name, selectors] of expression.matchAll(/\b(pshub_\w+)\{([^}]*)\}/g)) {
+    for (const [, label] of selectors!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g))
+      expect(known[name!]!.labels, expression).toContain(label)
+  }
+  for (const [, list] of expression.matchAll(/\b(?:by|without|on|ignoring) \(([^)]*)\)/g))
+    for (const label of list!.split(/,\s*/)) expect([...labels], expression).toContain(label)
+}
+
+describe('what is made of the metrics', () => {
+  it('README lists them all', () => {
+    const rows = rowsOf(read('README.md').split('### Watch with Prometheus and Grafana')[1]!.split('\n### ')[0]!)
+    const metrics = rows.filter(([name]) => name!.startsWith('`pshub_'))
+    expect(metrics.map(([name, labels]) => [unquoted(name!), labels])).toEqual(
+      Object.entries(known).map(([name, metric]) => [name, metric.labels.map(label => `\`${label}\``).join(' ')]),
+    )
+  })
+
+  interface Panel {
+    id: number
+    type: string
+    title: string
+    gridPos: { x: number; y: number; w: number; h: number }
+    datasource?: { uid: string }
+    fieldConfig?: { defaults: { unit: string } }
+    targets?: { expr: string; legendFormat: string; datasource: { uid: string } }[]
+  }
+
+  it('the dashboard shows metrics that there are, in panels that do not overlap', () => {
+    const dashboard = JSON.parse(read('examples/grafana/pshub-dashboard.json'))
+    const panels = dashboard.panels as Panel[]
+    const variables = dashboard.templating.list as { name: string; type: string; definition?: string }[]
+    expect(variables.map(({ name, type }) => [name, type])).toEqual([
+      ['datasource', 'datasource'],
+      ['queue', 'query'],
+      ['task', 'query'],
+    ])
+    for (const { definition } of variables.slice(1)) checkExpression(definition!.replace(/, \w+\)$/, ')'))
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+    const taken = new Set<string>()
+    for (const { gridPos, title } of panels) {
+      expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24)
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(taken.has(`${x},${y}`), `${title} overlaps`).toBe(false)
+          taken.add(`${x},${y}`)
+        }
+    }
+    const units = new Set(['short', 's', 'cps', 'percentunit', 'bytes'])
+    for (const { title, type, targets, datasource, fieldConfig } of panels) {
+      if (type === 'row') continue
+      expect(units, title).toContain(fieldConfig!.defaults.unit)
+      expect(targets!.length, title).toBeGreaterThan(0)
+      for (const { expr, legendFormat, datasource: own } of targets!) {
+        checkExpression(expr)
+        for (const { uid } of [own, datasource!]) expect(uid).toMatch(/^\$\{datasource\}$/)
+        // A label that the sum took away would be an empty name in the legend.
+        const kept = /\bby \(([^)]*)\)/.exec(expr)?.[1]?.split(', ')
+        for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) if (kept) expect(kept, title).toContain(label)
+        const isSeconds = /_seconds\b/.test(expr)
+        expect(fieldConfig!.defaults.unit === 's', title).toBe(isSeconds)
+      }
+    }
+  })
+
+  it('the alert rules look at metrics that there are, and say what to do', () => {
+    const text = read('examples/grafana/alerts.yaml')
+    const rules = text.split('\n      - alert: ').slice(1)
+    const shape =
+      /^(Pshub\w+)\n {8}expr: (.+)\n {8}for: \d+[sm]\n {8}labels:\n {10}severity: (?:warning|critical)\n {8}annotations:\n {10}summary: '([^']+)'\n {10}description: '([^']+)'\n*$/
+    const names = rules.map(rule => {
+      const match = shape.exec(rule)
+      expect(match, rule).not.toBe(null)
+      const [, name, expression, , description] = match!
+      checkExpression(expression!)
+      expect(description!.length, name).toBeGreaterThan(80)
+      return name
+    })
+    expect(names.length).toBe(new Set(names).size)
+    expect(names).toEqual(expect.arrayContaining(['PshubBacklogGrows', 'PshubEventLoopBlocked', 'PshubNoWorkers']))
+    for (const [, name] of text.matchAll(/\b(pshub_\w+)/g)) expect(Object.keys(known)).toContain(name)
+  })
+})
