@@ -29,9 +29,13 @@ const maxCount = 2 ** 40
 /** The bucket of a whole number from 0 to largestUs. */
 export const bucketOf = (us: number): number => {
   if (us < 2 * parts) return us
-  // Bits are only there up to 2^31; beyond, the lower ones say nothing about the bucket.
-  const shift = us < 2 ** 31 ? 27 - Math.clz32(us) : 43 - Math.clz32(us / 65_536)
-  return shift * parts + Math.floor(us / 2 ** shift)
+  // Numbers have bits only up to 2^31; beyond that the lowest 16 say nothing about the bucket.
+  return us < 2 ** 31 ? bucketOfBits(us) : bucketOfBits(Math.floor(us / 65_536)) + 16 * parts
+}
+
+const bucketOfBits = (us: number): number => {
+  const shift = 27 - Math.clz32(us)
+  return shift * parts + (us >>> shift)
 }
 
 /** What stands for all values of a bucket: its middle. */
@@ -73,10 +77,12 @@ export class Histogram {
 
   /** Adds what another one recorded. */
   add(other: Histogram): void {
-    for (let at = 0; at < other.#counts.length; at++) {
-      const count = other.#counts[at]!
-      if (count > 0) this.#addTo(other.#from + at, count)
-    }
+    if (other.#count === 0) return
+    const { length } = other.#counts
+    this.#cover(other.#from, other.#from + length)
+    const offset = other.#from - this.#from
+    for (let at = 0; at < length; at++) this.#counts[offset + at]! += other.#counts[at]!
+    this.#count += other.#count
     this.#sum += other.#sum
     this.#max = Math.max(this.#max, other.#max)
   }
@@ -139,19 +145,21 @@ export class Histogram {
 
   #addTo(bucket: number, count: number): void {
     const at = bucket - this.#from
-    if (at >= 0 && at < this.#counts.length) this.#counts[at]! += count
-    else this.#grow(bucket, count)
+    if (at < 0 || at >= this.#counts.length) {
+      const first = bucket - (bucket % chunk)
+      this.#cover(first, first + chunk)
+    }
+    this.#counts[bucket - this.#from]! += count
     this.#count += count
   }
 
-  #grow(bucket: number, count: number): void {
-    const isEmpty = this.#counts.length === 0
-    const first = Math.floor(bucket / chunk) * chunk
-    const from = isEmpty ? first : Math.min(this.#from, first)
-    const end = isEmpty ? first + chunk : Math.max(this.#from + this.#counts.length, first + chunk)
-    const counts = new Float64Array(end - from)
-    counts.set(this.#counts, isEmpty ? 0 : this.#from - from)
-    counts[bucket - from]! += count
+  /** Makes room for the buckets from `first` up to `end`. */
+  #cover(first: number, end: number): void {
+    const { length } = this.#counts
+    if (length > 0 && first >= this.#from && end <= this.#from + length) return
+    const from = length > 0 ? Math.min(this.#from, first) : first
+    const counts = new Float64Array(Math.max(length > 0 ? this.#from + length : 0, end) - from)
+    if (length > 0) counts.set(this.#counts, this.#from - from)
     this.#counts = counts
     this.#from = from
   }
