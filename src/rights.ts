@@ -49,16 +49,17 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     ]
   },
   worker: (keys, queue, id) => {
-    const { calls, bell, held, cancelled, leases } = keys.queue(queue)
+    const { calls, bell, held, cancelled, leases, reporter } = keys.queue(queue)
     return [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME'),
       writes(keys.tasks, 'HDEL HMGET HSCAN HSET'),
       writes(keys.workers, 'HDEL HMGET HSET'),
       writes(keys.stats, 'HDEL HMGET HSCAN HSET'),
       runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE'),
-      runs(calls, 'LLEN LPOP LPUSH RPUSH'),
+      runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
+      runs(reporter, 'DEL GET SET'),
       runs(held(id), 'HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
     ]

@@ -12,6 +12,22 @@ export interface EventMap {
     ms: number
     us: Phases | undefined
   }
+  /**
+   * With each beat: what the worker's process is doing, so that a graph has a point also while nobody calls. The delays
+   * are how late timers were since the last beat.
+   */
+  'worker:beat': {
+    worker: string
+    queue: string
+    slots: number
+    busy: number
+    loopDelayMs: { mean: number; max: number }
+  }
+  /**
+   * With each beat of the one worker that reports its queue: the list as Redis has it, also while it is empty.
+   * `oldestMs` is undefined when the first request carries no time. A worker without listeners for this never reports.
+   */
+  'queue:measured': { queue: string; length: number; oldestMs: number | undefined }
   /** A reply came for a call that is settled already. */
   'reply:late': { id: string }
   /** A batch of requests was enqueued; `length` is the backlog found there. */
@@ -51,6 +67,8 @@ export interface EventMap {
   'loop:blocked': { worker: string; queue: string; tasks: string[]; ms: number }
   /** Another worker's lease ended, and this one took over what it held. */
   'worker:lost': { worker: string; queue: string; adopted: number; by: string }
+  /** An idempotent request of a lost worker went back to the list; `losses` workers have died holding it. */
+  'request:redelivered': { queue: string; task: string; id: string; losses: number }
   /** A failed try is followed by another one, under a new id. */
   'call:retried': { task: string; id: string; nextId: string; code: ErrorCode }
   /** A caller gave up: its request was removed from the list, or the worker that runs it was told. */

@@ -167,7 +167,7 @@ export class Worker {
   }
 
   async #shutDown(): Promise<void> {
-    const { intake, settle, fetch, beat, keepalive, adopt, farewell, inspect } = this.#crew
+    const { intake, settle, fetch, beat, keepalive, adopt, farewell, inspect, report } = this.#crew
     this.#state = 'stopping'
     inspect.stop()
     const announced = this.#isKnown ? farewell.announce() : undefined
@@ -190,6 +190,7 @@ export class Worker {
     if (this.#isKnown) handedBack += await farewell.leave()
     this.#executor.stop()
     this.#pulse.stop()
+    report.stop()
     await Promise.all([this.#commands.close(), this.#nested.close()])
     this.#state = 'stopped'
     this.events.emit('worker:stopped', { worker: this.#id, queue: this.#settings.queue, handedBack, abandoned })

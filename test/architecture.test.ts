@@ -27,6 +27,7 @@ const layers: string[][] = [
     'runtimes',
     'retries',
     'pulse',
+    'loopdelay',
     'refusals',
   ],
   ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsd'],
@@ -54,6 +55,7 @@ const layers: string[][] = [
     'roles/settle',
     'roles/beat',
     'roles/reconcile',
+    'roles/report',
     'roles/intake',
     'roles/adopt',
     'roles/unserved',
@@ -131,7 +133,7 @@ describe('files', () => {
   it('only keys.ts writes a key name', () => {
     for (const file of files.filter(name => name !== 'keys.ts')) {
       const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
-      expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled)\b|:reply:/)
+      expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled|reporter)\b|:reply:/)
     }
   })
 
@@ -145,7 +147,16 @@ describe('files', () => {
 
   it('keys of one queue share its hash tag', () => {
     const queue = makeKeys('ns').queue('orders')
-    const all = [queue.calls, queue.jobs, queue.bell, queue.leases, queue.cancelled, queue.held('w'), queue.pushed('h')]
+    const all = [
+      queue.calls,
+      queue.jobs,
+      queue.bell,
+      queue.leases,
+      queue.cancelled,
+      queue.reporter,
+      queue.held('w'),
+      queue.pushed('h'),
+    ]
     for (const key of all) expect(key).toContain('{orders}')
   })
 })

@@ -5,6 +5,7 @@
 -- KEYS[2]  LIST  pshub:{<queue>}:calls
 -- KEYS[3]  LIST  pshub:{<queue>}:bell
 -- KEYS[4]  ZSET  pshub:{<queue>}:leases
+-- KEYS[5]  STRING  pshub:{<queue>}:reporter
 -- ARGV[1]  worker id
 -- ARGV[2..]  ids that were started and whose replies are not confirmed: they must not simply run again
 -- Returns  how many went back to the head of the list
@@ -41,6 +42,8 @@ if kept > 0 then
 else
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
+-- The next one that beats reports the queue.
+if redis.pcall('GET', KEYS[5]) == ARGV[1] then redis.call('DEL', KEYS[5]) end
 if redis.call('LLEN', KEYS[2]) == 0 then
   -- A token without work wakes nobody any more and would stay.
   redis.call('DEL', KEYS[3])

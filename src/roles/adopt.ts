@@ -3,7 +3,7 @@ import { errorReply, type Request } from '../message.ts'
 import type { Queue } from '../queue.ts'
 import type { Connection } from '../redis.ts'
 import type { Settlement } from '../settlement.ts'
-import type { Events } from '../telemetry.ts'
+import type { EventMap, Events } from '../telemetry.ts'
 
 export interface AdoptOptions {
   queue: Queue
@@ -79,17 +79,18 @@ export class Adopt {
    * finds them.
    */
   async redirect(requests: { id: string; text: string }[], workerId: string, nowUs: number): Promise<void> {
-    const { queue, connection, take, forget, settle } = this.#options
-    const again: { id: string; text: string }[] = []
+    const { queue, connection, events, take, forget, settle } = this.#options
+    const again: { id: string; text: string; event: EventMap['request:redelivered'] }[] = []
     for (const { id, text } of requests) {
       if (!take(id)) continue
       const verdict = await this.#verdict(text, id, nowUs)
-      if (verdict.again !== undefined) again.push({ id, text: verdict.again })
+      if (verdict.again !== undefined) again.push({ id, text: verdict.again, event: verdict.event })
       else settle({ id, workerId, hubId: verdict.hubId, reply: verdict.reply, slot: false })
     }
     if (again.length === 0) return
     try {
       await connection.send(client => queue.handback(client, workerId, 'head', again))
+      for (const { event } of again) events.emit('request:redelivered', event)
     } finally {
       // Did it fail, reconcile finds them again.
       forget(again.map(({ id }) => id))
@@ -100,15 +101,20 @@ export class Adopt {
     text: string,
     id: string,
     nowUs: number,
-  ): Promise<{ again: string } | { again: undefined; hubId: string | undefined; reply: string }> {
+  ): Promise<
+    | { again: string; event: EventMap['request:redelivered'] }
+    | { again: undefined; hubId: string | undefined; reply: string }
+  > {
     const request = this.#options.decode(text, id)
     const over = { again: undefined, hubId: undefined, reply: '' }
     if (!request) return over
     const expired = request.ttlMs > 0 && request.atUs !== undefined && nowUs - request.atUs >= request.ttlMs * 1000
     if (expired) return over
     const losses = request.losses + 1
-    if (losses < maxLosses && (await this.#options.isIdempotent(request.task)))
-      return { again: withLosses(text, losses) }
+    if (losses < maxLosses && (await this.#options.isIdempotent(request.task))) {
+      const event = { queue: this.#options.queue.name, task: request.task, id: request.id, losses }
+      return { again: withLosses(text, losses), event }
+    }
     const often =
       losses > 1 ? `${losses} workers that ran ${request.task} died` : `The worker that ran ${request.task} died`
     const error = { code: 'WorkerLost', message: `${often}; it may have been run.`, retryable: false }

@@ -1,0 +1,39 @@
+import { LoopDelay } from '../loopdelay.ts'
+import type { Beat } from '../queue.ts'
+import type { Slots } from '../slots.ts'
+import type { Events } from '../telemetry.ts'
+
+export interface ReportOptions {
+  queueName: string
+  slots: Slots
+  events: Events
+  workerId(): string
+}
+
+/** Tells with each beat how the worker's process is and, if it is the one that reports the queue, how that is. */
+export class Report {
+  readonly #options: ReportOptions
+  readonly #loopDelay = new LoopDelay()
+
+  constructor(options: ReportOptions) {
+    this.#options = options
+  }
+
+  /** Whether anybody here wants the queue's figures: a worker without listeners must not keep others from reporting. */
+  get isWanted(): boolean {
+    return this.#options.events.has('queue:measured')
+  }
+
+  onBeat({ figures }: Beat): void {
+    const { queueName: queue, slots, events, workerId } = this.#options
+    if (events.has('worker:beat')) {
+      const loopDelayMs = this.#loopDelay.take()
+      events.emit('worker:beat', { worker: workerId(), queue, slots: slots.size, busy: slots.busy, loopDelayMs })
+    }
+    if (figures) events.emit('queue:measured', { queue, ...figures })
+  }
+
+  stop(): void {
+    this.#loopDelay.stop()
+  }
+}
