@@ -79,7 +79,7 @@ export class Dispatch implements CallHost {
     const { maxPayloadBytes, maxBacklog } = this.#options.settings
     const json = encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
     if (json instanceof HubError) {
-      reject(json)
+      reject(this.refused(route.task, json, startedAt))
       return
     }
     this.#budget.onCall()
@@ -164,6 +164,13 @@ export class Dispatch implements CallHost {
     events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code })
     sleep(waitMs, closing).then(() => this.#destinationOf(spec.queue).outbox.add(next))
     return true
+  }
+
+  /** Tells of a call that ended before there was a request. Returns its error. */
+  refused(task: string, error: HubError, startedAt: number): HubError {
+    const ms = monotonicMs() - startedAt
+    this.#options.events.emit('call:settled', { task, id: undefined, ok: false, code: error.code, ms, us: undefined })
+    return error
   }
 
   onSettled(call: Call, { ok, error, us }: Settled): void {

@@ -1,6 +1,6 @@
 import { Catalogue } from './catalogue.ts'
 import { monotonicMs, signalAfter } from './clock.ts'
-import { readSettings, type Settings } from './config.ts'
+import { type MeasuringSetting, readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Dispatch } from './dispatch.ts'
 import { HubError, messageOf } from './errors.ts'
@@ -18,7 +18,7 @@ import type { Task } from './task.ts'
 import { Events } from './telemetry.ts'
 
 export type HubOptions = Partial<
-  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel'>
+  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
 >
 
 /** How long close() waits for a connection to clean up over. */
@@ -40,13 +40,13 @@ export class Hub {
   readonly #lookups: Lookups
   readonly #dispatch: Dispatch
   readonly #closing = new AbortController()
-  readonly #subscriptions: (() => void)[]
+  readonly #subscriptions: (() => void | Promise<void>)[]
   #closed: Promise<void> | undefined
 
   /** @throws ConfigError */
   constructor(options: HubOptions = {}) {
     this.#settings = readSettings('hub', { options: { ...options }, env: process.env })
-    const { redis: target, namespace, statsd, logLevel } = this.#settings
+    const { redis: target, namespace, statsd } = this.#settings
     this.#keys = makeKeys(namespace)
     const { commands, blocking } = makeConnections('hub', target, this.events)
     this.#commands = commands
@@ -68,8 +68,8 @@ export class Hub {
       closing: this.#closing.signal,
     })
     this.#subscriptions = [
-      subscribeLog(this.events, makeLogger(logLevel)),
-      ...(statsd ? [subscribeStatsd(this.events, statsd)] : []),
+      subscribeLog(this.events, makeLogger(this.#settings)),
+      ...(statsd === undefined ? [] : [subscribeStatsd(this.events, { ...this.#settings, statsd })]),
     ]
   }
 
@@ -87,7 +87,7 @@ export class Hub {
     const startedAt = monotonicMs()
     const called = typeof task === 'string' ? task : task?.name?.full
     const wrong = this.#wrongCall(called, options)
-    if (wrong) return Promise.reject(wrong)
+    if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt))
     const route = this.#resolver.known(called)
     if (route) {
       return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, startedAt, resolve, reject))
@@ -141,7 +141,7 @@ export class Hub {
     await this.#blocking.close()
     await this.#deleteKeys()
     await this.#commands.close()
-    for (const end of this.#subscriptions) end()
+    await Promise.all(this.#subscriptions.map(end => end()))
   }
 
   /** What is left when Redis is away expires by itself. */
@@ -178,10 +178,12 @@ export class Hub {
   /** The slow path: the name is new, or was not used for a while. */
   async #callUnknown(called: string, args: unknown, options: CallOptions, startedAt: number): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
-    const route = await this.#lookups.find(called, startedAt + patienceMs, options.signal)
+    const route = await this.#lookups.find(called, startedAt + patienceMs, options.signal).catch(error => {
+      throw this.#dispatch.refused(called, error, startedAt)
+    })
     // The signal or close() may have come in the same moment as the route.
     const wrong = this.#wrongCall(called, options)
-    if (wrong) throw wrong
+    if (wrong) throw this.#dispatch.refused(called, wrong, startedAt)
     return new Promise((resolve, reject) => this.#dispatch.send(route, args, options, startedAt, resolve, reject))
   }
 

@@ -1,15 +1,32 @@
+import { createRequire } from 'node:module'
+import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 import { explained, isAboutRights } from './refusals.ts'
 import type { Events } from './telemetry.ts'
 
 export type { Logger }
 
-/** JSON lines on stderr, so that stdout stays the command's own. Payloads and secrets are never among the fields. */
-export const makeLogger = (level: string): Logger =>
-  pino(
-    { level, base: { pid: process.pid }, redact: ['args', 'result', 'password'] },
-    pino.destination({ dest: 2, sync: true }),
-  )
+export interface LogOptions {
+  logLevel: string
+  logFormat: 'auto' | 'json' | 'pretty'
+}
+
+/** Lines on stderr, so that stdout stays the command's own. Payloads and secrets are never among the fields. */
+export const makeLogger = ({ logLevel: level, logFormat }: LogOptions): Logger => {
+  const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && isatty(2))
+  // Written before the call returns: what a process says last, before it ends, must not be what is missing.
+  const stderr = pino.destination({ dest: 2, sync: true })
+  const options = { level, base: { pid: process.pid }, redact: ['args', 'result', 'password'] }
+  return pino(options, isPretty ? prettyTo(stderr) : stderr)
+}
+
+/** For people. Loaded when it is wanted, because it takes as long as all the rest of this package. */
+const prettyTo = (stderr: { write(text: string): unknown }): { write(line: string): void } => {
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  const isColoured = process.env.NO_COLOR === undefined && (isatty(2) || process.env.FORCE_COLOR !== undefined)
+  const pretty = prettyFactory({ colorize: isColoured, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' })
+  return { write: line => void stderr.write(pretty(line) ?? '') }
+}
 
 /** Turns events into log lines; the one place that words them. Returns the end of the subscription. */
 export const subscribeLog = (events: Events, log: Logger): (() => void) => {

@@ -1,5 +1,5 @@
-import type { Settings } from './config.ts'
-import { Hub } from './hub.ts'
+import { measuringSettings, type Settings } from './config.ts'
+import { Hub, type HubOptions } from './hub.ts'
 import type { Request } from './message.ts'
 
 /** Calls that handlers make to other tasks. Their hub, with its two connections, is only made by the first one. */
@@ -18,14 +18,20 @@ export class NestedCalls {
     args: unknown,
     options: { timeoutMs: number; signal: AbortSignal },
   ): Promise<unknown> {
-    const { redis, namespace, maxPayloadBytes, maxBacklog, logLevel, queue } = this.#settings
-    this.#hub ??= new Hub({ redis, namespace, maxPayloadBytes, maxBacklog, logLevel, name: queue })
+    this.#hub ??= new Hub(this.#hubOptions())
     const { timeoutMs, signal } = options
     return this.#hub.call(task, args ?? {}, {
       ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }),
       signal,
       traceparent: from.traceparent,
     })
+  }
+
+  /** The hub's settings are those of the worker; callers see the queue's name. */
+  #hubOptions(): HubOptions {
+    const { redis, namespace, maxPayloadBytes, maxBacklog, queue: name } = this.#settings
+    const measuring = Object.fromEntries(measuringSettings.map(setting => [setting, this.#settings[setting]]))
+    return { redis, namespace, maxPayloadBytes, maxBacklog, name, ...measuring }
   }
 
   async close(): Promise<void> {

@@ -29,8 +29,10 @@ const layers: string[][] = [
     'pulse',
     'loopdelay',
     'refusals',
+    'metrics',
+    'statsdaddress',
   ],
-  ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsd'],
+  ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsdwire', 'statsdoutlet', 'statsdmeter', 'statsd'],
   ['scripts', 'task', 'config', 'tasklog', 'connections'],
   [
     'queue',
@@ -74,14 +76,16 @@ const importers: Record<string, string[]> = {
   ajv: ['schema'],
   'ajv-formats': ['schema'],
   pino: ['logger'],
-  'hot-shots': ['statsd'],
+  'pino-pretty': ['logger'],
+  'hot-shots': ['statsdmeter'],
+  'unix-dgram': ['statsdwire'],
 }
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
 const moduleOf = (file: string) => file.replace(/\.(ts|mjs)$/, '')
 const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
 const importsOf = (file: string) =>
-  [...textOf(file).matchAll(/from '([^']+)'|import\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
+  [...textOf(file).matchAll(/from '([^']+)'|(?:import|import\.meta\.url\))\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
 const layerOf = (module: string) =>
   layers.findIndex(row => row.some(name => module === name || (name.endsWith('/') && module.startsWith(name))))
 
