@@ -59,7 +59,10 @@ export class Outlet extends EventEmitter {
       this.#wire = undefined
     }
     if (this.#wire || this.#isClosed || monotonicMs() < this.#notBefore) return this.#wire
-    this.#wire = this.#open(error => this.#onLost(error))
+    this.#wire = this.#open(
+      error => this.#onLost(error),
+      error => this.#onError(error),
+    )
     return this.#wire
   }
 

@@ -18,8 +18,11 @@ export interface Wire {
   readonly isStale: boolean
 }
 
-/** `onLost` is called at most once: this wire carries nothing any more. */
-export type OpenWire = (onLost: (error: Error) => void) => Wire
+/**
+ * `onLost` is called at most once: this wire carries nothing any more. `onError`: something that was sent earlier did not
+ * arrive.
+ */
+export type OpenWire = (onLost: (error: Error) => void, onError: (error: Error) => void) => Wire
 
 /** Texts that wait for an answer of the name service. */
 const maxPending = 64
@@ -34,7 +37,7 @@ const resolveAgainMs = 60_000
 export const wireTo = (address: StatsdAddress): OpenWire => {
   switch (address.kind) {
     case 'udp':
-      return onLost => new UdpWire(address.host, address.port, onLost)
+      return (onLost, onError) => new UdpWire(address.host, address.port, onLost, onError)
     case 'tcp':
       return onLost => openTcp(address.host, address.port, onLost)
     case 'unix':
@@ -48,6 +51,7 @@ export const wireTo = (address: StatsdAddress): OpenWire => {
  */
 class UdpWire implements Wire {
   readonly #onLost: (error: Error) => void
+  readonly #onError: (error: Error) => void
   readonly #isName: boolean
   readonly #openedAt = monotonicMs()
   #socket: Socket | undefined
@@ -57,8 +61,9 @@ class UdpWire implements Wire {
   #sending = 0
   #onQuiet: (() => void) | undefined
 
-  constructor(host: string, port: number, onLost: (error: Error) => void) {
+  constructor(host: string, port: number, onLost: (error: Error) => void, onError: (error: Error) => void) {
     this.#onLost = onLost
+    this.#onError = onError
     this.#isName = isIP(host) === 0
     if (!this.#isName) this.#connect(host, isIP(host), port)
     else
@@ -100,8 +105,8 @@ class UdpWire implements Wire {
     if (this.#isOver) return
     this.#socket = createSocket(family === 6 ? 'udp6' : 'udp4')
     this.#socket.unref()
-    // A refusal comes as the error of a later datagram, and as this event where there is none.
-    this.#socket.on('error', () => undefined)
+    // A refusal comes with a later datagram or by itself, whichever looks first.
+    this.#socket.on('error', this.#onError)
     this.#socket.connect(port, address, (error?: Error) => {
       if (error) return this.#lose(error)
       this.#isOpen = true

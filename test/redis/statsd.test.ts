@@ -68,6 +68,8 @@ describe('a StatsD daemon', () => {
     await ended
     const { flushed } = daemon
     await eventually(() => flushed.counters['worker.worker.expired.q'] === 1)
+    // A beat may have come while they waited; the next one tells that they do not any more.
+    await eventually(() => flushed.gauges['worker.queue.backlog.q'] === 0)
     await worker.stop()
     await hub.close()
     await eventually(() => flushed.gauges[`worker.worker.slots.q.web_1-${process.pid}`] === 0)
