@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { ConfigError, messageOf } from './errors.ts'
 import { isNamespace, isQueueName } from './keys.ts'
 import { checkTarget, type RedisTarget } from './redis.ts'
+import { parseStatsdAddress } from './statsdaddress.ts'
 
 /** Every setting there is. A hub uses those marked hub, a worker those marked worker. */
 export interface Settings {
@@ -31,13 +32,36 @@ export interface Settings {
    * others take over. 0: the lease ends as if the process had died. Default 60000.
    */
   maxBlockedMs: number
-  /** StatsD daemon, host:port. Default none. */
+  /** StatsD daemon: host:port or udp://host:port, tcp://host:port, unix:///path (datagrams). Default none. */
   statsd: string | undefined
-  /** What is logged, as JSON lines on stderr: debug, info, warn, error or silent. Default warn; info for `pshub worker`. */
+  /** What names of metrics begin with. Default 'pshub.'. */
+  statsdPrefix: string
+  /** `tags` as DogStatsD has them, or `graphite`: their values become parts of the name. Default tags. */
+  statsdFormat: 'tags' | 'graphite'
+  /** Part of the timings that is sent, above 0 up to 1; counters are always exact. Default 1. */
+  statsdSampleRate: number
+  /** How often metrics are sent, in milliseconds. Default 500. */
+  statsdFlushMs: number
+  /** What is logged on stderr: debug, info, warn, error or silent. Default warn; info for `pshub worker`. */
   logLevel: string
   /** Spans of OpenTelemetry, where its API is installed: calls carry the trace context anyway. Default true. */
   tracing: boolean
+  /** Lines of `json`, or `pretty` ones for people; `auto` is pretty on a terminal. Default auto. */
+  logFormat: 'auto' | 'json' | 'pretty'
 }
+
+/** Those about metrics, logs and traces, which a hub inside a worker takes over. */
+export const measuringSettings = [
+  'statsd',
+  'statsdPrefix',
+  'statsdFormat',
+  'statsdSampleRate',
+  'statsdFlushMs',
+  'logLevel',
+  'logFormat',
+  'tracing',
+] as const satisfies (keyof Settings)[]
+export type MeasuringSetting = (typeof measuringSettings)[number]
 
 interface Setting<T> {
   users: ('hub' | 'worker' | 'cli')[]
@@ -58,7 +82,10 @@ const integerIn = (low: number, high: number) => (value: unknown) =>
     : `must be a whole number from ${low} to ${high}`
 
 const switches: Record<string, boolean> = { on: true, off: false }
-const logLevels = ['debug', 'info', 'warn', 'error', 'silent']
+const oneOf =
+  (...known: string[]) =>
+  (value: unknown) =>
+    known.includes(value as string) ? undefined : `must be one of ${known.join(', ')}`
 
 /** The one schema of all settings. Precedence: option or flag, environment, file, default. */
 export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
@@ -146,16 +173,55 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
     fallback: undefined,
     parse: text,
     check: value =>
-      value === undefined || (typeof value === 'string' && /^[^\s:]+:\d{1,5}$/.test(value))
+      value === undefined || (typeof value === 'string' && parseStatsdAddress(value))
         ? undefined
-        : 'must be host:port',
+        : 'must be host:port, udp://host:port, tcp://host:port or unix:///path',
+  },
+  statsdPrefix: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_STATSD_PREFIX',
+    fallback: 'pshub.',
+    parse: text,
+    check: value =>
+      typeof value === 'string' && /^[A-Za-z0-9_.-]{0,64}$/.test(value)
+        ? undefined
+        : 'must be up to 64 letters, digits, and _ . -',
+  },
+  statsdFormat: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_STATSD_FORMAT',
+    fallback: 'tags',
+    parse: text,
+    check: oneOf('tags', 'graphite'),
+  },
+  statsdSampleRate: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_STATSD_SAMPLE_RATE',
+    fallback: 1,
+    parse: number,
+    check: value =>
+      typeof value === 'number' && value > 0 && value <= 1 ? undefined : 'must be a number above 0, and up to 1',
+  },
+  statsdFlushMs: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_STATSD_FLUSH_MS',
+    fallback: 500,
+    parse: number,
+    check: integerIn(10, 60_000),
   },
   logLevel: {
     users: ['hub', 'worker', 'cli'],
     env: 'PSHUB_LOG_LEVEL',
     fallback: 'warn',
     parse: text,
-    check: value => (logLevels.includes(value as string) ? undefined : `must be one of ${logLevels.join(', ')}`),
+    check: oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  },
+  logFormat: {
+    users: ['hub', 'worker', 'cli'],
+    env: 'PSHUB_LOG_FORMAT',
+    fallback: 'auto',
+    parse: text,
+    check: oneOf('auto', 'json', 'pretty'),
   },
   tracing: {
     users: ['hub', 'worker', 'cli'],

@@ -19,6 +19,7 @@ import { Inspect } from './roles/inspect.ts'
 import { Intake } from './roles/intake.ts'
 import { Keepalive, type KeepaliveOptions } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
+import { Report } from './roles/report.ts'
 import { Settle } from './roles/settle.ts'
 import { Unserved } from './roles/unserved.ts'
 import { RunTimes } from './runtimes.ts'
@@ -66,6 +67,7 @@ export class Crew {
   readonly adopt: Adopt
   readonly farewell: Farewell
   readonly inspect: Inspect
+  readonly report: Report
   readonly #reconcile: Reconcile
   readonly #context: CrewContext
   readonly #runTimes = new RunTimes()
@@ -79,6 +81,7 @@ export class Crew {
     this.fetch = this.#makeFetch(context)
     this.#reconcile = this.#makeReconcile(context)
     this.adopt = this.#makeAdopt(context)
+    this.report = new Report({ ...context, queueName: context.queue.name })
     this.beat = this.#makeBeat(context)
     this.keepalive = this.#makeKeepalive(context)
     this.farewell = this.#makeFarewell(context)
@@ -193,6 +196,7 @@ export class Crew {
       workerId,
       onLost: becomeNew,
       publish: (client, nowMs) => this.#publish(client, nowMs),
+      reports: () => this.report.isWanted,
       onBeat: beat => this.#onBeat(beat),
       onProblem: this.#problem('beat'),
     })
@@ -252,6 +256,7 @@ export class Crew {
   #onBeat(beat: Beat): void {
     const { executor, isServing } = this.#context
     this.keepalive.onBeat()
+    this.report.onBeat(beat)
     this.#longRuns = this.#runTimes
       .longest(leastRunMs, maxLongRuns)
       .flatMap(([task, ms]) => [task, Math.round(ms * 1000)])

@@ -85,7 +85,7 @@ export class Dispatch implements CallHost {
     const json = encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
     if (json instanceof HubError) {
       span?.end(json, undefined)
-      caller.reject(json)
+      caller.reject(this.refused(route.task, json, startedAt))
       return
     }
     this.#budget.onCall()
@@ -175,6 +175,13 @@ export class Dispatch implements CallHost {
     events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code })
     sleep(waitMs, closing).then(() => this.#destinationOf(spec.queue).outbox.add(next))
     return true
+  }
+
+  /** Tells of a call that ended before there was a request. Returns its error. */
+  refused(task: string, error: HubError, startedAt: number): HubError {
+    const ms = monotonicMs() - startedAt
+    this.#options.events.emit('call:settled', { task, id: undefined, ok: false, code: error.code, ms, us: undefined })
+    return error
   }
 
   onSettled(call: Call, { ok, error, us }: Settled): CallPhases | undefined {

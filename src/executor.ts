@@ -191,6 +191,7 @@ class Run implements TaskContext, Timed {
   #reason: HubError | undefined
   #giveUp: ((reason: Error) => void) | undefined
   #timer: NodeJS.Timeout | undefined
+  #log: TaskLog | undefined
 
   constructor(request: Request, end: number, options: ExecutorOptions, span: RunSpan | undefined) {
     this.request = request
@@ -218,7 +219,8 @@ class Run implements TaskContext, Timed {
     return this.#end
   }
   get log(): TaskLog {
-    return this.#options.log(this.request.task, this.request.id)
+    this.#log ??= this.#options.log(this.request.task, this.request.id)
+    return this.#log
   }
 
   get signal(): AbortSignal {

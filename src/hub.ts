@@ -1,6 +1,6 @@
 import { Catalogue } from './catalogue.ts'
 import { monotonicMs, signalAfter } from './clock.ts'
-import { readSettings, type Settings } from './config.ts'
+import { type MeasuringSetting, readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
 import { Dispatch } from './dispatch.ts'
 import { HubError, messageOf } from './errors.ts'
@@ -19,7 +19,7 @@ import { Events } from './telemetry.ts'
 import { type CallSpan, makeTracing, type Tracing } from './tracing.ts'
 
 export type HubOptions = Partial<
-  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | 'statsd' | 'logLevel' | 'tracing'>
+  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
 >
 
 /** How long close() waits for a connection to clean up over. */
@@ -42,13 +42,13 @@ export class Hub {
   readonly #dispatch: Dispatch
   readonly #tracing: Tracing | undefined
   readonly #closing = new AbortController()
-  readonly #subscriptions: (() => void)[]
+  readonly #subscriptions: (() => void | Promise<void>)[]
   #closed: Promise<void> | undefined
 
   /** @throws ConfigError */
   constructor(options: HubOptions = {}) {
     this.#settings = readSettings('hub', { options: { ...options }, env: process.env })
-    const { redis: target, namespace, statsd, logLevel } = this.#settings
+    const { redis: target, namespace, statsd } = this.#settings
     this.#keys = makeKeys(namespace)
     this.#tracing = makeTracing(this.#settings.tracing)
     const { commands, blocking } = makeConnections('hub', target, this.events)
@@ -71,8 +71,8 @@ export class Hub {
       closing: this.#closing.signal,
     })
     this.#subscriptions = [
-      subscribeLog(this.events, makeLogger(logLevel)),
-      ...(statsd ? [subscribeStatsd(this.events, statsd)] : []),
+      subscribeLog(this.events, makeLogger(this.#settings)),
+      ...(statsd === undefined ? [] : [subscribeStatsd(this.events, { ...this.#settings, statsd })]),
     ]
   }
 
@@ -95,7 +95,7 @@ export class Hub {
     const startedAt = monotonicMs()
     const called = typeof task === 'string' ? task : task?.name?.full
     const wrong = this.#wrongCall(called, options)
-    if (wrong) return Promise.reject(wrong)
+    if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt))
     const route = this.#resolver.known(called)
     if (!this.#tracing) return this.#start(called, route, args, options, { startedAt, span: undefined })
     const span = this.#tracing.startCall(route?.task ?? called, options)
@@ -153,7 +153,7 @@ export class Hub {
     await this.#blocking.close()
     await this.#deleteKeys()
     await this.#commands.close()
-    for (const end of this.#subscriptions) end()
+    await Promise.all(this.#subscriptions.map(end => end()))
   }
 
   /** What is left when Redis is away expires by itself. */
@@ -215,7 +215,7 @@ export class Hub {
       return this.#start(called, route, args, options, since)
     } catch (error) {
       since.span?.end(error as HubError, undefined)
-      throw error
+      throw this.#dispatch.refused(called, error as HubError, since.startedAt)
     }
   }
 

@@ -19,6 +19,6 @@ export {
   type TaskLog,
   type TaskOptions,
 } from './task.ts'
-export type { EventMap, EventName, Events } from './telemetry.ts'
+export type { EventMap, EventName, Events, Listener } from './telemetry.ts'
 export { version } from './version.ts'
 export { Worker, type WorkerOptions } from './worker.ts'

@@ -17,6 +17,8 @@ export interface QueueKeys {
   readonly leases: string
   /** ZSET: request id -> when its caller gave up, Redis milliseconds. */
   readonly cancelled: string
+  /** STRING: the worker that reports the queue's length and age. */
+  readonly reporter: string
   /** HASH: request id -> request, for one worker. */
   held(workerId: string): string
   /** STRING: number and outcome of the hub's last push. */
@@ -81,6 +83,7 @@ const queueKeys = (base: string): QueueKeys => ({
   dead: `${base}:dead`,
   leases: `${base}:leases`,
   cancelled: `${base}:cancelled`,
+  reporter: `${base}:reporter`,
   held: workerId => `${base}:held:${workerId}`,
   pushed: hubId => `${base}:pushed:${hubId}`,
 })

@@ -1,15 +1,33 @@
+import { createRequire } from 'node:module'
+import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
+import type { Problem } from './errors.ts'
 import { explained, isAboutRights } from './refusals.ts'
-import type { Events } from './telemetry.ts'
+import type { EventMap, Events } from './telemetry.ts'
 
 export type { Logger }
 
-/** JSON lines on stderr, so that stdout stays the command's own. Payloads and secrets are never among the fields. */
-export const makeLogger = (level: string): Logger =>
-  pino(
-    { level, base: { pid: process.pid }, redact: ['args', 'result', 'password'] },
-    pino.destination({ dest: 2, sync: true }),
-  )
+export interface LogOptions {
+  logLevel: string
+  logFormat: 'auto' | 'json' | 'pretty'
+}
+
+/** Lines on stderr, so that stdout stays the command's own. Payloads and secrets are never among the fields. */
+export const makeLogger = ({ logLevel: level, logFormat }: LogOptions): Logger => {
+  const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && isatty(2))
+  // Written before the call returns: what a process says last, before it ends, must not be what is missing.
+  const stderr = pino.destination({ dest: 2, sync: true })
+  const options = { level, base: { pid: process.pid }, redact: ['args', 'result', 'password'] }
+  return pino(options, isPretty ? prettyTo(stderr) : stderr)
+}
+
+/** For people. Loaded when it is wanted, because it takes as long as all the rest of this package. */
+const prettyTo = (stderr: { write(text: string): unknown }): { write(line: string): void } => {
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  const isColoured = process.env.NO_COLOR === undefined && (isatty(2) || process.env.FORCE_COLOR !== undefined)
+  const pretty = prettyFactory({ colorize: isColoured, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' })
+  return { write: line => void stderr.write(pretty(line) ?? '') }
+}
 
 /** Turns events into log lines; the one place that words them. Returns the end of the subscription. */
 export const subscribeLog = (events: Events, log: Logger): (() => void) => {
@@ -20,7 +38,7 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
       if (event.ok && !verbose) return
       const { message, thrown, ...fields } = event
       if (event.ok) log.debug(fields, 'task done')
-      else log.warn({ ...fields, reason: message, ...stackOf(fields.code, thrown) }, 'task failed')
+      else log.warn({ ...fields, reason: reasonOf(event), ...stackOf(fields.code, thrown) }, 'task failed')
     }),
     events.on('reply:late', fields => log.info(fields, 'a reply came after its call was over')),
     events.on('schema:unused', fields =>
@@ -53,6 +71,8 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     subscriptions.push(
       events.on('call:settled', fields => log.debug(fields, 'call settled')),
       events.on('call:retried', fields => log.debug(fields, 'a failed try is followed by another one')),
+      events.on('request:expired', fields => log.debug(fields, 'its time was up, so it was not started')),
+      events.on('request:redelivered', fields => log.debug(fields, 'its worker was lost; another one will run it')),
     )
   }
   return () => {
@@ -70,6 +90,22 @@ export const blockedLines = (log: Logger): { stuck: string | undefined; givenUp:
 
 /** A line of JSON up to the fields of its writer. */
 const rawLine = (level: number, msg: string): string => JSON.stringify({ level, pid: process.pid, msg }).slice(0, -1)
+
+/**
+ * Why a request failed, in words that are not the payload's: what a handler says with its error is its author's choice,
+ * a thrown object is not, nor are keys of arguments or results.
+ */
+const reasonOf = ({ code, message, thrown }: EventMap['task:settled']): string | undefined => {
+  if (code === 'InvalidArgs' || code === 'InvalidResult') {
+    const problems = (thrown as { data?: { problems?: Problem[] } }).data?.problems
+    if (!problems) return message
+    return [
+      ...new Set(problems.slice(0, 5).map(problem => problem.message.replace(/^not JSON: .*/s, 'not JSON'))),
+    ].join('; ')
+  }
+  if (thrown instanceof Error || typeof thrown === 'string') return message
+  return 'a value that is not an Error was thrown'
+}
 
 /** Where a handler failed is for its authors, who read this log; callers never see it. */
 const stackOf = (code: string | undefined, thrown: unknown): { stack?: string } =>

@@ -1,7 +1,7 @@
 import { monotonicMs } from './clock.ts'
 import { Histogram } from './histogram.ts'
 
-/** How late the event loop was with its timers. */
+/** How late the event loop was with its timers, in milliseconds. */
 export interface LoopMs {
   mean: number
   p99: number
@@ -28,6 +28,8 @@ export class LoopDelay {
   readonly #endedAt = new Float64Array(maxStalls)
   readonly #lateMs = new Float64Array(maxStalls)
   #stalls = 0
+  /** Since it was asked last. */
+  #fresh = { count: 0, sumMs: 0, maxMs: 0 }
   #tickAt = Number.POSITIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
@@ -56,6 +58,9 @@ export class LoopDelay {
       slice.us.clear()
     }
     slice.us.record(lateMs * 1000)
+    this.#fresh.count++
+    this.#fresh.sumMs += lateMs
+    this.#fresh.maxMs = Math.max(this.#fresh.maxMs, lateMs)
     if (lateMs >= stallMs) this.#note(now, lateMs)
   }
 
@@ -69,6 +74,13 @@ export class LoopDelay {
       p99: rounded(all.quantile(0.99) ?? 0),
       max: rounded(all.max),
     }
+  }
+
+  /** Since it was asked last, milliseconds. */
+  take(): Pick<LoopMs, 'mean' | 'max'> {
+    const { count, sumMs, maxMs } = this.#fresh
+    this.#fresh = { count: 0, sumMs: 0, maxMs: 0 }
+    return { mean: count === 0 ? 0 : sumMs / count, max: maxMs }
   }
 
   /** The longest stall that touched the time between two moments (monotonic), milliseconds; 0 when there was none to speak of. */

@@ -2,7 +2,7 @@ import { BusyShare } from './busyshare.ts'
 import type { WorkerStats } from './cards.ts'
 import type { MeasuredTexts } from './catalogue.ts'
 import { monotonicMs } from './clock.ts'
-import { LoopDelay } from './loopdelay.ts'
+import { LoopDelay, type LoopMs } from './loopdelay.ts'
 import type { Request } from './message.ts'
 import type { Phases } from './phases.ts'
 import type { Slots } from './slots.ts'
@@ -61,6 +61,11 @@ export class Measures {
       loopMs: this.#loop.lately(),
       rssBytes: process.memoryUsage.rss(),
     }
+  }
+
+  /** How late the event loop was since this was asked last. */
+  loopDelayMs(): Pick<LoopMs, 'mean' | 'max'> {
+    return this.#loop.take()
   }
 
   /** What to publish; all of it when `isAll`, or when the last texts did not arrive. */

@@ -1,5 +1,5 @@
-import type { Settings } from './config.ts'
-import { Hub } from './hub.ts'
+import { measuringSettings, type Settings } from './config.ts'
+import { Hub, type HubOptions } from './hub.ts'
 import type { TraceContext } from './message.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -21,8 +21,7 @@ export class NestedCalls {
     args: unknown,
     options: { timeoutMs: number; signal: AbortSignal },
   ): Promise<unknown> {
-    const { redis, namespace, maxPayloadBytes, maxBacklog, logLevel, tracing, queue } = this.#settings
-    this.#hub ??= new Hub({ redis, namespace, maxPayloadBytes, maxBacklog, logLevel, tracing, name: queue })
+    this.#hub ??= new Hub(this.#hubOptions())
     const { timeoutMs, signal } = options
     const trace = this.#tracing?.isActive() ? {} : { traceparent: outer.traceparent, tracestate: outer.tracestate }
     return this.#hub.call(task, args ?? {}, {
@@ -30,6 +29,13 @@ export class NestedCalls {
       signal,
       ...trace,
     })
+  }
+
+  /** The hub's settings are those of the worker; callers see the queue's name. */
+  #hubOptions(): HubOptions {
+    const { redis, namespace, maxPayloadBytes, maxBacklog, queue: name } = this.#settings
+    const measuring = Object.fromEntries(measuringSettings.map(setting => [setting, this.#settings[setting]]))
+    return { redis, namespace, maxPayloadBytes, maxBacklog, name, ...measuring }
   }
 
   async close(): Promise<void> {

@@ -50,6 +50,16 @@ export interface Beat {
   cancelled: string[]
   /** Other workers of the queue whose leases have ended. */
   ended: string[]
+  /** Undefined unless this worker is the one that reports the queue. */
+  figures: QueueFigures | undefined
+}
+
+/** A queue at one moment, as Redis has it. */
+export interface QueueFigures {
+  /** Requests that wait. */
+  length: number
+  /** How long the first of them has waited; 0 when none waits, undefined when it carries no time. */
+  oldestMs: number | undefined
 }
 
 /** What was taken over from a lost worker. */
@@ -71,6 +81,9 @@ const maxPlainReplyLength = 400
 
 /** Each live worker has read the word by then: they look every second. */
 const cancelMemoryMs = 5000
+
+/** A worker that reports its queue and does not beat for this long is replaced by another one. */
+export const reporterMs = 3000
 const adoptBatch = 64
 
 /** The queue's operations, one atomic step each: one method per script, and nothing above them writes a Redis command. */
@@ -188,11 +201,13 @@ export class Queue {
     await command(client, 'hdel', this.keys.held(workerId), ...ids)
   }
 
-  async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean): Promise<Beat> {
-    const { script, keys, args } = this.beatCommand(workerId, leaseMs, isNew)
+  /** `reports`: this worker would report the queue's figures, if no other one does. */
+  async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean, reports = false): Promise<Beat> {
+    const { script, keys, args } = this.beatCommand(workerId, leaseMs, isNew, reports)
     const answer = await script.run(client, keys, args)
-    const [now, held, cancelledIds, ended] = answer as [string, number, string[], string[]]
-    return { nowUs: Number(now), held: held === 1, cancelled: cancelledIds, ended }
+    const [now, held, cancelledIds, ended, figures] = answer as [string, number, string[], string[], BeatFigures?]
+    const nowUs = Number(now)
+    return { nowUs, held: held === 1, cancelled: cancelledIds, ended, figures: figuresOf(nowUs, figures) }
   }
 
   /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
@@ -200,9 +215,11 @@ export class Queue {
     workerId: string,
     leaseMs: number,
     isNew: boolean,
+    reports = false,
   ): { script: Script; keys: string[]; args: (string | number)[] } {
-    const { leases, cancelled } = this.keys
-    return { script: scripts.beat, keys: [leases, cancelled], args: [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs] }
+    const { leases, cancelled, reporter, calls } = this.keys
+    const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0]
+    return { script: scripts.beat, keys: [leases, cancelled, reporter, calls], args }
   }
 
   /** Puts held requests back, as they are or with another text. Returns how many were still held. */
@@ -249,8 +266,16 @@ export class Queue {
 
   /** Ends the lease and puts back all that was not started. Returns how many went back. */
   async leave(client: Redis, workerId: string, started: string[]): Promise<number> {
-    const { held, calls, bell, leases, jobs, jobBell } = this.keys
-    const keys = [held(workerId), calls, bell, leases, jobs, jobBell]
+    const { held, calls, bell, leases, jobs, jobBell, reporter } = this.keys
+    const keys = [held(workerId), calls, bell, leases, jobs, jobBell, reporter]
     return (await scripts.leave.run(client, keys, [workerId, ...started])) as number
   }
+}
+
+type BeatFigures = [] | [length: number, at: string]
+
+const figuresOf = (nowUs: number, [length, at]: BeatFigures = []): QueueFigures | undefined => {
+  if (length === undefined) return undefined
+  if (length === 0) return { length, oldestMs: 0 }
+  return { length, oldestMs: at ? Math.max(0, nowUs - Number(at)) / 1000 : undefined }
 }

@@ -26,10 +26,14 @@ export const explained = (message: string): string => {
   const known = advice.find(([pattern]) => pattern.test(message))
   // Some of Redis' own texts are three lines long; their first clause says it.
   if (known) return `${known[1]} (${message.split(/[\r\n]|[,.](?=\s|$)| script: /, 1)[0]})`
-  return message
-    .split(/[\r\n]/, 1)[0]!
-    .slice(0, maxLength)
-    .replace(/\.$/, '')
+  return (
+    message
+      .split(/[\r\n]/, 1)[0]!
+      // Redis quotes the arguments of a command that it does not know, and those are payloads.
+      .replace(/, with args beginning with: .*/, '')
+      .slice(0, maxLength)
+      .replace(/\.$/, '')
+  )
 }
 
 /** Redis does not let this user in, or not do this: it stays so until somebody changes a setting. */

@@ -49,7 +49,7 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     ]
   },
   worker: (keys, queue, id) => {
-    const { calls, bell, jobs, jobBell, dead, held, cancelled, leases } = keys.queue(queue)
+    const { calls, bell, jobs, jobBell, dead, held, cancelled, leases, reporter } = keys.queue(queue)
     return [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
       writes(keys.tasks, 'HDEL HMGET HSCAN HSET'),
@@ -58,12 +58,13 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
       writes(keys.taskStats, 'HDEL HSET'),
       writes(keys.slow, 'HDEL HSET'),
       runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE'),
-      runs(calls, 'LLEN LPOP LPUSH RPUSH'),
+      runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'LLEN LPOP LPUSH RPUSH'),
       runs(jobBell, 'BLPOP DEL LLEN RPUSH'),
       writes(dead, 'ZADD'),
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
+      runs(reporter, 'DEL GET SET'),
       runs(held(id), 'HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
     ]

@@ -11,6 +11,7 @@ const restOf: Record<string, string[]> = {
   HMGET: ['_'],
   HSCAN: ['0', 'COUNT', '1'],
   HSET: ['_', '_'],
+  LINDEX: ['0'],
   LPOP: ['1'],
   LPUSH: ['_'],
   LRANGE: ['0', '0'],

@@ -1,55 +1,112 @@
-import { StatsD } from 'hot-shots'
-import type { Events } from './telemetry.ts'
+import { errorTable } from './errors.ts'
+import { metrics } from './metrics.ts'
+import { parseStatsdAddress } from './statsdaddress.ts'
+import { Meter, type MeterOptions } from './statsdmeter.ts'
+import { Outlet } from './statsdoutlet.ts'
+import { wireTo } from './statsdwire.ts'
+import type { EventMap, Events } from './telemetry.ts'
 
-/** Names of all metrics; nobody else writes one. Each carries a tag task or queue. */
-const names = {
-  callTime: 'call.time',
-  callOk: 'call.ok',
-  callError: 'call.error',
-  lateReply: 'call.late_reply',
-  backlog: 'queue.backlog',
-  backlogWait: 'queue.backlog_wait',
-  queueWait: 'worker.queue_wait',
-  exec: 'worker.exec',
-  expired: 'worker.expired',
-  error: 'worker.error',
-  unserved: 'worker.unserved',
-} as const
+export interface StatsdOptions {
+  /** host:port, udp://host:port, tcp://host:port or unix:///path */
+  statsd: string
+  statsdPrefix: string
+  statsdFormat: MeterOptions['format']
+  statsdSampleRate: number
+  statsdFlushMs: number
+  name: string
+}
 
-/** Sends metrics of one hub or worker to a StatsD daemon over UDP, buffered; a daemon that is away fails nothing. */
-export const subscribeStatsd = (events: Events, address: string): (() => void) => {
-  const [host, port] = address.split(':') as [string, string]
-  const client = new StatsD({
-    host,
-    port: Number(port),
-    prefix: 'pshub.',
-    maxBufferSize: 1400,
-    bufferFlushInterval: 500,
-    errorHandler: () => undefined,
-  })
+/** How many of this process had gauges of their own, to tell them apart. */
+let workers = 0
+
+/**
+ * Sends the metrics of one hub or worker to a StatsD daemon. A daemon that is away delays and fails nothing: its metrics
+ * are dropped, and there is one `problem` event per outage.
+ *
+ * @returns the end of the subscription, which resolves when the last metrics have left
+ * @throws ConfigError when the address needs a package that is not installed
+ */
+export const subscribeStatsd = (events: Events, options: StatsdOptions): (() => Promise<void>) => {
+  const open = wireTo(parseStatsdAddress(options.statsd)!)
+  const outlet = new Outlet(open, reason =>
+    events.emit('problem', { where: 'statsd', reason: `No metrics reach ${options.statsd}: ${reason}` }),
+  )
+  const { statsdPrefix: prefix, statsdFormat: format, statsdSampleRate: sampleRate, statsdFlushMs: flushMs } = options
+  const meter = new Meter({ outlet, prefix, format, sampleRate, flushMs, name: options.name })
   const subscriptions = [
-    events.on('call:settled', ({ task, ok, code, ms }) => {
-      client.timing(names.callTime, ms, { task })
-      if (ok) client.increment(names.callOk, { task })
-      else client.increment(names.callError, { task, code: String(code) })
-    }),
-    events.on('reply:late', () => client.increment(names.lateReply)),
-    events.on('queue:pushed', ({ queue, length, count }) => client.gauge(names.backlog, length + count, { queue })),
-    events.on('claim:taken', ({ queue, left, expired }) => {
-      client.gauge(names.backlog, left, { queue })
-      if (expired > 0) client.increment(names.expired, expired, { queue })
-    }),
-    // Without its task: what was pushed by hand may name anything.
-    events.on('request:unserved', ({ queue }) => client.increment(names.unserved, { queue })),
-    events.on('task:settled', ({ task, queue, ok, code, us }) => {
-      client.timing(names.backlogWait, us.backlog / 1000, { task, queue })
-      client.timing(names.queueWait, us.queue / 1000, { task, queue })
-      client.timing(names.exec, us.exec / 1000, { task, queue })
-      if (!ok) client.increment(names.error, { task, queue, code: String(code) })
-    }),
+    ...measureCalls(events, meter),
+    ...measureRequests(events, meter),
+    ...measureQueues(events, meter),
   ]
+  subscriptions.push(...measureWorker(events, meter, options.name))
   return () => {
     for (const end of subscriptions) end()
-    client.close(() => undefined)
+    return meter.close()
   }
 }
+
+const measureCalls = (events: Events, meter: Meter) => [
+  events.on('call:settled', ({ task, ok, code, ms }) => {
+    if (ok) meter.count(metrics.callOk, { task })
+    else if (wasNotRun(code)) {
+      // Without the name of what does not exist: it may be anything, each time another one.
+      meter.count(metrics.callRefused, code === 'NoSuchTask' ? { code } : { task, code })
+      return
+    } else meter.count(metrics.callError, { task, code })
+    meter.timing(metrics.callTime, { task }, ms)
+  }),
+  events.on('call:retried', ({ task, code }) => meter.count(metrics.callRetried, { task, code })),
+  events.on('reply:late', () => meter.count(metrics.lateReply, {})),
+]
+
+const measureRequests = (events: Events, meter: Meter) => [
+  events.on('task:settled', ({ task, queue, ok, code, us }) => {
+    const tags = { queue, task }
+    meter.timing(metrics.backlogWait, tags, us.backlog / 1000)
+    meter.timing(metrics.queueWait, tags, us.queue / 1000)
+    if (wasNotRun(code)) meter.count(metrics.refused, { queue, code })
+    else {
+      meter.timing(metrics.exec, tags, us.exec / 1000)
+      if (!ok) meter.count(metrics.error, { queue, task, code })
+    }
+  }),
+  // Without its task: what was pushed by hand may name anything.
+  events.on('request:unserved', ({ queue, code }) => meter.count(metrics.refused, { queue, code })),
+  events.on('request:malformed', ({ queue }) => meter.count(metrics.malformed, { queue })),
+  events.on('claim:taken', ({ queue, expired }) => {
+    if (expired > 0) meter.count(metrics.expired, { queue }, expired)
+  }),
+  events.on('request:expired', ({ queue }) => meter.count(metrics.expired, { queue })),
+  events.on('request:redelivered', ({ queue, task }) => meter.count(metrics.redelivered, { queue, task })),
+  events.on('worker:lost', ({ queue, adopted }) => {
+    if (adopted > 0) meter.count(metrics.adopted, { queue }, adopted)
+  }),
+]
+
+/** Real figures of the list, from the worker that reports it; nobody else knows them at the right moments. */
+const measureQueues = (events: Events, meter: Meter) => [
+  events.on('queue:measured', ({ queue, length, oldestMs }) => {
+    meter.gauge(metrics.backlog, { queue }, length)
+    if (oldestMs !== undefined) meter.gauge(metrics.oldest, { queue }, oldestMs)
+  }),
+]
+
+const measureWorker = (events: Events, meter: Meter, name: string) => {
+  let worker: string | undefined
+  const send = (queue: string, slots: number, busy: number, { mean, max }: { mean: number; max: number }) => {
+    worker ??= `${name}-${process.pid}${++workers > 1 ? `-${workers}` : ''}`
+    const tags = { queue, worker }
+    meter.gauge(metrics.slots, tags, slots)
+    meter.gauge(metrics.busy, tags, busy)
+    meter.gauge(metrics.loopDelayMean, tags, mean)
+    meter.gauge(metrics.loopDelayMax, tags, max)
+  }
+  return [
+    events.on('worker:beat', ({ queue, slots, busy, loopDelayMs }) => send(queue, slots, busy, loopDelayMs)),
+    // A daemon repeats a gauge until it hears another one.
+    events.on('worker:stopped', ({ queue }) => send(queue, 0, 0, { mean: 0, max: 0 })),
+  ]
+}
+
+const wasNotRun = (code: EventMap['call:settled']['code']): boolean =>
+  code !== undefined && errorTable[code].ran === 'no'

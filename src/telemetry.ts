@@ -1,17 +1,36 @@
-import type { ErrorCode } from './errors.ts'
+import { type ErrorCode, messageOf } from './errors.ts'
 import type { CallPhases, Phases } from './phases.ts'
 
 /** Everything that can be observed, and what each event carries. Subscribers turn these into logs and metrics. */
 export interface EventMap {
-  /** A call came to its end in the hub. `ms` is the caller's whole wait, `us` its parts where a worker told them. */
+  /**
+   * A call came to its end in the hub. `ms` is the caller's whole wait, `us` its parts where a worker told them. One that was
+   * refused before there was a request, for its arguments or for want of workers, has no `id`, and `task` as it was called.
+   */
   'call:settled': {
     task: string
-    id: string
+    id: string | undefined
     ok: boolean
     code: ErrorCode | undefined
     ms: number
     us: CallPhases | undefined
   }
+  /**
+   * With each beat: what the worker's process is doing, so that a graph has a point also while nobody calls. The delays
+   * are how late timers were since the last beat.
+   */
+  'worker:beat': {
+    worker: string
+    queue: string
+    slots: number
+    busy: number
+    loopDelayMs: { mean: number; max: number }
+  }
+  /**
+   * With each beat of the one worker that reports its queue: the list as Redis has it, also while it is empty.
+   * `oldestMs` is undefined when the first request carries no time. A worker without listeners for this never reports.
+   */
+  'queue:measured': { queue: string; length: number; oldestMs: number | undefined }
   /** A reply came for a call that is settled already. */
   'reply:late': { id: string }
   /** A batch of requests was enqueued; `length` is the backlog found there. */
@@ -20,6 +39,7 @@ export interface EventMap {
   'schema:unused': { task: string; reason: string }
   /** Live workers declare the same task with different schemas. */
   'task:conflict': { task: string; queue: string; other: string }
+  /** Requests were claimed. `left` still wait; `expired` were dropped, because their time was up or too short. */
   'claim:taken': { queue: string; count: number; left: number; expired: number }
   /** A request came to its end in the worker. */
   'task:settled': {
@@ -33,6 +53,8 @@ export interface EventMap {
     thrown: unknown
     us: Phases
   }
+  /** A request was claimed whose time was up, where the claim could not see that; it was not started. */
+  'request:expired': { queue: string; task: string; id: string }
   /** A list element that is not a request; it was dropped. */
   'request:malformed': { queue: string; reason: string }
   /** A request for a task that only another worker of this queue has; it was put back. */
@@ -53,6 +75,8 @@ export interface EventMap {
   'loop:blocked': { worker: string; queue: string; tasks: string[]; ms: number }
   /** Another worker's lease ended, and this one took over what it held. */
   'worker:lost': { worker: string; queue: string; adopted: number; by: string }
+  /** An idempotent request of a lost worker went back to the list; `losses` workers have died holding it. */
+  'request:redelivered': { queue: string; task: string; id: string; losses: number }
   /** A failed try is followed by another one, under a new id. */
   'call:retried': { task: string; id: string; nextId: string; code: ErrorCode }
   /** A caller gave up: its request was removed from the list, or the worker that runs it was told. */
@@ -64,11 +88,17 @@ export interface EventMap {
 }
 
 export type EventName = keyof EventMap
-export type Listener<E extends EventName> = (event: EventMap[E]) => void
+/** May be async; what it throws or rejects with is its own affair. */
+export type Listener<E extends EventName> = (event: EventMap[E]) => unknown
 
-/** Typed events. A listener that throws hurts nobody, and an event without listeners costs one look-up. */
+/**
+ * Typed events. A listener that throws, or is async and rejects, hurts nobody: it is told of once, as a `problem`. An
+ * event without listeners costs one look-up.
+ */
 export class Events {
   readonly #listeners = new Map<EventName, Set<Listener<never>>>()
+  /** Those whose failure was told. */
+  readonly #failing = new WeakSet<Listener<never>>()
 
   /** Subscribes; the returned function ends the subscription. */
   on<E extends EventName>(name: E, listener: Listener<E>): () => void {
@@ -87,10 +117,19 @@ export class Events {
     if (!listeners) return
     for (const listener of listeners) {
       try {
-        ;(listener as Listener<E>)(event)
-      } catch {
+        const returned = (listener as Listener<E>)(event)
+        if (returned instanceof Promise) returned.catch(error => this.#failed(name, listener, error))
+      } catch (error) {
         // A subscriber's fault is its own: it must not fail a call or stop a loop.
+        this.#failed(name, listener, error)
       }
     }
+  }
+
+  /** Told once, because an event may come with each call. */
+  #failed(name: EventName, listener: Listener<never>, error: unknown): void {
+    if (this.#failing.has(listener)) return
+    this.#failing.add(listener)
+    this.emit('problem', { where: 'subscriber', reason: `A listener for '${name}' failed: ${messageOf(error)}` })
   }
 }

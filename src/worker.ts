@@ -48,7 +48,7 @@ export class Worker {
   readonly #nested: NestedCalls
   readonly #tracing: Tracing | undefined
   readonly #crew: Crew
-  readonly #subscriptions: (() => void)[]
+  readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #graceOver = new AbortController()
   #id = newId()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
@@ -62,9 +62,10 @@ export class Worker {
     this.#settings = readSettings('worker', { options: settings, env: process.env })
     this.#tasks = checkTasks(tasks)
     const keys = makeKeys(this.#settings.namespace)
-    const logger = makeLogger(this.#settings.logLevel)
+    const { statsd } = this.#settings
+    const logger = makeLogger(this.#settings)
     this.#subscriptions = [subscribeLog(this.events, logger)]
-    if (this.#settings.statsd) this.#subscriptions.push(subscribeStatsd(this.events, this.#settings.statsd))
+    if (statsd !== undefined) this.#subscriptions.push(subscribeStatsd(this.events, { ...this.#settings, statsd }))
     const { commands, blocking } = makeConnections('worker', this.#settings.redis, this.events)
     this.#commands = commands
     this.#waiting = blocking
@@ -210,7 +211,7 @@ export class Worker {
     await Promise.all([this.#commands.close(), this.#nested.close()])
     this.#state = 'stopped'
     this.events.emit('worker:stopped', { worker: this.#id, queue: this.#settings.queue, handedBack, abandoned })
-    for (const end of this.#subscriptions) end()
+    await Promise.all(this.#subscriptions.map(end => end()))
   }
 
   /** The lease was lost: others own what we held. What runs is aborted and settles nothing; we go on as somebody new. */

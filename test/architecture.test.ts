@@ -28,14 +28,28 @@ const layers: string[][] = [
     'runtimes',
     'retries',
     'pulse',
+    'loopdelay',
     'refusals',
     'histogram',
     'taskstats',
     'slowcalls',
     'loopdelay',
     'busyshare',
+    'metrics',
+    'statsdaddress',
   ],
-  ['client', 'redis', 'schema', 'telemetry', 'logger', 'statsd', 'tracing'],
+  [
+    'client',
+    'redis',
+    'schema',
+    'telemetry',
+    'logger',
+    'statsdwire',
+    'statsdoutlet',
+    'statsdmeter',
+    'statsd',
+    'tracing',
+  ],
   ['scripts', 'task', 'config', 'tasklog', 'connections'],
   [
     'queue',
@@ -64,6 +78,7 @@ const layers: string[][] = [
     'roles/settle',
     'roles/beat',
     'roles/reconcile',
+    'roles/report',
     'roles/intake',
     'roles/adopt',
     'roles/unserved',
@@ -82,7 +97,9 @@ const importers: Record<string, string[]> = {
   ajv: ['schema'],
   'ajv-formats': ['schema'],
   pino: ['logger'],
-  'hot-shots': ['statsd'],
+  'pino-pretty': ['logger'],
+  'hot-shots': ['statsdmeter'],
+  'unix-dgram': ['statsdwire'],
   '@opentelemetry': ['tracing'],
 }
 
@@ -90,7 +107,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
 const moduleOf = (file: string) => file.replace(/\.(ts|mjs)$/, '')
 const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
 const importsOf = (file: string) =>
-  [...textOf(file).matchAll(/from '([^']+)'|import\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
+  [...textOf(file).matchAll(/from '([^']+)'|(?:import|import\.meta\.url\))\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
 const layerOf = (module: string) =>
   layers.findIndex(row => row.some(name => module === name || (name.endsWith('/') && module.startsWith(name))))
 
@@ -142,7 +159,7 @@ describe('files', () => {
   it('only keys.ts writes a key name', () => {
     for (const file of files.filter(name => name !== 'keys.ts')) {
       const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
-      expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled)\b|:reply:/)
+      expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled|reporter)\b|:reply:/)
     }
   })
 
@@ -156,7 +173,16 @@ describe('files', () => {
 
   it('keys of one queue share its hash tag', () => {
     const queue = makeKeys('ns').queue('orders')
-    const all = [queue.calls, queue.jobs, queue.bell, queue.leases, queue.cancelled, queue.held('w'), queue.pushed('h')]
+    const all = [
+      queue.calls,
+      queue.jobs,
+      queue.bell,
+      queue.leases,
+      queue.cancelled,
+      queue.reporter,
+      queue.held('w'),
+      queue.pushed('h'),
+    ]
     for (const key of all) expect(key).toContain('{orders}')
   })
 })

@@ -15,7 +15,23 @@ export const jsonOption: Option = { flag: 'json', about: 'print JSON for program
 export const callerOptions: Option[] = [
   { flag: 'max-payload-bytes', value: 'n', about: 'largest arguments or result, as JSON', setting: 'maxPayloadBytes' },
   { flag: 'max-backlog', value: 'n', about: 'refuse calls to a queue longer than this', setting: 'maxBacklog' },
-  { flag: 'statsd', value: 'host:port', about: 'StatsD daemon for metrics', setting: 'statsd' },
+  {
+    flag: 'statsd',
+    value: 'address',
+    about: 'StatsD daemon: host:port, udp://, tcp:// or unix:///path',
+    setting: 'statsd',
+  },
+  { flag: 'statsd-prefix', value: 'text', about: 'what names of metrics begin with', setting: 'statsdPrefix' },
+  { flag: 'statsd-format', value: 'format', about: 'tags (DogStatsD) or graphite', setting: 'statsdFormat' },
+  { flag: 'statsd-sample-rate', value: 'rate', about: 'part of the timings that is sent', setting: 'statsdSampleRate' },
+  {
+    flag: 'statsd-flush',
+    value: 'time',
+    about: 'how often metrics are sent',
+    setting: 'statsdFlushMs',
+    isDuration: true,
+    fallback: '500ms',
+  },
   { flag: 'log-level', value: 'level', about: 'debug, info, warn, error or silent', setting: 'logLevel' },
   {
     flag: 'tracing',
@@ -24,4 +40,5 @@ export const callerOptions: Option[] = [
     setting: 'tracing',
     fallback: 'on',
   },
+  { flag: 'log-format', value: 'format', about: 'json, pretty, or auto: pretty on a terminal', setting: 'logFormat' },
 ]

@@ -18,7 +18,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { makeLogger } = await import('../logger.ts')
   const { loadTasks } = await import('./load-tasks.ts')
   const { Worker } = await import('../worker.ts')
-  const log = makeLogger(settings.logLevel)
+  const log = makeLogger(settings)
   let onFatal = (): void => process.exit(exitCodes.failed)
   watchFaults(log, () => onFatal())
   const tasks = await loadTasks(invocation.positionals, process.cwd())

@@ -7,6 +7,7 @@
 -- KEYS[4]  ZSET  pshub:{<queue>}:leases
 -- KEYS[5]  LIST  pshub:{<queue>}:jobs
 -- KEYS[6]  LIST  pshub:{<queue>}:jobbell
+-- KEYS[7]  STRING  pshub:{<queue>}:reporter
 -- ARGV[1]  worker id
 -- ARGV[2..]  held ids that were started and whose replies are not confirmed: they must not simply run again
 -- Returns  how many went back to the heads of their lists
@@ -49,6 +50,8 @@ if kept > 0 then
 else
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
+-- The next one that beats reports the queue.
+if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
 -- A token without work wakes nobody any more and would stay.
 if redis.call('LLEN', KEYS[2]) == 0 then
   redis.call('DEL', KEYS[3])

@@ -3,7 +3,7 @@ import { errorReply, isHeldJob, type Request } from '../message.ts'
 import type { Queue } from '../queue.ts'
 import type { Connection } from '../redis.ts'
 import type { Settlement } from '../settlement.ts'
-import type { Events } from '../telemetry.ts'
+import type { EventMap, Events } from '../telemetry.ts'
 
 export interface AdoptOptions {
   queue: Queue
@@ -80,17 +80,18 @@ export class Adopt {
    * finds them.
    */
   async redirect(requests: { id: string; text: string }[], workerId: string, nowUs: number): Promise<void> {
-    const { queue, connection, take, forget, settle } = this.#options
-    const again: { id: string; text: string }[] = []
+    const { queue, connection, events, take, forget, settle } = this.#options
+    const again: { id: string; text: string; event: EventMap['request:redelivered'] }[] = []
     for (const { id, text } of requests) {
       if (!take(id)) continue
       const verdict = await this.#verdict(text, id, nowUs)
-      if ('again' in verdict) again.push({ id, text: verdict.again })
+      if ('again' in verdict) again.push({ id, text: verdict.again, event: verdict.event })
       else settle({ id, workerId, ...verdict, slot: false })
     }
     if (again.length === 0) return
     try {
       await connection.send(client => queue.handback(client, workerId, 'head', again))
+      for (const { event } of again) events.emit('request:redelivered', event)
     } finally {
       // Did it fail, reconcile finds them again.
       forget(again.map(({ id }) => id))
@@ -105,8 +106,10 @@ export class Adopt {
     if (expired) return over
     const losses = request.losses + 1
     const isJob = isHeldJob(id)
-    if (losses < maxLosses && (isJob || (await this.#options.isIdempotent(request.task))))
-      return { again: withLosses(text, losses) }
+    if (losses < maxLosses && (isJob || (await this.#options.isIdempotent(request.task)))) {
+      const event = { queue: this.#options.queue.name, task: request.task, id: request.id, losses }
+      return { again: withLosses(text, losses), event }
+    }
     const often =
       losses > 1 ? `${losses} workers that ran ${request.task} died` : `The worker that ran ${request.task} died`
     if (isJob) {
@@ -122,7 +125,7 @@ export class Adopt {
   }
 }
 
-type Verdict = { again: string } | Pick<Settlement, 'hubId' | 'reply' | 'dead'>
+type Verdict = { again: string; event: EventMap['request:redelivered'] } | Pick<Settlement, 'hubId' | 'reply' | 'dead'>
 
 /** The request with its count of lost workers, spliced in as text: its payload is never encoded anew. */
 const withLosses = (text: string, losses: number): string =>

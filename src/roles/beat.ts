@@ -11,6 +11,8 @@ export interface BeatOptions {
   onLost(): void
   /** What the registry should know. Sent behind each beat. */
   publish(client: Redis, nowMs: number): Promise<void>
+  /** Whether anybody here wants to hear of the queue's figures. */
+  reports(): boolean
   onBeat(beat: Beat): void
   onProblem(error: Error): void
 }
@@ -101,10 +103,10 @@ export class BeatLoop {
   }
 
   async #renew(): Promise<Beat> {
-    const { queue, connection, leaseMs, workerId, publish } = this.#options
+    const { queue, connection, leaseMs, workerId, publish, reports } = this.#options
     const first = this.#registered !== workerId()
     const sentAt = monotonicMs()
-    const beat = await connection.send(client => queue.beat(client, workerId(), leaseMs, first))
+    const beat = await connection.send(client => queue.beat(client, workerId(), leaseMs, first, reports()))
     // Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
     if (!beat.held) return beat
     this.#registered = workerId()

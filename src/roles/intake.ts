@@ -157,9 +157,10 @@ export class Intake {
 
   /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
   #expire(request: Request, workerId: string): void {
-    const { settle, counters } = this.#options
+    const { settle, counters, events, queueName } = this.#options
     counters.expired++
     this.#countExpired(request)
+    events.emit('request:expired', { queue: queueName, task: request.task, id: request.id })
     const error = { code: 'Expired', message: 'The deadline passed before the task was started.', retryable: true }
     const reply = errorReply(request.id, error, workerId, undefined)
     settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: true })

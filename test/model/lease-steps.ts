@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Adopted } from '../../src/queue.ts'
+import { type Adopted, reporterMs } from '../../src/queue.ts'
 import { scripts } from '../../src/scripts.ts'
 import type { Actors, WorkerActor } from './actors.ts'
 import { cancelMemoryMs } from './caller-steps.ts'
@@ -25,11 +25,16 @@ import {
 /** Ends only when a step says so. */
 const leaseMs = 3_600_000
 
-export const beat = async (model: Model, { redis, queue }: Actors, worker: WorkerModel): Promise<boolean> => {
-  const answer = await queue.beat(redis, worker.id, leaseMs, worker.isNew)
+export const beat = async (
+  model: Model,
+  { redis, queue }: Actors,
+  worker: WorkerModel,
+  reports = false,
+): Promise<boolean> => {
+  const answer = await queue.beat(redis, worker.id, leaseMs, worker.isNew, reports)
   sawTime(model, answer.nowUs)
   if (answer.cancelled.length === 0 && answer.nowUs >= model.cancelledUntilMs * 1000) model.cancelled.clear()
-  const expected = model.beat(worker.id, worker.isNew, leaseMs, cancelMemoryMs)
+  const expected = model.beat(worker.id, worker.isNew, leaseMs, cancelMemoryMs, reports ? reporterMs : 0)
   assert.deepEqual({ ...answer, cancelled: answer.cancelled.toSorted() }, expected)
   if (answer.held) worker.isNew = false
   return answer.held
@@ -40,12 +45,13 @@ const forgetAll = (worker: WorkerModel, actor: WorkerActor): void => {
   actor.slots.reset()
 }
 
-const beatStep = step('beat', fc.record({ worker: anyWorker }), async (model, actors, { worker: number }) => {
+const anyBeat = fc.record({ worker: anyWorker, reports: fc.boolean() })
+const beatStep = step('beat', anyBeat, async (model, actors, { worker: number, reports }) => {
   const [worker, actor] = workerOf(model, actors, number, ({ id }) => !model.leaseHolds(id))
-  if (await beat(model, actors, worker)) return
+  if (await beat(model, actors, worker, reports)) return
   model.situations.add('a lost lease')
   forgetAll(worker, actor)
-  assert(await beat(model, actors, worker))
+  assert(await beat(model, actors, worker, reports))
 })
 
 /** The process dies, and another takes its place. */

@@ -44,6 +44,8 @@ export class Model {
   /** Worker id -> end of its lease, Redis milliseconds; 0: given up or being adopted from. */
   readonly leases = new Map<string, number>()
   readonly cancelled = new Map<string, number>()
+  /** Who reports the queue, and until when, Redis milliseconds. */
+  reporter: { id: string; untilMs: number } | undefined
   /** Redis milliseconds from which on the words of callers who gave up may be gone all together. */
   cancelledUntilMs = 0
   readonly pushed = new Map<string, { number: number; accepted: number; at: string }>()
@@ -149,18 +151,43 @@ export class Model {
     else this.lists[name].mayBeSilent = true
   }
 
-  beat(workerId: string, isNew: boolean, leaseMs: number, memoryMs: number): Beat {
+  beat(workerId: string, isNew: boolean, leaseMs: number, memoryMs: number, reportsMs: number): Beat {
     const nowMs = Math.floor(this.nowUs / 1000)
     for (const [id, at] of this.cancelled) if (at <= nowMs - memoryMs) this.cancelled.delete(id)
     const lease = this.leases.get(workerId)
-    if (!isNew && !lease) return { nowUs: this.nowUs, held: false, cancelled: [], ended: [] }
+    if (!isNew && !lease) return { nowUs: this.nowUs, held: false, cancelled: [], ended: [], figures: undefined }
     if (!isNew && !this.leaseHolds(workerId)) this.situations.add('a lease renewed after its end')
     this.leases.set(workerId, nowMs + leaseMs)
     const ended = [...this.leases]
       .filter(([, end]) => end < nowMs)
       .sort(([a, endA], [b, endB]) => endA - endB || (a < b ? -1 : 1))
       .map(([id]) => id)
-    return { nowUs: this.nowUs, held: true, cancelled: [...this.cancelled.keys()].sort(), ended: ended.slice(0, 16) }
+    const cancelled = [...this.cancelled.keys()].sort()
+    return {
+      nowUs: this.nowUs,
+      held: true,
+      cancelled,
+      ended: ended.slice(0, 16),
+      figures: this.#report(workerId, reportsMs),
+    }
+  }
+
+  #report(workerId: string, reportsMs: number): Beat['figures'] {
+    const nowMs = Math.floor(this.nowUs / 1000)
+    if (this.reporter && nowMs >= this.reporter.untilMs) this.reporter = undefined
+    if (reportsMs === 0) return undefined
+    if (this.reporter && this.reporter.id !== workerId) {
+      this.situations.add('reported by another')
+      return undefined
+    }
+    this.reporter = { id: workerId, untilMs: nowMs + reportsMs }
+    const { texts } = this.lists.calls
+    const [head] = texts
+    this.situations.add(head === undefined ? 'an empty queue reported' : 'a backlog reported')
+    if (head === undefined) return { length: 0, oldestMs: 0 }
+    const at = /^{"at":(\d+),/.exec(head)?.[1]
+    const oldestMs = at === undefined ? undefined : Math.max(0, this.nowUs - Number(at)) / 1000
+    return { length: texts.length, oldestMs }
   }
 
   release(workerId: string, ids: string[]): void {
@@ -213,6 +240,7 @@ export class Model {
       this.leases.set(workerId, 0)
       this.situations.add('started requests left behind')
     } else this.leases.delete(workerId)
+    if (this.reporter?.id === workerId) this.reporter = undefined
     return returning.length
   }
 

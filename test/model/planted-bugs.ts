@@ -147,6 +147,22 @@ export const plantedBugs: PlantedBug[] = [
     from: "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))",
     to: '',
   },
+  { script: 'beat', bug: 'lets everybody report', from: 'if reporter == false or', to: 'if true or' },
+  { script: 'beat', bug: 'lets nobody take over the report', from: 'reporter == false or', to: '' },
+  { script: 'beat', bug: 'reports the newest request', from: 'KEYS[4], 0)', to: 'KEYS[4], -1)' },
+  { script: 'beat', bug: 'reports for ever', from: "ARGV[1], 'PX', ARGV[5])", to: 'ARGV[1])' },
+  {
+    script: 'leave',
+    bug: 'goes on as the one that reports',
+    from: "if redis.pcall('GET', KEYS[7]) == ARGV[1] then",
+    to: 'if false then',
+  },
+  {
+    script: 'leave',
+    bug: 'takes the report from another',
+    from: "if redis.pcall('GET', KEYS[7]) == ARGV[1] then",
+    to: 'if true then',
+  },
   { script: 'reply', bug: 'makes a list that stays', from: 'if fresh then', to: 'if false then' },
   {
     script: 'reply',

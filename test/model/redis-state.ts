@@ -29,6 +29,7 @@ const lives: [part: RegExp, ms: number][] = [
   [/:pushed:/, 60_000],
   [/:reply:/, 60_000],
   [/:cancelled$/, 5000],
+  [/:reporter$/, 3000],
 ]
 
 const pairs = (flat: string[]): Record<string, string> => {
@@ -74,6 +75,7 @@ const expectedState = (model: Model): State => {
   if (model.dead.length > 0) state[queueKeys.dead] = Object.fromEntries(model.dead.map(text => [text, '0']))
   if (model.leases.size > 0) state[queueKeys.leases] = texts(model.leases)
   if (model.cancelled.size > 0) state[queueKeys.cancelled] = texts(model.cancelled)
+  if (model.reporter) state[queueKeys.reporter] = model.reporter.id
   for (const [worker, held] of model.held) state[queueKeys.held(worker)] = texts(held)
   for (const [hub, { number, accepted, at }] of model.pushed) {
     state[queueKeys.pushed(hub)] = `${number}:${accepted}:${at}`
@@ -88,6 +90,7 @@ export const compare = async (redis: Redis, model: Model): Promise<void> => {
   const nowMs = Math.floor(nowUs / 1000)
   // Where this machine stood still for seconds, the words of callers who gave up went by themselves.
   if (!(queueKeys.cancelled in state) && nowMs >= model.cancelledUntilMs) model.cancelled.clear()
+  if (!(queueKeys.reporter in state) && nowMs >= (model.reporter?.untilMs ?? 0)) model.reporter = undefined
   assert(nowUs >= model.nowUs, "an answer's time was ahead of Redis' clock")
   model.nowUs = nowUs
   checkPromises(model, state)

@@ -95,7 +95,7 @@ describe('pshub tasks', () => {
     expect((await run(['tasks', 'blocking:1.0'])).out).toContain('\nlast minute:\n  no calls ended\n')
     const workers = (await run(['workers'])).out
     expect(workers).toMatch(/ 0\/8 +\S+% +\S+ +25% .* \S+ \/ \S+ +\d+M +3 +3 +1 +\S+ ago +live$/m)
-    expect((await run(['queues'])).out).toMatch(/^default +0 +- +0 +0\/8 +1 +\S+% +\S+ +25% /m)
+    expect((await run(['queues'])).out).toMatch(/^default +0 +- +0 +0 +0 +0\/8 +1 +\S+% +\S+ +25% /m)
     await stop()
   }, 60_000)
 })

@@ -8,6 +8,11 @@ import { queueKeys } from '../support/queue-keys.ts'
 const server = useRedis()
 
 const keys = () => queueKeys(server)
+const beatOf = ([id, leaseMs, isNew, memoryMs, reportsMs = 0]: (string | number)[]) => {
+  const { leases, cancelled, reporter, calls } = keys()
+  const args = [id!, leaseMs!, isNew!, memoryMs!, reportsMs]
+  return scripts.beat.run(server.redis, [leases, cancelled, reporter, calls], args)
+}
 
 const claimKeys = (worker: string) => {
   const { calls, bell, held, leases, jobs, jobBell } = keys()
@@ -17,9 +22,10 @@ const handbackKeys = (worker: string) => {
   const { calls, bell, held, jobs, jobBell } = keys()
   return [held(worker), calls, bell, jobs, jobBell]
 }
-const leaveKeys = (worker: string) => {
-  const { calls, bell, held, leases, jobs, jobBell } = keys()
-  return [held(worker), calls, bell, leases, jobs, jobBell]
+const leaveOf = (worker: string) => {
+  const { calls, bell, held, leases, jobs, jobBell, reporter } = keys()
+  const leaveKeys = [held(worker), calls, bell, leases, jobs, jobBell, reporter]
+  return scripts.leave.run(server.redis, leaveKeys, [worker])
 }
 
 describe('the bytes of a payload', () => {
@@ -28,7 +34,7 @@ describe('the bytes of a payload', () => {
 
   it('survive push, claim and hand-back', async () => {
     const { redis } = server
-    const { calls, bell, pushed, held, leases } = keys()
+    const { calls, bell, pushed, held } = keys()
     const [accepted, before, at] = (await scripts.push.run(
       redis,
       [calls, bell, pushed('h')],
@@ -37,13 +43,13 @@ describe('the bytes of a payload', () => {
     expect([accepted, before]).toEqual([1, 0])
     const whole = `{"at":${at},"ttl":5000,${body}`
     expect(await redis.lrange(calls, 0, -1)).toEqual([whole])
-    await scripts.beat.run(redis, [leases, keys().cancelled], ['w', 4000, 1, 60_000])
+    await beatOf(['w', 4000, 1, 60_000])
     const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 1, 0])
     expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), 0, 0, [whole], [], [], 1, 0])
     expect(await redis.hgetall(held('w'))).toEqual({ raw: whole })
     expect(await scripts.handback.run(redis, handbackKeys('w'), ['tail', 'raw', ''])).toBe(1)
     expect(await claim()).toEqual([expect.anything(), 0, 0, [whole], [], [], 1, 0])
-    expect(await scripts.leave.run(redis, leaveKeys('w'), ['w'])).toBe(1)
+    expect(await leaveOf('w')).toBe(1)
     expect(await redis.lpop(calls)).toBe(whole)
     await redis.del(bell, pushed('h'))
   })
@@ -145,9 +151,9 @@ describe('a full caller made of scripts alone', () => {
     expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(0)
     expect(await cancel('b', '')).toBe(0)
     expect(await waiting()).toEqual(['b'])
-    const beat = await scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 1, 60_000])
+    const beat = await beatOf(['w', 4000, 1, 60_000])
     // The newest first, so that a flood of them hides no fresh one.
-    expect(beat).toEqual([at, 1, ['b', 'a'], []])
+    expect(beat).toEqual([at, 1, ['b', 'a'], [], []])
     await redis.del(calls, cancelled, leases, keys().bell, keys().pushed('h'))
   })
 })
@@ -155,7 +161,7 @@ describe('a full caller made of scripts alone', () => {
 describe('a full worker made of scripts alone', () => {
   it('finds what a lost worker holds in a hash that was large once', async () => {
     const { redis } = server
-    const { held, leases, cancelled } = keys()
+    const { held, leases } = keys()
     const fields = Array.from({ length: 20_000 }, (_, n) => [`r${n}`, '{"task":"raw:1.0"}']).flat()
     await redis.hset(held('lost'), ...fields)
     // While a snapshot is under way Redis lets no hash shrink: nearly all of its places are empty, and so are its pages.
@@ -169,7 +175,7 @@ describe('a full worker made of scripts alone', () => {
     const gone = Array.from({ length: 19_999 }, (_, n) => `r${n}`)
     await redis.hdel(held('lost'), ...gone)
     await redis.zadd(leases, 1, 'lost')
-    await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
+    await beatOf(['w', 60_000, 1, 60_000])
     const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
     expect(cursor).not.toBe('0')
     const adopted = await scripts.adopt.run(redis, [leases, held('lost'), held('w')], ['lost', 'w', 64])
@@ -179,11 +185,11 @@ describe('a full worker made of scripts alone', () => {
 
   it('is called by a Hub', async () => {
     const { redis, namespace } = server
-    const { bell, held, leases, cancelled, reply } = keys()
+    const { bell, held, reply } = keys()
     const blocking = redis.duplicate()
     server.onEnd(() => blocking.disconnect())
-    const beat = await scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 1, 60_000])
-    expect(beat).toEqual([expect.stringMatching(/^\d{16}$/), 1, [], []])
+    const beat = await beatOf(['w', 4000, 1, 60_000])
+    expect(beat).toEqual([expect.stringMatching(/^\d{16}$/), 1, [], [], []])
     await redis.hset(`${namespace}:tasks`, 'raw:1.0', JSON.stringify({ task: 'raw:1.0', queue: 'q', at: 1 }))
     await redis.hset(`${namespace}:workers`, 'w', JSON.stringify({ id: 'w', queue: 'q', tasks: { 'raw:1.0': '' } }))
     const rung = blocking.blpop(bell, 2)
@@ -199,13 +205,13 @@ describe('a full worker made of scripts alone', () => {
     expect(await scripts.reply.run(redis, [result_queue], [60_000, answer])).toBe(1)
     await redis.hdel(held('w'), id)
     expect(await failed).toMatchObject({ code: 'TaskFailed', message: 'no', retryable: true })
-    expect(await scripts.leave.run(redis, leaveKeys('w'), ['w'])).toBe(0)
+    expect(await leaveOf('w')).toBe(0)
   })
 
   it('that dies is adopted from by a Worker: idempotent calls run again, others end as WorkerLost', async () => {
     const { redis, namespace } = server
-    const { calls, held, leases, cancelled } = keys()
-    await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
+    const { calls, held, leases } = keys()
+    await beatOf(['w', 60_000, 1, 60_000])
     const card = { id: 'w', queue: 'q', tasks: { 'again:1.0': '', 'once:1.0': '' } }
     await redis.hset(`${namespace}:workers`, 'w', JSON.stringify(card))
     for (const [task, idempotent] of Object.entries({ 'again:1.0': true, 'once:1.0': false })) {
@@ -245,25 +251,25 @@ describe('a full worker made of scripts alone', () => {
 
   it('takes nothing without a lease', async () => {
     const { redis } = server
-    const { calls, leases, cancelled } = keys()
+    const { calls, leases } = keys()
     await redis.rpush(calls, '{}')
     const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0])
     expect(await claim()).toEqual([expect.anything(), -1])
-    const renew = () => scripts.beat.run(redis, [leases, cancelled], ['w', 4000, 0, 60_000])
-    expect(await renew()).toEqual([expect.anything(), 0, [], []])
+    const renew = () => beatOf(['w', 4000, 0, 60_000])
+    expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
     await redis.zadd(leases, 0, 'w')
-    expect(await renew()).toEqual([expect.anything(), 0, [], []])
+    expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
     await redis.zadd(leases, 1, 'w')
     expect(await claim()).toEqual([expect.anything(), -1])
-    expect(await renew()).toEqual([expect.anything(), 1, [], []])
+    expect(await renew()).toEqual([expect.anything(), 1, [], [], []])
     expect(await redis.llen(calls)).toBe(1)
     await redis.del(calls, leases)
   })
 
   it("loses nothing to somebody else's key under one of its names", async () => {
     const { redis } = server
-    const { calls, held, leases, cancelled } = keys()
-    await scripts.beat.run(redis, [leases, cancelled], ['w', 60_000, 1, 60_000])
+    const { calls, held, leases } = keys()
+    await beatOf(['w', 60_000, 1, 60_000])
     await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
     const before = await redis.lrange(calls, 0, -1)
     await redis.set(held('w'), 'squat')
@@ -274,7 +280,7 @@ describe('a full worker made of scripts alone', () => {
     await expect(scripts.adopt.run(redis, [leases, held('v'), held('w')], ['v', 'w', 9])).rejects.toThrow(/WRONGTYPE/)
     await redis.set(calls, 'squat')
     await expect(scripts.handback.run(redis, handbackKeys('v'), ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
-    await expect(scripts.leave.run(redis, leaveKeys('v'), ['v'])).rejects.toThrow(/WRONGTYPE/)
+    await expect(leaveOf('v')).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.hgetall(held('v'))).toEqual({ a: '{"task":"a"}' })
     await redis.del(calls, leases, held('v'), held('w'))
   })

@@ -7,10 +7,10 @@ export const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
 export const protocol = read('PROTOCOL.md')
 
 /** The text under a heading, up to the next one of the same or a higher level. */
-export const section = (title: string): string => {
-  const lines = protocol.split('\n')
+export const section = (title: string, document = protocol): string => {
+  const lines = document.split('\n')
   const start = lines.findIndex(line => /^#+ /.test(line) && line.endsWith(title))
-  expect(start, `PROTOCOL.md has no section '${title}'`).toBeGreaterThan(0)
+  expect(start, `there is no section '${title}'`).toBeGreaterThan(0)
   const level = lines[start]!.indexOf(' ')
   const length = lines.slice(start + 1).findIndex(line => /^#+ /.test(line) && line.indexOf(' ') <= level)
   return lines.slice(start, length === -1 ? undefined : start + 1 + length).join('\n')

@@ -29,7 +29,7 @@ export const commandsOfScripts = (): Map<Role, ScriptCommand[]> => {
 const commandsOf = (script: string, text: string): ScriptCommand[] => {
   const shapes = new Map([...text.matchAll(/^-- KEYS\[(\d)\] +\w+ +(\S.*)$/gm)].map(([, at, shape]) => [at!, shape!]))
   // The first argument may choose between two commands.
-  const runs = [...text.matchAll(/redis\.call\(([^,)]*)(?:, KEYS\[(\d)\])?/g)]
+  const runs = [...text.matchAll(/redis\.p?call\(([^,)]*)(?:, KEYS\[(\d)\])?/g)]
   return runs.flatMap(([, chosen, at]) => {
     const key = at === undefined ? undefined : shapes.get(at)!.replace(/<(hub|[\w ]*worker)>/, '<id>')
     return [...chosen!.matchAll(/'([A-Z]+)'/g)].map(([, command]) => ({ script, command: command!, key }))

@@ -17,7 +17,7 @@ export interface WorkerProcess {
 export const startWorkerProcess = async (
   redis: string,
   namespace: string,
-  options: { slots?: number; args?: string[] } = {},
+  options: { slots?: number; args?: string[]; env?: Record<string, string> } = {},
 ): Promise<WorkerProcess> => {
   const child: ChildProcess = spawn(
     process.execPath,
@@ -35,7 +35,7 @@ export const startWorkerProcess = async (
       String(options.slots ?? 4),
       ...(options.args ?? []),
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env } },
   )
   const lines: string[] = []
   const exited = new Promise<number | null>(done => child.once('exit', code => done(code)))

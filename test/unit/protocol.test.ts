@@ -104,10 +104,11 @@ describe('PROTOCOL.md', () => {
     const { maxPayloadBytes, maxBacklog, leaseMs, maxBlockedMs, graceMs } = settingsTable
     const numbers = Object.fromEntries(rowsOf(section('12. Numbers')))
     const cancel = await sentBy((queue, client) => queue.cancel(client, '', ''))
-    const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true))
+    const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true, true))
     const adopt = await sentBy((queue, client) => queue.adopt(client, '', ''))
     expect(numbers['memory of a cancellation, ms']).toBe(cancel.args.at(-1))
-    expect(numbers['memory of a cancellation, ms']).toBe(beat.args.at(-1))
+    expect(numbers['memory of a cancellation, ms']).toBe(beat.args.at(3))
+    expect(numbers['a worker that reports its queue is replaced after, ms']).toBe(beat.args.at(-1))
     expect(numbers['requests moved per adoption']).toBe(adopt.args.at(-1))
     expect(numbers).toMatchObject({
       'deepest nesting of arguments and results': String(maxDepth),

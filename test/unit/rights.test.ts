@@ -131,6 +131,7 @@ describe('an error answer of Redis', () => {
     ['MOVED 3999 127.0.0.1:6381', /Cluster node/],
     ["OOM command not allowed when used memory > 'maxmemory'.", /^Redis is full \(OOM/],
     ['WRONGTYPE Operation against a key.\nmore', /^WRONGTYPE Operation against a key$/],
+    ["ERR unknown command 'RPUSH', with args beginning with: 'k' '{\"secret\":1}'", /^ERR unknown command 'RPUSH'$/],
     ['connect ECONNREFUSED 127.0.0.1:6379', /^connect ECONNREFUSED 127\.0\.0\.1:6379$/],
   ])('is told with what to do about it: %j', (message, told) => {
     expect(explained(message)).toMatch(told)

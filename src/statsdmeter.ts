@@ -1,0 +1,155 @@
+import { StatsD } from 'hot-shots'
+import { type Format, formats, type Line, type Metric, type Tags } from './metrics.ts'
+import type { Outlet } from './statsdoutlet.ts'
+
+export interface MeterOptions {
+  outlet: Outlet
+  prefix: string
+  format: keyof typeof formats
+  /** Part of the timings that is sent, above 0 up to 1. */
+  sampleRate: number
+  flushMs: number
+  /** Name of the hub or worker. */
+  name: string
+}
+
+/** Timings of one metric and its tags that are sent per flush, at most; of more it is a random part. */
+const maxTimings = 100
+/** Fits into a datagram on every network. */
+const maxDatagram = 1400
+
+/** Series by the values of their metric's tags, one after the other: no key is put together for each call. */
+interface Branch {
+  series: Series | undefined
+  by: Map<string | undefined, Branch>
+}
+
+/** hot-shots' own way to send a finished line; its types leave it out. */
+type LineSender = { send(line: string): void }
+
+interface Series {
+  line: Line
+  count: number
+  timings: number[]
+  /** Timings that passed the sample rate. */
+  sampled: number
+}
+
+/**
+ * Counts and times until the next flush, when everything is handed to hot-shots, which packs it into datagrams. A count
+ * costs an addition and a timing one more place in a short list, 0.1 us each; hot-shots takes 3 us for a metric, and four
+ * or five of those per call would be felt. For the same reason it does not sample itself: lines carry the rate at which
+ * they were sampled here, and the daemon multiplies.
+ */
+export class Meter {
+  readonly #options: MeterOptions
+  readonly #format: Format
+  readonly #client: StatsD
+  readonly #series = new Map<Metric, Branch>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(options: MeterOptions) {
+    this.#options = options
+    this.#format = formats[options.format]
+    this.#client = new StatsD({
+      protocol: 'stream',
+      stream: options.outlet as unknown as NodeJS.WritableStream as never,
+      maxBufferSize: maxDatagram,
+      bufferFlushInterval: options.flushMs,
+      closingFlushInterval: 1,
+      // Of Datadog's own variables none shall change what is sent from here.
+      includeDataDogTags: false,
+      datadog: false,
+      errorHandler: () => undefined,
+    })
+    this.#timer = setInterval(() => this.flush(), options.flushMs).unref()
+  }
+
+  count(metric: Metric, tags: Tags, by = 1): void {
+    this.#seriesOf(metric, tags).count += by
+  }
+
+  timing(metric: Metric, tags: Tags, ms: number): void {
+    const { sampleRate } = this.#options
+    const series = this.#seriesOf(metric, tags)
+    series.count++
+    if (sampleRate < 1 && Math.random() >= sampleRate) return
+    const place = series.sampled < maxTimings ? series.sampled : Math.floor(Math.random() * (series.sampled + 1))
+    series.sampled++
+    if (place < maxTimings) series.timings[place] = ms
+  }
+
+  /** Gauges go at once: there are a few per second, and each replaces the one before. */
+  gauge(metric: Metric, tags: Tags, value: number): void {
+    const { head, tail } = this.#lineOf(metric, tags)
+    this.#send(`${head}${rounded(value)}|g${tail}`)
+  }
+
+  flush(): void {
+    for (const [metric, branch] of this.#series) this.#flushBranch(metric, branch)
+    this.#client.flush()
+  }
+
+  /** False for a branch that has nothing: names of long ago must not pile up. */
+  #flushBranch(metric: Metric, { series, by }: Branch): boolean {
+    for (const [value, branch] of by) if (!this.#flushBranch(metric, branch)) by.delete(value)
+    if (!series) return by.size > 0
+    const isAlive = series.count > 0
+    if (isAlive && metric.type === 'counter') this.#sendCount(series)
+    else if (isAlive) this.#sendTimings(series)
+    return isAlive
+  }
+
+  /** Sends what there is. Resolves when it is on its way. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.flush()
+    await new Promise<void>(resolve => this.#client.close(() => resolve()))
+    await this.#options.outlet.close()
+  }
+
+  #sendCount(series: Series): void {
+    const { line, count } = series
+    this.#send(`${line.head}${count}|c${line.tail}`)
+    series.count = 0
+  }
+
+  #sendTimings(series: Series): void {
+    const { line, count, timings } = series
+    // With none of them sampled the count is kept for the next flush: the daemon's sum stays true.
+    if (timings.length === 0) return
+    const rate = timings.length < count ? `|@${(timings.length / count).toFixed(7)}` : ''
+    for (const ms of timings) this.#send(`${line.head}${rounded(ms)}|ms${rate}${line.tail}`)
+    series.count = 0
+    series.sampled = 0
+    series.timings = []
+  }
+
+  #send(line: string): void {
+    ;(this.#client as unknown as LineSender).send(line)
+  }
+
+  #seriesOf(metric: Metric, tags: Tags): Series {
+    let branch = branchOf(this.#series, metric)
+    for (const key of metric.tags) branch = branchOf(branch.by, tags[key])
+    branch.series ??= { line: this.#lineOf(metric, tags), count: 0, timings: [], sampled: 0 }
+    return branch.series
+  }
+
+  #lineOf(metric: Metric, tags: Tags): Line {
+    const { prefix, name } = this.#options
+    return this.#format(prefix, metric, tags, name)
+  }
+}
+
+const branchOf = <K>(branches: Map<K, Branch>, key: K): Branch => {
+  let branch = branches.get(key)
+  if (!branch) {
+    branch = { series: undefined, by: new Map() }
+    branches.set(key, branch)
+  }
+  return branch
+}
+
+/** Microseconds are all that there is to tell. */
+const rounded = (value: number): number => Math.round(value * 1000) / 1000

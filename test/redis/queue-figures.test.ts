@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, type EventMap, type Worker } from '../../src/index.ts'
+import { makeKeys } from '../../src/keys.ts'
+import { Queue, reporterMs } from '../../src/queue.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+
+const server = useRedis()
+
+const keys = () => queueKeys(server)
+const queue = () => new Queue('q', makeKeys(server.namespace))
+const beat = (id: string, reports = true) => queue().beat(server.redis, id, 60_000, true, reports)
+const figuresFor = async (id: string, reports = true) => (await beat(id, reports)).figures
+const nothing = { length: 0, oldestMs: 0 }
+const aged = (ageMs: number, nowUs: number) => `{"at":${nowUs - ageMs * 1000},"ttl":0,"id":"a","task":"a:1.0"}`
+
+describe('the figures of a queue', () => {
+  it('are told to one worker, and to the next one when that is silent or leaves', async () => {
+    const { redis } = server
+    expect([await figuresFor('a'), await figuresFor('b'), await figuresFor('a')]).toEqual([nothing, undefined, nothing])
+    expect(await redis.pttl(keys().reporter)).toBeGreaterThan(reporterMs - 500)
+    await redis.pexpire(keys().reporter, 1)
+    const next = await eventually(() => figuresFor('b'))
+    expect(next).toEqual(nothing)
+    expect(await figuresFor('a')).toBeUndefined()
+    await queue().leave(redis, 'b', [])
+    expect(await redis.exists(keys().reporter)).toBe(0)
+    expect(await figuresFor('a')).toEqual(nothing)
+    await queue().leave(redis, 'a', [])
+  })
+
+  it('are left to others by a worker that does not want them', async () => {
+    expect(await figuresFor('a', false)).toBeUndefined()
+    expect(await server.redis.exists(keys().reporter)).toBe(0)
+    expect(await figuresFor('b')).toEqual(nothing)
+    await server.redis.del(keys().leases)
+  })
+
+  it("are the list's length and how long its first request has waited, on Redis' clock", async () => {
+    const { redis } = server
+    const { calls, leases } = keys()
+    const { nowUs } = await beat('a')
+    await redis.rpush(calls, aged(5000, nowUs), aged(9000, nowUs), '{}')
+    const figures = (await figuresFor('a'))!
+    expect(figures.length).toBe(3)
+    expect(figures.oldestMs).toBeGreaterThanOrEqual(5000)
+    expect(figures.oldestMs).toBeLessThan(6000)
+    // One pushed by hand carries no time: unknown is not 0. One of a clock ahead is not younger than nothing.
+    await redis.lpush(calls, '{"task":"a:1.0"}')
+    expect(await figuresFor('a')).toEqual({ length: 4, oldestMs: undefined })
+    await redis.lpush(calls, aged(-60_000, nowUs))
+    expect(await figuresFor('a')).toEqual({ length: 5, oldestMs: 0 })
+    await redis.del(calls, leases)
+  })
+
+  it('cost no lease when somebody else has put something under their names', async () => {
+    const { redis } = server
+    const { reporter, calls, leases } = keys()
+    await redis.set(calls, 'squat')
+    expect(await beat('a')).toMatchObject({ held: true, figures: undefined })
+    await redis.del(calls, reporter)
+    await redis.rpush(reporter, 'squat')
+    expect(await beat('a')).toMatchObject({ held: true, figures: undefined })
+    expect(await queue().leave(redis, 'a', [])).toBe(0)
+    await redis.del(reporter, leases)
+  })
+
+  it('are told while Redis is full', async () => {
+    const { redis } = server
+    server.onEnd(() => redis.config('SET', 'maxmemory', '0'))
+    await redis.config('SET', 'maxmemory', '1')
+    expect(await beat('a')).toMatchObject({ held: true, figures: nothing })
+    expect(await queue().leave(redis, 'a', [])).toBe(0)
+  })
+})
+
+describe('a worker', () => {
+  const listen = (worker: Worker) => {
+    const measured: EventMap['queue:measured'][] = []
+    worker.events.on('queue:measured', event => measured.push(event))
+    return measured
+  }
+  const idle = defineTask('idle:1.0', {}, () => null)
+
+  it('tells them each second, also of an empty queue; one of several, and another one when that stops', async () => {
+    const workers = [await server.worker([idle]), await server.worker([idle])]
+    const heard = workers.map(listen)
+    const reporting = (await eventually(() => heard.find(events => events.length >= 2)))!
+    expect(reporting).toContainEqual({ queue: 'q', length: 0, oldestMs: 0 })
+    const other = heard.find(events => events !== reporting)!
+    expect(other).toEqual([])
+    await workers[heard.indexOf(reporting)]!.stop()
+    await eventually(() => other.length > 0, 2500)
+  })
+
+  it('tells how its own process is: slots, busy, and how late its loop was', async () => {
+    let release: () => void = () => undefined
+    const stay = defineTask('stay:1.0', {}, () => new Promise<void>(resolve => (release = resolve)))
+    const block = defineTask('block:1.0', {}, () => {
+      const end = performance.now() + 300
+      while (performance.now() < end);
+    })
+    const worker = await server.worker([stay, block], { slots: 2 })
+    const beats: EventMap['worker:beat'][] = []
+    worker.events.on('worker:beat', event => beats.push(event))
+    await eventually(() => beats.length > 0)
+    expect(beats[0]).toEqual({ worker: worker.id, queue: 'q', slots: 2, busy: 0, loopDelayMs: { mean: 0, max: 0 } })
+    const call = server.hub().call('stay:1.0')
+    await server.hub().call('block:1.0')
+    await eventually(() => beats.some(({ busy }) => busy === 1))
+    await eventually(() => beats.some(({ loopDelayMs }) => loopDelayMs.max > 250 && loopDelayMs.max < 800))
+    await eventually(() => beats.at(-1)!.loopDelayMs.max < 100)
+    release()
+    await call
+  })
+})

@@ -1,0 +1,231 @@
+import { createSocket } from 'node:dgram'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defineTask, type Hub, TaskError } from '../../src/index.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { type StatsdDaemon, startStatsd } from '../support/statsd-daemon.ts'
+import { startWorkerProcess } from '../support/worker-process.ts'
+
+const server = useRedis()
+
+let daemon: StatsdDaemon
+beforeAll(async () => {
+  daemon = await startStatsd()
+})
+afterAll(() => daemon.stop())
+
+const graphite = (statsdPrefix: string) => ({
+  statsd: `127.0.0.1:${daemon.port}`,
+  statsdFormat: 'graphite' as const,
+  statsdPrefix,
+  statsdFlushMs: 50,
+  name: 'web.1',
+})
+
+const nap = defineTask(
+  'nap:1.0',
+  { args: { type: 'object', properties: { ms: { type: 'integer' } } } },
+  ({ ms = 0 }) => new Promise(resolve => setTimeout(() => resolve(ms), ms)),
+)
+const fail = defineTask('fail:2.1', {}, () => {
+  throw new TaskError('no')
+})
+
+/** Everything that was sent under a prefix, the prefix left out. */
+const sent = <T>(values: Record<string, T>, prefix: string): Record<string, T> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      name.startsWith(prefix) ? [[name.slice(prefix.length), value]] : [],
+    ),
+  )
+
+/** A known load: 20 naps of 30 ms, 3 failures, and calls that are refused in each place where that happens. */
+const load = async (hub: Hub) => {
+  for (let n = 0; n < 20; n += 4) await Promise.all([1, 2, 3, 4].map(() => hub.call('nap:1.0', { ms: 30 })))
+  for (let n = 0; n < 3; n++) expect((await failure(hub.call('fail:2.1'))).code).toBe('TaskFailed')
+  expect((await failure(hub.call('nap:1.0', { ms: 'long' }))).code).toBe('InvalidArgs')
+  expect((await failure(hub.call('never:1.0'))).code).toBe('NoSuchTask')
+  expect((await failure(hub.call('nap:1.0', { ms: 400 }, { timeoutMs: 100 }))).code).toBe('Timeout')
+}
+
+describe('a StatsD daemon', () => {
+  it('gets names, types and values of what happened, and exactly as many', async () => {
+    const hub = server.hub(graphite('hub.'))
+    const worker = await server.worker([nap, fail], { ...graphite('worker.'), slots: 4 })
+    const ended = new Promise<void>(resolve => {
+      let count = 0
+      worker.events.on('task:settled', () => ++count === 25 && resolve())
+    })
+    await load(hub)
+    // One that a caller in another language pushed without looking at the schema, one that is no request, one too late.
+    const { redis, namespace } = server
+    const calls = `${namespace}:{q}:calls`
+    await redis.rpush(
+      calls,
+      '{"id":"raw","task":"nap:1.0","args":{"ms":"long"}}',
+      'garbage',
+      '{"at":1,"ttl":1,"id":"x"}',
+    )
+    await ended
+    const { flushed } = daemon
+    await eventually(() => flushed.counters['worker.worker.expired.q'] === 1)
+    // A beat may have come while they waited; the next one tells that they do not any more.
+    await eventually(() => flushed.gauges['worker.queue.backlog.q'] === 0)
+    await worker.stop()
+    await hub.close()
+    await eventually(() => flushed.gauges[`worker.worker.slots.q.web_1-${process.pid}`] === 0)
+
+    expect(sent(flushed.counters, 'hub.')).toEqual({
+      'call.ok.nap_1_0': 20,
+      'call.error.fail_2_1.TaskFailed': 3,
+      'call.error.nap_1_0.Timeout': 1,
+      'call.refused.nap_1_0.InvalidArgs': 1,
+      'call.refused.NoSuchTask': 1,
+    })
+    expect(sent(flushed.counters, 'worker.')).toEqual({
+      'worker.error.q.fail_2_1.TaskFailed': 3,
+      'worker.refused.q.InvalidArgs': 1,
+      'worker.malformed.q': 1,
+      'worker.expired.q': 1,
+    })
+    expect(sent(flushed.counts, 'hub.')).toEqual({ 'call.time.nap_1_0': 21, 'call.time.fail_2_1': 3 })
+    expect(sent(flushed.counts, 'worker.')).toEqual({
+      'queue.backlog_wait.q.nap_1_0': 22,
+      'queue.backlog_wait.q.fail_2_1': 3,
+      'worker.queue_wait.q.nap_1_0': 22,
+      'worker.queue_wait.q.fail_2_1': 3,
+      'worker.exec.q.nap_1_0': 21,
+      'worker.exec.q.fail_2_1': 3,
+    })
+    const gauges = sent(flushed.gauges, 'worker.')
+    const own = `q.web_1-${process.pid}`
+    const ofProcess = ['worker.busy', 'worker.slots', 'worker.loop_delay.mean', 'worker.loop_delay.max']
+    expect(Object.keys(gauges).sort()).toEqual(
+      ['queue.backlog.q', 'queue.oldest.q', ...ofProcess.map(name => `${name}.${own}`)].sort(),
+    )
+    expect([gauges['queue.backlog.q'], gauges['queue.oldest.q']]).toEqual([0, 0])
+    expect(sent(flushed.gauges, 'hub.')).toEqual({})
+  })
+
+  it('gets values that are those of the clock', async () => {
+    const { timers } = daemon.flushed
+    const sorted = (name: string) => timers[name]!.toSorted((a, b) => a - b)
+    const naps = sorted('worker.worker.exec.q.nap_1_0')
+    // The last one did not heed its signal.
+    expect(naps[0]).toBeGreaterThanOrEqual(29)
+    expect(naps[10]).toBeLessThan(60)
+    expect(naps.at(-1)).toBeGreaterThanOrEqual(399)
+    const waits = sorted('hub.call.time.nap_1_0')
+    expect(waits[0]).toBeGreaterThan(naps[0]! - 1)
+    expect(waits[10]).toBeLessThan(100)
+    expect(Math.abs(waits.at(-1)! - 100)).toBeLessThan(60)
+    // Those of the load; of what was pushed by hand nobody knows when.
+    expect(sorted('worker.queue.backlog_wait.q.nap_1_0').at(-1)).toBeLessThan(100)
+    expect(sorted('worker.worker.queue_wait.q.nap_1_0')[10]).toBeLessThan(5)
+  })
+
+  it('gets the real length and age of a queue while nobody calls, from one worker, and from another when that is killed', async () => {
+    const { redis, namespace } = server
+    const { flushed } = daemon
+    const prefixes = ['killed.', 'heir.']
+    const args = (prefix: string) => [
+      ...['--statsd', `127.0.0.1:${daemon.port}`, '--statsd-format', 'graphite', '--statsd-flush', '50ms'],
+      ...['--statsd-prefix', prefix, '--lease', '2s', '--slots', '1'],
+    ]
+    const processes = []
+    for (const prefix of prefixes) {
+      const worker = await startWorkerProcess(server.url, namespace, { args: args(prefix) })
+      server.onEnd(() => worker.signal('SIGKILL'))
+      processes.push(worker)
+      await eventually(() => flushed.gauges['killed.queue.backlog.q'] === 0)
+    }
+    const [reporting] = processes
+    // Each worker has one slot: two requests run and three wait.
+    const calls = [1, 2, 3, 4, 5].map(n =>
+      failure(server.hub().call('once:1.0', { n, ms: 60_000 }, { timeoutMs: 60_000 })).catch(() => undefined),
+    )
+    await eventually(() => flushed.gauges['killed.queue.backlog.q'] === 3)
+    await eventually(() => flushed.gauges['killed.queue.oldest.q']! > 1500)
+    expect(sent(flushed.gauges, 'heir.')['queue.backlog.q']).toBeUndefined()
+    reporting!.signal('SIGKILL')
+    const killedAt = Date.now()
+    await eventually(() => flushed.gauges['heir.queue.backlog.q'] !== undefined)
+    expect(Date.now() - killedAt).toBeLessThan(5000)
+    await eventually(() => flushed.gauges['heir.queue.oldest.q']! > 4000)
+    server.allowLeftovers()
+    await redis.del(`${namespace}:{q}:calls`)
+    await eventually(() => flushed.gauges['heir.queue.oldest.q'] === 0)
+    expect(flushed.gauges['heir.queue.backlog.q']).toBe(0)
+    void calls
+  }, 40_000)
+
+  it('hears of what was adopted and given to another worker', async () => {
+    const { redis, namespace } = server
+    const { flushed } = daemon
+    const tasks = [defineTask('again:1.0', { idempotent: true }, () => 1), defineTask('once:1.0', {}, () => 1)]
+    const text = (id: string, task: string) => `{"at":1,"ttl":0,"id":"${id}","task":"${task}"}`
+    await redis.hset(`${namespace}:{q}:held:gone`, { a: text('a', 'again:1.0'), b: text('b', 'once:1.0') })
+    await redis.zadd(`${namespace}:{q}:leases`, 1, 'gone')
+    await server.worker(tasks, graphite('adopt.'))
+    await eventually(() => flushed.counters['adopt.worker.adopted.q'] === 2)
+    await eventually(() => flushed.counters['adopt.worker.redelivered.q.again_1_0'] === 1)
+    await eventually(() => flushed.counts['adopt.worker.exec.q.again_1_0'] === 1)
+  })
+
+  it('counts right what was sampled', async () => {
+    const { flushed } = daemon
+    const echo = defineTask('echo:1.0', {}, n => n)
+    const worker = await server.worker([echo], { ...graphite('few.'), statsdSampleRate: 0.1, slots: 64 })
+    const hub = server.hub(graphite('many.'))
+    for (let n = 0; n < 10; n++) await Promise.all(Array.from({ length: 200 }, () => hub.call('echo:1.0', n)))
+    await hub.close()
+    await worker.stop()
+    await eventually(() => flushed.counters['many.call.ok.echo_1_0'] === 2000)
+    await eventually(() => Math.round(flushed.counts['few.worker.exec.q.echo_1_0'] ?? 0) >= 1900)
+    // All are counted; those of the last flush may have had no sample among them.
+    expect(flushed.counts['few.worker.exec.q.echo_1_0']).toBeLessThan(2001)
+    const values = flushed.timers['few.worker.exec.q.echo_1_0']!.length
+    expect(values).toBeGreaterThan(80)
+    expect(values).toBeLessThan(320)
+    // Under load a part is sent, whatever the rate is, and the daemon still counts all of it.
+    expect(Math.round(flushed.counts['many.call.time.echo_1_0']!)).toBe(2000)
+    expect(flushed.timers['many.call.time.echo_1_0']!.length).toBeLessThan(2000)
+  })
+})
+
+describe('the DogStatsD format', () => {
+  it('carries the same with tags', async () => {
+    const socket = createSocket('udp4')
+    const lines: string[] = []
+    socket.on('message', data => lines.push(...String(data).split('\n').filter(Boolean)))
+    await new Promise<void>(resolve => socket.bind(0, '127.0.0.1', resolve))
+    const statsd = `udp://127.0.0.1:${socket.address().port}`
+    const worker = await server.worker([nap, fail], { statsd, statsdFlushMs: 50 })
+    const hub = server.hub({ statsd, statsdFlushMs: 50, name: 'shop, #1|east', statsdPrefix: 'x.' })
+    await hub.call('nap:1.0', { ms: 1 })
+    await failure(hub.call('fail:2.1'))
+    await eventually(() => lines.some(line => line.startsWith('pshub.queue.backlog')))
+    await Promise.all([hub.close(), worker.stop()])
+    socket.close()
+    const shapes = [
+      ...new Set(lines.map(line => line.replace(/:[\d.]+\|/, ':N|').replace(/\d+(-\d+)?$/, 'PID'))),
+    ].sort()
+    const name = `name:${(await import('node:os')).hostname().slice(0, 64)}`
+    const queue = '#queue:q'
+    const gauge = (metric: string) => `pshub.worker.${metric}:N|g|${queue},worker:${name.slice(5)}-PID,${name}`
+    const timings = ['queue.backlog_wait', 'worker.exec', 'worker.queue_wait'].flatMap(metric =>
+      ['fail:2.1', 'nap:1.0'].map(task => `pshub.${metric}:N|ms|${queue},task:${task},${name}`),
+    )
+    expect(shapes.map(shape => shape.replace(/-\d+(-\d+)?,name/, '-PID,name'))).toEqual(
+      [
+        ...['fail:2.1', 'nap:1.0'].map(task => `x.call.time:N|ms|#task:${task},name:shop___1_east`),
+        'x.call.ok:N|c|#task:nap:1.0,name:shop___1_east',
+        'x.call.error:N|c|#task:fail:2.1,code:TaskFailed,name:shop___1_east',
+        ...timings,
+        `pshub.worker.error:N|c|${queue},task:fail:2.1,code:TaskFailed,${name}`,
+        ...['busy', 'slots', 'loop_delay.mean', 'loop_delay.max'].map(gauge),
+        `pshub.queue.backlog:N|g|${queue},${name}`,
+        `pshub.queue.oldest:N|g|${queue},${name}`,
+      ].sort(),
+    )
+  })
+})

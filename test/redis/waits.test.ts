@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import type { Phases } from '../../src/index.ts'
+import { useRedis } from '../support/hub-fixture.ts'
+import { startWorkerProcess } from '../support/worker-process.ts'
+
+const server = useRedis()
+
+/** Returns its end, and how far its clock was off. */
+const start = async (slots: number, env: Record<string, string> = {}) => {
+  const worker = await startWorkerProcess(server.url, server.namespace, { slots, env })
+  // Its log is written by that clock.
+  const offMs = Number(worker.log[0]!.time) - Date.now()
+  const stop = async () => {
+    worker.signal('SIGTERM')
+    await worker.exited
+    return offMs
+  }
+  server.onEnd(stop)
+  return stop
+}
+
+/** Calls at once, in one push; the waits of each in milliseconds, in the order in which they ended. */
+const waitsOf = async (calls: [task: string, args: unknown][]): Promise<Phases[]> => {
+  const hub = server.hub()
+  await hub.call('once:1.0', { n: 0, ms: 0 })
+  const waits: Phases[] = []
+  hub.events.on('call:settled', ({ us }) => {
+    waits.push({ backlog: us!.backlog / 1000, queue: us!.queue / 1000, exec: us!.exec / 1000 })
+  })
+  await Promise.all(calls.map(([task, args]) => hub.call(task, args, { timeoutMs: 20_000 })))
+  return waits
+}
+
+const sortedNumbers = (values: number[]) => values.toSorted((a, b) => a - b)
+const sorted = (waits: Phases[], phase: keyof Phases) => sortedNumbers(waits.map(wait => wait[phase]))
+/** The value that `part` of all are below. */
+const below = (values: number[], part: number) => values[Math.ceil(values.length * part) - 1]!
+
+/** Few milliseconds are measured: a machine with other things to do is given a second and a third try. */
+const repeated = { retry: 2, timeout: 60_000 }
+
+describe('the three waits', () => {
+  it('show a blocked event loop as queue_wait, and not as backlog', async () => {
+    // More than four slots: that of the call before may not be released yet.
+    await start(8)
+    const waits = await waitsOf(Array.from({ length: 4 }, () => ['block:1.0', { ms: 300 }] as [string, unknown]))
+    // One claim brought all four: each waits in the worker for those before it.
+    sorted(waits, 'queue').forEach((ms, before) => {
+      expect(ms).toBeGreaterThanOrEqual(before * 300 - 5)
+      expect(ms).toBeLessThan(before * 300 + 250)
+    })
+    expect(sorted(waits, 'backlog').at(-1)).toBeLessThan(100)
+    for (const ms of sorted(waits, 'exec')) expect(ms).toBeGreaterThanOrEqual(299)
+  })
+
+  it('show more calls than slots as backlog, while queue_wait stays under 5 ms', repeated, async () => {
+    await start(4)
+    const waits = await waitsOf(Array.from({ length: 80 }, (_, n) => ['once:1.0', { n, ms: 50 }] as [string, unknown]))
+    const backlog = sorted(waits, 'backlog')
+    // Twenty rounds of 50 ms: the first four wait for nothing, the last four for nineteen rounds.
+    expect(backlog[3]).toBeLessThan(100)
+    expect(backlog.at(-1)).toBeGreaterThanOrEqual(19 * 50 - 5)
+    // Where a machine has other things to do a process may get no turn for that long, now and then.
+    expect(below(sorted(waits, 'queue'), 0.95)).toBeLessThan(5)
+    expect(below(sorted(waits, 'exec'), 0.5)).toBeLessThan(100)
+  })
+})
+
+const shift = resolve(import.meta.dirname, '../fault/harness/shift-clock.mjs')
+const minutes = 60_000
+const shiftedBy = (ms: number) => ({
+  NODE_OPTIONS: `--import=${shift}`,
+  PSHUB_SHIFT_MS: String(ms),
+  PSHUB_SHIFT_AFTER_MS: '0',
+})
+
+/** Medians of what calls waited, the first and the second of each pair apart, and how far the clocks are off. */
+const measure = async (worker: Record<string, string>, caller: Record<string, string>) => {
+  const stop = await start(1, worker)
+  const env = { ...process.env, PSHUB_REDIS: server.url, PSHUB_NAMESPACE: server.namespace, ...caller }
+  const script = resolve(import.meta.dirname, '../support/waits-process.mjs')
+  const { stdout } = await promisify(execFile)(process.execPath, [script], { env })
+  const workerOffMs = await stop()
+  const { waits, now } = JSON.parse(stdout) as { waits: (Phases & { ms: number })[]; now: number }
+  expect(waits).toHaveLength(30)
+  const median = (phase: keyof Phases | 'ms', place: number) => {
+    const values = waits.filter((_, index) => index % 2 === place).map(wait => wait[phase])
+    return below(sortedNumbers(values), 0.5) / (phase === 'ms' ? 1 : 1000)
+  }
+  const both = (phase: keyof Phases | 'ms') => [median(phase, 0), median(phase, 1)]
+  return {
+    medians: { backlog: both('backlog'), queue: both('queue'), exec: both('exec'), ms: both('ms') },
+    offMs: now - Date.now(),
+    workerOffMs,
+  }
+}
+
+describe('a clock that is off by ten minutes', () => {
+  it("changes no wait by more than 5 ms, be it ahead or behind, the worker's or the caller's", repeated, async () => {
+    const right = (await measure({}, {})).medians
+    // The second one of a pair waits for the 20 ms of the first.
+    expect(Math.abs(right.backlog[1]! - 20)).toBeLessThan(10)
+    for (const ms of [10 * minutes, -10 * minutes]) {
+      const ofWorker = await measure(shiftedBy(ms), {})
+      const ofCaller = await measure({}, shiftedBy(ms))
+      for (const off of [ofCaller.offMs, ofWorker.workerOffMs]) expect(Math.abs(off - ms)).toBeLessThan(minutes)
+      for (const { medians } of [ofWorker, ofCaller]) {
+        for (const [phase, values] of Object.entries(medians)) {
+          values.forEach((value, place) => {
+            const change = Math.abs(value - right[phase as keyof typeof right][place]!)
+            expect(change, `${phase} of the ${place + 1}. of a pair, off by ${ms} ms`).toBeLessThan(5)
+          })
+        }
+      }
+    }
+  })
+})

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { flagOf, settingsTable } from '../../src/config.ts'
+import { formats, metrics } from '../../src/metrics.ts'
+import { read, rowsOf, section, unquoted } from '../support/protocol-document.ts'
+
+const readme = read('README.md')
+
+describe('README', () => {
+  it('lists all metrics with their types and tags, as the code has them', () => {
+    const table = section('Measure', readme).slice(section('Measure', readme).indexOf('| metric |'))
+    const listed = rowsOf(table).map(([name, type, tags]) => [unquoted(name!), type, unquoted(tags!)])
+    const known = Object.values(metrics).map(({ name, type, tags }) => [`pshub.${name}`, type, tags.join(' ')])
+    expect(listed).toEqual(known)
+  })
+
+  it('lists all settings with their flags and variables', () => {
+    const listed = rowsOf(section('Set things', readme)).map(cells => cells.slice(0, 3).map(unquoted))
+    const known = Object.entries(settingsTable).map(([name, { env }]) => {
+      const flag = `--${flagOf(name)}`
+      const row = listed.find(([option]) => option === name)
+      // A duration's flag says no unit, and shows an example.
+      expect([flag, flag.replace(/-ms$/, '')], name).toContain(row?.[1]?.split(' ')[0])
+      return [name, row?.[1], env]
+    })
+    expect(listed.toSorted()).toEqual(known.toSorted())
+  })
+})
+
+describe('names of metrics', () => {
+  const tags = { queue: 'images', task: 'my/task.a:1.0', code: 'TaskFailed' }
+
+  it('carry tags as DogStatsD has them, and nothing that would end one early', () => {
+    const { head, tail } = formats.tags('pshub.', metrics.error, tags, 'web|1,\n#a')
+    expect(head).toBe('pshub.worker.error:')
+    expect(tail).toBe('|#queue:images,task:my/task.a:1.0,code:TaskFailed,name:web_1___a')
+  })
+
+  it('are made of the tags for Graphite, each of them one part', () => {
+    expect(formats.graphite('', metrics.error, tags, 'web')).toEqual({
+      head: 'worker.error.images.my_task_a_1_0.TaskFailed:',
+      tail: '',
+    })
+    expect(formats.graphite('p.', metrics.callRefused, { code: 'NoSuchTask' }, 'web').head).toBe(
+      'p.call.refused.NoSuchTask:',
+    )
+  })
+})
