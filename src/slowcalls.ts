@@ -37,6 +37,8 @@ interface Kept {
 /** The slowest calls that each task of one worker had in the last minutes. Nearly all calls cost one comparison. */
 export class SlowCalls {
   readonly #byTask = new Map<string, Kept[]>()
+  /** What a call of a further task must exceed: nothing while there is room, then the slowest call of the quickest task. */
+  #thresholdUs = 0
   #isChanged = false
 
   /** True when what would be published differs from the last text. */
@@ -51,7 +53,7 @@ export class SlowCalls {
     if (totalUs < leastUs) return false
     const kept = this.#byTask.get(task)
     if (kept) return kept.length < maxSlowCalls || totalUs > kept.at(-1)!.totalUs
-    return this.#byTask.size < maxSlowTasks || totalUs > this.#quickest()[1][0]!.totalUs
+    return totalUs > this.#thresholdUs
   }
 
   /** Keeps a call that is slow; another one may have to go. `now` is when it ended. */
@@ -64,7 +66,7 @@ export class SlowCalls {
     kept.push({ call, totalUs: totalOf(call.us), endedAt: now })
     kept.sort((a, b) => b.totalUs - a.totalUs)
     kept.length = Math.min(kept.length, maxSlowCalls)
-    this.#isChanged = true
+    this.#noteChange()
   }
 
   text(now: number): string {
@@ -72,6 +74,11 @@ export class SlowCalls {
     this.#isChanged = false
     const tasks: [string, SlowCall[]][] = [...this.#byTask].map(([task, kept]) => [task, kept.map(({ call }) => call)])
     return JSON.stringify(Object.fromEntries(tasks))
+  }
+
+  #noteChange(): void {
+    this.#isChanged = true
+    this.#thresholdUs = this.#byTask.size < maxSlowTasks ? 0 : this.#quickest()[1][0]!.totalUs
   }
 
   /** The task whose slowest call took the least. */
@@ -83,9 +90,9 @@ export class SlowCalls {
     for (const [task, kept] of this.#byTask) {
       const recent = kept.filter(({ endedAt }) => now - endedAt < slowMemoryMs)
       if (recent.length === kept.length) continue
-      this.#isChanged = true
       if (recent.length > 0) this.#byTask.set(task, recent)
       else this.#byTask.delete(task)
+      this.#noteChange()
     }
   }
 }

@@ -49,7 +49,7 @@ interface Slice {
 
 interface TaskRecord {
   totals: Counts
-  /** The totals as JSON, without the brace at the end; made anew only when something ended. */
+  /** Name and totals as JSON, without the brace at the end; made anew only when something ended. */
   totalsText: string | undefined
   /** Empty while nothing happens. */
   slices: (Slice | undefined)[]
@@ -110,8 +110,8 @@ export class TaskStats {
     for (const [task, record] of this.#records) {
       const window = texts.get(task)
       if (window === undefined && length > maxLength) continue
-      record.totalsText ??= JSON.stringify(record.totals).slice(0, -1)
-      const text = `${JSON.stringify(task)}:${record.totalsText}${window === undefined ? '' : `,"window":${window}`}}`
+      record.totalsText ??= `${JSON.stringify(task)}:${JSON.stringify(record.totals).slice(0, -1)}`
+      const text = `${record.totalsText}${window === undefined ? '' : `,"window":${window}`}}`
       tasks.push(text)
       length += text.length
     }

@@ -137,6 +137,12 @@ describe('what workers measured', () => {
       )
       await it_.redis.zadd(`${it_.namespace}:{q}:leases`, Date.now() + 3_600_000, id)
     }
+    // One whose lease has ended: nothing of it counts any more.
+    await it_.redis.hset(`${it_.namespace}:workers`, 'gone', '{"id":"gone","queue":"q","tasks":{"echo:1.0":"x"}}')
+    const histogram = { counts: [5, 7], sum: 35, max: 5 }
+    const window = { ok: 7, errors: {}, us: { backlog: histogram, queue: histogram, exec: histogram } }
+    const record = JSON.stringify({ ms: 1000, tasks: { 'echo:1.0': { ok: 7, errors: {}, window } } })
+    await it_.redis.hset(`${it_.namespace}:taskstats`, 'gone', record)
     // The third one's totals are right, only its windows are not.
     await eventually(async () => (await hub.tasks())[0]!.totals.ok === 6)
     const { tasks, queues, workers } = await hub.overview()
@@ -144,6 +150,7 @@ describe('what workers measured', () => {
     expect(tasks[0]!.load).toMatchObject({ errorRate: 0, errors: {}, us: { exec: { count: 1 } } })
     expect(queues[0]).toMatchObject({ busy: 0, load: tasks[0]!.load })
     expect(workers.filter(({ stats }) => stats?.busyShare !== undefined)).toHaveLength(1)
+    expect(workers.find(({ id }) => id === 'gone')).toMatchObject({ live: false, load: { callsPerSecond: 0 } })
     expect(await hub.slowCalls()).toEqual([])
     await it_.redis.del(`${it_.namespace}:{q}:leases`)
   })
