@@ -97,8 +97,8 @@ describe('the keepalive thread', () => {
     const monitor = await it_.redis.duplicate().monitor()
     it_.onEnd(() => monitor.disconnect())
     const renewals: unknown[] = []
-    monitor.on('monitor', (_time: string, [command, script, , , , id]: string[]) => {
-      if (command === 'eval' && script!.startsWith('-- beat')) renewals.push(id)
+    monitor.on('monitor', (_time: string, [command, script, keys, ...rest]: string[]) => {
+      if (command === 'eval' && script!.startsWith('-- beat')) renewals.push(rest[Number(keys)])
     })
     // Functions that nobody would call are no hindrance.
     const options = {
