@@ -183,39 +183,40 @@ interface UnixSocket {
   close(): void
 }
 
+/**
+ * A socket for what is sent in one turn of the loop, and no longer: an open one would keep the process alive, and would
+ * be useless once the daemon was started anew.
+ */
 const openUnix = (path: string): OpenWire => {
   const createUnixSocket = loadUnixSockets()
-  return onLost => {
-    const socket = createUnixSocket('unix_dgram')
-    let isOver = false
-    const end = () => {
-      if (isOver) return
-      isOver = true
-      // Its native half must not be closed from within a call of its own.
-      setImmediate(() => socket.close())
-    }
-    const lose = (error: Error) => {
-      if (isOver) return
-      end()
-      // As with the others not before the caller has the wire in its hands.
-      process.nextTick(onLost, error)
-    }
-    socket.on('error', lose)
-    socket.connect(path)
-    return {
-      isStale: false,
-      send: (text, done) => {
-        if (isOver) return done(new Error('the socket is closed'))
-        socket.send(Buffer.from(text), error => {
-          done(error)
-          // One that is merely full reads on soon.
-          if (error && !/congestion|EAGAIN/.test(error.message)) lose(error)
-        })
-      },
-      close: async () => end(),
-      destroy: end,
-    }
+  let socket: UnixSocket | undefined
+  let failure: Error | undefined
+  const open = (): UnixSocket => {
+    const opened = createUnixSocket('unix_dgram')
+    failure = undefined
+    // Told by connect() itself.
+    opened.on('error', error => {
+      failure = error
+    })
+    opened.connect(path)
+    // Its native half must not be closed from within a call of its own.
+    setImmediate(() => {
+      socket = undefined
+      opened.close()
+    })
+    return opened
   }
+  return () => ({
+    isStale: false,
+    send: (text, done) => {
+      socket ??= open()
+      if (failure) done(failure)
+      else socket.send(Buffer.from(text), done)
+    },
+    // What was sent has been written.
+    close: async () => undefined,
+    destroy: () => undefined,
+  })
 }
 
 /** Node itself has no datagrams on paths. */

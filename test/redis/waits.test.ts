@@ -34,8 +34,7 @@ const waitsOf = async (calls: [task: string, args: unknown][]): Promise<Phases[]
   return waits
 }
 
-const sortedNumbers = (values: number[]) => values.toSorted((a, b) => a - b)
-const sorted = (waits: Phases[], phase: keyof Phases) => sortedNumbers(waits.map(wait => wait[phase]))
+const sorted = (waits: Phases[], phase: keyof Phases) => waits.map(wait => wait[phase]).sort((a, b) => a - b)
 /** The value that `part` of all are below. */
 const below = (values: number[], part: number) => values[Math.ceil(values.length * part) - 1]!
 
@@ -63,9 +62,11 @@ describe('the three waits', () => {
     // Twenty rounds of 50 ms: the first four wait for nothing, the last four for nineteen rounds.
     expect(backlog[3]).toBeLessThan(100)
     expect(backlog.at(-1)).toBeGreaterThanOrEqual(19 * 50 - 5)
-    // Where a machine has other things to do a process may get no turn for that long, now and then.
-    expect(below(sorted(waits, 'queue'), 0.95)).toBeLessThan(5)
-    expect(below(sorted(waits, 'exec'), 0.5)).toBeLessThan(100)
+    // Where a machine has other things to do a process may get no turn for that long, now and then; it is no trend.
+    const queue = sorted(waits, 'queue')
+    expect(below(queue, 0.5)).toBeLessThan(5)
+    const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
+    expect(sum(queue)).toBeLessThan(sum(backlog) / 20)
   })
 })
 
@@ -77,7 +78,10 @@ const shiftedBy = (ms: number) => ({
   PSHUB_SHIFT_AFTER_MS: '0',
 })
 
-/** Medians of what calls waited, the first and the second of each pair apart, and how far the clocks are off. */
+/**
+ * What calls waited, the first and the second of each pair apart, and how far the clocks are off. The shortest waits:
+ * other things that a machine does make waits longer, now and then, while a wrong clock would change all of them.
+ */
 const measure = async (worker: Record<string, string>, caller: Record<string, string>) => {
   const stop = await start(1, worker)
   const env = { ...process.env, PSHUB_REDIS: server.url, PSHUB_NAMESPACE: server.namespace, ...caller }
@@ -86,13 +90,13 @@ const measure = async (worker: Record<string, string>, caller: Record<string, st
   const workerOffMs = await stop()
   const { waits, now } = JSON.parse(stdout) as { waits: (Phases & { ms: number })[]; now: number }
   expect(waits).toHaveLength(30)
-  const median = (phase: keyof Phases | 'ms', place: number) => {
+  const least = (phase: keyof Phases | 'ms', place: number) => {
     const values = waits.filter((_, index) => index % 2 === place).map(wait => wait[phase])
-    return below(sortedNumbers(values), 0.5) / (phase === 'ms' ? 1 : 1000)
+    return Math.min(...values) / (phase === 'ms' ? 1 : 1000)
   }
-  const both = (phase: keyof Phases | 'ms') => [median(phase, 0), median(phase, 1)]
+  const both = (phase: keyof Phases | 'ms') => [least(phase, 0), least(phase, 1)]
   return {
-    medians: { backlog: both('backlog'), queue: both('queue'), exec: both('exec'), ms: both('ms') },
+    shortest: { backlog: both('backlog'), queue: both('queue'), exec: both('exec'), ms: both('ms') },
     offMs: now - Date.now(),
     workerOffMs,
   }
@@ -100,15 +104,15 @@ const measure = async (worker: Record<string, string>, caller: Record<string, st
 
 describe('a clock that is off by ten minutes', () => {
   it("changes no wait by more than 5 ms, be it ahead or behind, the worker's or the caller's", repeated, async () => {
-    const right = (await measure({}, {})).medians
+    const right = (await measure({}, {})).shortest
     // The second one of a pair waits for the 20 ms of the first.
     expect(Math.abs(right.backlog[1]! - 20)).toBeLessThan(10)
     for (const ms of [10 * minutes, -10 * minutes]) {
       const ofWorker = await measure(shiftedBy(ms), {})
       const ofCaller = await measure({}, shiftedBy(ms))
       for (const off of [ofCaller.offMs, ofWorker.workerOffMs]) expect(Math.abs(off - ms)).toBeLessThan(minutes)
-      for (const { medians } of [ofWorker, ofCaller]) {
-        for (const [phase, values] of Object.entries(medians)) {
+      for (const { shortest } of [ofWorker, ofCaller]) {
+        for (const [phase, values] of Object.entries(shortest)) {
           values.forEach((value, place) => {
             const change = Math.abs(value - right[phase as keyof typeof right][place]!)
             expect(change, `${phase} of the ${place + 1}. of a pair, off by ${ms} ms`).toBeLessThan(5)

@@ -2,6 +2,8 @@
 import { Hub } from '../../dist/index.js'
 
 const hub = new Hub({ redis: process.env.PSHUB_REDIS, namespace: process.env.PSHUB_NAMESPACE })
+// Connected, however long that takes on a busy machine.
+while (!(await hub.tasks().catch(() => undefined)));
 const waits = []
 hub.events.on('call:settled', ({ us, ms }) => waits.push({ ...us, ms }))
 for (let n = 0; n < 15; n++) {

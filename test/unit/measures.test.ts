@@ -4,7 +4,7 @@ import { BusyShare } from '../../src/busyshare.ts'
 import { Histogram } from '../../src/histogram.ts'
 import { LoadSum, parseWorkerRecord } from '../../src/load.ts'
 import { LoopDelay } from '../../src/loopdelay.ts'
-import type { Phases } from '../../src/message.ts'
+import type { Phases } from '../../src/phases.ts'
 import {
   maxSlowCalls,
   maxSlowTasks,
