@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Optional
@@ -75,8 +76,8 @@ class Server:
         return sorted(self.client.scan_iter("pshub:*:held:*"))
 
     def leftovers(self) -> List[str]:
-        """Keys that may not stay when hubs and workers are gone: all but the cards of tasks."""
-        return sorted(set(self.client.scan_iter("*")) - {"pshub:tasks"})
+        """Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves."""
+        return sorted(key for key in self.client.scan_iter("*") if key != "pshub:tasks" and self.client.ttl(key) == -1)
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,77 @@ def own_server() -> Iterator[Server]:
     server = Server()
     yield server
     server.close()
+
+
+class Proxy:
+    """Stands before Redis, loses what it is told to lose, and cuts connections."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}"
+        #: Answers of the server are swallowed, on all connections.
+        self.loses_answers = False
+        self._sockets: List[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                client.close()
+                continue
+            self._sockets += [client, server]
+            threading.Thread(target=self._pass, args=(client, server, False), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, True), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:
+        try:
+            while True:
+                data = source.recv(65_536)
+                if not data:
+                    break
+                if not (is_answer and self.loses_answers):
+                    target.sendall(data)
+        except OSError:
+            pass
+        for each in (source, target):
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self) -> None:
+        sockets, self._sockets = self._sockets, []
+        for each in sockets:
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            each.close()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.cut()
+
+
+@pytest.fixture
+def make_proxy() -> Iterator[Callable[[Server], Proxy]]:
+    made: List[Proxy] = []
+
+    def make(server: Server) -> Proxy:
+        made.append(Proxy(server.port))
+        return made[-1]
+
+    yield make
+    for proxy in made:
+        proxy.close()
 
 
 class WorkerProcess:

@@ -159,13 +159,12 @@ class Deadlines:
 
     def _look(self) -> None:
         now = now_s()
-        earliest = math.inf
+        # What expires may add itself again, with a later deadline.
+        self._next_look = earliest = math.inf
         for entry in list(self._entries):
-            if entry.deadline <= now:
-                if self._entries.pop(entry, 0) is None:
-                    entry.expire()
-            elif entry.deadline < earliest:
-                earliest = entry.deadline
-        self._next_look = math.inf
-        if earliest < math.inf:
+            if entry.deadline > now:
+                earliest = min(earliest, entry.deadline)
+            elif self._entries.pop(entry, 0) is None:
+                entry.expire()
+        if earliest < self._next_look:
             self._sleep_until(max(earliest, now + self._PAUSE_S))
