@@ -120,6 +120,12 @@ export class Pair {
     return count
   }
 
+  async heldTexts() {
+    const keys = await this.redis.keys(`${this.key('held:')}*`)
+    const hashes = await Promise.all(keys.map(key => this.redis.hvals(key)))
+    return hashes.flat()
+  }
+
   waiting() {
     return this.redis.llen(this.key('calls'))
   }

@@ -81,8 +81,9 @@ def deaf(args: Any) -> Dict[str, Any]:
 @task("nested:1.0", args={}, timeout=20)
 def nested(args: Any, ctx: Context) -> Any:
     if args["depth"] > 0:
-        return ctx.call("nested:1.0", {"depth": args["depth"] - 1})
-    return {"left_ms": ctx.remaining * 1000, "traceparent": ctx.traceparent}
+        return ctx.call("nested:1.0", {**args, "depth": args["depth"] - 1})
+    wait(args, ctx)
+    return {"left_ms": ctx.remaining * 1000}
 
 
 def main() -> None:

@@ -51,11 +51,11 @@ const tasks = [
     await new Promise(resolve => setTimeout(resolve, args.ms))
     return {}
   }),
-  defineTask('nested:1.0', { timeoutMs: 20_000 }, async ({ depth }, ctx) =>
-    depth > 0
-      ? ctx.call('nested:1.0', { depth: depth - 1 })
-      : { left_ms: ctx.remainingMs(), traceparent: ctx.traceparent ?? null },
-  ),
+  defineTask('nested:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
+    if (args.depth > 0) return ctx.call('nested:1.0', { ...args, depth: args.depth - 1 })
+    await wait(args.ms, ctx.signal)
+    return { left_ms: ctx.remainingMs() }
+  }),
 ]
 
 // Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
