@@ -138,7 +138,7 @@ class Hub:
         self._settings = read_settings("hub", {"redis": redis, **options})
         self.events = Events()
         log_events(self.events)
-        send_metrics(self.events, self._settings.statsd)
+        self._statsd = send_metrics(self.events, self._settings.statsd)
         self._lock = threading.Lock()
         self._core: Optional[HubCore] = None
         self._thread: Optional[LoopThread] = None
@@ -229,6 +229,8 @@ class Hub:
             # Its thread ends all the same; what is left in Redis goes by itself.
             pass
         thread.stop()
+        if self._statsd is not None:
+            self._statsd.flush()
 
     def __enter__(self) -> "Hub":
         return self
@@ -275,7 +277,7 @@ class AsyncHub:
         self._settings = read_settings("hub", {"redis": redis, **options})
         self.events = Events()
         log_events(self.events)
-        send_metrics(self.events, self._settings.statsd)
+        self._statsd = send_metrics(self.events, self._settings.statsd)
         self._core: Optional[HubCore] = None
         self._owner: Tuple[int, Optional[asyncio.AbstractEventLoop]] = (0, None)
         self._is_closed = False
@@ -340,6 +342,8 @@ class AsyncHub:
         core, self._core = self._core, None
         if core is not None:
             await core.close()
+        if self._statsd is not None:
+            self._statsd.flush()
 
     async def __aenter__(self) -> "AsyncHub":
         return self

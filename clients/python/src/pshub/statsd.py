@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
-import time
 from typing import Any, Dict, List, Optional
 
 from .events import Events
@@ -23,7 +23,7 @@ class StatsD:
         self._lines: List[str] = []
         self._size = 0
         self._lock = threading.Lock()
-        self._flushed_at = time.monotonic()
+        self._is_due = False
 
     def timing(self, name: str, ms: float, **tags: str) -> None:
         self._add(f"pshub.{name}:{ms:.3f}|ms", tags)
@@ -42,8 +42,14 @@ class StatsD:
                 self._send()
             self._lines.append(line)
             self._size += len(line) + 1
-            if time.monotonic() - self._flushed_at > _FLUSH_S:
-                self._send()
+            if self._is_due:
+                return
+            self._is_due = True
+        try:
+            # Events come on the thread of an event loop.
+            asyncio.get_running_loop().call_later(_FLUSH_S, self.flush)
+        except RuntimeError:
+            self.flush()
 
     def flush(self) -> None:
         with self._lock:
@@ -51,7 +57,7 @@ class StatsD:
 
     def _send(self) -> None:
         lines, self._lines, self._size = self._lines, [], 0
-        self._flushed_at = time.monotonic()
+        self._is_due = False
         if not lines:
             return
         try:
