@@ -23,6 +23,7 @@ export const loadLanguage = name => {
     setup,
     caller,
     worker,
+    faultWorker,
     exactIntegers = false,
   } = JSON.parse(readFileSync(join(folder, 'conformance.json'), 'utf8'))
   if (setup) {
@@ -32,7 +33,7 @@ export const loadLanguage = name => {
       throw new Error(String(error.stderr ?? '').trim() || error.message)
     }
   }
-  return { name: language, folder, caller, worker, exactIntegers }
+  return { name: language, folder, caller, worker, faultWorker, exactIntegers }
 }
 
 /** A process that says `{"ready":true}` when it is. */

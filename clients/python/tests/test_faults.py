@@ -178,7 +178,7 @@ def test_cut_connections_lose_no_reply(server: Server, make_proxy: Callable[[Ser
     ended = threading.Event()
 
     def cut() -> None:
-        while not ended.wait(0.15):
+        while not ended.wait(0.3):
             hub_side.cut()
             worker_side.cut()
 
@@ -187,7 +187,7 @@ def test_cut_connections_lose_no_reply(server: Server, make_proxy: Callable[[Ser
     def call(base: int) -> None:
         for n in range(60):
             try:
-                if hub.call("add:1.0", x=base + n, timeout=10) != base + n + 2:
+                if hub.call("add:1.0", x=base + n, timeout=20) != base + n + 2:
                     wrong.append(n)
             except HubError as error:
                 wrong.append(repr(error))

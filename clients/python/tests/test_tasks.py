@@ -159,12 +159,13 @@ def test_what_cannot_be_declared() -> None:
         task("a:1.0")(lambda *args: None)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="the syntax is newer")
-def test_unions_in_new_syntax() -> None:
-    @task("new:1.0")
-    def new(x: int | None, y: list[str] | None = None) -> None: ...
+if sys.version_info >= (3, 10):
 
-    assert new.args is not None and new.args["properties"]["x"] == {"type": ["integer", "null"]}
+    def test_unions_in_new_syntax() -> None:
+        @task("new:1.0")
+        def new(x: int | None, y: list[str] | None = None) -> None: ...
+
+        assert new.args is not None and new.args["properties"]["x"] == {"type": ["integer", "null"]}
 
 
 def test_the_digest_is_that_of_the_protocol() -> None:
