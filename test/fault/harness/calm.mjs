@@ -4,7 +4,10 @@ import { join } from 'node:path'
 
 const namespace = 'pshub'
 /** These are the registry and the leases of those who live; everything else that is left must end by itself. */
-const lasting = new Set(['tasks', 'workers', 'stats', '{q}:leases'].map(key => `${namespace}:${key}`))
+const lasting = new Set(
+  ['tasks', 'workers', 'stats', 'taskstats', 'slow', '{q}:leases'].map(key => `${namespace}:${key}`),
+)
+const ofWorkers = new Set(['workers', 'stats', 'taskstats', 'slow'].map(key => `${namespace}:${key}`))
 const longestTtlMs = 60_000
 
 /** Keys that neither belong there nor end by themselves soon. */
@@ -15,7 +18,7 @@ export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
     if (ttlMs === -2 || (ttlMs >= 0 && ttlMs <= longestTtlMs)) continue
     if (lasting.has(key) && (workersLive || key === `${namespace}:tasks`)) continue
     // The cards of workers that were killed are shown for an hour.
-    if (cardsStay && (key === `${namespace}:workers` || key === `${namespace}:stats`)) continue
+    if (cardsStay && ofWorkers.has(key)) continue
     if (workersLive && key === `${namespace}:{q}:bell` && (await redis.llen(key)) <= 1) continue
     found.push({ invariant: 'I12', what: `${key} was left behind` })
   }
