@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Callable, Dict, List, Optional
 
-from .clock import Stop, backoff_s, now_s, sleep
+from .clock import Stop, backoff_s, now_s, settle, sleep
 from .connection import BLOCK_S, Command, Connection, NotConnected, ReplyError, first, is_full, is_passing, is_refusal
 from .message import decode_reply
 from .queue import REPLY_TTL_MS
@@ -14,6 +14,8 @@ _MAX_PAGE = 256
 _MAX_PAGE_BYTES = 4_000_000
 #: The second list is cut when it holds more than this.
 _MAX_KEPT_BYTES = 16_000
+#: Without a call for this long nothing is kept in Redis. Sooner, a lone caller would pay for it with each call.
+_LINGER_S = 0.05
 #: How often a full Redis, which refuses the blocking read, is asked instead.
 _FULL_POLL_S = 0.02
 
@@ -44,6 +46,7 @@ class Inbox:
         self._on_problem = on_problem
         self._closing = Stop()
         self._loop: Optional["asyncio.Task[None]"] = None
+        self._resting: Optional["asyncio.Future[None]"] = None
         #: Entries at the head of the reply list that were delivered and are not removed yet.
         self._delivered = 0
         #: About what the second list holds.
@@ -56,11 +59,15 @@ class Inbox:
 
     def wake(self) -> None:
         """Starts reading unless it does already. Called before each push."""
+        if self._resting is not None:
+            settle(self._resting)
         if self._loop is None and not self._closing.is_set:
             self._loop = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
         self._closing.set()
+        if self._resting is not None:
+            settle(self._resting)
         if self._loop is not None:
             await asyncio.wait({self._loop})
 
@@ -74,7 +81,7 @@ class Inbox:
                     else:
                         if self._expected():
                             self._deliver(await self._round(), False)
-                        else:
+                        elif await self._rested():
                             await self._tidy()
                         self._failures = 0
                     # The calls these replies set off are written first; they are what somebody waits for.
@@ -124,6 +131,16 @@ class Inbox:
     def _leaves(self) -> bool:
         """Whether something of this inbox is in Redis that nobody needs any more once all calls are settled."""
         return self._unsure or self._delivered > 0 or self._kept > 0
+
+    async def _rested(self) -> bool:
+        """False when a call came meanwhile."""
+        loop = asyncio.get_running_loop()
+        self._resting = loop.create_future()
+        timer = loop.call_later(_LINGER_S, settle, self._resting)
+        await self._resting
+        timer.cancel()
+        self._resting = None
+        return not self._expected() and not self._closing.is_set
 
     async def _tidy(self) -> None:
         """Nobody waits: leaves nothing behind."""

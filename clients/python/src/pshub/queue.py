@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import scripts
+from .clock import now_s
 from .connection import BLOCK_S, Connection, ReplyError, Word, first, is_full
 from .keys import Keys
 
@@ -19,6 +21,8 @@ _ADOPT_BATCH = 64
 # Replies up to this many and this long go as plain commands, which cost Redis half of what the script does.
 _MAX_PLAIN_REPLIES = 32
 _MAX_PLAIN_LENGTH = 400
+#: After a reply that a full Redis refused, it counts as full for this long.
+_FULL_MEMORY_S = 1.0
 
 
 class Pushed(NamedTuple):
@@ -71,6 +75,7 @@ class Queue:
         self.name = name
         self.keys = keys.queue(name)
         self._all_keys = keys
+        self._full_until = -math.inf
 
     async def push(
         self, connection: Connection, hub_id: str, number: int, max_length: int, messages: List[str], counted_at_us: int
@@ -119,7 +124,9 @@ class Queue:
         was refused. A full Redis refuses the plain push and takes the script.
         """
         key = self._all_keys.reply(hub_id)
-        is_small = len(replies) <= _MAX_PLAIN_REPLIES and max(map(len, replies)) <= _MAX_PLAIN_LENGTH
+        # While Redis is full the script goes first: the release behind it must not run ahead of a second try.
+        is_full_now = now_s() < self._full_until
+        is_small = not is_full_now and len(replies) <= _MAX_PLAIN_REPLIES and max(map(len, replies)) <= _MAX_PLAIN_LENGTH
         # Always in full: it is short, and a NOSCRIPT answer would let the release run ahead of the reply.
         script = scripts.REPLY.full([key], [REPLY_TTL_MS, *replies])
         if is_small:
@@ -132,6 +139,7 @@ class Queue:
             if isinstance(answer, ReplyError):
                 if not (is_small and is_full(answer)):
                     raise answer
+                self._full_until = now_s() + _FULL_MEMORY_S
                 await connection.one(*script)
 
         return asyncio.ensure_future(outcome())
