@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { prepare, root } from '../tools/prepare.mjs'
+import { testClients } from './clients.mjs'
 
 prepare()
 const { ensureServer } = await import('../tools/redis-server.mjs')
@@ -17,9 +18,9 @@ try {
 const bin = name => join(root, 'node_modules', name)
 const failed = []
 
-const step = (title, script, args) => {
+const step = (title, program, args, cwd = root) => {
   console.log(`\n== ${title}`)
-  const { status } = spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit' })
+  const { status } = spawnSync(program, args, { cwd, stdio: 'inherit' })
   if (status !== 0) failed.push(title)
 }
 
@@ -27,9 +28,10 @@ const reportDir = mkdtempSync(join(tmpdir(), 'pshub-report-'))
 const report = join(reportDir, 'report.json')
 const only = process.argv.slice(2)
 
-step('type check', bin('typescript/bin/tsc'), ['--noEmit'])
-step('lint and format', bin('@biomejs/biome/bin/biome'), ['check', '.'])
-step('tests', bin('vitest/vitest.mjs'), [
+step('type check', process.execPath, [bin('typescript/bin/tsc'), '--noEmit'])
+step('lint and format', process.execPath, [bin('@biomejs/biome/bin/biome'), 'check', '.'])
+step('tests', process.execPath, [
+  bin('vitest/vitest.mjs'),
   'run',
   '--reporter=default',
   '--reporter=json',
@@ -49,7 +51,7 @@ if (only.length === 0) {
   // As in vitest.config.ts: on shared machines a process may get no turn for seconds.
   const retries = process.env.CI ? '1' : '0'
   const options = ['--subset', '--quick', '--retries', retries, '--json', faultReport]
-  step('faults', 'test/fault/run.mjs', options)
+  step('faults', process.execPath, ['test/fault/run.mjs', ...options])
   try {
     const { passed, failed: broken } = JSON.parse(readFileSync(faultReport, 'utf8'))
     counts.numPassedTests += passed
@@ -58,6 +60,13 @@ if (only.length === 0) {
     failed.push('the fault suite wrote no report')
   }
 } else console.log('\nThe fault suite was not run, because single tests were asked for: npm run test:faults')
+
+if (only.length === 0) {
+  const clients = await testClients(step, reportDir)
+  counts.numPassedTests += clients.passed
+  counts.numFailedTests += clients.failed
+  failed.push(...clients.missing)
+}
 rmSync(reportDir, { recursive: true, force: true })
 if (counts.numPassedTests === 0) failed.push('no test ran')
 console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')

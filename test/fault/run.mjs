@@ -6,6 +6,7 @@ import { prepare } from '../../tools/prepare.mjs'
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
+    worker: { type: 'string' },
     seed: { type: 'string' },
     json: { type: 'string' },
     subset: { type: 'boolean', default: false },
@@ -19,6 +20,7 @@ const { values } = parseArgs({
 if (values.help) {
   console.log(`npm run test:faults -- [options]
   --only F04,F13    these rows alone, and no planted bugs
+  --worker python   workers of another language, for these rows; callers stay as they are
   --subset          those of npm test
   --seed 7          repeats a run's load and choices; the default is printed
   --json <file>     writes all results there
@@ -37,9 +39,24 @@ const { rows, subset } = await import('./rows/index.mjs')
 const { runTrial } = await import('./harness/trial.mjs')
 const { detailsOf, tableOf } = await import('./harness/report.mjs')
 const { bugs, plant } = await import('./planted/bugs.mjs')
+const { loadLanguage } = await import('../conformance/language.mjs')
 
 const seed = Number(values.seed ?? Date.now() % 1_000_000)
 const { quick, keep } = values
+
+/** Undefined for the project's own worker. Ends this program where the language cannot be had. */
+const workerOf = name => {
+  if (name === undefined) return undefined
+  try {
+    const language = loadLanguage(name)
+    if (!language.faultWorker) throw new Error("its conformance.json names no 'faultWorker'")
+    return language
+  } catch (error) {
+    console.error(`Workers in ${name} cannot be tried here: ${error.message}`)
+    process.exit(3)
+  }
+}
+const workerCommand = workerOf(values.worker)
 
 const chosenRows = () => {
   const wanted = values.subset ? subset : values.only?.split(',')
@@ -60,11 +77,11 @@ const tell = (row, result) => {
 const runRows = async chosen => {
   const results = []
   for (const row of chosen) {
-    let result = await runTrial(row, { seed, quick, keep })
+    let result = await runTrial(row, { seed, quick, keep, workerCommand })
     tell(row, result)
     for (let tries = Number(values.retries); tries > 0 && result.violations.length > 0; tries--) {
       console.log(`${row.id} once more`)
-      result = await runTrial(row, { seed, quick, keep })
+      result = await runTrial(row, { seed, quick, keep, workerCommand })
       tell(row, result)
     }
     results.push(result)
@@ -92,7 +109,7 @@ const runPlanted = async planted => {
 
 console.log(`seed ${seed}`)
 // First of all: a bug that no longer fits the code is found at once.
-const planted = values.only ? [] : bugs.map(bug => ({ bug, ...plant(bug) }))
+const planted = values.only || workerCommand ? [] : bugs.map(bug => ({ bug, ...plant(bug) }))
 // That a planted bug's row is clean without it belongs to the proof.
 const withoutBugs = values.planted ? rows.filter(({ id }) => bugs.some(({ row }) => row === id)) : chosenRows()
 const results = [...(await runRows(withoutBugs)), ...(await runPlanted(planted))]

@@ -1,5 +1,5 @@
 // One process of a trial as the stage sees it.
-import { fork } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -9,14 +9,19 @@ const folder = import.meta.dirname
  * Starts a caller or worker process.
  * @param {'caller' | 'worker'} kind
  * @param setup what process.mjs reads
+ * @param options `command`, with its `folder`: a worker in another language. It reads the same setup, writes the same journal,
+ *   takes no orders but signals, and ends with its stdin
  */
-export const startMember = (kind, setup, execArgv = [], env = {}) => {
+export const startMember = (kind, setup, { execArgv = [], env = {}, command } = {}) => {
   const log = openSync(join(setup.folder, `${setup.name}.log`), 'a')
-  const child = fork(join(folder, `${kind}-process.mjs`), {
-    execArgv,
-    env: { ...process.env, ...env, PSHUB_FAULT_SETUP: JSON.stringify(setup) },
-    stdio: ['ignore', log, log, 'ipc'],
-  })
+  const setting = { ...process.env, ...env, PSHUB_FAULT_SETUP: JSON.stringify(setup) }
+  const child = command
+    ? spawn(join(command.folder, command.faultWorker[0]), command.faultWorker.slice(1), {
+        cwd: command.folder,
+        env: setting,
+        stdio: ['pipe', log, log],
+      })
+    : fork(join(folder, `${kind}-process.mjs`), { execArgv, env: setting, stdio: ['ignore', log, log, 'ipc'] })
   closeSync(log)
   const waiting = new Map()
   let orders = 0

@@ -33,8 +33,9 @@ export class Stage {
   #loops = new Set()
   #started = 0
 
-  /** @param row what is tried, see rows/; `dist`: the pshub that workers run */
-  constructor(row, { seed, dist = join(root, 'dist') }) {
+  /** @param row what is tried, see rows/; `dist`: the pshub that workers run; `workerCommand`: they are of another language */
+  constructor(row, { seed, dist = join(root, 'dist'), workerCommand }) {
+    this.workerCommand = workerCommand
     this.row = row
     this.seed = seedOf(seed, row.id)
     Object.assign(this, seeded(this.seed))
@@ -92,7 +93,8 @@ export class Stage {
       options,
       graceMs,
     }
-    const member = startMember(kind, setup, execArgv, env)
+    const command = kind === 'worker' ? this.workerCommand : undefined
+    const member = startMember(kind, setup, { execArgv, env, command })
     list.push(member)
     this.members.push(member)
     void member.exited.then(({ code, signal }) => {

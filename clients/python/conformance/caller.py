@@ -1,0 +1,70 @@
+"""The caller of clients/CONFORMANCE.md: orders on stdin, answers on stdout, one JSON object per line."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from typing import Any, Dict
+
+from pshub import Hub, PendingCall, __version__
+from pshub.payload import encode_payload
+
+lock = threading.Lock()
+pending: Dict[Any, PendingCall] = {}
+
+
+def say(**answer: Any) -> None:
+    with lock:
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+def outcome_of(call: PendingCall) -> Dict[str, Any]:
+    outcome = call.outcome()
+    if outcome.ok:
+        return {"ok": True, "result": encode_payload(outcome.value), "ms": outcome.ms}
+    error = outcome.error
+    assert error is not None
+    told = {"code": error.code, "ran": error.ran, "retryable": error.retryable, "status": error.http_status}
+    return {"ok": False, "error": {**told, "message": error.message, "data": error.data}, "ms": outcome.ms}
+
+
+def start(hub: Hub, order: Dict[str, Any], args: str) -> PendingCall:
+    timeout_ms = order.get("timeout_ms")
+    timeout = None if timeout_ms is None else timeout_ms / 1000
+    return hub.submit(order["task"], json.loads(args), timeout=timeout, traceparent=order.get("traceparent"))
+
+
+def tell(id: Any, call: PendingCall) -> None:
+    say(id=id, **outcome_of(call))
+    pending.pop(id, None)
+
+
+def main() -> None:
+    # Everything else is in the environment: PSHUB_REDIS, PSHUB_NAMESPACE, PSHUB_NAME ...
+    hub = Hub()
+    say(ready=True, client=f"pshub-python/{__version__}")
+    for line in sys.stdin:
+        order = json.loads(line)
+        id, op = order["id"], order["op"]
+        if op == "call":
+            call = pending[id] = start(hub, order, order["args"])
+            threading.Thread(target=tell, args=(id, call)).start()
+        elif op == "batch":
+            calls = [start(hub, order, args) for args in order["args"]]
+            threading.Thread(target=lambda id, calls: say(id=id, outcomes=[outcome_of(c) for c in calls]),
+                             args=(id, calls)).start()  # fmt: skip
+        elif op == "cancel":
+            call = pending.get(order["call"])
+            if call is not None:
+                call.cancel()
+            say(id=id)
+        elif op == "close":
+            hub.close()
+            say(id=id)
+    hub.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""A worker of the project's fault suite (test/fault): its tasks write down when they start and end, and misbehave when told to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, Dict, Optional
+
+from pshub import ConfigError, Context, Worker, task
+from pshub.log import log_to_stderr
+
+setup = json.loads(os.environ["PSHUB_FAULT_SETUP"])
+_file = os.open(os.path.join(setup["folder"], f"{setup['name']}.jsonl"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+_lock = threading.Lock()
+_runs = 0
+_LAG_S = 0.02
+
+
+def journal(e: str, **fields: Any) -> None:
+    """Written at once, on the clock that all processes of a machine share, so that a killed process has told all it knew."""
+    line = json.dumps({"e": e, "t": time.monotonic_ns() // 1000, **fields})
+    os.write(_file, f"{line}\n".encode())
+
+
+def watch_lag() -> None:
+    """Writes down when this process got no processor: what is late by that is not late by pshub's fault."""
+    last = time.monotonic()
+    while True:
+        time.sleep(_LAG_S)
+        now = time.monotonic()
+        lag_ms = (now - last - _LAG_S) * 1000
+        last = now
+        if lag_ms > 10:
+            journal("lag", ms=round(lag_ms))
+
+
+def misbehave(act: Dict[str, Any], ctx: Context, run: Dict[str, str], digest: str) -> Optional[Dict[str, Any]]:
+    """What the handler returns; None: it goes on as usual."""
+    what = act["do"]
+    if what == "block":
+        end = time.monotonic() + act["ms"] / 1000
+        while time.monotonic() < end:
+            pass
+    elif what == "big":
+        journal("end", **run)
+        return {**run, "hash": digest, "filler": "x" * act["chars"]}
+    elif what in ("throw", "reject"):
+        journal("end", **run)
+        raise ValueError("raised on purpose") if what == "throw" else ValueError()
+    elif what == "never":
+        ctx.aborted.wait()
+        journal("abort", **run)
+        threading.Event().wait()
+    elif what in ("exit", "stray"):
+        os._exit(3)
+    elif what == "crash":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return None
+
+
+def handle(args: Any, ctx: Context) -> Dict[str, Any]:
+    global _runs
+    # Also of what was pushed by hand, which may be anything.
+    given = args if isinstance(args, dict) else {}
+    with _lock:
+        _runs += 1
+        number = _runs
+    run = {"token": given.get("token", "hand-pushed"), "run": f"{setup['name']}/{number}"}
+    request = ctx._request
+    journal("start", **run, worker=worker.id, atUs=request.at_us, ttlMs=request.ttl_ms)
+    digest = hashlib.sha1(str(given.get("pad", "")).encode()).hexdigest()
+    if given.get("act"):
+        ended = misbehave(given["act"], ctx, run, digest)
+        if ended is not None:
+            return ended
+    journal("abort" if ctx.aborted.wait(given.get("ms", 1) / 1000) else "end", **run)
+    return {**run, "hash": digest}
+
+
+@task("once:1.0", args={}, result={})
+def once(args: Any, ctx: Context) -> Any:
+    return handle(args, ctx)
+
+
+@task("again:1.0", args={}, result={}, idempotent=True)
+def again(args: Any, ctx: Context) -> Any:
+    return handle(args, ctx)
+
+
+_NAMES = {"maxPayloadBytes": "max_payload_bytes", "maxBacklog": "max_backlog", "slots": "slots"}
+options = {_NAMES[name]: value for name, value in (setup.get("options") or {}).items() if name in _NAMES}
+if "leaseMs" in (setup.get("options") or {}):
+    options["lease"] = setup["options"]["leaseMs"] / 1000
+worker = Worker(setup["redis"], queue="q", tasks=[once, again], **options)
+worker.events.on("redis:up", lambda event: journal("up", role=event["role"]))
+worker.events.on("lease:lost", lambda event: journal("lease-lost", worker=event["worker"], now=worker.id))
+worker.events.on("worker:lost", lambda event: journal("adopted", worker=event["worker"], count=event["adopted"]))
+
+
+def main() -> None:
+    log_to_stderr("warning")
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    threading.Thread(target=watch_lag, daemon=True).start()
+
+    def watch() -> None:
+        # The stage is gone: nobody would ever end this process.
+        sys.stdin.read()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        worker.start()
+        journal("hello", pid=os.getpid(), worker=worker.id, slots=worker._settings.slots)
+        while not ended.wait(0.2):
+            pass
+        grace_ms = setup.get("graceMs")
+        worker.stop(None if grace_ms is None else grace_ms / 1000)
+    except ConfigError as error:
+        journal("refused", message=str(error))
+    journal("left", resources=[])
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The worker of clients/CONFORMANCE.md: serves its tasks until SIGTERM or the end of stdin."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, Dict
+
+from pshub import Context, TaskError, Worker, __version__, task
+
+journal = os.environ.get("PSHUB_CONFORMANCE_JOURNAL")
+
+
+def note(args: Any) -> None:
+    """One line for each start, in one write, so that processes do not mix theirs."""
+    if journal and isinstance(args, dict) and "token" in args:
+        with open(journal, "ab", buffering=0) as file:
+            file.write(f"{args['token']}\n".encode())
+
+
+def wait(args: Dict[str, Any], ctx: Context) -> bool:
+    return ctx.aborted.wait(args.get("ms", 0) / 1000)
+
+
+@task("echo:1.0", args={})
+def echo(args: Any) -> Any:
+    note(args)
+    return args
+
+
+@task("add:1.0", description="Adds two integers.")
+def add(x: int, y: int) -> int:
+    return x + y
+
+
+@task("add:1.1", description="Adds two integers and one.")
+def add_more(x: int, y: int) -> int:
+    return x + y + 1
+
+
+@task("fail:1.0", args={})
+def fail(args: Any) -> None:
+    if isinstance(args, dict) and args.get("retryable"):
+        raise TaskError("the disk is full", retryable=True, data={"disk": "sda1"})
+    raise ValueError("it failed")
+
+
+@task("bad_result:1.0", args={}, result={"type": "integer"})
+def bad_result(args: Any) -> Any:
+    return "no integer"
+
+
+@task("big:1.0", args={})
+def big(args: Any) -> str:
+    return "x" * args["length"]
+
+
+@task("slow:1.0", args={}, timeout=20)
+def slow(args: Any, ctx: Context) -> Dict[str, Any]:
+    note(args)
+    return {"aborted": wait(args, ctx)}
+
+
+@task("again:1.0", args={}, timeout=20, idempotent=True)
+def again(args: Any, ctx: Context) -> Dict[str, Any]:
+    note(args)
+    return {"aborted": wait(args, ctx), "pid": os.getpid()}
+
+
+@task("deaf:1.0", args={}, timeout=20)
+def deaf(args: Any) -> Dict[str, Any]:
+    note(args)
+    time.sleep(args["ms"] / 1000)
+    return {}
+
+
+@task("nested:1.0", args={}, timeout=20)
+def nested(args: Any, ctx: Context) -> Any:
+    if args["depth"] > 0:
+        return ctx.call("nested:1.0", {**args, "depth": args["depth"] - 1})
+    wait(args, ctx)
+    return {"left_ms": ctx.remaining * 1000}
+
+
+def main() -> None:
+    # Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
+    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, nested]
+    worker = Worker(tasks=tasks)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    worker.start()
+    print(json.dumps({"ready": True, "client": f"pshub-python/{__version__}", "pid": os.getpid()}), flush=True)
+
+    def watch() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=watch, daemon=True).start()
+    while not ended.wait(0.5):
+        pass
+    worker.stop()
+    # A handler that was given up must not keep the process.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

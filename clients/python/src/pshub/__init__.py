@@ -1,0 +1,56 @@
+"""Call tasks in worker processes over Redis and await their results; or be such a worker. See README.md."""
+
+from .errors import (
+    ERROR_CLASSES,
+    Aborted,
+    ConfigError,
+    Expired,
+    HubClosed,
+    HubError,
+    InvalidArgs,
+    InvalidResult,
+    NoSuchTask,
+    NotEnqueued,
+    NoWorkers,
+    OutcomeUnknown,
+    Overloaded,
+    PayloadTooLarge,
+    TaskError,
+    TaskFailed,
+    Timeout,
+    WorkerLost,
+)
+from .hub import AsyncHub, Hub, Outcome, PendingCall
+from .task import Context, Task, task
+from .version import __version__
+from .worker import Worker
+
+__all__ = [
+    "ERROR_CLASSES",
+    "Aborted",
+    "AsyncHub",
+    "ConfigError",
+    "Context",
+    "Expired",
+    "Hub",
+    "HubClosed",
+    "HubError",
+    "InvalidArgs",
+    "InvalidResult",
+    "NoSuchTask",
+    "NoWorkers",
+    "NotEnqueued",
+    "Outcome",
+    "OutcomeUnknown",
+    "Overloaded",
+    "PayloadTooLarge",
+    "PendingCall",
+    "Task",
+    "TaskError",
+    "TaskFailed",
+    "Timeout",
+    "Worker",
+    "WorkerLost",
+    "__version__",
+    "task",
+]

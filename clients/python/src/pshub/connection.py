@@ -1,0 +1,440 @@
+"""One connection to Redis that heals itself; the only importer of redis-py."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from typing import Any, Callable, Deque, List, Optional, Sequence, Tuple, Union
+
+from redis import exceptions
+from redis.asyncio.connection import Connection as Link
+from redis.asyncio.connection import ConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from .clock import Stop, backoff_s, now_s, settle, sleep
+from .config import RedisTarget
+from .errors import message_of
+
+Word = Union[str, bytes, int]
+Command = Sequence[Word]
+
+
+class NotConnected(Exception):
+    """The command was never written: certainly not run."""
+
+
+class ConnectionLost(Exception):
+    """The connection broke or stalled with the command under way: it may have run."""
+
+
+class ReplyError(Exception):
+    """Redis' own error answer, its first word included; the command was not run."""
+
+
+#: How long a new connection gets to be of use, before the next one is tried.
+_OPEN_S = 3.0
+_STALL_CHECK_S = 0.25
+
+_PASSING = (
+    "LOADING", "BUSY", "READONLY", "UNBLOCKED", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "NOAUTH", "WRONGPASS",
+)  # fmt: skip
+_WRONG_SERVER = ("READONLY", "UNBLOCKED", "NOAUTH", "WRONGPASS")
+
+
+def _code(error: BaseException) -> str:
+    return str(error).split(" ", 1)[0]
+
+
+def is_passing(error: BaseException) -> bool:
+    """An answer that may be different a moment later."""
+    return isinstance(error, ReplyError) and _code(error) in _PASSING
+
+
+def is_refusal(error: BaseException) -> bool:
+    """An answer that stays the same until somebody changes the server or its settings."""
+    return isinstance(error, ReplyError) and _code(error) not in _PASSING
+
+
+def is_full(error: BaseException) -> bool:
+    return isinstance(error, ReplyError) and _code(error) in ("OOM", "MISCONF")
+
+
+def is_no_script(error: BaseException) -> bool:
+    return isinstance(error, ReplyError) and _code(error) == "NOSCRIPT"
+
+
+# redis-py takes the first word off those answers that it has classes for.
+_CODES = [
+    (exceptions.NoScriptError, "NOSCRIPT"),
+    (exceptions.ReadOnlyError, "READONLY"),
+    (exceptions.OutOfMemoryError, "OOM"),
+    (exceptions.NoPermissionError, "NOPERM"),
+    (exceptions.BusyLoadingError, "LOADING"),
+    (exceptions.ExecAbortError, "EXECABORT"),
+    (exceptions.ClusterDownError, "CLUSTERDOWN"),
+    (exceptions.TryAgainError, "TRYAGAIN"),
+    (exceptions.MasterDownError, "MASTERDOWN"),
+    (exceptions.MovedError, "MOVED"),
+    (exceptions.AskError, "ASK"),
+    (exceptions.ClusterCrossSlotError, "CROSSSLOT"),
+]
+_ANSWERS = (exceptions.ResponseError, exceptions.BusyLoadingError, exceptions.AuthenticationError)
+
+
+def _answer(error: BaseException) -> ReplyError:
+    text = str(error)
+    if isinstance(error, exceptions.AuthenticationError):
+        code = "NOAUTH" if text.startswith("Authentication required") else "WRONGPASS"
+        return ReplyError(text if text.startswith(code) else f"{code} {text}")
+    for cls, code in _CODES:
+        if isinstance(error, cls) and not text.startswith(code):
+            return ReplyError(f"{code} {text}")
+    return ReplyError(text)
+
+
+def pack(command: Command) -> bytes:
+    """A command as Redis reads it; redis-py's own packer does more than these need, at four times the cost."""
+    parts = [b"*%d\r\n" % len(command)]
+    for word in command:
+        data = word if isinstance(word, bytes) else str(word).encode()
+        parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
+    return b"".join(parts)
+
+
+class _Flight:
+    """Commands that were sent together, until their last answer."""
+
+    __slots__ = ("future", "missing", "replies", "sent_at")
+
+    def __init__(self, future: "asyncio.Future[List[Any]]", count: int) -> None:
+        self.future = future
+        self.missing = count
+        self.replies: List[Any] = []
+        self.sent_at = now_s()
+
+
+class _Wire:
+    """One link while it lives: what is to be written on it and what was not answered yet."""
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self.out: List[bytes] = []
+        self.wake: Optional["asyncio.Future[None]"] = None
+        self.flights: Deque[_Flight] = deque()
+        #: Scripts that were sent in full on it.
+        self.known: set = set()
+
+
+class Connection:
+    """
+    Owns a chain of redis-py connections, one at a time, and lets none of them reconnect or send again: what was under way when
+    one broke fails as ConnectionLost, because only the layers above know what may be repeated. One that stalls is dropped with
+    its socket and never used again. Belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        target: RedisTarget,
+        name: str,
+        stall_s: float,
+        on_up: Callable[[], None] = lambda: None,
+        on_down: Callable[[str], None] = lambda reason: None,
+    ) -> None:
+        self._target = target
+        self._name = name
+        self._stall_s = stall_s
+        self._on_up = on_up
+        self._on_down = on_down
+        self._closing = Stop()
+        self._wire: Optional[_Wire] = None
+        self._link: Optional[Link] = None
+        self._broken: Optional["asyncio.Future[None]"] = None
+        self._reason: Optional[Exception] = None
+        self._waiting: List["asyncio.Future[None]"] = []
+        self._watch: Optional[asyncio.TimerHandle] = None
+        self._checked_at = 0.0
+        self._life: Optional["asyncio.Task[None]"] = None
+        #: Why there is no connection at the moment, once an attempt failed.
+        self.down_reason: Optional[str] = None
+
+    def open(self) -> None:
+        """Starts connecting; returns at once. Does nothing when already open."""
+        if self._life is None:
+            self._life = asyncio.get_running_loop().create_task(self._live())
+
+    @property
+    def is_ready(self) -> bool:
+        return self._wire is not None
+
+    @property
+    def known(self) -> set:
+        """Scripts that this link knows; an empty set when there is none."""
+        return self._wire.known if self._wire else set()
+
+    async def when_ready(self, stop: Optional[Stop] = None) -> None:
+        """Returns when there is a connection, or when ``stop`` is set or this is closed: look at ``is_ready``."""
+        if self._wire or self._closing.is_set or (stop is not None and stop.is_set):
+            return
+        ready: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+        self._waiting.append(ready)
+        key = stop.add(lambda: settle(ready)) if stop else 0
+        try:
+            await ready
+        finally:
+            if stop:
+                stop.remove(key)
+
+    def post(self, *commands: Command) -> "asyncio.Future[List[Any]]":
+        """
+        Sends commands in one write, together with all others of this turn of the loop and in their order. The future has one
+        answer per command (an error answer is a ReplyError among them), or raises NotConnected or ConnectionLost.
+        """
+        future: "asyncio.Future[List[Any]]" = asyncio.get_running_loop().create_future()
+        wire = self._wire
+        if wire is None:
+            future.set_exception(NotConnected(self.down_reason or "not connected to Redis yet"))
+            return future
+        wire.flights.append(_Flight(future, len(commands)))
+        for command in commands:
+            wire.out.append(pack(command))
+        if wire.wake is not None:
+            settle(wire.wake)
+            wire.wake = None
+        if self._watch is None:
+            self._start_watch()
+        return future
+
+    async def one(self, *words: Word) -> Any:
+        """The answer of one command; raises its ReplyError."""
+        return first(await self.post(words))
+
+    def discard(self, reason: Exception) -> None:
+        """Drops the present link: all that is under way fails as ConnectionLost, and a new one is made."""
+        self._reason = self._reason or reason
+        wire, self._wire = self._wire, None
+        if self._link is not None:
+            _abort(self._link)
+        if self._broken is not None:
+            settle(self._broken)
+        if wire is not None:
+            self._reject(wire, reason)
+
+    async def close(self) -> None:
+        """Closes for good."""
+        if not self._closing.is_set:
+            self._closing.set()
+            self.discard(ConnectionLost("the connection was closed"))
+            self._release()
+        if self._life is not None:
+            await asyncio.wait({self._life})
+
+    def detach(self) -> None:
+        """In a forked child: lets go of the parent's socket without a word to the server."""
+        writer = getattr(self._link, "_writer", None)
+        sock = writer.get_extra_info("socket") if writer is not None else None
+        if sock is not None and sock.fileno() >= 0:
+            # Another file under its number: closing the number later, whoever does that, then closes nothing of others.
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, sock.fileno())
+            os.close(null)
+
+    async def _live(self) -> None:
+        attempt = 0
+        while not self._closing.is_set:
+            self._reason = None
+            was_ready = await self._life_of_one_link()
+            if self._closing.is_set:
+                break
+            attempt = 0 if was_ready else attempt + 1
+            reason = message_of(self._reason) if self._reason else "Redis closed the connection"
+            # An outage that turns into a refusal, of a password that was changed for one, is told once more.
+            is_news = isinstance(self._reason, ReplyError) and reason != self.down_reason
+            if self.down_reason is None or is_news:
+                self._on_down(reason)
+            self.down_reason = reason
+            await sleep(backoff_s(attempt), self._closing)
+        if self._watch:
+            self._watch.cancel()
+
+    async def _life_of_one_link(self) -> bool:
+        """Makes a link and serves it until it is gone; ``_reason`` says why then. True when it was ready."""
+        loop = asyncio.get_running_loop()
+        self._broken = loop.create_future()
+        broken = self._broken
+        link = self._link = _make_link(self._target)
+        opening = loop.create_task(self._open_link(link))
+        tasks = {opening}
+        try:
+            await asyncio.wait({opening, broken}, timeout=_OPEN_S, return_when=asyncio.FIRST_COMPLETED)
+            if not opening.done():
+                self._reason = self._reason or ConnectionLost(f"no answer within {_OPEN_S:g} s")
+                return False
+            if opening.exception() is not None:
+                self._reason = self._reason or _as_reason(opening.exception())
+                return False
+            if broken.done() or self._closing.is_set:
+                return False
+            wire = self._wire = _Wire(link)
+            self.down_reason = None
+            self._on_up()
+            self._release()
+            tasks = {loop.create_task(self._write(wire)), loop.create_task(self._read(wire))}
+            await asyncio.wait({*tasks, broken}, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                if task.done() and task.exception() is not None:
+                    self._reason = self._reason or _as_reason(task.exception())
+            self.discard(self._reason or ConnectionLost("Redis closed the connection"))
+            return True
+        finally:
+            self._link = None
+            _abort(link)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            _abort(link)
+
+    async def _open_link(self, link: Link) -> None:
+        await link.connect()
+        for command in (("CLIENT", "SETNAME", self._name), ("INFO", "persistence")):
+            await link.send_command(*command, check_health=False)
+            try:
+                answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
+            except exceptions.NoPermissionError:
+                # Both can be done without.
+                continue
+            if command[0] == "INFO" and b"\nloading:1" in answer:
+                raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
+
+    async def _write(self, wire: _Wire) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            if not wire.out:
+                wire.wake = loop.create_future()
+                await wire.wake
+            out, wire.out = wire.out, []
+            # redis-py would connect anew by itself, and nobody would know what became of what was under way.
+            if not wire.link.is_connected or self._wire is not wire:
+                raise ConnectionLost("Redis closed the connection")
+            await wire.link.send_packed_command([b"".join(out)], check_health=False)
+
+    async def _read(self, wire: _Wire) -> None:
+        read = wire.link.read_response
+        while True:
+            answer: Any
+            try:
+                answer = await read(disable_decoding=True, disconnect_on_error=False)
+            except _ANSWERS as error:
+                answer = _answer(error)
+            if not wire.flights:
+                raise ConnectionLost("Redis sent an answer that nobody asked for")
+            flight = wire.flights[0]
+            flight.replies.append(answer)
+            flight.missing -= 1
+            if flight.missing == 0:
+                wire.flights.popleft()
+                settle(flight.future, flight.replies)
+            if isinstance(answer, ReplyError) and _code(answer) in _WRONG_SERVER and self._wire is wire:
+                self.discard(answer)
+
+    def _start_watch(self) -> None:
+        self._checked_at = now_s()
+        self._watch = asyncio.get_running_loop().call_later(_STALL_CHECK_S, self._check_stall)
+
+    def _check_stall(self) -> None:
+        wire = self._wire
+        self._watch = None
+        if wire is None or not wire.flights:
+            return
+        now = now_s()
+        late_s = now - self._checked_at - _STALL_CHECK_S
+        # This loop got no turn, not Redis: the answers of that time are here and only still to be read.
+        if late_s > _STALL_CHECK_S:
+            for flight in wire.flights:
+                flight.sent_at = min(now, flight.sent_at + late_s)
+        silent_s = now - wire.flights[0].sent_at
+        if silent_s > self._stall_s:
+            self.discard(ConnectionLost(f"Redis did not answer for {silent_s * 1000:.0f} ms"))
+        else:
+            self._start_watch()
+
+    def _reject(self, wire: _Wire, reason: Exception) -> None:
+        flights, wire.flights = wire.flights, deque()
+        for flight in flights:
+            if not flight.future.done():
+                flight.future.set_exception(ConnectionLost(message_of(reason)))
+                # Not everybody who sends waits for the answer.
+                flight.future.exception()
+
+    def _release(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for ready in waiting:
+            settle(ready)
+
+
+def first(answers: List[Any]) -> Any:
+    """The first answer of a post, or its error raised."""
+    answer = answers[0]
+    if isinstance(answer, ReplyError):
+        raise answer
+    return answer
+
+
+def _as_reason(error: Optional[BaseException]) -> Exception:
+    if isinstance(error, _ANSWERS):
+        return _answer(error)
+    return ConnectionLost(message_of(error) if error else "Redis closed the connection")
+
+
+def _make_link(target: RedisTarget) -> Link:
+    """
+    A redis-py connection that does nothing on its own account: no retries, no timeouts of its own (a command that timed out
+    leaves it half read), answers of protocol 2.
+    """
+    options = {
+        "socket_timeout": None,
+        "socket_connect_timeout": 2,
+        "socket_keepalive": True,
+        "retry": Retry(NoBackoff(), 0),
+        "health_check_interval": 0,
+        "protocol": 2,
+        "decode_responses": False,
+    }
+    if isinstance(target, str):
+        pool = ConnectionPool.from_url(target, **options)
+    else:
+        given = dict(target)
+        if given.pop("ssl", False):
+            from redis.asyncio.connection import SSLConnection
+
+            given["connection_class"] = SSLConnection
+        pool = ConnectionPool(**{**given, **options})
+    pool.connection_kwargs.update(options)
+    return pool.make_connection()
+
+
+def _abort(link: Link) -> None:
+    """Ends the socket at once. close() alone waits until all is written, which a peer that vanished never allows."""
+    writer = getattr(link, "_writer", None)
+    if writer is not None:
+        writer.transport.abort()
+
+
+def make_connections(owner: str, target: RedisTarget, events: Any) -> Tuple[Connection, Connection]:
+    """The two connections of a hub or a worker: one for requests, which must be answered soon, and one that may block."""
+
+    def make(role: str, stall_s: float) -> Connection:
+        return Connection(
+            target,
+            f"pshub-{owner}-{role}",
+            stall_s,
+            lambda: events.emit("redis:up", role=f"{owner} {role}"),
+            lambda reason: events.emit("redis:down", role=f"{owner} {role}", reason=reason),
+        )
+
+    return make("commands", 2.0), make("blocking", BLOCK_S + 1.0)
+
+
+#: How long a blocked read waits before it looks again; also the longest a lost bell can cost.
+BLOCK_S = 2

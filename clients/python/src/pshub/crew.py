@@ -1,0 +1,357 @@
+"""One worker on its event loop: identity and life, and the roles that do what is done in between."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+
+from .clock import RedisClock, Stop, ignore, now_s, sleep, within
+from .config import Settings
+from .connection import Word, make_connections
+from .core import HubCore
+from .errors import ConfigError, HubError, explained, hub_error, message_of
+from .estimates import RunTimes
+from .events import Events
+from .executor import Executor
+from .keys import Keys, new_id
+from .queue import Beat, Claimed, Queue
+from .registrar import Registrar
+from .registry import Catalogue
+from .rights import find_unfit
+from .roles.adopt import Adopt
+from .roles.beat import BeatLoop
+from .roles.fetch import FetchLoop
+from .roles.intake import Intake
+from .roles.reconcile import Found, Reconcile
+from .roles.settle import Settle
+from .roles.unserved import Unserved
+from .slots import Slots
+from .stats import BusyShare, TaskStats, rss_bytes
+from .task import NestedCall, Task
+
+#: How long start() waits for Redis, and the end for the last confirmations.
+_PATIENCE_S = 2.0
+#: After handing a request back to others a worker pauses, so as not to take it again at once.
+_HANDBACK_PAUSE_S = 0.05
+# Tasks that run shorter than this are not worth telling the claim script about, nor are more than so many.
+_LEAST_RUN_S = 0.005
+_MAX_LONG_RUNS = 20
+#: How often a server is looked at until it is fit, and after that.
+_UNFIT_RETRY_S = 1.0
+_INSPECT_S = 60.0
+
+
+class Crew:
+    def __init__(
+        self,
+        settings: Settings,
+        tasks: Mapping[str, Task],
+        events: Events,
+        post: Callable[..., None],
+        nested_call: NestedCall,
+    ) -> None:
+        self.id = new_id()
+        self.events = events
+        self.settings = settings
+        self.slots = Slots(settings.slots)
+        self.state = "new"
+        self._counters = {"ok": 0, "failed": 0, "expired": 0, "malformed": 0, "unserved": 0}
+        self._task_stats = TaskStats()
+        self._busy_share = BusyShare(settings.slots)
+        self._run_times = RunTimes()
+        self._long_runs: List[Word] = []
+        self._clock = RedisClock()
+        self._keys = Keys(settings.namespace)
+        self._commands, self._waiting = make_connections("worker", settings.redis, events)
+        self._queue = Queue(settings.queue, self._keys)
+        self._registrar = Registrar(Catalogue(self._keys), self._queue, tasks, settings, events)
+        self._nested: Optional[HubCore] = None
+        self._stopping = Stop()
+        self._grace_over = Stop()
+        self._stopped: Optional["asyncio.Task[None]"] = None
+        self._tasks_under_way: set = set()
+        #: Redis may have something of this worker: a lease, cards, requests that it holds.
+        self._is_known = False
+        self._told_unfit = ""
+        self._executor = Executor(tasks, settings.slots, settings.max_payload_bytes, post, nested_call)
+        self._make_roles(tasks)
+
+    def _make_roles(self, tasks: Mapping[str, Task]) -> None:
+        queue, commands, slots, events = self._queue, self._commands, self.slots, self.events
+        worker_id = self._worker_id
+        unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
+        self._intake = Intake(
+            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._counters, self._task_stats,
+            self._run_times, events, worker_id, lambda settlement: self._settle.add(settlement), unserved.verdict,
+            self._hand_back_to_others, lambda: self._fetch.slots_idle(),
+        )  # fmt: skip
+        self._settle = Settle(
+            queue, commands, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
+            self._on_slots_idle, slots.forget, self._problem("settle"),
+        )  # fmt: skip
+        self._fetch = FetchLoop(
+            queue, self._waiting, commands, slots, self._clock, worker_id, lambda: self._long_runs, self._age_s,
+            self._on_claimed, lambda: self._beat.beat_now(), self._problem("fetch"),
+        )  # fmt: skip
+        self._reconcile = Reconcile(queue, commands, worker_id, slots.knows, self._on_found)
+        self._adopt = Adopt(
+            queue, commands, events, worker_id, slots.know, slots.forget, self._intake.decode_adopted,
+            lambda task: self._registrar.is_idempotent(task, commands), lambda settlement: self._settle.add(settlement),
+        )  # fmt: skip
+        self._beat = BeatLoop(
+            queue, commands, self.settings.lease, self._clock, worker_id, self._become_new, self._publish, self._on_beat,
+            self._problem("beat"),
+        )  # fmt: skip
+
+    # Life.
+
+    async def start(self) -> None:
+        """
+        Returns when the worker is registered, or after two seconds while Redis is away: it goes on trying then. Raises ConfigError
+        when this Redis cannot keep the promises.
+        """
+        self.state = "running"
+        self._waiting.open()
+        self._commands.open()
+        ready = asyncio.ensure_future(self._commands.when_ready())
+        await within(ready, _PATIENCE_S)
+        ready.cancel()
+        unfit = await self._look()
+        if self.state != "running":
+            return
+        if unfit:
+            await self._waiting.close()
+            await self._commands.close()
+            self.state = "stopped"
+            raise ConfigError(f"This Redis cannot be used: {'; '.join(unfit)}.")
+        if unfit is not None:
+            self._is_known = True
+            await self._beat.beat_now()
+            self._serve()
+        else:
+            self._spawn(self._serve_when_fit())
+        if self.state == "running":
+            self.events.emit(
+                "worker:started",
+                worker=self.id,
+                queue=self._queue.name,
+                slots=self.slots.size,
+                tasks=list(self._registrar._tasks),
+            )
+
+    async def stop(self, grace_s: float) -> None:
+        """Takes no more work, lets what runs finish for ``grace_s``, puts the rest back. A second call may shorten the first."""
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(grace_s, self._grace_over.set)
+        if grace_s <= 0:
+            self._grace_over.set()
+        if self._stopped is None:
+            self._stopped = loop.create_task(self._shut_down())
+        await asyncio.wait({self._stopped})
+        timer.cancel()
+
+    def nested_hub(self) -> HubCore:
+        """For calls that handlers make; its two connections are only made by the first one."""
+        if self._nested is None:
+            self._nested = HubCore(self.settings, self.events, name=self._queue.name)
+        return self._nested
+
+    def _serve(self) -> None:
+        if self.state != "running":
+            return
+        self._is_known = True
+        self._beat.start()
+        self._fetch.start()
+        self._spawn(self._watch())
+
+    async def _shut_down(self) -> None:
+        try:
+            await self._leave()
+        except Exception as error:
+            self._problem("stop")(error)
+        self.state = "stopped"
+
+    async def _leave(self) -> None:
+        self.state = "stopping"
+        self._stopping.set()
+        # Before all else: a caller that counts on this worker waits for nothing until its deadline.
+        announced = asyncio.ensure_future(self._tried(self._announce))
+        self._fetch.stop()
+        await self._waiting.close()
+        await self._fetch.settled()
+        await announced
+        handed_back = await self._tried(self._hand_back_unknown)
+        await within(asyncio.ensure_future(self._intake.idle()), None, self._grace_over)
+        reason = hub_error("WorkerLost", "The worker was stopped before the task had finished.")
+        abandoned = self._executor.abandon_all(reason)
+        await within(asyncio.ensure_future(self._settle.drained()), _PATIENCE_S)
+        self._settle.stop()
+        await self._beat.stop()
+        await self._adopt.stop()
+        handed_back += await self._tried(self._give_up_lease)
+        self._executor.stop()
+        if self._nested is not None:
+            await self._nested.close()
+        await self._commands.close()
+        self.events.emit(
+            "worker:stopped", worker=self.id, queue=self._queue.name, handed_back=handed_back, abandoned=abandoned
+        )
+
+    # The last steps.
+
+    async def _tried(self, step: Callable[[], Any]) -> int:
+        """While Redis is away nothing can be handed back; then the lease ends by itself and others adopt what is held."""
+        if not self._is_known or not self._commands.is_ready:
+            return 0
+        try:
+            return int(await step())
+        except Exception as error:
+            self._problem("stop")(error)
+            return 0
+
+    async def _announce(self) -> int:
+        seen = self._beat.redis_now_us // 1000
+        # Without a beat nobody knows of this worker yet; its first one says so itself.
+        if seen:
+            await self._registrar.publish_stats(self._commands, self.id, self._stats(seen))
+        return 0
+
+    async def _hand_back_unknown(self) -> int:
+        """The answer of the last claim may have been cut off; what it took goes back to others."""
+        held = await self._queue.held_ids(self._commands, self.id)
+        unknown: List[Tuple[str, Word]] = [
+            (id, "") for id in held if not self.slots.knows(id) and not id.startswith("lost:")
+        ]
+        return await self._queue.handback(self._commands, self.id, "head", unknown) if unknown else 0
+
+    async def _give_up_lease(self) -> int:
+        handed_back = await self._queue.leave(self._commands, self.id, self._intake.unfinished())
+        await self._registrar.remove(self._commands, self.id)
+        return handed_back
+
+    # What roles tell and ask.
+
+    def _worker_id(self) -> str:
+        return self.id
+
+    def _become_new(self) -> None:
+        """The lease was lost: others own what we held. What runs is aborted and settles nothing; we go on as somebody new."""
+        before, self.id = self.id, new_id()
+        aborted = self._executor.abandon_all(hub_error("WorkerLost", "The lease of the worker ended."))
+        self.slots.reset()
+        self.events.emit("lease:lost", worker=before, queue=self._queue.name, aborted=aborted)
+
+    def _on_slots_idle(self, ids: List[str]) -> None:
+        self.slots.free(ids)
+        self._fetch.slots_idle()
+
+    def _on_claimed(self, claimed: Claimed, claimed_by: str, age_s: float) -> None:
+        # Under an identity that was lost: others have adopted it.
+        if claimed_by == self.id:
+            self._intake.take(claimed, claimed_by, age_s)
+
+    async def _age_s(self, claimed: Claimed) -> float:
+        if not await self._beat.beat_anew():
+            raise ConnectionError("the lease could not be renewed")
+        return (self._beat.redis_now_us - claimed.now_us) / 1e6
+
+    async def _publish(self, now_ms: int) -> None:
+        text = self._task_stats.text() if self._task_stats.is_changed else None
+        await self._registrar.publish(self._commands, self.id, now_ms, self._stats(now_ms), text)
+
+    def _stats(self, seen_ms: int) -> Dict[str, Any]:
+        stats: Dict[str, Any] = {
+            "seen": seen_ms,
+            "busy": self.slots.busy,
+            "draining": self.state != "running",
+            "counters": self._counters,
+            "busyShare": self._busy_share.look(self.slots.used_s()),
+        }
+        rss = rss_bytes()
+        if rss is not None:
+            stats["rssBytes"] = rss
+        return stats
+
+    def _on_beat(self, beat: Beat) -> None:
+        self._long_runs = [
+            word
+            for task, seconds in self._run_times.longest(_LEAST_RUN_S, _MAX_LONG_RUNS)
+            for word in (task, round(seconds * 1e6))
+        ]
+        for id in beat.cancelled:
+            self._executor.abort(id, hub_error("Aborted", "The caller gave up waiting."))
+        if self.state != "running":
+            return
+        self._spawn(self._reconcile.look(beat.now_us))
+        self._adopt.on_beat(beat.ended, beat.now_us)
+
+    def _on_found(self, found: Found, held_by: str, now_us: int) -> None:
+        adopted = [entry for entry in found if entry[0].startswith("lost:")]
+        self._spawn(self._put_back([entry[0] for entry in found if entry not in adopted], held_by, now_us), "reconcile")
+        self._spawn(self._adopt.redirect(adopted, held_by, now_us), "adopt")
+
+    async def _put_back(self, ids: Sequence[str], held_by: str, now_us: int) -> None:
+        """
+        Not run here: a claim for all idle slots is under way already, and would bring more than there is room for. The mark is the
+        beat's own time, which is later than the claim that was lost and earlier than any that follows.
+        """
+        if ids:
+            self._intake.ignore_claims_of(ids, now_us)
+            await self._queue.handback(self._commands, held_by, "head", [(id, "") for id in ids])
+
+    async def _hand_back_to_others(self, ids: List[str]) -> None:
+        try:
+            await self._queue.handback(self._commands, self.id, "tail", [(id, "") for id in ids])
+        except Exception as error:
+            self._problem("handback")(error)
+        await sleep(_HANDBACK_PAUSE_S)
+
+    # Whether the server is fit.
+
+    async def _look(self) -> Optional[List[str]]:
+        """What makes the server unfit; None when it could not be asked."""
+        try:
+            return await find_unfit(self._commands, self._keys, self._queue.name)
+        except Exception:
+            return None
+
+    async def _serve_when_fit(self) -> None:
+        while not self._stopping.is_set:
+            await self._commands.when_ready(self._stopping)
+            reasons = await self._look()
+            if reasons is not None:
+                self._tell_unfit(reasons)
+                if not reasons:
+                    return self._serve()
+            await sleep(_UNFIT_RETRY_S, self._stopping)
+
+    async def _watch(self) -> None:
+        """What is served is not put at risk by stopping, so a change is only told."""
+        while not self._stopping.is_set:
+            await sleep(_INSPECT_S, self._stopping)
+            reasons = None if self._stopping.is_set else await self._look()
+            if reasons is not None:
+                self._tell_unfit(reasons)
+
+    def _tell_unfit(self, reasons: Iterable[str]) -> None:
+        text = "; ".join(reasons)
+        if text != self._told_unfit:
+            self._told_unfit = text
+            if text:
+                self.events.emit("problem", where="redis", reason=f"This Redis cannot be used: {text}.")
+
+    def _spawn(self, work: Any, where: Optional[str] = None) -> None:
+        """Lets something run by itself; what fails in it is told when ``where`` is given, and tried again by whoever began it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks_under_way.add(task)
+
+        def done(over: "asyncio.Task[Any]") -> None:
+            self._tasks_under_way.discard(over)
+            error = None if over.cancelled() else over.exception()
+            if error is not None and where is not None and isinstance(error, Exception):
+                self._problem(where)(error)
+
+        task.add_done_callback(done)
+
+    def _problem(self, where: str) -> Callable[[Exception], None]:
+        return lambda error: self.events.emit("problem", where=where, reason=explained(message_of(error)))

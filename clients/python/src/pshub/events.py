@@ -1,0 +1,41 @@
+"""Everything that can be observed. Subscribers turn it into log lines, metrics and statistics."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List
+
+Listener = Callable[[Dict[str, Any]], None]
+
+
+class Events:
+    """
+    Named events with a dict of details each, as in the reference: ``call:settled``, ``reply:late``, ``queue:pushed``,
+    ``call:retried``, ``call:cancelled``, ``schema:unused``, ``claim:taken``, ``task:settled``, ``request:malformed``,
+    ``request:handedback``, ``request:unserved``, ``task:conflict``, ``worker:started``, ``worker:stopped``, ``worker:lost``,
+    ``lease:lost``, ``redis:up``, ``redis:down``, ``problem``. Listeners run on the hub's or worker's own thread and must be quick; one
+    that raises hurts nobody.
+    """
+
+    def __init__(self) -> None:
+        self._listeners: Dict[str, List[Listener]] = {}
+
+    def on(self, name: str, listener: Listener) -> Callable[[], None]:
+        """Subscribes; the returned function ends the subscription."""
+        # Lists are replaced and never changed: another thread may be going through one.
+        self._listeners[name] = [*self._listeners.get(name, []), listener]
+
+        def end() -> None:
+            self._listeners[name] = [known for known in self._listeners[name] if known is not listener]
+
+        return end
+
+    def has(self, name: str) -> bool:
+        return bool(self._listeners.get(name))
+
+    def emit(self, name: str, **event: Any) -> None:
+        for listener in self._listeners.get(name, ()):
+            try:
+                listener(event)
+            except Exception:
+                # A subscriber's fault is its own: it must not fail a call or stop a loop.
+                pass

@@ -1,0 +1,385 @@
+"""The caller's objects: Hub for threads, AsyncHub for an event loop, the same inside."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+import weakref
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple, Union
+
+from .call import Outgoing, wrong_arguments
+from .clock import ignore, now_s
+from .config import RedisTarget, read_settings
+from .core import HubCore
+from .errors import HubClosed, HubError, InvalidArgs, OutcomeUnknown
+from .events import Events
+from .log import log_events
+from .loop import LoopThread
+from .statsd import send_metrics
+
+#: What is called: ``name:1.0`` (exactly that version), ``name:1`` (the newest live 1.x), ``name`` (the newest live one), or a task.
+Called = Union[str, Any]
+
+_MISSING: Any = object()
+#: How long beyond its deadline a caller waits for the hub's own thread to say so.
+_PATIENCE_S = 0.2
+
+
+class Outcome(NamedTuple):
+    """How one entry of a gather ended: with ``value``, or with ``error``."""
+
+    ok: bool
+    value: Any
+    error: Optional[HubError]
+    #: Its own wait, in milliseconds.
+    ms: float
+
+
+def _arguments(args: Any, named: Mapping[str, Any]) -> Any:
+    if args is _MISSING:
+        return dict(named)
+    if named:
+        raise TypeError("Give the arguments by name or as one value, not both.")
+    return args
+
+
+def _name_of(called: Called) -> Any:
+    name = getattr(called, "name", called)
+    return getattr(name, "full", name)
+
+
+def _entries(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, Tuple[Any, Any, Optional[float]]]:
+    entries = {}
+    for key, entry in {**(calls or {}), **named}.items():
+        if isinstance(entry, (str, bytes)) or not isinstance(entry, (tuple, list)):
+            entry = (entry,)
+        if not 1 <= len(entry) <= 3:
+            raise TypeError(f"gather: {key!r} must be (task,), (task, args) or (task, args, timeout).")
+        called, args, timeout = [*entry, *(({}, None) if len(entry) == 1 else (None,) if len(entry) == 2 else ())]
+        entries[key] = (called, args, timeout)
+    return entries
+
+
+class PendingCall:
+    """A call that is under way; what ``Hub.submit`` returns."""
+
+    def __init__(self, thread: Optional[LoopThread], core: Optional[HubCore]) -> None:
+        self._thread = thread
+        self._core = core
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self._value: Any = None
+        self._error: Optional[HubError] = None
+        self._ended_at: Optional[float] = None
+        self.out: Optional[Outgoing] = None
+
+    def _settle(self, value: Any, error: Optional[HubError]) -> None:
+        self._value = value
+        self._error = error
+        self._ended_at = now_s()
+        self._lock.release()
+
+    @property
+    def done(self) -> bool:
+        return self._ended_at is not None
+
+    def cancel(self) -> None:
+        """Gives up: a waiting request is taken out of the list, a running handler is told. ``result`` raises Aborted."""
+        if self._thread is not None and self._core is not None and self.out is not None:
+            self._thread.post(self._core.cancel, self.out)
+
+    def result(self) -> Any:
+        """Waits for the result. Raises HubError by the call's deadline at the latest."""
+        self._wait()
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def outcome(self) -> Outcome:
+        """The same without raising."""
+        self._wait()
+        started_at = self.out.started_at if self.out else now_s()
+        ms = ((self._ended_at or now_s()) - started_at) * 1000
+        return Outcome(self._error is None, self._value, self._error, ms)
+
+    def _wait(self) -> None:
+        try:
+            while self._ended_at is None:
+                end = self.out.end if self.out else None
+                left = 1.0 if end is None else min(1.0, max(0.05, end + _PATIENCE_S - now_s()))
+                if self._lock.acquire(timeout=left):
+                    self._lock.release()
+                    return
+                is_dead = self._thread is None or not self._thread.is_alive
+                if (is_dead or (end is not None and now_s() > end + _PATIENCE_S)) and self._ended_at is None:
+                    self._error = OutcomeUnknown("The hub's own thread did not say in time how the call ended.")
+                    self._ended_at = now_s()
+                    return
+        except BaseException:
+            # The thread that waits was interrupted: nobody waits any more.
+            self.cancel()
+            raise
+
+
+class Hub:
+    """
+    Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread, and
+    after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis, which are
+    made by the first call, whatever the number of calls in flight.
+
+    :param redis: Redis URL, or a dict of redis-py's connection options. Default: ``PSHUB_REDIS``, else redis://127.0.0.1:6379
+    :param options: ``namespace``, ``name`` (of the calling service), ``max_payload_bytes``, ``max_backlog``, ``statsd`` (host:port)
+    :raises ConfigError: for a setting that cannot work
+    """
+
+    def __init__(self, redis: Optional[RedisTarget] = None, **options: Any) -> None:
+        self._settings = read_settings("hub", {"redis": redis, **options})
+        self.events = Events()
+        log_events(self.events)
+        self._statsd = send_metrics(self.events, self._settings.statsd)
+        self._lock = threading.Lock()
+        self._core: Optional[HubCore] = None
+        self._thread: Optional[LoopThread] = None
+        self._pid = os.getpid()
+        self._is_closed = False
+        _hubs.add(self)
+
+    def call(
+        self,
+        task: Called,
+        args: Any = _MISSING,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> Any:
+        """
+        Calls a task and waits for its result.
+
+        :param task: ``name:1.0``, ``name:1`` or ``name``; or what ``@task`` made
+        :param args: any JSON value; or give the arguments by name
+        :param timeout: seconds; default: the task's own, 5 s unless it says otherwise
+        :param traceparent: W3C trace context to pass on
+        :param tracestate: goes along with it
+        :raises HubError: by its deadline at the latest; the class says what happened, ``ran`` whether calling again is safe
+        """
+        return self.submit(task, _arguments(args, named), timeout=timeout, traceparent=traceparent, tracestate=tracestate).result()
+
+    def submit(
+        self,
+        task: Called,
+        args: Any = _MISSING,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> PendingCall:
+        """The same without waiting: call ``result()`` of what it returns, or ``cancel()``. Raises only TypeError."""
+        args = _arguments(args, named)
+        called = _name_of(task)
+        wrong = wrong_arguments(called, timeout)
+        if wrong is None and self._is_closed:
+            wrong = HubClosed("This hub was closed; make a new one.", task=called)
+        if wrong is not None:
+            pending = PendingCall(None, None)
+            pending._settle(None, wrong)
+            return pending
+        thread, core = self._started()
+        pending = PendingCall(thread, core)
+        out = pending.out = Outgoing(called, args, timeout, traceparent, pending._settle, tracestate)
+        route = core.resolver.known(called)
+        if route is not None:
+            try:
+                # Here and not on the hub's thread: encoding and checking is work.
+                out.routed(route, self._settings.max_payload_bytes)
+            except HubError as error:
+                out.settle(None, error)
+                return pending
+        thread.post(core.begin, out)
+        return pending
+
+    def gather(
+        self, calls: Optional[Mapping[str, Any]] = None, /, *, timeout: Optional[float] = None, **named: Any
+    ) -> Dict[str, Outcome]:
+        """
+        Makes many calls at once and waits until each has ended; one that fails spoils none.
+
+        :param calls: by names of your own: ``(task, args)``, ``(task, args, timeout)`` or a task; or give them by name
+        :param timeout: for those that name none of their own
+        """
+        pending = {}
+        for key, (called, args, own) in _entries(calls, named).items():
+            pending[key] = self.submit(called, args, timeout=timeout if own is None else own)
+        return {key: each.outcome() for key, each in pending.items()}
+
+    def close(self) -> None:
+        """Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed."""
+        with self._lock:
+            self._is_closed = True
+            thread, core = self._thread, self._core
+            self._thread = self._core = None
+        if thread is None or core is None or not thread.is_alive:
+            return
+        try:
+            thread.run(core.close(), 5.0)
+        except Exception:
+            # Its thread ends all the same; what is left in Redis goes by itself.
+            pass
+        thread.stop()
+        if self._statsd is not None:
+            self._statsd.flush()
+
+    def __enter__(self) -> "Hub":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    @property
+    def id(self) -> str:
+        """Changes in a forked child."""
+        return self._started()[1].id
+
+    def _started(self) -> Tuple[LoopThread, HubCore]:
+        thread, core = self._thread, self._core
+        if thread is not None and core is not None:
+            return thread, core
+        with self._lock:
+            if self._thread is None or self._core is None:
+                self._core = HubCore(self._settings, self.events)
+                self._thread = LoopThread("pshub-hub")
+                # Redis is connected to while the first call is made ready.
+                self._thread.post(self._core.open)
+            return self._thread, self._core
+
+    def _forked(self) -> None:
+        """In the child of a fork: threads are gone, locks may be held by those, sockets are the parent's."""
+        self._lock = threading.Lock()
+        if self._core is not None:
+            self._core.detach()
+            # Never collected: ending them would speak for the parent.
+            _inherited.append((self._core, self._thread))
+        self._core = self._thread = None
+
+
+class AsyncHub:
+    """
+    The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
+    awaits a call gives the call up.
+
+    :param redis: as of Hub
+    """
+
+    def __init__(self, redis: Optional[RedisTarget] = None, **options: Any) -> None:
+        self._settings = read_settings("hub", {"redis": redis, **options})
+        self.events = Events()
+        log_events(self.events)
+        self._statsd = send_metrics(self.events, self._settings.statsd)
+        self._core: Optional[HubCore] = None
+        self._owner: Tuple[int, Optional[asyncio.AbstractEventLoop]] = (0, None)
+        self._is_closed = False
+
+    async def call(
+        self,
+        task: Called,
+        args: Any = _MISSING,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> Any:
+        """As of Hub."""
+        args = _arguments(args, named)
+        called = _name_of(task)
+        wrong = wrong_arguments(called, timeout)
+        if wrong is None and self._is_closed:
+            wrong = HubClosed("This hub was closed; make a new one.", task=called)
+        if wrong is not None:
+            raise wrong
+        core = self._started()
+        future: "asyncio.Future[Any]" = asyncio.get_running_loop().create_future()
+
+        def settle(value: Any, error: Optional[HubError]) -> None:
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(value)
+
+        out = Outgoing(called, args, timeout, traceparent, settle, tracestate)
+        core.begin(out)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            core.cancel(out)
+            raise
+
+    async def gather(
+        self, calls: Optional[Mapping[str, Any]] = None, /, *, timeout: Optional[float] = None, **named: Any
+    ) -> Dict[str, Outcome]:
+        """As of Hub."""
+
+        async def one(called: Any, args: Any, own: Optional[float]) -> Outcome:
+            started_at = now_s()
+            try:
+                value = await self.call(called, args, timeout=timeout if own is None else own)
+                return Outcome(True, value, None, (now_s() - started_at) * 1000)
+            except HubError as error:
+                return Outcome(False, None, error, (now_s() - started_at) * 1000)
+
+        entries = _entries(calls, named)
+        outcomes = await asyncio.gather(*(one(*entry) for entry in entries.values()))
+        return dict(zip(entries, outcomes))
+
+    async def close(self) -> None:
+        """As of Hub."""
+        self._is_closed = True
+        core, self._core = self._core, None
+        if core is not None:
+            await core.close()
+        if self._statsd is not None:
+            self._statsd.flush()
+
+    async def __aenter__(self) -> "AsyncHub":
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+    def _started(self) -> HubCore:
+        owner = (os.getpid(), asyncio.get_running_loop())
+        if self._core is None or self._owner != owner:
+            if self._core is not None and self._owner[0] != owner[0]:
+                self._core.detach()
+                _inherited.append((self._core, None))
+            self._core = HubCore(self._settings, self.events)
+            self._owner = owner
+        return self._core
+
+
+_hubs: "weakref.WeakSet[Hub]" = weakref.WeakSet()
+_inherited: list = []
+
+
+def _after_fork() -> None:
+    for hub in list(_hubs):
+        hub._forked()
+
+
+def _at_exit() -> None:
+    for hub in list(_hubs):
+        hub.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)

@@ -1,0 +1,75 @@
+"""An event loop on a thread of its own, for callers and handlers that are ordinary threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from typing import Any, Awaitable, Callable, Deque, Optional, Tuple, TypeVar
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._posted: Deque[Tuple[Callable[..., None], Tuple[Any, ...]]] = deque()
+        self._is_woken = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
+    def is_current(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def post(self, callback: Callable[..., None], *args: Any) -> None:
+        """Runs it on the loop's thread soon; what comes close together costs one wake-up."""
+        self._posted.append((callback, args))
+        if self._is_woken:
+            return
+        self._is_woken = True
+        try:
+            self._loop.call_soon_threadsafe(self._run_posted)
+        except RuntimeError:
+            # The loop has ended; whoever waits for what was posted looks whether it is alive.
+            pass
+
+    def run(self, work: Awaitable[T], timeout: Optional[float] = None) -> T:
+        """Runs a coroutine there and returns its result."""
+
+        async def wrapped() -> T:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(wrapped(), self._loop).result(timeout)
+
+    def stop(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        except RuntimeError:
+            return
+        if not self.is_current:
+            self._thread.join(2.0)
+
+    def _run_posted(self) -> None:
+        # Before the first look: what is posted from here on wakes this again.
+        self._is_woken = False
+        posted = self._posted
+        while posted:
+            callback, args = posted.popleft()
+            callback(*args)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            leftover = asyncio.all_tasks(self._loop)
+            for task in leftover:
+                task.cancel()
+            if leftover:
+                self._loop.run_until_complete(asyncio.gather(*leftover, return_exceptions=True))
+        finally:
+            self._loop.close()

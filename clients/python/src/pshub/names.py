@@ -1,0 +1,81 @@
+"""Task names: ``name:major.minor`` as declared, and as callers may shorten them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterable, List, NamedTuple, Optional, Tuple
+
+from .errors import ConfigError
+
+_FULL = re.compile(r"([A-Za-z][A-Za-z0-9_./-]{0,99}):(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
+_CALLED = re.compile(r"([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-9]{0,5}))?)?")
+
+
+class TaskName(NamedTuple):
+    full: str
+    name: str
+    major: int
+    minor: int
+
+
+class CalledName(NamedTuple):
+    name: str
+    major: Optional[int]
+    minor: Optional[int]
+
+
+def try_parse_task_name(full: Any) -> Optional[TaskName]:
+    match = _FULL.fullmatch(full) if isinstance(full, str) else None
+    return TaskName(full, match[1], int(match[2]), int(match[3])) if match else None
+
+
+def parse_task_name(full: Any) -> TaskName:
+    parsed = try_parse_task_name(full)
+    if parsed is None:
+        raise ConfigError(
+            f"{str(full)[:120]!r} is not a task name. Write name:major.minor, as in 'resize_image:1.0' "
+            "(a letter first, then letters, digits, and _ . / -)."
+        )
+    return parsed
+
+
+def parse_called_name(called: Any) -> Optional[CalledName]:
+    """``name:1.0``, ``name:1`` or ``name``; None when it is none of these."""
+    match = _CALLED.fullmatch(called) if isinstance(called, str) else None
+    if match is None:
+        return None
+    major, minor = (None if text is None else int(text) for text in (match[2], match[3]))
+    return CalledName(match[1], major, minor)
+
+
+def newest_first(name: TaskName) -> Tuple[int, int]:
+    """A key for ``sorted``."""
+    return (-name.major, -name.minor)
+
+
+def near_names(called: str, known: Iterable[str]) -> List[str]:
+    """Those that look most like ``called``, best first, at most three."""
+    wanted = called.split(":")[0].lower()
+    scored = []
+    for full in known:
+        name = full.split(":")[0].lower()
+        if name == wanted:
+            distance = 0
+        elif wanted in name or name in wanted:
+            distance = 1
+        else:
+            distance = _edit_distance(name, wanted)
+        if distance <= max(2, len(wanted) / 3):
+            scored.append((distance, full))
+    return [full for _, full in sorted(scored)[:3]]
+
+
+def _edit_distance(a: str, b: str) -> int:
+    """Levenshtein, by the usual two-row dynamic programme."""
+    above = list(range(len(b) + 1))
+    for row, left in enumerate(a, 1):
+        here = [row]
+        for column, right in enumerate(b, 1):
+            here.append(min(here[-1] + 1, above[column] + 1, above[column - 1] + (left != right)))
+        above = here
+    return above[-1]

@@ -1,0 +1,1 @@
+"""What a worker does, one role per file; none of them knows another."""

@@ -1,0 +1,217 @@
+"""Real parts for every test: a redis-server of its own, worker processes, a proxy that cuts connections."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any, Callable, Iterator, List, Optional
+
+import pytest
+import redis as redispy
+
+ROOT = Path(__file__).resolve().parents[3]
+HERE = Path(__file__).resolve().parent
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def eventually(look: Callable[[], Any], patience_s: float = 10.0, what: str = "it") -> Any:
+    """What ``look`` returns once that is something; a condition instead of a sleep."""
+    end = time.monotonic() + patience_s
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not happen within {patience_s} s")
+        time.sleep(0.01)
+
+
+class Server:
+    """A redis-server on a free port, in a directory of its own."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self.dir = tempfile.mkdtemp(prefix="pshub-redis-")
+        self.process: Optional["subprocess.Popen[bytes]"] = None
+        self.client = redispy.Redis(port=self.port, decode_responses=True)
+        self.start()
+
+    def start(self, *arguments: str) -> None:
+        command = [os.environ.get("PSHUB_TEST_SERVER", "redis-server"), "--port", str(self.port), "--bind", "127.0.0.1"]
+        command += ["--dir", self.dir, "--save", "", "--appendonly", "no", *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        eventually(self._is_up, 10, "the start of redis-server")
+
+    def _is_up(self) -> bool:
+        try:
+            return bool(self.client.ping())
+        except redispy.ConnectionError:
+            return False
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def close(self) -> None:
+        self.client.close()
+        self.kill()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def held(self) -> List[str]:
+        return sorted(self.client.scan_iter("pshub:*:held:*"))
+
+    def leftovers(self) -> List[str]:
+        """Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves."""
+        return sorted(key for key in self.client.scan_iter("*") if key != "pshub:tasks" and self.client.ttl(key) == -1)
+
+
+@pytest.fixture(scope="module")
+def shared_server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def server(shared_server: Server) -> Iterator[Server]:
+    """Empty at the start, and at the end of what hubs and workers leave."""
+    shared_server.client.flushall()
+    yield shared_server
+
+
+@pytest.fixture
+def own_server() -> Iterator[Server]:
+    """For tests that stop it."""
+    server = Server()
+    yield server
+    server.close()
+
+
+class Proxy:
+    """Stands before Redis, loses what it is told to lose, and cuts connections."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}"
+        #: Answers of the server are swallowed, on all connections.
+        self.loses_answers = False
+        self._sockets: List[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                client.close()
+                continue
+            self._sockets += [client, server]
+            threading.Thread(target=self._pass, args=(client, server, False), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, True), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:
+        try:
+            while True:
+                data = source.recv(65_536)
+                if not data:
+                    break
+                if not (is_answer and self.loses_answers):
+                    target.sendall(data)
+        except OSError:
+            pass
+        for each in (source, target):
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self) -> None:
+        sockets, self._sockets = self._sockets, []
+        for each in sockets:
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            each.close()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.cut()
+
+
+@pytest.fixture
+def make_proxy() -> Iterator[Callable[[Server], Proxy]]:
+    made: List[Proxy] = []
+
+    def make(server: Server) -> Proxy:
+        made.append(Proxy(server.port))
+        return made[-1]
+
+    yield make
+    for proxy in made:
+        proxy.close()
+
+
+class WorkerProcess:
+    """``pshub-worker`` with tests/tasks.py, in a process of its own."""
+
+    def __init__(self, server: Server, *arguments: str) -> None:
+        self.log = tempfile.TemporaryFile()
+        command = [sys.executable, "-m", "pshub.cli", str(HERE / "tasks.py"), "--redis", server.url, *arguments]
+        self.process = subprocess.Popen(command, stderr=self.log)
+        self.server = server
+        eventually(self._is_registered, 20, "the worker's registration")
+
+    def _is_registered(self) -> bool:
+        assert self.process.poll() is None, self.said()
+        return any(f'"pid":{self.process.pid},' in card for card in self.server.client.hvals("pshub:workers"))
+
+    def said(self) -> str:
+        self.log.seek(0)
+        return self.log.read().decode()
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def wait(self, patience_s: float = 15.0) -> int:
+        return self.process.wait(patience_s)
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+@pytest.fixture
+def start_worker(request: Any) -> Iterator[Callable[..., WorkerProcess]]:
+    started: List[WorkerProcess] = []
+
+    def start(server: Server, *arguments: str) -> WorkerProcess:
+        started.append(WorkerProcess(server, *arguments))
+        return started[-1]
+
+    yield start
+    for worker in started:
+        worker.end()

@@ -1,0 +1,45 @@
+"""What the tests' worker processes serve."""
+
+import os
+import time
+
+from pshub import Context, task
+
+
+@task("add:1.0")
+def add(x: int, y: int = 2) -> int:
+    """Adds two numbers."""
+    return x + y
+
+
+@task("slow:1.0")
+def slow(ms: float, ctx: Context) -> str:
+    return "aborted" if ctx.aborted.wait(ms / 1000) else "done"
+
+
+@task("stubborn:1.0")
+def stubborn(ms: float) -> str:
+    """Does not look whether it was told to stop."""
+    time.sleep(ms / 1000)
+    return "done"
+
+
+@task("again:1.0", idempotent=True)
+def again(ms: float) -> int:
+    time.sleep(ms / 1000)
+    return os.getpid()
+
+
+@task("die:1.0")
+def die() -> None:
+    os.kill(os.getpid(), 9)
+
+
+@task("busy:1.0")
+def busy(ms: float) -> int:
+    """Computes in Python without a pause."""
+    end = time.monotonic() + ms / 1000
+    count = 0
+    while time.monotonic() < end:
+        count += 1
+    return count

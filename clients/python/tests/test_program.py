@@ -1,0 +1,108 @@
+"""The command pshub-worker, metrics, logs, statistics of many tasks."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, List
+
+import pytest
+
+from conftest import HERE, Server, eventually
+from pshub import Hub, TaskFailed, Worker, task
+from pshub.message import Phases
+from pshub.stats import Histogram, TaskStats
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "pshub.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_usage(tmp_path: Path, server: Server) -> None:
+    empty, broken = tmp_path / "empty.py", tmp_path / "broken.py"
+    empty.write_text("x = 1\n")
+    broken.write_text("raise RuntimeError('no')\n")
+    assert run("--version").stdout.strip() == "0.1.0"
+    assert run().returncode == 2
+    without = run(str(empty), "--redis", server.url)
+    assert without.returncode == 2 and "declares no task" in without.stderr
+    assert run(str(broken), "--redis", server.url).returncode == 1
+    assert run("no.such.module", "--redis", server.url).returncode == 1
+    slots = run(str(HERE / "tasks.py"), "--slots", "0")
+    assert slots.returncode == 2 and "slots" in slots.stderr
+    server.client.config_set("maxmemory-policy", "allkeys-lru")
+    try:
+        unfit = run(str(HERE / "tasks.py"), "--redis", server.url)
+        assert unfit.returncode == 2 and "allkeys-lru" in unfit.stderr
+    finally:
+        server.client.config_set("maxmemory-policy", "noeviction")
+
+
+def test_log_lines_hold_no_payload(server: Server, start_worker: Any) -> None:
+    worker = start_worker(server, "--log-level", "debug")
+    with Hub(server.url) as hub:
+        with pytest.raises(Exception):
+            hub.call("add:1.0", {"x": "secret-argument"})
+        hub.call("add:1.0", x=1)
+    worker.signal(15)
+    assert worker.wait() == 0
+    lines = [json.loads(line) for line in worker.said().splitlines()]
+    told = [line["msg"] for line in lines]
+    assert "worker started" in told and "worker stopped" in told and "secret-argument" not in worker.said()
+
+
+def test_metrics(server: Server) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as daemon:
+        daemon.bind(("127.0.0.1", 0))
+        daemon.settimeout(5)
+        address = f"127.0.0.1:{daemon.getsockname()[1]}"
+
+        @task("add:1.0")
+        def add(x: int) -> int:
+            return x
+
+        @task("fail:1.0")
+        def fail() -> None:
+            raise ValueError("no")
+
+        worker = Worker(server.url, tasks=[add, fail], queue="q1", statsd=address).start()
+        with Hub(server.url, statsd=address) as hub:
+            hub.call("add:1.0", x=1)
+            with pytest.raises(TaskFailed):
+                hub.call("fail:1.0")
+        worker.stop()
+        lines: List[str] = []
+        while not {"pshub.call.error", "pshub.worker.error"} <= {line.split(":")[0] for line in lines}:
+            lines += daemon.recv(65_536).decode().split("\n")
+        names = {line.split(":")[0] for line in lines}
+        assert all(line.count("|") >= 1 for line in lines)
+        assert "pshub.worker.exec" in names and "pshub.queue.backlog_wait" in names
+        assert "pshub.worker.queue_wait" in names and "pshub.call.ok" in names and "pshub.call.error" in names
+        exec_line = next(line for line in lines if line.startswith("pshub.worker.exec"))
+        assert exec_line.split("|")[1:] == ["ms", "#task:add_1.0,queue:q1"]
+
+
+def test_statistics_stay_small_and_their_totals_right() -> None:
+    stats = TaskStats()
+    for n in range(300):
+        for _ in range(1 + n % 3):
+            stats.ran(f"task{n}:1.0", None, Phases(n, n * 7, n * 1000))
+    stats.ran("task1:1.0", "TaskFailed", Phases(1, 1, 1))
+    stats.expired("task2:1.0")
+    text = stats.text()
+    told = json.loads(text)
+    assert len(told["tasks"]) == 300 and 1 <= told["ms"] <= 60_000
+    windows = [each["window"] for each in told["tasks"].values() if "window" in each] + [told["others"]]
+    assert 1 < len(windows) <= 201 and sum(len(json.dumps(each)) for each in windows[:-1]) < 2 * 65_536
+    assert sum(window["ok"] for window in windows) == 600
+    total = Histogram()
+    for window in windows:
+        part = Histogram.from_json(window["us"]["exec"])
+        assert part is not None
+        total.add(part)
+    assert total.count == 601 and told["tasks"]["task2:1.0"]["errors"] == {"Expired": 1}
+    assert eventually(lambda: stats.is_changed)

@@ -1,0 +1,214 @@
+"""Declarations: schemas and documentation from hints and docstrings, and what handlers are given."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
+
+import pytest
+
+from pshub import ConfigError, Context, task
+from pshub.schema import UnusableSchema, compile_foreign, compile_own
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    x: float
+    y: float = 0.0
+
+
+@dataclass
+class Shape:
+    points: List[Point]
+    colour: Colour = Colour.RED
+    tags: List[str] = field(default_factory=list)
+
+
+class Options(TypedDict, total=False):
+    fast: bool
+
+
+def context() -> Any:
+    return object.__new__(Context)
+
+
+def test_hints_become_a_schema() -> None:
+    @task("draw:1.0")
+    def draw(
+        shape: Shape,
+        size: int,
+        how: Literal["thin", "thick"] = "thin",
+        note: Optional[str] = None,
+        at: Union[int, str, None] = 5,
+        pair: Tuple[int, str] = (1, "a"),
+        by_name: Optional[Dict[str, float]] = None,
+        options: Optional[Options] = None,
+        *,
+        anything: Any = None,
+        ctx: Context,
+    ) -> Optional[Point]:
+        """
+        Draws a shape.
+
+        On paper.
+
+        :param size: in millimetres,
+            at least one
+        :returns: where it ended
+        """
+
+    assert draw.description == "Draws a shape.\n\nOn paper."
+    assert draw.args == {
+        "type": "object",
+        "properties": {
+            "shape": {
+                "type": "object",
+                "properties": {
+                    "points": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {"x": {"type": "number"}, "y": {"type": "number", "default": 0.0}},
+                            "required": ["x"],
+                            "additionalProperties": False,
+                        },
+                    },
+                    "colour": {"enum": ["red", "blue"]},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["points"],
+                "additionalProperties": False,
+            },
+            "size": {"type": "integer", "description": "in millimetres, at least one"},
+            "how": {"enum": ["thin", "thick"], "default": "thin"},
+            "note": {"type": ["string", "null"]},
+            "at": {"type": ["integer", "string", "null"], "default": 5},
+            "pair": {
+                "type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": False, "minItems": 2,
+                "default": (1, "a"),
+            },
+            "by_name": {"anyOf": [{"type": "object", "additionalProperties": {"type": "number"}}, {"type": "null"}]},
+            "options": {
+                "anyOf": [
+                    {"type": "object", "properties": {"fast": {"type": "boolean"}}, "additionalProperties": False},
+                    {"type": "null"},
+                ]
+            },
+            "anything": {},
+        },
+        "required": ["shape", "size"],
+        "additionalProperties": False,
+    }  # fmt: skip
+    assert draw.result is not None and draw.result["anyOf"][1] == {"type": "null"}
+
+
+def test_handlers_are_given_what_their_hints_say() -> None:
+    seen: List[Any] = []
+
+    @task("seen:1.0")
+    def seen_task(shape: Shape, pair: Tuple[int, ...] = (), ctx: Optional[Any] = None, **rest: int) -> None:
+        seen.append((shape, pair, ctx, rest))
+
+    ctx = context()
+    args = {"shape": {"points": [{"x": 1}], "colour": "blue"}, "pair": [1, 2], "more": 3}
+    assert seen_task.check_args is not None and seen_task.check_args(args) == []
+    seen_task.run(args, ctx)
+    assert seen[0][:2] == (Shape([Point(1, 0.0)], Colour.BLUE), (1, 2)) and seen[0][2] is ctx and seen[0][3] == {"more": 3}
+
+
+def test_google_docstrings_and_whole_arguments() -> None:
+    @task("whole:1.0")
+    def whole(args: List[int]) -> int:
+        """Adds up.
+
+        Args:
+            args (list): the numbers
+
+        Returns:
+            their sum
+        """
+        return sum(args)
+
+    assert whole.args == {"type": "array", "items": {"type": "integer"}, "description": "the numbers"}
+    assert whole.description == "Adds up."
+    assert whole.run([1, 2, 3], context()) == 6
+
+
+def test_what_cannot_be_declared() -> None:
+    def handler(x: Any, y: "pytest.Item") -> None: ...
+
+    with pytest.raises(ConfigError, match="nothing is known about"):
+        task("a:1.0")(handler)
+    # With schemas of its own the hints do not matter.
+    assert task("a:1.0", args={}, result={})(handler).args == {}
+    for name in ("a", "a:1", "a:01.0", "1:1.0", ""):
+        with pytest.raises(ConfigError, match="is not a task name"):
+            task(name)
+    with pytest.raises(ConfigError, match="not a valid JSON Schema"):
+        task("a:1.0", args={"type": "nothing"})(lambda: None)
+    with pytest.raises(ConfigError, match="timeout"):
+        task("a:1.0", timeout=0)
+    with pytest.raises(ConfigError, match="come by name"):
+        task("a:1.0")(lambda *args: None)
+
+
+if sys.version_info >= (3, 10):
+
+    def test_unions_in_new_syntax() -> None:
+        @task("new:1.0")
+        def new(x: int | None, y: list[str] | None = None) -> None: ...
+
+        assert new.args is not None and new.args["properties"]["x"] == {"type": ["integer", "null"]}
+
+
+def test_the_digest_is_that_of_the_protocol() -> None:
+    args = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+    declared = task("my_task:1.0", args=args, result={"type": "object"})(lambda x: {"x": x})
+    assert declared.digest == "0dac48533f09"
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting", "others"),
+    [
+        ({"type": "integer"}, [1, 1.0, -5], [1.5, "1", True, None]),
+        ({"type": ["string", "null"]}, ["", None], [1, []]),
+        ({"type": "array", "items": {"type": "boolean"}, "maxItems": 2}, [[], [True]], [[1], [True, True, True], {}]),
+        ({"properties": {"a": {"minimum": 3}}, "required": ["a"]}, [{"a": 3, "b": 1}, {"a": "x"}, 7], [{"a": 2}, {}]),
+        ({"enum": ["a", None]}, ["a", None], ["b", 0, False]),
+        ({"enum": [1, True]}, [1, True, 1.0], [0, "1"]),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, [{}, {"x": "y"}], [{"x": 1}]),
+        ({"anyOf": [{"type": "string", "minLength": 2}, {"type": "null"}]}, ["ab", None], ["a", 1]),
+        ({"pattern": "^a+$", "type": "string"}, ["aa"], ["ab"]),
+        ({"exclusiveMinimum": 0, "exclusiveMaximum": 1}, [0.5, "x"], [0, 1]),
+    ],
+)
+def test_the_quick_check_agrees_with_jsonschema(schema: Any, fitting: List[Any], others: List[Any]) -> None:
+    import jsonschema
+
+    for check in (compile_own(schema, "it"), compile_foreign(__import__("json").dumps(schema))):
+        for value in fitting:
+            assert check(value) == [] and jsonschema.Draft202012Validator(schema).is_valid(value)
+        for value in others:
+            assert check(value) != [] and not jsonschema.Draft202012Validator(schema).is_valid(value)
+
+
+def test_foreign_schemas_that_could_cost_much_are_not_used() -> None:
+    deep: Any = {}
+    for _ in range(40):
+        deep = {"items": deep}
+    costly = [
+        {"$ref": "http://elsewhere/"}, {"$ref": "#"}, {"uniqueItems": True}, {"pattern": "^(a+)+$"}, deep,
+        {"properties": {str(n): {} for n in range(3000)}}, {"type": "nothing"}, [], {"title": "x" * 70_000},
+    ]  # fmt: skip
+    for schema in costly:
+        with pytest.raises(UnusableSchema):
+            compile_foreign(__import__("json").dumps(schema))
+    # A property may have any of these names.
+    compile_foreign('{"properties":{"$ref":{"type":"string"},"uniqueItems":{}}}')

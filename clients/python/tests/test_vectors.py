@@ -1,0 +1,155 @@
+"""The golden files of all languages, held against this package."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pshub
+from conftest import ROOT
+from pshub.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, from_wire
+from pshub.keys import Keys, is_id, is_namespace, is_queue_name
+from pshub.message import MalformedMessage, decode_reply, decode_request
+from pshub.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
+from pshub.payload import PayloadProblem, decode_payload, encode_payload
+from pshub.stats import Histogram, bucket_of, middle_of
+
+
+def vectors(name: str) -> Any:
+    return json.loads((ROOT / "clients/vectors" / name).read_text(encoding="utf-8"))
+
+
+def test_names() -> None:
+    names = vectors("names.json")
+    for kind, check in (("namespaces", is_namespace), ("queues", is_queue_name), ("ids", is_id)):
+        assert [text for text in names[kind]["valid"] if not check(text)] == []
+        assert [text for text in names[kind]["invalid"] if check(text)] == []
+    for case in names["declared"]:
+        parsed = try_parse_task_name(case["name"])
+        if case["parsed"] is None:
+            assert parsed is None, case["name"]
+            with pytest.raises(ConfigError, match="is not a task name"):
+                parse_task_name(case["name"])
+        else:
+            assert parsed == (case["name"], *(case["parsed"][key] for key in ("name", "major", "minor")))
+    for case in names["called"]:
+        expected = case["parsed"] and tuple(case["parsed"].get(key) for key in ("name", "major", "minor"))
+        assert parse_called_name(case["name"]) == expected, case["name"]
+    ordered = names["newestFirst"]
+    assert [name.full for name in sorted(map(parse_task_name, sorted(ordered)), key=newest_first)] == ordered
+
+
+def test_reply_lists() -> None:
+    lists = vectors("reply-lists.json")
+    keys = Keys(lists["namespace"])
+    for case in lists["cases"]:
+        assert keys.hub_id_of(case["result_queue"]) == case["hubId"], case
+        if case["hubId"] is not None:
+            assert keys.reply(case["hubId"]) == case["result_queue"]
+
+
+_REQUESTS = vectors("requests.json")
+
+
+@pytest.mark.parametrize("case", _REQUESTS["cases"], ids=lambda case: case["title"])
+def test_requests(case: Any) -> None:
+    keys = Keys(_REQUESTS["namespace"])
+    if "malformed" in case:
+        with pytest.raises(MalformedMessage, match=case["malformed"]):
+            decode_request(case["text"].encode(), case.get("heldId"), keys)
+        return
+    request = decode_request(case["text"].encode(), case.get("heldId"), keys)
+    read = {
+        "id": request.id,
+        "heldId": request.held_id,
+        "atUs": request.at_us,
+        "ttlMs": request.ttl_ms,
+        "task": request.task,
+        "args": request.args,
+        "hubId": request.hub_id,
+        "from": request.from_,
+        "traceparent": request.traceparent,
+        "tracestate": request.tracestate,
+        "losses": request.losses,
+    }
+    assert read == case["request"]
+    assert request.text == case["text"]
+
+
+def test_replies() -> None:
+    for case in vectors("replies.json")["cases"]:
+        assert decode_reply(case["text"].encode("utf-8", "surrogatepass")) == case["reply"], case["title"]
+
+
+def test_errors() -> None:
+    errors = vectors("errors.json")
+    table = [
+        {"code": code, "ran": row.ran, "retryable": row.retryable, "status": row.http_status, "meaning": row.meaning}
+        for code, row in ERROR_TABLE.items()
+    ]
+    assert table == errors["table"]
+    assert list(ERROR_CLASSES) == [row["code"] for row in errors["table"]]
+    for code, cls in ERROR_CLASSES.items():
+        assert cls.__name__ == code and getattr(pshub, code) is cls and issubclass(cls, HubError)
+    for case in errors["cases"]:
+        error = from_wire(case["error"])
+        read = {
+            "code": error.code,
+            "message": error.message,
+            "ran": error.ran,
+            "retryable": error.retryable,
+            "status": error.http_status,
+            "data": error.data,
+        }
+        assert read == case["expected"]
+
+
+def test_payloads() -> None:
+    payloads = vectors("payloads.json")
+    for text in payloads["unchanged"]:
+        assert encode_payload(decode_payload(text)) == text
+    for case in payloads["rewritten"]:
+        # 1.0 stays 1.0 here, which is the same number as 1.
+        assert decode_payload(encode_payload(decode_payload(case["text"]))) == decode_payload(case["to"]), case["why"]
+    for case in payloads["refused"]:
+        with pytest.raises(PayloadProblem):
+            decode_payload(case["text"])
+
+
+def test_histograms() -> None:
+    path = ROOT / "clients/vectors/histograms.json"
+    histograms = json.loads(path.read_text(encoding="utf-8"))
+    for value, bucket, middle in histograms["buckets"]:
+        assert (bucket_of(value), middle_of(bucket)) == (bucket, middle)
+
+    def holds(histogram: Histogram, case: Any) -> None:
+        assert histogram.to_json() == case["histogram"]
+        for q, expected in case["quantiles"]:
+            assert histogram.quantile(q) == expected, (case.get("title"), q)
+
+    for case in histograms["cases"]:
+        recorded = Histogram()
+        for value in case["values"]:
+            recorded.record(value)
+        holds(recorded, case)
+    for case in histograms["merged"]:
+        total = Histogram()
+        for part in case["parts"]:
+            read = Histogram.from_json(part)
+            assert read is not None
+            total.add(read)
+        holds(total, case)
+    for case in histograms["refused"]:
+        assert Histogram.from_json(json.loads(case["text"])) is None, case["why"]
+
+
+def test_scripts_are_those_of_the_reference_to_the_byte() -> None:
+    mine = Path(pshub.__file__).parent / "lua"
+    theirs = ROOT / "src/lua"
+    names = sorted(path.name for path in theirs.glob("*.lua"))
+    assert sorted(path.name for path in mine.iterdir()) == names and names
+    for name in names:
+        assert (mine / name).read_bytes() == (theirs / name).read_bytes(), f"{name}: run 'npm run build'"

@@ -1,0 +1,52 @@
+// The caller of clients/CONFORMANCE.md: orders on stdin, answers on stdout, one JSON object per line.
+import { createInterface } from 'node:readline'
+import { Hub } from '../../../dist/index.js'
+
+const say = answer => process.stdout.write(`${JSON.stringify(answer)}\n`)
+const giveUps = new Map()
+// Everything else is in the environment: PSHUB_REDIS, PSHUB_NAMESPACE, PSHUB_NAME ...
+const hub = new Hub()
+
+const outcomeOf = async ({ task, timeout_ms: timeoutMs, traceparent }, args, signal) => {
+  const startedAt = performance.now()
+  const options = {
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(signal ? { signal } : {}),
+    ...(traceparent ? { traceparent } : {}),
+  }
+  try {
+    const result = await hub.call(task, JSON.parse(args), options)
+    return { ok: true, result: JSON.stringify(result), ms: performance.now() - startedAt }
+  } catch (error) {
+    const { code, ran, retryable, status, message, data } = error
+    return { ok: false, error: { code, ran, retryable, status, message, data }, ms: performance.now() - startedAt }
+  }
+}
+
+const orders = {
+  async call({ id, args, ...rest }) {
+    const giveUp = new AbortController()
+    giveUps.set(id, giveUp)
+    const outcome = await outcomeOf(rest, args, giveUp.signal)
+    giveUps.delete(id)
+    return outcome
+  },
+  async batch({ args, ...rest }) {
+    return { outcomes: await Promise.all(args.map(each => outcomeOf(rest, each))) }
+  },
+  async cancel({ call }) {
+    giveUps.get(call)?.abort()
+    return {}
+  },
+  async close() {
+    await hub.close()
+    return {}
+  },
+}
+
+say({ ready: true, client: 'pshub-js' })
+for await (const line of createInterface({ input: process.stdin })) {
+  const order = JSON.parse(line)
+  void orders[order.op](order).then(answer => say({ id: order.id, ...answer }))
+}
+await hub.close()

@@ -1,0 +1,70 @@
+// The worker of clients/CONFORMANCE.md: serves its tasks until SIGTERM or the end of stdin.
+import { appendFileSync } from 'node:fs'
+import { defineTask, TaskError, Worker } from '../../../dist/index.js'
+
+const journal = process.env.PSHUB_CONFORMANCE_JOURNAL
+
+/** One line for each start. */
+const note = args => {
+  if (journal && typeof args?.token === 'string') appendFileSync(journal, `${args.token}\n`)
+}
+
+/** Resolves with true when it was told to stop. */
+const wait = (ms, signal) =>
+  new Promise(resolve => {
+    const timer = setTimeout(() => resolve(false), ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
+
+const integer = { type: 'integer' }
+const addition = {
+  args: { type: 'object', properties: { x: integer, y: integer }, required: ['x', 'y'], additionalProperties: false },
+  result: integer,
+}
+
+const tasks = [
+  defineTask('echo:1.0', {}, args => {
+    note(args)
+    return args
+  }),
+  defineTask('add:1.0', { ...addition, description: 'Adds two integers.' }, ({ x, y }) => x + y),
+  defineTask('add:1.1', { ...addition, description: 'Adds two integers and one.' }, ({ x, y }) => x + y + 1),
+  defineTask('fail:1.0', {}, args => {
+    if (args?.retryable) throw new TaskError('the disk is full', { retryable: true, data: { disk: 'sda1' } })
+    throw new Error('it failed')
+  }),
+  defineTask('bad_result:1.0', { result: integer }, () => 'no integer'),
+  defineTask('big:1.0', {}, ({ length }) => 'x'.repeat(length)),
+  defineTask('slow:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
+    note(args)
+    return { aborted: await wait(args.ms, ctx.signal) }
+  }),
+  defineTask('again:1.0', { timeoutMs: 20_000, idempotent: true }, async (args, ctx) => {
+    note(args)
+    return { aborted: await wait(args.ms, ctx.signal), pid: process.pid }
+  }),
+  defineTask('deaf:1.0', { timeoutMs: 20_000 }, async args => {
+    note(args)
+    await new Promise(resolve => setTimeout(resolve, args.ms))
+    return {}
+  }),
+  defineTask('nested:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
+    if (args.depth > 0) return ctx.call('nested:1.0', { ...args, depth: args.depth - 1 })
+    await wait(args.ms, ctx.signal)
+    return { left_ms: ctx.remainingMs() }
+  }),
+]
+
+// Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
+const worker = new Worker({ tasks })
+const stop = async () => {
+  await worker.stop()
+  process.exit(0)
+}
+process.once('SIGTERM', stop)
+process.stdin.once('end', stop).resume()
+await worker.start()
+process.stdout.write(`${JSON.stringify({ ready: true, client: 'pshub-js', pid: process.pid })}\n`)

@@ -1,0 +1,177 @@
+// Each error class, with what it says about whether the handler ran; deadlines, expiry and cancellation.
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../pair.mjs'
+
+/** The error of a call that must fail so. */
+const failure = async (outcome, code, ran) => {
+  const { ok: isOk, error, ms } = await outcome
+  ok(!isOk, `it ended well instead of with ${code}`)
+  deepEqual({ code: error.code, ran: error.ran }, { code, ran }, error.message)
+  ok(error.message.length > 0)
+  return { ...error, ms }
+}
+
+const untilNothingIsHeld = pair => eventually(async () => (await pair.held()) === 0, 'the end of what is held')
+
+const untilBusy = (pair, count) => eventually(async () => (await pair.held()) === count, `${count} requests that run`)
+
+export const outcomeChecks = [
+  {
+    name: 'NoSuchTask',
+    run: async pair => {
+      equal((await failure(pair.call('nix:1.0'), 'NoSuchTask', 'no')).status, 404)
+      await failure(pair.call('add:9.0'), 'NoSuchTask', 'no')
+      await failure(pair.call('no name'), 'NoSuchTask', 'no')
+    },
+  },
+  {
+    name: 'InvalidArgs, with pointers to each field',
+    run: async pair => {
+      const { data } = await failure(pair.call('add:1.0', { x: '1', z: 1 }), 'InvalidArgs', 'no')
+      deepEqual(data.problems.map(({ pointer }) => pointer).sort(), ['/x', '/y', '/z'])
+    },
+  },
+  {
+    name: 'TaskFailed',
+    run: async pair => {
+      const error = await failure(pair.call('fail:1.0'), 'TaskFailed', 'yes')
+      deepEqual([error.message, error.retryable, error.status], ['it failed', false, 500])
+    },
+  },
+  {
+    name: 'TaskFailed, retryable and with data',
+    run: async pair => {
+      const error = await failure(pair.call('fail:1.0', { retryable: true }), 'TaskFailed', 'yes')
+      deepEqual([error.message, error.retryable, error.data], ['the disk is full', true, { disk: 'sda1' }])
+    },
+  },
+  { name: 'InvalidResult', run: pair => failure(pair.call('bad_result:1.0'), 'InvalidResult', 'yes') },
+  {
+    name: 'Expired: no time was left',
+    run: async pair => {
+      await failure(pair.call('echo:1.0', { token: 'no-time' }, { timeout_ms: 0 }), 'Expired', 'no')
+      equal(pair.starts('no-time'), 0)
+    },
+  },
+  {
+    name: 'Timeout, in time, and its handler is told',
+    run: async pair => {
+      const { ms } = await failure(pair.call('slow:1.0', { ms: 15_000 }, { timeout_ms: 400 }), 'Timeout', 'maybe')
+      ok(ms >= 390 && ms <= 650, `after ${ms} ms`)
+      await untilNothingIsHeld(pair)
+    },
+  },
+  {
+    name: 'a handler that does not listen is given up',
+    run: async pair => {
+      const calls = Array.from({ length: 4 }, () => ({ ms: 5000 }))
+      const outcomes = await pair.batch('deaf:1.0', calls, { timeout_ms: 300 })
+      ok(outcomes.every(({ error }) => error?.code === 'Timeout'))
+      const { result } = await pair.call('add:1.0', { x: 1, y: 1 }, { timeout_ms: 4000 })
+      equal(result, 2)
+    },
+  },
+  {
+    name: 'what expired in the list is never started',
+    run: async pair => {
+      const before = pair.batch('slow:1.0', Array(4).fill({ ms: 900 }), { timeout_ms: 10_000 })
+      await untilBusy(pair, 4)
+      await failure(pair.call('echo:1.0', { token: 'too-late' }, { timeout_ms: 250 }), 'Timeout', 'maybe')
+      ok((await before).every(outcome => outcome.ok))
+      equal((await pair.call('add:1.0', { x: 1, y: 1 })).result, 2)
+      equal(pair.starts('too-late'), 0)
+    },
+  },
+  {
+    name: 'Aborted: the handler is told',
+    run: async pair => {
+      const { id, outcome } = pair.start('slow:1.0', { ms: 15_000 }, { timeout_ms: 15_000 })
+      await untilBusy(pair, 1)
+      await pair.cancel(id)
+      const { ms } = await failure(outcome, 'Aborted', 'maybe')
+      ok(ms < 5000)
+      await untilNothingIsHeld(pair)
+    },
+  },
+  {
+    name: 'Aborted: a waiting request leaves the list',
+    run: async pair => {
+      const before = pair.batch('slow:1.0', Array(4).fill({ ms: 1200 }), { timeout_ms: 10_000 })
+      await untilBusy(pair, 4)
+      const { id, outcome } = pair.start('echo:1.0', { token: 'taken-back' }, { timeout_ms: 15_000 })
+      await eventually(async () => (await pair.waiting()) === 1, 'the push')
+      await pair.cancel(id)
+      await failure(outcome, 'Aborted', 'maybe')
+      await eventually(async () => (await pair.waiting()) === 0, 'its removal', 800)
+      await before
+      equal(pair.starts('taken-back'), 0)
+    },
+  },
+  {
+    name: 'Overloaded: the list is at the limit that its worker declared',
+    run: async pair => {
+      const narrow = await pair.fresh({ worker: { env: { PSHUB_SLOTS: '1', PSHUB_MAX_BACKLOG: '3' } } })
+      const outcomes = await narrow.batch('slow:1.0', Array(12).fill({ ms: 150 }), { timeout_ms: 8000 })
+      const codes = outcomes.map(outcome => (outcome.ok ? 'ok' : outcome.error.code))
+      ok(codes.filter(code => code === 'ok').length >= 3, codes.join())
+      ok(codes.includes('Overloaded') && codes.every(code => code === 'ok' || code === 'Overloaded'), codes.join())
+      const refused = outcomes.find(outcome => !outcome.ok)
+      deepEqual([refused.error.ran, refused.error.retryable, refused.error.status], ['no', true, 429])
+    },
+  },
+  {
+    name: 'NotEnqueued, after a second, and calls again when Redis is back',
+    run: async pair => {
+      const cut = await pair.fresh()
+      const proxy = await cut.proxy()
+      await cut.open({ caller: { url: proxy.url } })
+      equal((await cut.call('add:1.0', { x: 1, y: 1 })).result, 2)
+      proxy.refuse = true
+      proxy.cut()
+      const { ms } = await failure(
+        cut.call('echo:1.0', { token: 'not-sent' }, { timeout_ms: 10_000 }),
+        'NotEnqueued',
+        'no',
+      )
+      ok(ms < 2000, `after ${ms} ms`)
+      proxy.refuse = false
+      await eventually(async () => (await cut.call('add:1.0', { x: 1, y: 1 })).ok, 'a call after the outage')
+      equal(cut.starts('not-sent'), 0)
+    },
+  },
+  {
+    name: 'OutcomeUnknown: the push was not answered by the deadline',
+    run: async pair => {
+      const deaf = await pair.fresh()
+      const proxy = await deaf.proxy()
+      await deaf.open({ caller: { url: proxy.url } })
+      equal((await deaf.call('echo:1.0', 1)).result, 1)
+      proxy.dropToClient = true
+      await failure(deaf.call('echo:1.0', { token: 'in-doubt' }, { timeout_ms: 600 }), 'OutcomeUnknown', 'maybe')
+      proxy.heal()
+    },
+  },
+  {
+    name: 'HubClosed',
+    run: async pair => {
+      const closed = await pair.fresh({})
+      equal((await closed.call('add:1.0', { x: 1, y: 1 })).result, 2)
+      const running = closed.start('slow:1.0', { ms: 10_000 }, { timeout_ms: 10_000 })
+      await untilBusy(closed, 1)
+      await closed.close()
+      await failure(running.outcome, 'Aborted', 'maybe')
+      await failure(closed.call('add:1.0', { x: 1, y: 1 }), 'HubClosed', 'no')
+    },
+  },
+  {
+    name: 'NoWorkers: the last one has left',
+    run: async pair => {
+      const left = await pair.fresh({})
+      equal((await left.call('add:1.0', { x: 1, y: 1 })).result, 2)
+      equal((await left.worker.kill('SIGTERM')).code, 0)
+      await sleep(2100)
+      await failure(left.call('add:1.0', { x: 1, y: 1 }), 'NoWorkers', 'no')
+    },
+  },
+]

@@ -1,0 +1,106 @@
+// What a worker does with requests that no library made, and what it tells the registry. Done once per worker's language.
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { eventually } from '../pair.mjs'
+
+const hub = 'somebody'
+
+const byHand = (pair, fields) => ({ result_queue: `${pair.namespace}:reply:{${hub}}`, ...fields })
+
+const answerTo = async (pair, fields) => {
+  await pair.pushByHand(JSON.stringify(byHand(pair, fields)))
+  return pair.replyTo(hub)
+}
+
+export const workerChecks = [
+  {
+    name: 'by hand: a request without an id is answered under a made-up one',
+    run: async pair => {
+      const reply = await answerTo(pair, { task: 'echo:1.0', args: { a: [], b: {} } })
+      ok(/^[A-Za-z0-9_-]{1,64}$/.test(reply.id))
+      deepEqual([reply.ok, reply.result], [true, { a: [], b: {} }])
+      ok(
+        ['backlog', 'queue', 'exec'].every(phase => Number.isInteger(reply.us[phase])),
+        JSON.stringify(reply.us),
+      )
+    },
+  },
+  {
+    name: 'by hand: without arguments they are {}',
+    run: async pair => deepEqual((await answerTo(pair, { id: 'a1', task: 'echo:1.0' })).result, {}),
+  },
+  {
+    name: 'by hand: the worker checks arguments itself',
+    run: async pair => {
+      const { error } = await answerTo(pair, { id: 'a2', task: 'add:1.0', args: { x: 'one', y: 2 } })
+      equal(error.code, 'InvalidArgs')
+      equal(error.data.problems[0].pointer, '/x')
+    },
+  },
+  {
+    name: 'malformed elements are dropped, released and counted',
+    run: async pair => {
+      const foreign = { task: 'echo:1.0', args: { token: 'foreign' } }
+      const malformed = [
+        'hello',
+        '',
+        '[1]',
+        'null',
+        '{"task":7}',
+        '{"at":1,"ttl":0,"id":"n1","task":"echo:1.0","args":NaN}',
+        '{"at":1,"ttl":0,"id":"n2","task":"echo:1.0","args":{"__proto__":1}}',
+        JSON.stringify({ ...foreign, result_queue: `${pair.namespace}:tasks` }),
+        JSON.stringify({ ...foreign, result_queue: `elsewhere:reply:{${hub}}` }),
+        JSON.stringify({ ...foreign, result_queue: null }),
+        `{"task":"echo:1.0","args":${'['.repeat(100_000)}`,
+      ]
+      for (const text of malformed) await pair.pushByHand(text)
+      await eventually(async () => (await pair.waiting()) === 0 && (await pair.held()) === 0, 'the end of them')
+      equal(pair.starts('foreign'), 0)
+      const counted = async () => {
+        const stats = Object.values(await pair.redis.hgetall(`${pair.namespace}:stats`)).map(text => JSON.parse(text))
+        return stats.reduce((sum, { counters }) => sum + counters.malformed, 0) >= malformed.length
+      }
+      await eventually(counted, 'their count')
+      equal((await answerTo(pair, { id: 'a3', task: 'echo:1.0', args: 1 })).result, 1)
+    },
+  },
+  {
+    name: 'a task that nobody has, without a deadline, is answered',
+    run: async pair => {
+      const reply = await answerTo(pair, { id: 'a4', task: 'nobodys:1.0' })
+      equal(reply?.error.code, 'NoSuchTask')
+      await eventually(async () => (await pair.held()) === 0, 'the end of what is held')
+    },
+  },
+  {
+    name: 'unknown fields are ignored',
+    run: async pair => {
+      const reply = await answerTo(pair, { id: 'a5', task: 'echo:1.0', args: 5, later: { a: 1 }, priority: 3 })
+      equal(reply.result, 5)
+    },
+  },
+  {
+    name: 'cards and statistics',
+    run: async pair => {
+      const [card] = await pair.workerCards()
+      deepEqual([card.queue, card.slots, card.pid], [pair.queue, 4, pair.worker.pid])
+      ok(typeof card.client === 'string' && card.started > 1.7e9)
+      const declared = JSON.parse(await pair.redis.hget(`${pair.namespace}:tasks`, 'add:1.0'))
+      deepEqual(
+        [declared.task, declared.queue, declared.timeoutMs, declared.idempotent],
+        ['add:1.0', pair.queue, 5000, false],
+      )
+      deepEqual(declared.args.properties.x.type, 'integer')
+      equal(card.tasks['add:1.0'], declared.digest)
+      ok(/^[0-9a-f]{12}$/.test(declared.digest))
+      equal(JSON.parse(await pair.redis.hget(`${pair.namespace}:tasks`, 'again:1.0')).idempotent, true)
+      const stats = JSON.parse(await pair.redis.hget(`${pair.namespace}:stats`, card.id))
+      ok(stats.draining === false && stats.counters.ok > 0, JSON.stringify(stats))
+      const lease = Number(await pair.redis.zscore(pair.key('leases'), card.id))
+      ok(
+        lease - stats.seen > 500 && lease - stats.seen < 4000,
+        `the lease ends ${lease - stats.seen} ms after the beat`,
+      )
+    },
+  },
+]

@@ -1,0 +1,194 @@
+// A caller of one language and a worker of another on one Redis, in a namespace of their own.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
+import { startMember } from './language.mjs'
+
+let pairs = 0
+
+export class Pair {
+  namespace = `c${++pairs}`
+  queue = 'q'
+  #members = []
+  #proxies = []
+  #fresh = []
+
+  /** @param stage `{ server, redis, folder }` */
+  constructor(stage, callerLanguage, workerLanguage) {
+    this.stage = stage
+    this.redis = stage.redis
+    this.languages = { caller: callerLanguage, worker: workerLanguage }
+    this.journalPath = join(stage.folder, `${this.namespace}.journal`)
+  }
+
+  /** Numbers beyond 2^53 survive where both languages keep them. */
+  get exactIntegers() {
+    return this.languages.caller.exactIntegers && this.languages.worker.exactIntegers
+  }
+
+  key(name) {
+    return `${this.namespace}:{${this.queue}}:${name}`
+  }
+
+  async open({ caller = {}, worker = {} } = {}) {
+    await this.startWorker(worker)
+    await this.startCaller(caller)
+    return this
+  }
+
+  async startCaller({ url = this.stage.server.url, env = {} } = {}) {
+    const { caller, folder } = this.languages.caller
+    this.caller = await this.#start(caller, folder, { PSHUB_REDIS: url, PSHUB_NAME: 'conformance', ...env })
+    return this.caller
+  }
+
+  async startWorker({ url = this.stage.server.url, env = {} } = {}) {
+    const { worker, folder } = this.languages.worker
+    const settings = { PSHUB_QUEUE: this.queue, PSHUB_SLOTS: '4', PSHUB_LEASE_MS: '2000' }
+    const journal = { PSHUB_CONFORMANCE_JOURNAL: this.journalPath }
+    this.worker = await this.#start(worker, folder, { PSHUB_REDIS: url, ...settings, ...journal, ...env })
+    return this.worker
+  }
+
+  async #start(command, folder, env) {
+    const member = await startMember(command, folder, { PSHUB_NAMESPACE: this.namespace, ...env })
+    this.#members.push(member)
+    return member
+  }
+
+  /** The same languages, with processes, keys and settings of their own. */
+  async fresh(settings) {
+    const pair = new Pair(this.stage, this.languages.caller, this.languages.worker)
+    this.#fresh.push(pair)
+    return settings === undefined ? pair : pair.open(settings)
+  }
+
+  async proxy() {
+    const proxy = await ChaosProxy.start(this.stage.server.port)
+    this.#proxies.push(proxy)
+    return proxy
+  }
+
+  /** Starts a call; `id` is for a cancel, `outcome` resolves with `{ ok, result, error, ms }`, values decoded. */
+  start(task, args, options = {}) {
+    const { id, answer } = this.caller.order('call', { task, args: JSON.stringify(args), ...options })
+    const outcome = answer.then(decoded)
+    outcome.catch(() => undefined)
+    return { id, outcome }
+  }
+
+  call(task, args = {}, options = {}) {
+    return this.start(task, args, options).outcome
+  }
+
+  /** The same with JSON text, which numbers may be in that JavaScript cannot hold; the result is text too. */
+  async callText(task, args, options = {}) {
+    return this.caller.order('call', { task, args, ...options }).answer
+  }
+
+  async batch(task, list, options = {}) {
+    const args = list.map(each => JSON.stringify(each))
+    const { outcomes } = await this.caller.order('batch', { task, args, ...options }).answer
+    return outcomes.map(decoded)
+  }
+
+  async cancel(call) {
+    await this.caller.order('cancel', { call }).answer
+  }
+
+  async close() {
+    await this.caller.order('close').answer
+  }
+
+  /** How often a handler was started with this token. */
+  starts(token) {
+    try {
+      return readFileSync(this.journalPath, 'utf8')
+        .split('\n')
+        .filter(line => line === token).length
+    } catch {
+      return 0
+    }
+  }
+
+  /** Requests that workers hold, over all of them. */
+  async held() {
+    const keys = await this.redis.keys(`${this.key('held:')}*`)
+    let count = 0
+    for (const key of keys) count += await this.redis.hlen(key)
+    return count
+  }
+
+  async heldTexts() {
+    const keys = await this.redis.keys(`${this.key('held:')}*`)
+    const hashes = await Promise.all(keys.map(key => this.redis.hvals(key)))
+    return hashes.flat()
+  }
+
+  waiting() {
+    return this.redis.llen(this.key('calls'))
+  }
+
+  /** The process that holds something. */
+  async holder() {
+    const [key] = await this.redis.keys(`${this.key('held:')}*`)
+    if (!key) return undefined
+    const card = JSON.parse(await this.redis.hget(`${this.namespace}:workers`, key.slice(this.key('held:').length)))
+    return this.#members.find(({ pid }) => pid === card?.pid)
+  }
+
+  async workerCards() {
+    return Object.values(await this.redis.hgetall(`${this.namespace}:workers`)).map(text => JSON.parse(text))
+  }
+
+  /** Puts a message into the list as somebody without any library does. */
+  async pushByHand(text) {
+    await this.redis.rpush(this.key('calls'), text)
+    await this.redis.rpush(this.key('bell'), '1')
+  }
+
+  /** The next reply on the list of a made-up hub. */
+  async replyTo(hubId, seconds = 8) {
+    const client = this.redis.duplicate()
+    try {
+      const popped = await client.blpop(`${this.namespace}:reply:{${hubId}}`, seconds)
+      return popped ? JSON.parse(popped[1]) : undefined
+    } finally {
+      client.disconnect()
+    }
+  }
+
+  /** Ends all processes in good order; what they leave behind in Redis is returned. */
+  async end() {
+    for (const pair of this.#fresh) await pair.end()
+    for (const member of this.#members) if (!member.isGone) await member.end()
+    for (const proxy of this.#proxies) await proxy.stop()
+    const left = []
+    for (const key of await this.redis.keys(`${this.namespace}:*`)) {
+      // Cards of tasks outlive their workers, and what has an end of life goes by itself.
+      if (key !== `${this.namespace}:tasks` && (await this.redis.pttl(key)) === -1) left.push(key)
+    }
+    return left
+  }
+
+  async kill() {
+    for (const pair of this.#fresh) await pair.kill()
+    for (const member of this.#members) if (!member.isGone) await member.kill()
+    for (const proxy of this.#proxies) await proxy.stop().catch(() => undefined)
+  }
+}
+
+const decoded = ({ result, ...outcome }) => ({
+  ...outcome,
+  ...(outcome.ok ? { result: JSON.parse(result) } : {}),
+})
+
+/** Resolves with what `look` finds once that is something. */
+export const eventually = async (look, what, patienceMs = 8000) => {
+  for (const end = performance.now() + patienceMs; ; await sleep(10)) {
+    const found = await look()
+    if (found) return found
+    if (performance.now() > end) throw new Error(`${what} did not happen within ${patienceMs} ms`)
+  }
+}

@@ -1,0 +1,145 @@
+// npm run conformance -- python typescript: calls in all pairs of caller and worker of the languages named, against what
+// PROTOCOL.md says. A language is a folder with a conformance.json; see clients/CONFORMANCE.md.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { prepare } from '../../tools/prepare.mjs'
+
+prepare()
+const { Redis } = await import('ioredis')
+const { startServer } = await import('../../tools/redis-server.mjs')
+const { faultChecks } = await import('./checks/faults.mjs')
+const { outcomeChecks } = await import('./checks/outcomes.mjs')
+const { valueChecks } = await import('./checks/values.mjs')
+const { workerChecks } = await import('./checks/worker.mjs')
+const { loadLanguage } = await import('./language.mjs')
+const { Pair } = await import('./pair.mjs')
+
+const usage = `npm run conformance -- [options] <language...>
+
+A language is the name of one of the project's own (typescript, python ...) or a folder with a conformance.json. Runs all pairs of
+caller and worker of the languages named.
+
+  --only <text>   checks whose name contains the text
+  --verbose       each check, also those that pass
+  --json <file>   what was found, for programs
+  --retries <n>   a check that failed is tried again, on machines where a process may get no turn for seconds (0)`
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    only: { type: 'string', default: '' },
+    verbose: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    retries: { type: 'string', default: '0' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (options.help || positionals.length === 0) {
+  console.log(usage)
+  process.exit(options.help ? 0 : 2)
+}
+
+const languages = []
+for (const name of positionals) {
+  try {
+    languages.push(loadLanguage(name))
+  } catch (error) {
+    console.error(`${name} cannot be tried here: ${error.message}`)
+    process.exit(3)
+  }
+}
+
+const checkMs = 60_000
+
+const runCheck = async (check, pair) => {
+  let timer
+  const tooLong = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done after ${checkMs} ms`)), checkMs)
+  })
+  try {
+    await Promise.race([check.run(pair), tooLong])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** All checks of one pair. A check that fails leaves the others their turn. */
+const runPair = async (stage, caller, worker, checks) => {
+  const results = []
+  const pair = new Pair(stage, caller, worker)
+  const note = (name, startedAt, error) => {
+    results.push({ name, ok: !error, ms: Math.round(performance.now() - startedAt), error: error?.message })
+    if (error || options.verbose) {
+      console.log(`  ${error ? 'FAILED' : 'ok    '} ${caller.name} -> ${worker.name}: ${name}`)
+      if (error) console.log(`         ${String(error.message).split('\n').slice(0, 12).join('\n         ')}`)
+    }
+  }
+  const begun = performance.now()
+  try {
+    await pair.open()
+    for (const check of checks) {
+      const startedAt = performance.now()
+      let failure
+      for (let attempt = 0; attempt <= Number(options.retries); attempt++) {
+        failure = await runCheck(check, pair).then(
+          () => undefined,
+          error => error,
+        )
+        if (!failure) break
+      }
+      note(check.name, startedAt, failure)
+    }
+    const endedAt = performance.now()
+    const left = await pair.end()
+    note('no key and no process stays', endedAt, left.length > 0 ? new Error(`left in Redis: ${left}`) : undefined)
+  } catch (error) {
+    note('the processes start and end', begun, error)
+  } finally {
+    await pair.kill()
+  }
+  return { caller: caller.name, worker: worker.name, ms: Math.round(performance.now() - begun), results }
+}
+
+const fits = ({ name }) => name.includes(options.only)
+const stage = { folder: mkdtempSync(join(tmpdir(), 'pshub-conformance-')), server: await startServer() }
+stage.redis = new Redis(stage.server.port)
+const outcomes = []
+try {
+  for (const worker of languages) {
+    for (const caller of languages) {
+      // What a worker does with anybody's requests is looked at with its own language's caller, once.
+      const own = caller === worker ? workerChecks : []
+      const checks = [...valueChecks, ...outcomeChecks, ...own, ...faultChecks].filter(fits)
+      outcomes.push(await runPair(stage, caller, worker, checks))
+    }
+  }
+} finally {
+  stage.redis.disconnect()
+  await stage.server.stop()
+  rmSync(stage.folder, { recursive: true, force: true })
+}
+
+const rows = outcomes.map(({ caller, worker, ms, results }) => [
+  `${caller} -> ${worker}`,
+  String(results.filter(({ ok }) => ok).length),
+  String(results.filter(({ ok }) => !ok).length),
+  `${(ms / 1000).toFixed(1)} s`,
+])
+const table = [['caller -> worker', 'passed', 'failed', 'time'], ...rows]
+const widths = table[0].map((_, column) => Math.max(...table.map(row => row[column].length)))
+console.log()
+for (const row of table)
+  console.log(
+    row
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join('  ')
+      .trimEnd(),
+  )
+
+const all = outcomes.flatMap(({ results }) => results)
+const failed = all.filter(({ ok }) => !ok).length
+if (options.json) writeFileSync(options.json, JSON.stringify({ passed: all.length - failed, failed, pairs: outcomes }))
+console.log(failed ? `\n${failed} of ${all.length} checks failed` : `\nAll ${all.length} checks passed`)
+process.exit(failed ? 1 : 0)

@@ -1,0 +1,113 @@
+// The Python client's own virtual environment, clients/python/.venv: made once, and again when its pyproject.toml changes.
+// `node tools/python-env.mjs` prints the interpreter's path, or says plainly why there is none.
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { root } from './prepare.mjs'
+
+const folder = join(root, 'clients/python')
+const home = join(folder, '.venv')
+const python = join(home, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python')
+
+const say = line => console.error(line)
+
+const versionOf = command => {
+  try {
+    const code = 'import sys; print("%d.%d" % sys.version_info[:2])'
+    const text = execFileSync(command, ['-c', code], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    const [major, minor] = text.trim().split('.').map(Number)
+    return major === 3 && minor >= 9 ? `${major}.${minor}` : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A Python of 3.9 or newer. PSHUB_TEST_PYTHON names one outright. */
+const findPython = () =>
+  [process.env.PSHUB_TEST_PYTHON, 'python3', 'python'].filter(Boolean).find(command => versionOf(command) !== undefined)
+
+const mayInstall = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
+
+const installPython = () => {
+  say('Installing python3 (once) ...')
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env }
+  const install = () => execFileSync('apt-get', ['install', '-y', '-qq', 'python3', 'python3-venv'], quiet)
+  try {
+    install()
+  } catch {
+    // The package lists may be missing or old.
+    execFileSync('apt-get', ['update', '-qq'], quiet)
+    install()
+  }
+}
+
+/** Debian's python3 comes without what makes virtual environments. */
+const canMakeHomes = command => {
+  try {
+    execFileSync(command, ['-c', 'import venv, ensurepip'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const fitPython = () => {
+  const found = findPython()
+  if (found && canMakeHomes(found)) return found
+  if (mayInstall()) {
+    installPython()
+    const installed = findPython()
+    if (installed && canMakeHomes(installed)) return installed
+  }
+  throw new Error(
+    found
+      ? `${found} cannot make virtual environments; install its venv package (apt-get install python3-venv)`
+      : 'there is no python3 of version 3.9 or newer; install one, or name it in PSHUB_TEST_PYTHON',
+  )
+}
+
+/**
+ * The interpreter of the environment, in which the package is installed with all that its tests need.
+ * @returns {string} its path
+ * @throws Error with the reason, in one sentence, where Python or its packages cannot be had
+ */
+export const pythonEnv = () => {
+  const stampPath = join(home, '.pshub')
+  const stamp = createHash('sha256')
+    .update(readFileSync(join(folder, 'pyproject.toml')))
+    .digest('hex')
+  if (existsSync(python) && existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return python
+  const base = fitPython()
+  say(`Making the Python environment (once), with ${base} ${versionOf(base)} ...`)
+  rmSync(home, { recursive: true, force: true })
+  try {
+    const quiet = { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }
+    execFileSync(base, ['-m', 'venv', home], quiet)
+    const pip = ['-m', 'pip', '--disable-pip-version-check', '-q', 'install']
+    execFileSync(python, [...pip, '-e', '.[test]'], quiet)
+    try {
+      execFileSync(python, [...pip, '-e', '.[fast]'], quiet)
+    } catch {
+      say('hiredis could not be installed; redis-py reads answers without it, more slowly.')
+    }
+  } catch (error) {
+    const told = String(error.stderr ?? error.message)
+      .trim()
+      .split('\n')
+    throw new Error(`its packages could not be installed: ${told.at(-1)}`)
+  }
+  writeFileSync(stampPath, stamp)
+  return python
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    console.log(pythonEnv())
+  } catch (error) {
+    say(`The Python client cannot be tested here: ${error.message}.`)
+    process.exit(1)
+  }
+}
