@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 import pytest
 
@@ -90,6 +90,9 @@ def test_the_end_of_the_grace(server: Server, start_worker: Start) -> None:
         with pytest.raises(WorkerLost, match="stopped"):
             pending.result()
         assert worker.wait(5) == 0
+        # Handed back at once, and not only when its lease has ended.
+        assert server.held() == [] and server.client.llen("pshub:{default}:calls") == 1
+        assert server.client.zcard("pshub:{default}:leases") == 0 and server.client.hlen("pshub:workers") == 0
         following = start_worker(server)
         assert again.result() == following.process.pid
 
@@ -172,6 +175,25 @@ def test_a_push_whose_answer_was_lost_runs_once(server: Server, make_proxy: Call
     assert all(calls[f"push{round}"] == 1 for round in range(5))
 
 
+def test_a_reply_whose_bytes_were_lost_is_read_again(server: Server, make_proxy: Callable[[Server], Proxy]) -> None:
+    proxy = make_proxy(server)
+    worker = Worker(server.url, tasks=[wait, add]).start()
+    try:
+        with Hub(proxy.url) as hub:
+            for _ in range(3):
+                assert hub.call("add:1.0", x=1, timeout=10) == 3
+                pending = [hub.submit("wait:1.0", s=0.2, timeout=10) for _ in range(3)]
+                eventually(lambda: worker.busy == 3)
+                proxy.loses_answers = True
+                # Settled as far as the worker can tell, and what was moved off the list is nowhere but in the second one.
+                eventually(lambda: worker.busy == 0 and server.held() == [])
+                proxy.cut()
+                proxy.loses_answers = False
+                assert [each.result() for each in pending] == [False] * 3
+    finally:
+        worker.stop()
+
+
 def test_cut_connections_lose_no_reply(server: Server, make_proxy: Callable[[Server], Proxy]) -> None:
     hub_side, worker_side = make_proxy(server), make_proxy(server)
     worker = Worker(worker_side.url, tasks=[add], slots=4).start()
@@ -238,6 +260,8 @@ def test_redis_that_stands_still(own_server: Server) -> None:
     server = own_server
     worker = Worker(server.url, tasks=[add]).start()
     with Hub(server.url) as hub:
+        reasons: List[str] = []
+        hub.events.on("redis:down", lambda event: reasons.append(event["reason"]))
         assert hub.call("add:1.0", x=1) == 3
         assert server.process is not None
         server.process.send_signal(signal.SIGSTOP)
@@ -245,7 +269,8 @@ def test_redis_that_stands_still(own_server: Server) -> None:
         with pytest.raises(HubError) as error:
             hub.call("add:1.0", x=1, timeout=0.5)
         assert time.monotonic() - begun < 0.8 and error.value.code in ("OutcomeUnknown", "Timeout")
-        time.sleep(2.5)
+        # A server that is silent is given up, also where it would answer again.
+        eventually(lambda: any("did not answer" in reason for reason in reasons), 5)
         server.process.send_signal(signal.SIGCONT)
         eventually(lambda: _result(hub) == 3, 8)
     worker.stop()
