@@ -152,6 +152,13 @@ def error_reply(id: str, error_json: str, worker: str, us: Optional[Phases]) -> 
     return f'{{"id":"{id}","ok":false,"error":{error_json},"worker":"{worker}"{phases}}}'
 
 
+def _are_phases(us: Any) -> bool:
+    """Whether what a worker told can be reckoned with; it may be a program of any language."""
+    return isinstance(us, dict) and all(
+        _number(us.get(name)) and 0 <= us[name] < float("inf") for name in Phases._fields
+    )
+
+
 def decode_reply(raw: Any) -> Optional[Dict[str, Any]]:
     """Reads a reply; None for anything that is not one."""
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
@@ -166,6 +173,8 @@ def decode_reply(raw: Any) -> Optional[Dict[str, Any]]:
         return {"id": match[1], "ok": False, "error": {"code": "InvalidResult", "message": message}}
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         return None
+    if "us" in value and not _are_phases(value["us"]):
+        del value["us"]
     if value.get("ok") is True:
         return value
     error = value.get("error")
