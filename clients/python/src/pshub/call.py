@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from .clock import now_s
-from .errors import Aborted, HubError, InvalidArgs, NotEnqueued, OutcomeUnknown, PayloadTooLarge, Timeout
+from .errors import Aborted, Expired, HubError, InvalidArgs, NoSuchTask, NotEnqueued, OutcomeUnknown, PayloadTooLarge, Timeout
 from .errors import explained, from_wire, hub_error, problem_error
 from .keys import new_id
 from .message import Phases, request_body
@@ -16,9 +16,6 @@ from .resolver import Route
 UNSENT_S = 1.0
 #: Longest time of a call.
 MAX_TIMEOUT_S = 86_400.0
-
-_NO_ARGS: Any = object()
-
 
 def encode_args(route: Route, args: Any, max_bytes: float) -> str:
     """The arguments as JSON; raises InvalidArgs or PayloadTooLarge."""
@@ -100,7 +97,7 @@ class Call:
         self.idempotent = out.route.idempotent
         self.end = out.end
         self.body = request_body(self.id, self.task, out.args_json, out.tail)
-        self.tries = previous.tries + 1 if previous else 0
+        self.tries: int = previous.tries + 1 if previous else 0
         self.settled = False
         #: From the moment it is written until Redis answered: it may be running.
         self.in_doubt = False
@@ -174,7 +171,7 @@ class Call:
     def _lateness(self) -> HubError:
         """What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent."""
         waited = f"{(now_s() - self.out.started_at) * 1000:.0f} ms"
-        details = {"task": self.task, "id": self.id}
+        details: Dict[str, Any] = {"task": self.task, "id": self.id}
         if self.pushed:
             return Timeout(f"{self.task} did not answer within {waited}.", **details)
         if self.in_doubt:
@@ -192,8 +189,6 @@ def _phases_of(us: Any) -> Optional[Phases]:
 
 def wrong_arguments(called: Any, timeout_s: Any) -> Optional[HubError]:
     """Why a call cannot be made at all."""
-    from .errors import Expired, NoSuchTask
-
     if not isinstance(called, str):
         return NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
     if timeout_s is None:

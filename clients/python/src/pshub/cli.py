@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 from .errors import ConfigError
 from .log import log_to_stderr
@@ -91,7 +91,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 def _serve(worker: Worker) -> int:
     """Signals are only noted where they come; what they ask for is done by a thread, so that a second one is heard meanwhile."""
-    state = {"signal": 0, "at": 0.0, "code": 0}
+    state: Dict[str, Any] = {"signal": 0, "at": 0.0, "code": 0}
     told = threading.Event()
 
     def on_signal(number: int, _: Any) -> None:

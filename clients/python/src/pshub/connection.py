@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from typing import Any, Callable, Deque, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Deque, List, Optional, Sequence, Set, Tuple, Union
 
 from redis import exceptions
 from redis.asyncio.connection import Connection as Link
@@ -124,7 +124,7 @@ class _Wire:
         self.wake: Optional["asyncio.Future[None]"] = None
         self.flights: Deque[_Flight] = deque()
         #: Scripts that were sent in full on it.
-        self.known: set = set()
+        self.known: Set[str] = set()
 
 
 class Connection:
@@ -169,7 +169,7 @@ class Connection:
         return self._wire is not None
 
     @property
-    def known(self) -> set:
+    def known(self) -> Set[str]:
         """Scripts that this link knows; an empty set when there is none."""
         return self._wire.known if self._wire else set()
 

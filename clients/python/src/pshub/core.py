@@ -100,7 +100,7 @@ class HubCore:
         for out in list(self._lookups):
             out.settle(None, HubClosed(task=out.called))
         for call in list(self._pending.values()):
-            details = {"task": call.task, "id": call.id}
+            details: Dict[str, Any] = {"task": call.task, "id": call.id}
             if call.pushed or call.in_doubt:
                 call.fail(Aborted(f"The hub was closed while {call.task} was running.", **details))
             else:

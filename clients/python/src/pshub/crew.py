@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from .clock import RedisClock, Stop, ignore, now_s, sleep, within
+from .clock import RedisClock, Stop, sleep, within
 from .config import Settings
 from .connection import Word, make_connections
 from .core import HubCore
-from .errors import ConfigError, HubError, explained, hub_error, message_of
+from .errors import ConfigError, explained, hub_error, message_of
 from .estimates import RunTimes
 from .events import Events
 from .executor import Executor
@@ -69,7 +69,7 @@ class Crew:
         self._stopping = Stop()
         self._grace_over = Stop()
         self._stopped: Optional["asyncio.Task[None]"] = None
-        self._tasks_under_way: set = set()
+        self._tasks_under_way: "Set[asyncio.Task[Any]]" = set()
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
         self._told_unfit = ""

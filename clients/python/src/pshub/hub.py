@@ -7,13 +7,13 @@ import atexit
 import os
 import threading
 import weakref
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from .call import Outgoing, wrong_arguments
-from .clock import ignore, now_s
+from .clock import now_s
 from .config import RedisTarget, read_settings
 from .core import HubCore
-from .errors import HubClosed, HubError, InvalidArgs, OutcomeUnknown
+from .errors import HubClosed, HubError, OutcomeUnknown
 from .events import Events
 from .log import log_events
 from .loop import LoopThread
@@ -57,8 +57,7 @@ def _entries(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Di
             entry = (entry,)
         if not 1 <= len(entry) <= 3:
             raise TypeError(f"gather: {key!r} must be (task,), (task, args) or (task, args, timeout).")
-        called, args, timeout = [*entry, *(({}, None) if len(entry) == 1 else (None,) if len(entry) == 2 else ())]
-        entries[key] = (called, args, timeout)
+        entries[key] = (entry[0], entry[1] if len(entry) > 1 else {}, entry[2] if len(entry) > 2 else None)
     return entries
 
 
@@ -367,7 +366,7 @@ class AsyncHub:
 
 
 _hubs: "weakref.WeakSet[Hub]" = weakref.WeakSet()
-_inherited: list = []
+_inherited: List[Any] = []
 
 
 def _after_fork() -> None:

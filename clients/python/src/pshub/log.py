@@ -8,7 +8,6 @@ import sys
 import time
 from typing import Any, Dict
 
-from .errors import explained
 from .events import Events
 
 logger = logging.getLogger("pshub")
@@ -96,7 +95,3 @@ class TaskLog:
 
     def error(self, message: str, **fields: Any) -> None:
         self._log(logging.ERROR, message, fields)
-
-
-def reason_of(error: BaseException) -> str:
-    return explained(str(error) or type(error).__name__)

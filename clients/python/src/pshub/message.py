@@ -88,8 +88,9 @@ def stamped(at: str, ttl_ms: int, body: str) -> str:
     return f'{{"at":{at},"ttl":{ttl_ms},{body}'
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _number(value: Any) -> float:
+    """0 for what is not a number."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
 
 
 def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
@@ -114,12 +115,12 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
     request.hub_id = keys.hub_id_of(value.get("result_queue"))
     if request.hub_id is None and "result_queue" in value:
         raise MalformedMessage("result_queue is not a hub's reply list")
-    at, ttl, losses = value.get("at"), value.get("ttl"), value.get("losses")
+    at, ttl, losses = (_number(value.get(name)) for name in ("at", "ttl", "losses"))
     request.id = own_id
     request.held_id = held_id or leading_id(text) or own_id
-    is_time = _number(at) and 0 < at <= _MAX_SAFE_INTEGER and at == int(at)
+    is_time = 0 < at <= _MAX_SAFE_INTEGER and at == int(at)
     request.at_us = int(at) if is_time else None
-    request.ttl_ms = ttl if _number(ttl) and 0 < ttl < float("inf") else 0
+    request.ttl_ms = ttl if 0 < ttl < float("inf") else 0
     request.task = task
     request.args = value.get("args", {})
     from_, traceparent = value.get("from"), value.get("traceparent")
@@ -128,7 +129,7 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
     tracestate = value.get("tracestate")
     is_tracestate = isinstance(tracestate, str) and len(tracestate) <= _MAX_TRACESTATE
     request.tracestate = tracestate if is_tracestate else None
-    request.losses = int(losses) if _number(losses) and abs(losses) < 1e300 and losses == int(losses) else 0
+    request.losses = int(losses) if abs(losses) < 1e300 and losses == int(losses) else 0
     request.text = text
     return request
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Callable, List, Optional
+from typing import List, Optional, Set
 
 from .call import Call, InList
 from .clock import RedisClock, Stop, backoff_s, ignore, now_s, sleep
@@ -56,6 +56,8 @@ class Outbox:
         self._number = 0
         self._answered_at = -math.inf
         self._running: Optional["asyncio.Task[None]"] = None
+        #: An event loop does not keep the tasks that it runs.
+        self._cancelling: "Set[asyncio.Task[None]]" = set()
 
     @property
     def used(self) -> bool:
@@ -88,7 +90,10 @@ class Outbox:
             self._events.emit("call:cancelled", task=call.task, id=call.id, removed=removed)
 
         # If it fails, the request runs or expires by itself; nobody waits for it.
-        ignore(asyncio.ensure_future(send()))
+        sending = asyncio.get_running_loop().create_task(send())
+        self._cancelling.add(sending)
+        sending.add_done_callback(self._cancelling.discard)
+        ignore(sending)
 
     async def _run(self) -> None:
         try:

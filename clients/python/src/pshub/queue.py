@@ -84,7 +84,7 @@ class Queue:
         self, connection: Connection, hub_id: str, number: int, max_length: int, messages: List[str], counted_at_us: int
     ) -> Pushed:
         keys = [self.keys.calls, self.keys.bell, self.keys.pushed(hub_id)]
-        args = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
+        args: List[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
         accepted, length, at, repeated, late_ms = await scripts.PUSH.run(connection, keys, args)
         return Pushed(accepted, length, at.decode(), repeated == 1, late_ms)
 
@@ -160,7 +160,7 @@ class Queue:
 
     async def beat(self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool) -> Beat:
         keys = [self.keys.leases, self.keys.cancelled, self.keys.reporter, self.keys.calls]
-        args = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
+        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
         now, held, cancelled, ended = (await scripts.BEAT.run(connection, keys, args))[:4]
         return Beat(int(now), held == 1, _texts(cancelled), _texts(ended))
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set
 
 from .clock import now_s
 from .config import Settings
-from .errors import ConfigError, HubError, compact, hub_error
+from .errors import ConfigError, HubError, compact
 from .hints import Signature, read_signature
 from .log import TaskLog
 from .message import Request
@@ -283,8 +283,3 @@ def tasks_of(module: Any) -> List[Task]:
             if isinstance(each, Task):
                 found[id(each)] = each
     return list(found.values())
-
-
-def given_up(code: str, message: str) -> HubError:
-    """Why a handler is told to stop."""
-    return hub_error(code, message)

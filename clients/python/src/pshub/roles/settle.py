@@ -7,7 +7,6 @@ from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, S
 
 from ..clock import Stop, backoff_s, sleep
 from ..connection import Connection, ConnectionLost, NotConnected, first, is_full, is_passing
-from ..errors import message_of
 from ..queue import Queue
 
 
@@ -147,7 +146,3 @@ class _Sent(NamedTuple):
 def _may_pass(error: Exception) -> bool:
     """A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever."""
     return isinstance(error, (ConnectionLost, NotConnected)) or is_passing(error) or is_full(error)
-
-
-def problem_text(error: Exception) -> str:
-    return message_of(error)

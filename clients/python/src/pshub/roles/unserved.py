@@ -34,6 +34,8 @@ class Unserved:
         self._whereabouts = whereabouts
         self._sights: Dict[str, _Sight] = {}
         self._looking: Set[str] = set()
+        #: An event loop does not keep the tasks that it runs.
+        self._looks: "Set[asyncio.Task[None]]" = set()
 
     def verdict(self, task: str) -> Optional[Tuple[str, str]]:
         """What to answer; None as long as somebody may take it. Looks behind the question: it is asked again soon."""
@@ -41,7 +43,9 @@ class Unserved:
         now = now_s()
         if (sight is None or now - sight.looked_at > _LOOK_S) and task not in self._looking:
             self._looking.add(task)
-            asyncio.ensure_future(self._look(task))
+            look = asyncio.get_running_loop().create_task(self._look(task))
+            self._looks.add(look)
+            look.add_done_callback(self._looks.discard)
         if sight is None or now - sight.looked_at > 2 * _LOOK_S:
             return None
         return sight.verdict if sight.looked_at - sight.missing_since >= PATIENCE_S else None
