@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Set
 
 import pytest
 
@@ -236,7 +236,11 @@ def test_hub_and_worker_survive_a_restart_of_redis(own_server: Server) -> None:
     worker = Worker(server.url, tasks=[add]).start()
     with Hub(server.url) as hub:
         assert hub.call("add:1.0", x=1) == 3
+        roles: Set[str] = set()
+        hub.events.on("redis:down", lambda event: roles.add(event["role"]))
         server.kill()
+        # What is sent before it notices is in doubt, and may not be called certainly not run.
+        eventually(lambda: len(roles) == 2, 5, "the hub notices")
         begun = time.monotonic()
         with pytest.raises(NotEnqueued):
             hub.call("add:1.0", x=1, timeout=5)

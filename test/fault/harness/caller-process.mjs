@@ -10,6 +10,8 @@ hub.events.on('redis:up', ({ role }) => journal('up', { role }))
 hub.events.on('queue:pushed', ({ repeated }) => repeated && journal('repeated'))
 const settlements = new Map()
 hub.events.on('call:settled', ({ id }) => {
+  // Refused before there was a request: such a call has none that could settle again.
+  if (id === undefined) return
   settlements.set(id, (settlements.get(id) ?? 0) + 1)
   if (settlements.get(id) > 1) journal('twice', { id })
 })
