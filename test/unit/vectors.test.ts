@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { parseCard, parseWorkerCard } from '../../src/cards.ts'
 import { errorTable, fromWire, type WireError } from '../../src/errors.ts'
 import { hubIdOf, isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
 import { decodeReply, decodeRequest, MalformedMessage } from '../../src/message.ts'
 import { newestFirst, parseCalledName, parseTaskName, tryParseTaskName } from '../../src/names.ts'
 import { decodePayload, encodePayload, PayloadProblem } from '../../src/payload.ts'
+import { compileForeign, compileOwn } from '../../src/schema.ts'
 import { read } from '../support/protocol-document.ts'
 
 /** The golden files of other languages, held against the code that they describe. */
@@ -47,6 +49,34 @@ describe('golden files', () => {
       if (hubId !== null) expect(makeKeys(namespace).reply(hubId)).toBe(result_queue)
     }
   })
+
+  it('cards.json', () => {
+    const { tasks, workers } = vectors('cards.json')
+    for (const { title, text, card } of tasks) {
+      const read = parseCard(text)
+      if (card === null) expect(read, title).toBeUndefined()
+      else {
+        const { task, queue, timeoutMs, idempotent, args, maxPayloadBytes, maxBacklog } = read!
+        const limits = { maxPayloadBytes: maxPayloadBytes ?? null, maxBacklog: maxBacklog ?? null }
+        expect({ task, queue, timeoutMs, idempotent, args: args ?? null, ...limits }, title).toEqual(card)
+      }
+    }
+    for (const { title, text, card } of workers) {
+      const read = parseWorkerCard(text)
+      if (card === null) expect(read, title).toBeUndefined()
+      else expect({ id: read!.id, slots: read!.slots, tasks: read!.tasks }, title).toEqual(card)
+    }
+  })
+
+  for (const { title, schema, fits, fails } of vectors('schemas.json').cases) {
+    it(`schemas.json: ${title}`, () => {
+      for (const check of [compileOwn(schema, 'a schema'), compileForeign(JSON.stringify(schema))]) {
+        const pointersOf = (value: unknown) => [...new Set(check(value, 100).map(({ pointer }) => pointer))]
+        for (const value of fits) expect(pointersOf(value), JSON.stringify(value)).toEqual([])
+        for (const { value, pointers } of fails) expect(pointersOf(value), JSON.stringify(value)).toEqual(pointers)
+      }
+    })
+  }
 
   const requests = vectors('requests.json')
   for (const { title, text, heldId, request, malformed } of requests.cases) {

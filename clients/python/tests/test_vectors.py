@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from pshub.keys import Keys, is_id, is_namespace, is_queue_name
 from pshub.message import MalformedMessage, decode_reply, decode_request
 from pshub.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
 from pshub.payload import PayloadProblem, decode_payload, encode_payload
+from pshub.registry import parse_task_card, parse_worker_card
+from pshub.schema import UnusableSchema, compile_foreign, compile_own
 from pshub.stats import Histogram, bucket_of, middle_of
 
 
@@ -40,6 +43,39 @@ def test_names() -> None:
         assert parse_called_name(case["name"]) == expected, case["name"]
     ordered = names["newestFirst"]
     assert [name.full for name in sorted(map(parse_task_name, sorted(ordered)), key=newest_first)] == ordered
+
+
+def test_cards() -> None:
+    cards = vectors("cards.json")
+    for case in cards["tasks"]:
+        card = parse_task_card(case["text"])
+        if case["card"] is None:
+            assert card is None, case["title"]
+            continue
+        assert card is not None
+        limits = (None if limit == math.inf else limit for limit in (card.max_payload_bytes, card.max_backlog))
+        args = None if card.args is None else json.loads(card.args)
+        read = (card.task, card.queue, card.timeout_ms, card.idempotent, args, *limits)
+        assert read == tuple(case["card"].values()), case["title"]
+    for case in cards["workers"]:
+        worker = parse_worker_card(case["text"])
+        read_worker = worker and {"id": worker.id, "slots": worker.slots, "tasks": worker.tasks}
+        assert read_worker == case["card"], case["title"]
+
+
+@pytest.mark.parametrize("case", vectors("schemas.json")["cases"], ids=lambda case: case["title"])
+def test_schemas(case: Any) -> None:
+    checks = [compile_own(case["schema"], "a schema")]
+    try:
+        checks.append(compile_foreign(json.dumps(case["schema"])))
+    except UnusableSchema:
+        assert "pattern" in json.dumps(case["schema"])
+    for check in checks:
+        for value in case["fits"]:
+            assert check(value) == [], value
+        for failing in case["fails"]:
+            pointers = {problem["pointer"] for problem in check(failing["value"])}
+            assert pointers == set(failing["pointers"]), failing["value"]
 
 
 def test_reply_lists() -> None:
