@@ -35,8 +35,7 @@ const installRuby = () => {
   say('Installing ruby, ruby-redis and ruby-minitest (once) ...')
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env }
-  const install = () =>
-    execFileSync('apt-get', ['install', '-y', '-qq', 'ruby', 'ruby-redis', 'ruby-minitest'], quiet)
+  const install = () => execFileSync('apt-get', ['install', '-y', '-qq', 'ruby', 'ruby-redis', 'ruby-minitest'], quiet)
   try {
     install()
   } catch {
@@ -63,7 +62,8 @@ export const rubyEnv = () => {
       lack = `${lack}, and apt-get could not install it (${String(error.message).split('\n')[0]})`
     }
   }
-  if (lack) throw new Error(`${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis and minitest is needed`)
+  if (lack)
+    throw new Error(`${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis and minitest is needed`)
   return command
 }
 

@@ -27,8 +27,10 @@ end
 
 def start(order, args)
   timeout = order["timeout_ms"] && (order["timeout_ms"] / 1000.0)
-  # What this language cannot hold the client refuses; here as there.
   HUB.submit(order["task"], JSON.parse(args, max_nesting: 0), timeout: timeout, traceparent: order["traceparent"])
+rescue JSON::ParserError
+  # Half of a surrogate pair: this language has no text that holds it.
+  Pshub::PendingCall.failed(Pshub::InvalidArgs.new("not JSON"))
 end
 
 say(ready: true, client: "pshub-ruby/#{Pshub::VERSION}")
