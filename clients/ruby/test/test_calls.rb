@@ -132,15 +132,16 @@ class TestCalls < PshubTest
   def test_slots_are_never_exceeded
     lock = Mutex.new
     running = most = 0
-    serving = worker(declare("count:1.0", timeout: 20) do |_|
+    serving = worker(declare("count:1.0", timeout: 20) do |args|
       lock.synchronize { most = [most, running += 1].max }
-      sleep 0.01
+      # Not all alike, else all slots are released together.
+      sleep args["s"]
       lock.synchronize { running -= 1 }
       nil
     end, slots: 3)
     calling = hub
     held_most = 0
-    pending = Array.new(60) { calling.submit("count:1.0", {}, timeout: 20) }
+    pending = Array.new(60) { |n| calling.submit("count:1.0", { s: 0.004 * (n % 5) }, timeout: 20) }
     held_most = [held_most, server.held_count].max until pending.all?(&:done?)
     pending.each(&:result)
     assert_equal 3, most
@@ -265,6 +266,8 @@ class TestCalls < PshubTest
     worker(declare("mine:1.0") { 1 })
     worker(declare("yours:1.0") { 2 })
     calling = hub
-    assert_equal([1, 2] * 10, Array.new(10) { %w[mine:1.0 yours:1.0].map { |name| calling.call(name, {}, timeout: 10) } }.flatten)
+    # Several in a row: idle workers take turns.
+    results = %w[mine:1.0 yours:1.0].map { |name| Array.new(6) { calling.call(name, {}, timeout: 10) } }
+    assert_equal [[1] * 6, [2] * 6], results
   end
 end

@@ -51,7 +51,8 @@ class TestFaults < PshubTest
     waiting = calling.submit("add:1.0", { x: 1 }, timeout: 15)
     eventually { server.waiting == 1 }
     process.signal("TERM")
-    eventually("the word", patience: 1) { server.client.hvals("pshub:stats").any? { |text| text.include?('"draining":true') } }
+    # Sooner than with the next beat.
+    eventually("the word", patience: 0.4) { server.client.hvals("pshub:stats").any? { |text| text.include?('"draining":true') } }
     assert_equal "done", running.result
     assert_equal 0, process.wait
     assert_equal [0, 1], [server.held_count, server.waiting]
@@ -136,6 +137,23 @@ class TestFaults < PshubTest
       between.loses_answers = false
       assert_equal 1, pending.result
       assert_equal 1, starts["push#{round}"]
+    end
+  end
+
+  def test_a_reply_whose_reading_was_not_answered_is_read_again
+    ends = Thread::Queue.new
+    worker(declare("end:1.0") { ends.pop })
+    between = proxy
+    calling = hub(between.url)
+    2.times do |round|
+      pending = calling.submit("end:1.0", {}, timeout: 10)
+      eventually("the start") { ends.num_waiting == 1 }
+      between.loses_answers = true
+      ends << round
+      eventually("the move") { server.client.keys("pshub:reply:*:read").any? && server.client.keys("pshub:reply:*}").none? }
+      between.cut
+      between.loses_answers = false
+      assert_equal round, pending.result
     end
   end
 
