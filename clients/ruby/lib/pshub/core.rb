@@ -5,6 +5,7 @@ module Pshub
   class HubCore
     RETRY_FIRST_S = 0.01
     RETRY_MOST_S = 0.2
+    SWEEP_S = 0.5
     attr_reader :id, :pid
 
     def initialize(settings, events, name: settings.name)
@@ -18,6 +19,7 @@ module Pshub
       @lock = Monitor.new
       @pending = {}
       @outboxes = {}
+      @swept_at = Clock.now
       @run_times = RunTimes.new
       @budget = RetryBudget.new
       @clock = RedisClock.new
@@ -40,9 +42,7 @@ module Pshub
     def submit(called, args, timeout_s, trace)
       call = PendingCall.new(self, called, args, timeout_s, trace)
       route = @resolver.known(called)
-      if route then send_call(call, route)
-      else @resolver.find(called, call.patience_end) { |found| found.is_a?(Route) ? send_call(call, found) : call.settle(nil, found) }
-      end
+      route ? send_call(call, route) : look_up(call)
       call
     end
 
@@ -73,12 +73,13 @@ module Pshub
     def cancel(call)
       @lock.synchronize do
         attempt = call.attempt
-        # Between two tries, or before the first one.
-        return call.settle(nil, Aborted.new("The caller gave up before #{call.called} was sent.", task: call.called)) unless attempt
+        early = "The caller gave up before #{call.called} was sent."
+        return call.settle(nil, Aborted.new(early, task: call.called)) unless attempt
         return if attempt.settled
 
         attempt.abandoned = true
-        finish(attempt, nil, Aborted.new("The caller gave up waiting for #{attempt.task}.", task: attempt.task, id: attempt.id))
+        message = "The caller gave up waiting for #{attempt.task}."
+        finish(attempt, nil, Aborted.new(message, task: attempt.task, id: attempt.id))
       end
     end
 
@@ -129,10 +130,19 @@ module Pshub
 
     def expected
       @lock.synchronize do
-        # Calls whose callers never came for the result end here.
         now = Clock.now
-        @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - 0.5 }
+        if now - @swept_at > SWEEP_S
+          # Calls whose callers do not come for the result end here.
+          @swept_at = now
+          @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - SWEEP_S }
+        end
         @pending.size
+      end
+    end
+
+    def look_up(call)
+      @resolver.find(call.called, call.patience_end) do |found|
+        found.is_a?(Route) ? send_call(call, found) : call.settle(nil, found)
       end
     end
 

@@ -10,9 +10,6 @@ module Pshub
     # Tasks that run shorter than this are not worth telling the claim script about, nor are more than so many.
     LEAST_RUN_S = 0.005
     MAX_LONG_RUNS = 20
-    # How often a server is looked at until it is fit, and after that.
-    UNFIT_RETRY_S = 1.0
-    INSPECT_S = 60.0
     PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
 
     attr_reader :worker_id, :slots, :long_runs
@@ -35,18 +32,19 @@ module Pshub
       @grace_over = Stop.new
       @stopped = Stop.new
       @beats = Thread::Queue.new
+      @fitness = Fitness.new(@commands, @keys, @queue.name, events, @stopping)
       @state = :new
       make_roles
     end
 
-    # Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then. Raises ConfigError
-    # when this Redis cannot keep the promises.
+    # Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then. Raises
+    # ConfigError when this Redis cannot keep the promises.
     def start
       @state = :running
-      unfit = look if @commands.wait_ready(@stopping, PATIENCE_S)
+      unfit = @fitness.look if @commands.wait_ready(@stopping, PATIENCE_S)
       return if @stopping.set?
 
-      if unfit.nil? then @waiter = Thread.new { serve_when_fit }
+      if unfit.nil? then @waiter = Thread.new { serve if @fitness.wait_until_fit }
       elsif unfit.empty? then serve
       else refuse(unfit)
       end
@@ -177,7 +175,7 @@ module Pshub
       @beat.start
       @fetch.start
       @upkeep = Thread.new { upkeep }
-      @watch = Thread.new { watch }
+      @watch = Thread.new { @fitness.watch }
     end
 
     def refuse(unfit)
@@ -197,9 +195,9 @@ module Pshub
         begin
           @reconcile.look(beat.now_us)
           @adopt.adopt_from(beat.ended, beat.now_us)
-        rescue *PROBLEMS => e
+        rescue StandardError => e
           # It is tried again with a later beat.
-          problem("upkeep", e) if e.is_a?(ReplyError)
+          problem("upkeep", e) unless e.is_a?(NotConnected) || e.is_a?(ConnectionLost)
         end
       end
     end
@@ -272,38 +270,6 @@ module Pshub
       handed_back = @queue.leave(@commands, @worker_id, @intake.unfinished)
       @registrar.remove(@commands, @worker_id)
       handed_back
-    end
-
-    # Whether the server is fit: what makes it unfit; nil when it could not be asked.
-
-    def look
-      Rights.unfit(@commands, @keys, @queue.name)
-    rescue *PROBLEMS
-      nil
-    end
-
-    def serve_when_fit
-      until @stopping.set?
-        @commands.wait_ready(@stopping)
-        reasons = look
-        tell_unfit(reasons) if reasons
-        return serve if reasons == []
-
-        @stopping.wait(UNFIT_RETRY_S)
-      end
-    end
-
-    # What is served is not put at risk by stopping, so a change is only told.
-    def watch
-      tell_unfit(look) until @stopping.wait(INSPECT_S)
-    end
-
-    def tell_unfit(reasons)
-      text = (reasons || return).join("; ")
-      return if text == @told_unfit.to_s
-
-      @told_unfit = text
-      @events.emit("problem", where: "redis", reason: "This Redis cannot be used: #{text}.") unless text.empty?
     end
   end
 end

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Pshub
-  # Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread, and
-  # after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis, which are made
-  # by the first call, whatever the number of calls in flight.
+  # Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread,
+  # and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis, which
+  # are made by the first call, whatever the number of calls in flight.
   #
   #   hub = Pshub::Hub.new(redis: "redis://127.0.0.1:6379")
   #   hub.call("my_task:1.0", { x: 1 }, timeout: 2)

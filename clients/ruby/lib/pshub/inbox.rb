@@ -4,8 +4,8 @@ module Pshub
   # One reply list per hub, whatever it calls, on a thread of its own. PROTOCOL.md, section 9.4.
   #
   # Each round waits for a reply and reads all that are there, in one write. Replies are read before they are removed, so a cut
-  # connection loses none: BLMOVE takes the first one and keeps it in a second list, LRANGE reads the rest, and LTRIM removes those
-  # at the beginning of the next round, which is only sent once they are here.
+  # connection loses none: BLMOVE takes the first one and keeps it in a second list, LRANGE reads the rest, and LTRIM removes
+  # those at the beginning of the next round, which is only sent once they are here.
   class Inbox
     MAX_PAGE = 256
     MAX_PAGE_BYTES = 4_000_000
@@ -15,8 +15,8 @@ module Pshub
     FULL_POLL_S = 0.02
     PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
 
-    # +expected+ tells how many replies are waited for; while none is the inbox rests. +on_reply+ gets a reply, and true for one that
-    # may have been read before, because the connection broke in between.
+    # +expected+ tells how many replies are waited for; while none is the inbox rests. +on_reply+ gets a reply, and true for one
+    # that may have been read before, because the connection broke in between.
     def initialize(connection, key, read_key, expected:, on_reply:, on_problem:)
       @connection = connection
       @key = key
@@ -144,8 +144,8 @@ module Pshub
       @failures += 1
     end
 
-    # Reads both lists from their beginning; what was delivered before is recognised by its id. A full Redis, which refuses BLMOVE,
-    # is read this way all along.
+    # Reads both lists from their beginning; what was delivered before is recognised by its id. A full Redis, which refuses
+    # BLMOVE, is read this way all along.
     def read_again
       kept, waiting = checked(@connection.run(["LRANGE", @read_key, 0, -1], ["LRANGE", @key, 0, @page - 1]))
       @unsure = false

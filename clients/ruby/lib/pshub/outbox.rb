@@ -2,9 +2,9 @@
 
 module Pshub
   # Requests of one hub for one queue, on their way into its list, on a thread of their own. One push is under way at a time and
-  # what is called meanwhile goes with the next, so batches grow with the load by themselves, and only the last push can ever be in
-  # doubt: when its answer is lost it is repeated under the same number, before anything new, and the script knows whether it had
-  # arrived.
+  # what is called meanwhile goes with the next, so batches grow with the load by themselves, and only the last push can ever be
+  # in doubt: when its answer is lost it is repeated under the same number, before anything new, and the script knows whether it
+  # had arrived.
   class Outbox
     MAX_BATCH = 256
     MAX_BATCH_BYTES = 1_000_000

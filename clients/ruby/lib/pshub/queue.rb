@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pshub
-  # What push.lua told: how many of the batch are in the list, its length before, the +at+ of all of them, whether an earlier try of
-  # the same push had arrived after all, and what was taken off each ttl because the push was so long on its way.
+  # What push.lua told: how many of the batch are in the list, its length before, the +at+ of all of them, whether an earlier
+  # try of the same push had arrived after all, and what was taken off each ttl because the push was so long on its way.
   Pushed = Struct.new(:accepted, :length, :at, :repeated, :late_ms)
   # What claim.lua took: requests are pairs of text and the made-up id they are held under, if any.
   Claimed = Struct.new(:now_us, :left, :expired, :requests, :hopeless)
@@ -73,8 +73,8 @@ module Pshub
       Script::HANDBACK.run(connection, keys, [side, *pairs.flatten])
     end
 
-    # Whether nothing is left to take over, and what was, as pairs of held id and text. nil: the other worker lives, or this one has
-    # no lease itself.
+    # Whether nothing is left to take over, and what was, as pairs of held id and text. nil: the other worker lives, or this one
+    # has no lease itself.
     def adopt(connection, lost_id, worker_id)
       keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id)]
       state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH])

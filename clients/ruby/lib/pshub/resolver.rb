@@ -116,10 +116,11 @@ module Pshub
       @misses.clear if @misses.size >= MAX_ROUTES
       @misses[called] = Miss.new(e, Clock.now)
       e
-    rescue NotConnected, ConnectionLost => e
-      Errors.message_of(e)
     rescue ReplyError => e
       e.passing? ? e.message : unasked(called, e.message)
+    rescue StandardError => e
+      # Whatever somebody put into the registry must not end this thread.
+      Errors.message_of(e)
     end
 
     def route_to(called)

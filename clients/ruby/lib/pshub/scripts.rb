@@ -3,8 +3,8 @@
 require "digest"
 
 module Pshub
-  # The Lua scripts, byte for byte those of the reference implementation; sent by their digest, and in full where the link does not
-  # know them yet.
+  # The Lua scripts, byte for byte those of the reference implementation; sent by their digest, and in full where the link does
+  # not know them yet.
   class Script
     FOLDER = File.expand_path("lua", __dir__)
 

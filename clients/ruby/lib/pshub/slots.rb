@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pshub
-  # What a worker holds, and which of its slots are taken. A request is known from its claim until Redis confirmed its release, which
-  # is longer than it runs; whatever Redis says we hold and is not known here was claimed by an answer that got lost.
+  # What a worker holds, and which of its slots are taken. A request is known from its claim until Redis confirmed its release,
+  # which is longer than it runs; whatever Redis says we hold and is not known here was claimed by an answer that got lost.
   class Slots
     attr_reader :size
 

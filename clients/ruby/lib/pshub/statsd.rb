@@ -3,8 +3,8 @@
 require "socket"
 
 module Pshub
-  # Metrics over plain UDP, with the names and tags of the reference. Lines are collected into packets; a daemon that is away fails
-  # nothing. Tags are written as DogStatsD reads them.
+  # Metrics over plain UDP, with the names and tags of the reference. Lines are collected into packets; a daemon that is away
+  # fails nothing. Tags are written as DogStatsD reads them.
   class StatsD
     MAX_PACKET = 1400
     FLUSH_S = 0.5

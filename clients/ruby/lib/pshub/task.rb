@@ -120,8 +120,8 @@ module Pshub
 
   # Declares tasks: <tt>extend Pshub::DSL</tt>, or Pshub.task. Files given to pshub-worker have it already.
   module DSL
-    # Declares a task. The block gets the arguments as they come in JSON (hashes have strings as keys) and a Context; what it returns
-    # is the result.
+    # Declares a task. The block gets the arguments as they come in JSON (hashes have strings as keys) and a Context; what it
+    # returns is the result.
     #
     # +name+:: +name:major.minor+
     # +args+, +result+:: JSON Schemas (2020-12); without one any JSON is accepted

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pshub
-  # Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; the lease, claims and replies have threads of
-  # their own, which a handler that computes does not keep from their turn.
+  # Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; the lease, claims and replies have
+  # threads of their own, which a handler that computes does not keep from their turn.
   #
   #   worker = Pshub::Worker.new(queue: "default", slots: 4, tasks: Pshub.tasks).start
   #   worker.stop(grace: 5)
@@ -25,7 +25,8 @@ module Pshub
       @stopped = Stop.new
     end
 
-    # Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then.
+    # Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying
+    # then.
     #
     # Raises ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights).
     def start
@@ -37,8 +38,8 @@ module Pshub
       self
     end
 
-    # Takes no more work, lets what runs finish for +grace+ seconds (default: the setting), puts the rest back, and says goodbye to the
-    # registry. Never raises. A second call may shorten the grace of the first. Does nothing in a forked child.
+    # Takes no more work, lets what runs finish for +grace+ seconds (default: the setting), puts the rest back, and says goodbye
+    # to the registry. Never raises. A second call may shorten the grace of the first. Does nothing in a forked child.
     def stop(grace: @settings.grace)
       return if @crew.nil? || @stopped.set? || @pid != Process.pid
 

@@ -2,8 +2,8 @@
 
 module Pshub
   module Roles
-    # Takes over what lost workers held. An idempotent call that still has time goes back to the head of the list, and so does a job;
-    # any other call is answered WorkerLost at once, instead of keeping its caller waiting until the deadline.
+    # Takes over what lost workers held. An idempotent call that still has time goes back to the head of the list, and so does a
+    # job; any other call is answered WorkerLost at once, instead of keeping its caller waiting until the deadline.
     class Adopt
       # After an interruption of its own a worker adopts nothing for a while: when Redis was away every lease has ended, and the
       # others must have time to renew theirs.

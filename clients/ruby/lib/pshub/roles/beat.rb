@@ -47,10 +47,10 @@ module Pshub
           @crew.beaten(beat)
           beat
         end
-      rescue ReplyError => e
-        @crew.problem("beat", e)
-        nil
       rescue NotConnected, ConnectionLost
+        nil
+      rescue StandardError => e
+        @crew.problem("beat", e)
         nil
       end
 

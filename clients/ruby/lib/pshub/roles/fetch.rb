@@ -2,8 +2,9 @@
 
 module Pshub
   module Roles
-    # Takes work for idle slots and for nothing else, on a thread of its own: with no slot idle it does not touch Redis. One claim is
-    # under way at a time. While the last one left work in the list the next is sent at once; else it waits for the bell.
+    # Takes work for idle slots and for nothing else, on a thread of its own: with no slot idle it does not touch Redis. One
+    # claim is under way at a time. While the last one left work in the list the next is sent at once; else it waits for the
+    # bell.
     class Fetch
       # An answer that is older, because this process was stopped or got no turn, is only used after a look at the lease.
       STALE_US = 100_000
@@ -54,7 +55,8 @@ module Pshub
       rescue NotConnected, ConnectionLost
         # The answer may be lost with the claim made: what it took is found by reconcile.
         pause
-      rescue ReplyError => e
+      rescue StandardError => e
+        # Also one of this package: a claim must not end this thread.
         @crew.problem("fetch", e) unless @stopping.set?
         pause
       end

@@ -2,12 +2,12 @@
 
 module Pshub
   module Roles
-    # Finds claims whose answers were lost on the wire. They would stay for ever: a live worker's lease never ends, so nobody adopts
-    # from it. An id counts as lost when two looks in a row found it unknown, because at a single look its claim may just be on its
-    # way here.
+    # Finds claims whose answers were lost on the wire. They would stay for ever: a live worker's lease never ends, so nobody
+    # adopts from it. An id counts as lost when two looks in a row found it unknown, because at a single look its claim may just
+    # be on its way here.
     class Reconcile
-      # +crew+ is asked for #worker_id and told #found: held ids and texts that this worker holds without knowing of them, from before
-      # that Redis time.
+      # +crew+ is asked for #worker_id and told #found: held ids and texts that this worker holds without knowing of them, from
+      # before that Redis time.
       def initialize(crew, queue, connection, slots)
         @crew = crew
         @queue = queue

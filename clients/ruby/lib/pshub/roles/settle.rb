@@ -6,8 +6,9 @@ module Pshub
   Settlement = Struct.new(:id, :worker_id, :hub_id, :reply)
 
   module Roles
-    # Replies, then releases, on a thread of its own. What ended meanwhile goes in one write: one push per hub, then one removal from
-    # the held hash. In that order, because a crash in between repeats a reply, which the hub recognises, instead of losing one.
+    # Replies, then releases, on a thread of its own. What ended meanwhile goes in one write: one push per hub, then one removal
+    # from the held hash. In that order, because a crash in between repeats a reply, which the hub recognises, instead of losing
+    # one.
     class Settle
       MAX_BATCH = 256
 

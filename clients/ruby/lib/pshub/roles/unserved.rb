@@ -2,8 +2,8 @@
 
 module Pshub
   module Roles
-    # Which tasks no worker of the queue takes at the moment. A request for such a task goes from worker to worker, each of which hands
-    # it back; when it has no deadline of its own, nothing else would ever end that.
+    # Which tasks no worker of the queue takes at the moment. A request for such a task goes from worker to worker, each of
+    # which hands it back; when it has no deadline of its own, nothing else would ever end that.
     class Unserved
       # A look counts for this long, and is not repeated any sooner.
       LOOK_S = 0.5
@@ -23,7 +23,8 @@ module Pshub
         @looking = {}
       end
 
-      # What to answer, as code and message; nil as long as somebody may take it. Looks behind the question: it is asked again soon.
+      # What to answer, as code and message; nil as long as somebody may take it. Looks behind the question: it is asked again
+      # soon.
       def verdict(task)
         @lock.synchronize do
           sight = @sights[task]
