@@ -69,6 +69,11 @@ module Support
     def held_count = held.sum { |key| @client.hlen(key) }
     def waiting = @client.llen("pshub:{default}:calls")
 
+    # Whether a worker's blocking connection waits for the bell.
+    def worker_waits?
+      @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-worker-blocking .*flags=b/) }
+    end
+
     # Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves.
     def leftovers = @client.scan_each.select { |key| key != "pshub:tasks" && @client.ttl(key) == -1 }.sort
 

@@ -113,6 +113,8 @@ class TestFaults < PshubTest
     worker(counter(starts = {}), url: between.url)
     calling = hub
     assert_equal 1, calling.call("once:1.0", { token: "warm" })
+    # Else it would be the handshake that is lost.
+    eventually("its wait for the bell") { server.worker_waits? }
     between.loses_answers = true
     pending = calling.submit("once:1.0", { token: "lost" }, timeout: 15)
     eventually("the claim") { server.held_count == 1 }
