@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 import { pythonEnv } from '../tools/python-env.mjs'
+import { rubyEnv } from '../tools/ruby-env.mjs'
 
 /** `command` makes what it needs and returns its tests as a program and arguments; they write a JUnit report. */
 const languages = [
@@ -12,6 +13,12 @@ const languages = [
     title: 'Python client',
     folder: 'clients/python',
     command: report => [pythonEnv(), ['-m', 'pytest', '-q', `--junitxml=${report}`]],
+  },
+  {
+    name: 'ruby',
+    title: 'Ruby client',
+    folder: 'clients/ruby',
+    command: report => [rubyEnv(), ['test/run.rb', `--junit=${report}`]],
   },
 ]
 

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+# The caller of clients/CONFORMANCE.md: orders on stdin, answers on stdout, one JSON object per line.
+$LOAD_PATH.unshift File.expand_path("../lib", __dir__)
+require "pshub"
+
+$stdout.sync = true
+LOCK = Mutex.new
+# Everything else is in the environment: PSHUB_REDIS, PSHUB_NAMESPACE, PSHUB_NAME ...
+HUB = Pshub::Hub.new
+
+def say(answer)
+  LOCK.synchronize { $stdout.puts(JSON.generate(answer)) }
+end
+
+def outcome_of(call)
+  outcome = call.outcome
+  return { ok: true, result: JSON.generate(outcome.value, max_nesting: 0), ms: outcome.ms } if outcome.ok?
+
+  error = outcome.error
+  told = {
+    code: error.code, ran: error.ran, retryable: error.retryable, status: error.http_status, message: error.message,
+    data: error.data
+  }
+  { ok: false, error: told, ms: outcome.ms }
+end
+
+def start(order, args)
+  timeout = order["timeout_ms"] && (order["timeout_ms"] / 1000.0)
+  HUB.submit(order["task"], JSON.parse(args, max_nesting: 0), timeout: timeout, traceparent: order["traceparent"])
+rescue JSON::ParserError
+  # Half of a surrogate pair: this language has no text that holds it.
+  Pshub::PendingCall.failed(Pshub::InvalidArgs.new("not JSON"))
+end
+
+say(ready: true, client: "pshub-ruby/#{Pshub::VERSION}")
+calls = {}
+$stdin.each_line do |line|
+  order = JSON.parse(line)
+  id = order["id"]
+  case order["op"]
+  when "call"
+    call = calls[id] = start(order, order["args"])
+    Thread.new { say({ id: id, **outcome_of(call) }) && calls.delete(id) }
+  when "batch"
+    batch = order["args"].map { |args| start(order, args) }
+    Thread.new { say(id: id, outcomes: batch.map { |each| outcome_of(each) }) }
+  when "cancel"
+    calls[order["call"]]&.cancel
+    say(id: id)
+  when "close"
+    HUB.close
+    say(id: id)
+  end
+end
+HUB.close

@@ -1,0 +1,14 @@
+# frozen_string_literal: true
+
+require "json"
+require "monitor"
+
+# Calls tasks in worker processes of any language over Redis and waits for their results; and such a worker for Ruby.
+module Pshub
+end
+
+%w[
+  version errors payload keys names message clock stats estimates events log statsd config schema link connection scripts queue
+  registry rights fitness resolver call outbox inbox core hub task slots executor registrar
+  roles/settle roles/fetch roles/beat roles/reconcile roles/adopt roles/unserved roles/intake crew worker
+].each { |name| require_relative "pshub/#{name}" }

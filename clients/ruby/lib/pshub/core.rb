@@ -1,0 +1,278 @@
+# frozen_string_literal: true
+
+module Pshub
+  # The calls in flight of one hub in one process: from a name and arguments to a settled call. Made anew after a fork.
+  class HubCore
+    RETRY_FIRST_S = 0.01
+    RETRY_MOST_S = 0.2
+    SWEEP_S = 0.5
+    attr_reader :id, :pid
+
+    def initialize(settings, events, name: settings.name)
+      @id = Keys.new_id
+      @pid = Process.pid
+      @settings = settings
+      @events = events
+      @name = name
+      @keys = Keys.new(settings.namespace)
+      @closing = Stop.new
+      @lock = Monitor.new
+      @pending = {}
+      @outboxes = {}
+      @swept_at = Clock.now
+      @run_times = RunTimes.new
+      @budget = RetryBudget.new
+      @clock = RedisClock.new
+      @commands, @blocking = Connection.pair("hub", settings.redis, events)
+      @resolver = Resolver.new(@commands, @keys, events, @closing)
+      @inbox = Inbox.new(
+        @blocking, @keys.reply(@id), @keys.read(@id),
+        expected: -> { expected }, on_reply: method(:deliver),
+        on_problem: ->(reason) { events.emit("problem", where: "inbox", reason: Errors.explained(reason)) }
+      )
+    end
+
+    def start
+      @resolver.start
+      @inbox.start
+      self
+    end
+
+    # Starts a call; it settles by itself, with a HubError where it fails.
+    def submit(called, args, timeout_s, trace)
+      call = PendingCall.new(self, called, args, timeout_s, trace)
+      route = @resolver.known(called)
+      route ? send_call(call, route) : look_up(call)
+      call
+    end
+
+    # When the call must be looked at, as far as it is known.
+    def next_look(call)
+      @lock.synchronize { call.attempt ? call.attempt.deadline : call.patience_end }
+    end
+
+    # The time of next_look has come.
+    def expire(call)
+      @lock.synchronize do
+        attempt = call.attempt
+        now = Clock.now
+        return if call.done?
+        return call.settle(nil, unrouted(call)) unless attempt
+        return if now < attempt.deadline
+
+        if now < attempt.finish && !attempt.sent? && outbox(attempt.queue).sending?
+          # Its queue is served; it need only wait for its turn.
+          attempt.waits_since = now
+        else
+          finish(attempt, nil, lateness(attempt))
+        end
+      end
+    end
+
+    # The caller gave up.
+    def cancel(call)
+      @lock.synchronize do
+        attempt = call.attempt
+        early = "The caller gave up before #{call.called} was sent."
+        return call.settle(nil, Aborted.new(early, task: call.called)) unless attempt
+        return if attempt.settled
+
+        attempt.abandoned = true
+        message = "The caller gave up waiting for #{attempt.task}."
+        finish(attempt, nil, Aborted.new(message, task: attempt.task, id: attempt.id))
+      end
+    end
+
+    # Settles what is in flight, deletes the hub's keys, closes its connections.
+    def close
+      return if @closing.set?
+
+      @closing.set
+      @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, closed_error(attempt)) } }
+      @blocking.close
+      @inbox.stop
+      @resolver.stop
+      @outboxes.each_value(&:stop)
+      delete_keys
+      @commands.close
+    end
+
+    # What the outboxes tell.
+
+    def doubt(attempts)
+      @lock.synchronize { attempts.each { |attempt| attempt.in_doubt = true } }
+    end
+
+    def undoubt(attempts, setback, lost)
+      @lock.synchronize do
+        attempts.each do |attempt|
+          attempt.in_doubt = lost
+          attempt.setback = setback
+        end
+      end
+    end
+
+    def enqueued(attempt, pushed)
+      @lock.synchronize do
+        attempt.in_doubt = false
+        attempt.pushed = pushed
+      end
+    end
+
+    def refuse(attempt, code, message, data = nil)
+      @lock.synchronize do
+        attempt.in_doubt = false
+        finish(attempt, nil, Errors.make(code, message, task: attempt.task, id: attempt.id, data: data))
+      end
+    end
+
+    private
+
+    def expected
+      @lock.synchronize do
+        now = Clock.now
+        if now - @swept_at > SWEEP_S
+          # Calls whose callers do not come for the result end here.
+          @swept_at = now
+          @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - SWEEP_S }
+        end
+        @pending.size
+      end
+    end
+
+    def look_up(call)
+      @resolver.find(call.called, call.patience_end) do |found|
+        found.is_a?(Route) ? send_call(call, found) : call.settle(nil, found)
+      end
+    end
+
+    # On the caller's thread or the resolver's: encoding and checking is work.
+    def send_call(call, route)
+      call.routed(route, @settings.max_payload_bytes)
+      @budget.on_call
+      @lock.synchronize do
+        return if call.done?
+        return call.settle(nil, HubClosed.new(task: route.task)) if @closing.set?
+
+        outbox = outbox(route.queue)
+        outbox.max_length = [@settings.max_backlog, route.max_backlog].min
+        outbox.forecast.slots = route.slots
+        expect(Attempt.new(call, tail(call)))
+      end
+    rescue HubError => e
+      call.settle(nil, e)
+    rescue StandardError => e
+      call.settle(nil, InvalidArgs.new("#{call.called} could not be called: #{Errors.message_of(e)}.", task: call.called))
+    end
+
+    def tail(call) = Message.tail(@keys.reply(@id), @name, *call.trace)
+
+    def expect(attempt)
+      attempt.call.attempt = attempt
+      @pending[attempt.id] = attempt
+      @inbox.wake
+      outbox(attempt.queue).add(attempt)
+    end
+
+    def outbox(name)
+      @outboxes[name] ||= Outbox.new(
+        self, @commands, TaskQueue.new(name, @keys), @clock, @run_times, @events, @closing
+      ).tap(&:start)
+    end
+
+    def deliver(reply, again)
+      attempt = @lock.synchronize { @pending[reply["id"]] }
+      if attempt.nil?
+        @events.emit("reply:late", id: reply["id"]) unless again
+      elsif reply["ok"]
+        finish(attempt, reply["result"], nil, Phases.read(reply["us"]))
+      else
+        error = Errors.from_wire(reply["error"], task: attempt.task, id: attempt.id)
+        finish(attempt, nil, error, Phases.read(reply["us"]))
+      end
+    end
+
+    def finish(attempt, value, error, phases = nil)
+      @lock.synchronize do
+        return if attempt.settled
+
+        attempt.settled = true
+        @pending.delete(attempt.id)
+        box = outbox(attempt.queue)
+        box.cancel(attempt) if attempt.abandoned
+        learn(attempt, box, phases, error) if phases
+        return if error && try_again(attempt, error)
+      end
+      error = attempt.earlier if error && error.ran == "no" && attempt.earlier
+      settle(attempt, value, error, phases)
+    end
+
+    def settle(attempt, value, error, phases)
+      call = attempt.call
+      call.settle(value, error)
+      return unless @events.any?("call:settled")
+
+      @events.emit("call:settled", task: attempt.task, id: attempt.id, ok: error.nil?, code: error&.code,
+                                   ms: (Clock.now - call.started_at) * 1000, us: phases)
+    end
+
+    def learn(attempt, box, phases, error)
+      ahead = attempt.pushed&.ahead
+      box.forecast.learn(ahead, phases.backlog / 1e6, (phases.queue + phases.exec) / 1e6) if ahead
+      @run_times.note(attempt.task, phases.exec / 1e6) unless error
+    end
+
+    # True when a further try was started; that one settles the call then.
+    def try_again(attempt, error)
+      call = attempt.call
+      return false if @closing.set? || attempt.tries + 1 >= RetryBudget::MAX_TRIES
+      return false unless RetryBudget.allows?(error, call.route.idempotent)
+
+      wait_s = Clock.backoff(attempt.tries, RETRY_FIRST_S, RETRY_MOST_S)
+      # A Redis that cannot be reached is tried for a second all along; its calls fail then.
+      last = error.is_a?(NotEnqueued) ? [call.finish, call.started_at + PendingCall::UNSENT_S].min : call.finish
+      return false if Clock.now + wait_s >= last || !@budget.take
+
+      again = Attempt.new(call, tail(call), attempt, error, wait_s)
+      expect(again)
+      @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.code)
+      true
+    end
+
+    def closed_error(attempt)
+      details = { task: attempt.task, id: attempt.id }
+      return Aborted.new("The hub was closed while #{attempt.task} was running.", **details) if attempt.sent?
+
+      HubClosed.new(**details)
+    end
+
+    def unrouted(call)
+      reason = Errors.explained(@commands.down_reason || "no answer in time")
+      NotEnqueued.new("Redis could not be asked where #{call.called} runs: #{reason}.", task: call.called)
+    end
+
+    # What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent.
+    def lateness(attempt)
+      waited = "#{((Clock.now - attempt.call.started_at) * 1000).round} ms"
+      details = { task: attempt.task, id: attempt.id }
+      return Timeout.new("#{attempt.task} did not answer within #{waited}.", **details) if attempt.pushed
+
+      if attempt.in_doubt
+        return OutcomeUnknown.new("Redis did not confirm the request within #{waited}; it may have been run.", **details)
+      end
+
+      reason = Errors.explained(attempt.setback || @commands.down_reason || "it did not answer")
+      NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)
+    end
+
+    # What is left when Redis is away expires by itself.
+    def delete_keys
+      pushed = @outboxes.select { |_, outbox| outbox.used? }.keys.map { |name| @keys.queue(name).pushed(@id) }
+      return if pushed.empty?
+
+      @commands.run(*[@keys.reply(@id), @keys.read(@id), *pushed].map { |key| ["UNLINK", key] })
+    rescue NotConnected, ConnectionLost
+      nil
+    end
+  end
+end

@@ -1,0 +1,46 @@
+-- beat: renew a worker's lease, or take the first one.
+--
+-- KEYS[1]  ZSET  pshub:{<queue>}:leases
+-- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
+-- KEYS[3]  STRING  pshub:{<queue>}:reporter
+-- KEYS[4]  LIST  pshub:{<queue>}:calls
+-- ARGV[1]  worker id
+-- ARGV[2]  ms from now to the lease's end
+-- ARGV[3]  1 to take a lease under a new id, 0 to renew
+-- ARGV[4]  ms for which a cancelled id is kept
+-- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
+-- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
+--            { other workers whose leases have ended },
+--            { length of the list, at of its first request (us, as text; empty when it has none) } }; the last one is
+--          empty for a worker that does not report
+--
+-- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
+-- then removes it): an outage of Redis itself costs no worker its identity.
+-- Dropping old cancellations is the first write: a full Redis refuses a growing one there, and then nobody could beat.
+-- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more.
+local time = redis.call('TIME')
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))
+
+local now_text = string.format('%d%06d', time[1], time[2])
+if ARGV[3] == '0' then
+  local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
+  if not lease or tonumber(lease) == 0 then return { now_text, 0, {}, {}, {} } end
+end
+redis.call('ZADD', KEYS[1], now_ms + tonumber(ARGV[2]), ARGV[1])
+local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', 0, 16)
+
+local figures = {}
+if (ARGV[5] or '0') ~= '0' then
+  -- Somebody else's keys under these names must not cost the lease: hence pcall.
+  local reporter = redis.pcall('GET', KEYS[3])
+  if reporter == false or reporter == ARGV[1] then
+    redis.pcall('SET', KEYS[3], ARGV[1], 'PX', ARGV[5])
+    local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
+    if type(length) == 'number' then
+      local at = type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),')
+      figures = { length, at or '' }
+    end
+  end
+end
+return { now_text, 1, redis.call('ZRANGE', KEYS[2], 0, 999, 'REV'), ended, figures }

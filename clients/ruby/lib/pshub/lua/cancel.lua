@@ -1,0 +1,18 @@
+-- cancel: the caller gave up. Remove its request if it still waits, else leave word for the worker that runs it.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:calls
+-- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
+-- ARGV[1]  request id
+-- ARGV[2]  the request exactly as it lies in the list, or empty when that is not known
+-- ARGV[3]  ms for which the word is kept
+-- Returns  1 if the request was removed from the list: it certainly never runs; else 0
+--
+-- Workers read the words with each beat.
+-- A full Redis refuses a script whose first write grows memory: without a text to remove, the first one is PEXPIRE. It does
+-- nothing while there is no set, hence the second one.
+if ARGV[2] ~= '' and redis.call('LREM', KEYS[1], 1, ARGV[2]) == 1 then return 1 end
+local time = redis.call('TIME')
+local fresh = redis.call('PEXPIRE', KEYS[2], ARGV[3]) == 0
+redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000), ARGV[1])
+if fresh then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
+return 0

@@ -1,0 +1,108 @@
+-- claim: take requests for idle slots, popping and recording them as held in one step. The only way to take work.
+-- Calls go before jobs, and jobs get no more slots than they are given.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:calls
+-- KEYS[2]  LIST  pshub:{<queue>}:bell
+-- KEYS[3]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[4]  ZSET  pshub:{<queue>}:leases
+-- KEYS[5]  LIST  pshub:{<queue>}:jobs
+-- KEYS[6]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  worker id
+-- ARGV[2]  idle slots: the most that is taken, 1000 at most
+-- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
+-- ARGV[4..] pairs, longest first: a task and the us it runs at least; missing for those that run short
+-- Returns  { now (us, as text), calls left, dropped, requests, { index, made-up id, ... }, hopeless requests,
+--            how many of the requests are calls: the rest are jobs, jobs left }
+--          or { now, -1 } when the worker holds no lease: then nothing was taken.
+--
+-- Dropped are requests whose deadline has passed: nobody waits for them any more. Hopeless ones are dropped too, but have some
+-- time left, less than their task runs: the worker answers them Expired. Neither is held, and neither ever starts.
+-- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
+-- A job is held as job:<id>: whoever puts it back knows its list by that.
+-- The first write is a pop, which a full Redis allows; after it the growing ones are allowed too (Redis checks memory
+-- once per script, before the first write).
+local max_drops = 1000
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local now_text = time[1] .. string.sub('00000' .. time[2], -6)
+
+-- Without a lease nobody would ever look for what this worker holds.
+local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
+if not lease or tonumber(lease) * 1000 < now then return { now_text, -1 } end
+
+local requests, held, named, hopeless = {}, {}, {}, {}
+local longest = tonumber(ARGV[5] or 0)
+local function runs_for(message)
+  local task = string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","task":"([^"]+)"')
+  for i = 4, #ARGV, 2 do
+    if ARGV[i] == task then return tonumber(ARGV[i + 1]) end
+  end
+  return 0
+end
+
+local taken, dropped = 0, 0
+-- Takes up to `most` off what `pop` pops from. Returns 0 when nothing is left there, else -1: that is still to be counted.
+local function take(pop, most, prefix)
+  local last = taken + most
+  repeat
+    local batch = pop(last - taken)
+    if not batch then return 0 end
+    local left = #batch < last - taken and 0 or -1
+    for i = 1, #batch do
+      local at, ttl, id = string.match(batch[i], '^{"at":(%d+),"ttl":(%d+),"id":"([%w_-]+)"')
+      local spare = math.huge
+      if at and ttl ~= '0' then spare = tonumber(at) + tonumber(ttl) * 1000 - now end
+      if spare <= 0 then
+        dropped = dropped + 1
+      elseif spare < longest and spare < runs_for(batch[i]) then
+        hopeless[#hopeless + 1] = batch[i]
+      else
+        taken = taken + 1
+        if not id then
+          id = 'hand-' .. now_text .. '-' .. taken
+          named[#named + 1] = taken
+          named[#named + 1] = id
+        end
+        requests[taken] = batch[i]
+        held[taken * 2 - 1] = prefix .. id
+        held[taken * 2] = batch[i]
+      end
+    end
+    if left == 0 then return 0 end
+  until taken == last or dropped + #hopeless >= max_drops
+  return -1
+end
+
+local wanted = math.min(1000, tonumber(ARGV[2]))
+local room = tonumber(ARGV[3])
+local left, jobs_left = take(function(count) return redis.call('LPOP', KEYS[1], count) end, wanted, ''), 0
+local calls = taken
+room = math.min(room, wanted - taken)
+if room > 0 then
+  jobs_left = take(function(count) return redis.call('LPOP', KEYS[5], count) end, room, 'job:')
+elseif ARGV[3] ~= '0' then
+  jobs_left = -1
+end
+
+if taken > 0 then
+  -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.
+  local done = redis.pcall('HSET', KEYS[3], unpack(held))
+  if type(done) == 'table' and done.err then
+    for i = taken, calls + 1, -1 do redis.call('LPUSH', KEYS[5], requests[i]) end
+    for i = calls, 1, -1 do redis.call('LPUSH', KEYS[1], requests[i]) end
+    return done
+  end
+end
+
+-- Wakes the next worker for what is left.
+if left ~= 0 then
+  left = redis.call('LLEN', KEYS[1])
+  if left > 0 and redis.call('LLEN', KEYS[2]) == 0 then redis.call('RPUSH', KEYS[2], '1') end
+end
+-- A worker that may take jobs has perhaps taken their token, and then had no slot for them.
+if jobs_left ~= 0 then
+  jobs_left = redis.call('LLEN', KEYS[5])
+  if jobs_left > 0 and redis.call('LLEN', KEYS[6]) == 0 then redis.call('RPUSH', KEYS[6], '1') end
+end
+return { now_text, left, dropped, requests, named, hopeless, calls, jobs_left }

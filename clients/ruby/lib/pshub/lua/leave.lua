@@ -1,0 +1,66 @@
+-- leave: a worker's last step. Puts back what it holds and did not start, and gives up its lease, in one step, so that
+-- nothing is ever held without a lease.
+--
+-- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[2]  LIST  pshub:{<queue>}:calls
+-- KEYS[3]  LIST  pshub:{<queue>}:bell
+-- KEYS[4]  ZSET  pshub:{<queue>}:leases
+-- KEYS[5]  LIST  pshub:{<queue>}:jobs
+-- KEYS[6]  LIST  pshub:{<queue>}:jobbell
+-- KEYS[7]  STRING  pshub:{<queue>}:reporter
+-- ARGV[1]  worker id
+-- ARGV[2..]  held ids that were started and whose replies are not confirmed: they must not simply run again
+-- Returns  how many went back to the heads of their lists
+--
+-- What was started, here or by a lost worker before (lost:<id>), stays held under a lease that has ended: the next
+-- worker of the queue adopts it. What is held as job:<id> goes back to the jobs.
+-- The first write must not grow memory: a full Redis refuses it otherwise. This one only drops what nobody waits for.
+redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', '-inf')
+-- An error of these, which somebody else's keys cause, comes before anything was moved.
+redis.call('LLEN', KEYS[2])
+redis.call('LLEN', KEYS[3])
+redis.call('LLEN', KEYS[5])
+redis.call('LLEN', KEYS[6])
+for i = 2, #ARGV do
+  local message = string.sub(ARGV[i], 1, 5) ~= 'lost:' and redis.call('HGET', KEYS[1], ARGV[i])
+  if message then
+    redis.call('HDEL', KEYS[1], ARGV[i])
+    redis.call('HSET', KEYS[1], 'lost:' .. ARGV[i], message)
+  end
+end
+
+local held = redis.call('HGETALL', KEYS[1])
+local returned, kept = 0, 0
+for i = #held - 1, 1, -2 do
+  if string.sub(held[i], 1, 5) == 'lost:' then
+    kept = kept + 1
+  else
+    redis.call('HDEL', KEYS[1], held[i])
+    if string.sub(held[i], 1, 4) == 'job:' then
+      redis.call('LPUSH', KEYS[5], held[i + 1])
+    else
+      redis.call('LPUSH', KEYS[2], held[i + 1])
+    end
+    returned = returned + 1
+  end
+end
+
+if kept > 0 then
+  redis.call('ZADD', KEYS[4], 0, ARGV[1])
+else
+  redis.call('ZREM', KEYS[4], ARGV[1])
+end
+-- The next one that beats reports the queue.
+if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
+-- A token without work wakes nobody any more and would stay.
+if redis.call('LLEN', KEYS[2]) == 0 then
+  redis.call('DEL', KEYS[3])
+elseif redis.call('LLEN', KEYS[3]) == 0 then
+  redis.call('RPUSH', KEYS[3], '1')
+end
+if redis.call('LLEN', KEYS[5]) == 0 then
+  redis.call('DEL', KEYS[6])
+elseif redis.call('LLEN', KEYS[6]) == 0 then
+  redis.call('RPUSH', KEYS[6], '1')
+end
+return returned

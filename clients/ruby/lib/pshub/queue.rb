@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+module Pshub
+  # What push.lua told: how many of the batch are in the list, its length before, the +at+ of all of them, whether an earlier
+  # try of the same push had arrived after all, and what was taken off each ttl because the push was so long on its way.
+  Pushed = Struct.new(:accepted, :length, :at, :repeated, :late_ms)
+  # What claim.lua took: requests are pairs of text and the made-up id they are held under, if any.
+  Claimed = Struct.new(:now_us, :left, :expired, :requests, :hopeless)
+  # What beat.lua told; +ended+ are other workers of the queue whose leases have ended.
+  Beat = Struct.new(:now_us, :held, :cancelled, :ended)
+
+  # A queue's operations, one atomic step each; nothing above writes a Redis command of a queue.
+  class TaskQueue
+    # A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most.
+    PUSH_MEMORY_MS = 60_000
+    # Replies that nobody fetches go after this long.
+    REPLY_TTL_MS = 60_000
+    # Each live worker has read the word by then: they look every second.
+    CANCEL_MEMORY_MS = 5000
+    ADOPT_BATCH = 64
+    # This worker runs no jobs.
+    JOB_ROOM = 0
+    # It leaves it to others to report its queue's length.
+    REPORTS_MS = 0
+
+    attr_reader :name, :keys
+
+    def initialize(name, all_keys)
+      @name = name
+      @all_keys = all_keys
+      @keys = all_keys.queue(name)
+    end
+
+    # The block is called right before the push is written.
+    def push(connection, hub_id, number, max_length, messages, counted_at_us, &block)
+      keys = [@keys.calls, @keys.bell, @keys.pushed(hub_id)]
+      args = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
+      accepted, length, at, repeated, late_ms = Script::PUSH.run(connection, keys, args, &block)
+      Pushed.new(accepted, length, at, repeated == 1, late_ms)
+    end
+
+    # Takes requests for idle slots; nil when the lease has ended. +run_times+ are pairs of a task and the microseconds it runs at
+    # least. With +wait+ the bell is waited for first, in the same write: Redis runs the claim the moment it rings.
+    def claim(connection, worker_id, slots, run_times, wait:)
+      keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
+      args = [worker_id, slots, JOB_ROOM, *run_times]
+      ahead = wait ? [["BLPOP", @keys.bell, Connection::BLOCK_S]] : []
+      now, left, expired, texts, named, hopeless = Script::CLAIM.run(connection, keys, args, ahead: ahead)
+      return nil if left == -1
+
+      held = named.each_slice(2).to_h { |position, id| [position - 1, id] }
+      requests = texts.each_with_index.map { |text, index| [text, held[index]] }
+      Claimed.new(now.to_i, left, expired, requests, hopeless)
+    end
+
+    # The command that puts replies on a hub's list. Always the script, which a full Redis takes, and always in full: it is short,
+    # and a NOSCRIPT answer would let the release behind it run ahead of the reply.
+    def reply_command(hub_id, replies) = Script::REPLY.full([@all_keys.reply(hub_id)], [REPLY_TTL_MS, *replies])
+
+    # The command that forgets settled requests; always sent behind their replies: a crash in between repeats a reply, which is
+    # harmless.
+    def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
+
+    def beat(connection, worker_id, lease_ms, first:)
+      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls]
+      args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS]
+      now, held, cancelled, ended = Script::BEAT.run(connection, keys, args)
+      Beat.new(now.to_i, held == 1, cancelled, ended)
+    end
+
+    # Puts held requests back, given as pairs of held id and another text, or an empty one for the text as it is. +side+ is +head+
+    # or +tail+. Returns how many were still held.
+    def handback(connection, worker_id, side, pairs)
+      keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.jobs, @keys.job_bell]
+      Script::HANDBACK.run(connection, keys, [side, *pairs.flatten])
+    end
+
+    # Whether nothing is left to take over, and what was, as pairs of held id and text. nil: the other worker lives, or this one
+    # has no lease itself.
+    def adopt(connection, lost_id, worker_id)
+      keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id)]
+      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH])
+      state == -1 ? nil : [state == 1, flat.each_slice(2).to_a]
+    end
+
+    # True when the request still waited and is gone now; else the worker that runs it is told with its next beat.
+    def cancel(connection, id, text)
+      Script::CANCEL.run(connection, [@keys.calls, @keys.cancelled], [id, text, CANCEL_MEMORY_MS]) == 1
+    end
+
+    # Keeps a job that was given up, for people to look at.
+    def bury(connection, now_us, text) = connection.one("ZADD", @keys.dead, now_us / 1000, text)
+
+    def held_ids(connection, worker_id) = connection.one("HKEYS", @keys.held(worker_id))
+    def held_texts(connection, worker_id, ids) = connection.one("HMGET", @keys.held(worker_id), *ids)
+
+    # Ends the lease and puts back all that was not started. Returns how many went back.
+    def leave(connection, worker_id, started)
+      keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.leases, @keys.jobs, @keys.job_bell, @keys.reporter]
+      Script::LEAVE.run(connection, keys, [worker_id, *started])
+    end
+  end
+end

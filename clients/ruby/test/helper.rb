@@ -1,0 +1,232 @@
+# frozen_string_literal: true
+
+# Real parts for every test: a redis-server of its own, worker processes, a proxy that cuts connections.
+$LOAD_PATH.unshift File.expand_path("../lib", __dir__)
+require "minitest"
+require "open3"
+require "pshub"
+require "rbconfig"
+require "socket"
+require "tmpdir"
+require "fileutils"
+
+ROOT = File.expand_path("../../..", __dir__)
+Pshub.logger = Logger.new(IO::NULL)
+# A thread of the client that ends by an exception is a fault, whatever the test looks at.
+Thread.abort_on_exception = true
+
+module Support
+  module_function
+
+  def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+
+  # What the block returns once that is something; a condition instead of a sleep.
+  def eventually(what = "it", patience: 10)
+    finish = Pshub::Clock.now + patience
+    loop do
+      found = yield
+      return found if found
+      raise Minitest::Assertion, "#{what} did not happen within #{patience} s" if Pshub::Clock.now > finish
+
+      sleep 0.01
+    end
+  end
+
+  # A redis-server on a free port, in a directory of its own.
+  class Server
+    attr_reader :url, :port, :client, :pid
+
+    def initialize(*arguments)
+      @port = Support.free_port
+      @url = "redis://127.0.0.1:#{@port}"
+      @dir = Dir.mktmpdir("pshub-redis-")
+      @client = Redis.new(url: @url, reconnect_attempts: 1)
+      start(*arguments)
+    end
+
+    def start(*arguments)
+      program = ENV.fetch("PSHUB_TEST_SERVER", "redis-server")
+      options = ["--port", @port.to_s, "--bind", "127.0.0.1", "--dir", @dir, "--save", "", "--appendonly", "no"]
+      @pid = Process.spawn(program, *options, *arguments, out: IO::NULL)
+      Support.eventually("the start of redis-server") { up? }
+    end
+
+    def kill
+      return unless @pid
+
+      Process.kill("KILL", @pid)
+      Process.wait(@pid)
+      @pid = nil
+    end
+
+    def close
+      @client.close
+      kill
+      FileUtils.rm_rf(@dir)
+    end
+
+    def held = @client.scan_each(match: "pshub:*:held:*").sort
+    def held_count = held.sum { |key| @client.hlen(key) }
+    def waiting = @client.llen("pshub:{default}:calls")
+
+    # Whether a worker's blocking connection waits for the bell.
+    def worker_waits?
+      @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-worker-blocking .*flags=b/) }
+    end
+
+    # Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves.
+    def leftovers = @client.scan_each.select { |key| key != "pshub:tasks" && @client.ttl(key) == -1 }.sort
+
+    private
+
+    def up?
+      @client.ping
+    rescue Redis::BaseConnectionError
+      false
+    end
+  end
+
+  # Stands before Redis, loses what it is told to lose, and cuts connections.
+  class Proxy
+    attr_reader :url
+    # Answers of the server are swallowed, on all connections.
+    attr_accessor :loses_answers
+
+    def initialize(port)
+      @target = port
+      @listener = TCPServer.new("127.0.0.1", 0)
+      @url = "redis://127.0.0.1:#{@listener.addr[1]}"
+      @sockets = []
+      @accepting = Thread.new { accept }
+    end
+
+    def cut
+      sockets, @sockets = @sockets, []
+      sockets.each { |socket| shut(socket) }
+    end
+
+    def close
+      @accepting.kill
+      @listener.close
+      cut
+    end
+
+    private
+
+    def accept
+      loop do
+        client = @listener.accept
+        server = TCPSocket.new("127.0.0.1", @target)
+        @sockets += [client, server]
+        Thread.new { pass(client, server, false) }
+        Thread.new { pass(server, client, true) }
+      rescue SystemCallError
+        client&.close
+      end
+    end
+
+    def pass(source, target, answers)
+      while (data = source.readpartial(65_536))
+        target.write(data) unless answers && @loses_answers
+      end
+    rescue IOError, SystemCallError
+      [source, target].each { |socket| shut(socket) }
+    end
+
+    def shut(socket)
+      socket.shutdown
+    rescue IOError, SystemCallError
+      nil
+    end
+  end
+
+  # exe/pshub-worker with test/tasks.rb, in a process of its own.
+  class WorkerProcess
+    COMMAND = [
+      RbConfig.ruby, "-I", File.expand_path("../lib", __dir__), File.expand_path("../exe/pshub-worker", __dir__),
+      File.expand_path("tasks.rb", __dir__)
+    ].freeze
+
+    attr_reader :pid
+
+    def initialize(server, *arguments)
+      @log = File.join(Dir.mktmpdir("pshub-worker-"), "log")
+      @pid = Process.spawn(*COMMAND, "--redis", server.url, *arguments, err: @log)
+      Support.eventually("the worker's registration", patience: 20) do
+        raise Minitest::Assertion, said if gone?
+
+        server.client.hvals("pshub:workers").any? { |card| card.include?(%("pid":#{@pid},)) }
+      end
+    end
+
+    def said = File.read(@log)
+    def signal(name) = Process.kill(name, @pid)
+
+    def gone?
+      @status ||= Process.wait2(@pid, Process::WNOHANG)&.last
+      !@status.nil?
+    end
+
+    # Its exit status.
+    def wait(patience = 15)
+      Support.eventually("the worker's end", patience: patience) { gone? }
+      @status.exitstatus
+    end
+
+    def close
+      unless gone?
+        signal("KILL")
+        Process.wait(@pid)
+      end
+      FileUtils.rm_rf(File.dirname(@log))
+    end
+  end
+end
+
+# Ends what a test started, whatever becomes of it.
+class PshubTest < Minitest::Test
+  include Support
+
+  # One server for all tests that do not stop theirs.
+  def self.shared_server = @@shared_server ||= Server.new.tap { |server| Minitest.after_run { server.close } } # rubocop:disable Style/ClassVars
+
+  def setup
+    @endings = []
+  end
+
+  def teardown
+    @endings.reverse_each(&:call)
+  end
+
+  # Empty at the start.
+  def server
+    @server ||= PshubTest.shared_server.tap { |server| server.client.flushall }
+  end
+
+  # For tests that stop it.
+  def own_server
+    @server ||= ending(Server.new, :close)
+  end
+
+  def proxy = ending(Proxy.new(server.port), :close)
+  def hub(url = server.url, **options) = ending(Pshub::Hub.new(redis: url, **options), :close)
+  def worker_process(*arguments) = ending(WorkerProcess.new(server, *arguments), :close)
+
+  def worker(*tasks, url: server.url, **options)
+    ending(Pshub::Worker.new(redis: url, tasks: tasks, **options).start, :stop)
+  end
+
+  # A task that no other test knows of.
+  def declare(name, **options, &handler) = Pshub::Task.new(name, *task_options(**options), handler)
+
+  private
+
+  def task_options(args: nil, result: nil, description: "", timeout: 5, idempotent: false)
+    [args, result, description, timeout, idempotent]
+  end
+
+  def ending(thing, name)
+    @endings << -> { thing.public_send(name) }
+    thing
+  end
+end

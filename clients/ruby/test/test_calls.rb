@@ -1,0 +1,273 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# Calls that go well and calls that fail, with a hub and a worker in this process.
+class TestCalls < PshubTest
+  INTEGER = { type: "integer" }.freeze
+
+  def adder = declare("add:1.0", args: { type: "object", properties: { x: INTEGER }, required: ["x"] }) { |args| args["x"] + 2 }
+  def waiter(**options) = declare("wait:1.0", timeout: 20, **options) { |args, ctx| ctx.wait(args["s"]) }
+
+  def test_a_call_and_what_it_leaves
+    serving = worker(adder)
+    calling = hub
+    assert_equal 3, calling.call("add:1.0", { x: 1 }, timeout: 2)
+    assert_equal 3, calling.call(adder, { "x" => 1 })
+    assert_equal 4, calling.call("add", { x: 2 })
+    calling.close
+    serving.stop
+    assert_empty server.leftovers
+    assert_empty server.client.keys("pshub:reply:*") + server.client.keys("*:pushed:*")
+  end
+
+  def test_values_arrive_as_they_were_sent
+    worker(declare("echo:1.0") { |args| args })
+    calling = hub
+    [nil, [], {}, [[], {}], "", "Zoë 💚 \u2028", "\0", 2**70, -1.5, true, { "" => 1, "a b" => [nil] }].each do |value|
+      value.nil? ? assert_nil(calling.call("echo:1.0", value)) : assert_equal(value, calling.call("echo:1.0", value))
+    end
+    assert_equal({ "a" => "b" }, calling.call("echo:1.0", { a: :b }))
+    large = "x" * ((1 << 20) - 2)
+    assert_equal large, calling.call("echo:1.0", large, timeout: 20)
+    assert_raises(Pshub::PayloadTooLarge) { calling.call("echo:1.0", "#{large}x") }
+    assert_raises(Pshub::InvalidArgs) { calling.call("echo:1.0", Object.new) }
+  end
+
+  def test_gather_tells_how_each_ended
+    worker(adder)
+    outcomes = hub.gather(
+      { one: ["add:1.0", { x: 1 }], wrong: ["add:1.0", { x: "1" }], none: "nix:1.0", late: ["add:1.0", { x: 1 }, 0] }, timeout: 5
+    )
+    assert_equal [true, 3], outcomes[:one].to_a.first(2)
+    codes = outcomes.transform_values { |outcome| outcome.error&.code }
+    assert_equal({ one: nil, wrong: "InvalidArgs", none: "NoSuchTask", late: "Expired" }, codes)
+  end
+
+  def test_many_threads_share_a_hub
+    worker(adder, slots: 8)
+    calling = hub
+    results = Array.new(8) { |base| Thread.new { Array.new(40) { |n| calling.call("add:1.0", { x: (base * 100) + n }) } } }
+    results.each_with_index { |thread, base| assert_equal(Array.new(40) { |n| (base * 100) + n + 2 }, thread.value) }
+  end
+
+  def test_errors_of_handlers
+    raising = declare("raise:1.0") { |_| raise ArgumentError, "the disk is full" }
+    telling = declare("tell:1.0") { |_| raise Pshub::TaskError.new("busy", retryable: true, data: { after: 5 }) }
+    leaving = declare("leave:1.0") { |_| exit(3) }
+    worker(raising, telling, leaving, declare("bad:1.0", result: INTEGER) { "1" }, declare("odd:1.0") { Object.new })
+    calling = hub
+    error = assert_raises(Pshub::TaskFailed) { calling.call("raise:1.0") }
+    assert_equal ["the disk is full", "yes", false, 500, "raise:1.0"],
+                 [error.message, error.ran, error.retryable, error.http_status, error.task]
+    error = assert_raises(Pshub::TaskFailed) { calling.call("tell:1.0") }
+    assert_equal [true, { "after" => 5 }], [error.retryable, error.data]
+    assert_raises(Pshub::TaskFailed) { calling.call("leave:1.0") }
+    %w[bad:1.0 odd:1.0].each { |name| assert_raises(Pshub::InvalidResult) { calling.call(name) } }
+  end
+
+  def test_names_that_lead_nowhere
+    serving = worker(adder)
+    calling = hub
+    assert_match(/Did you mean add:1.0/, assert_raises(Pshub::NoSuchTask) { calling.call("ad:1.0") }.message)
+    assert_match(/Known versions: add:1.0/, assert_raises(Pshub::NoSuchTask) { calling.call("add:2") }.message)
+    assert_raises(Pshub::NoSuchTask) { calling.call("no name") }
+    assert_raises(Pshub::NoSuchTask) { calling.call(nil) }
+    serving.stop
+    assert_raises(Pshub::NoWorkers) { hub.call("add:1.0", { x: 1 }) }
+  end
+
+  def test_the_newest_live_version
+    worker(declare("v:1.2") { 12 }, declare("v:1.10") { 110 }, declare("v:2.0") { 20 })
+    assert_equal [12, 110, 20], %w[v:1.2 v:1 v].map { |name| hub.call(name) }
+  end
+
+  def test_the_deadline_is_kept_and_the_handler_told
+    told = Thread::Queue.new
+    worker(declare("wait:1.0") { |args, ctx| told << ctx.wait(args["s"]) })
+    calling = hub
+    begun = Pshub::Clock.now
+    assert_raises(Pshub::Timeout) { calling.call("wait:1.0", { s: 10 }, timeout: 0.4) }
+    assert_in_delta 0.4, Pshub::Clock.now - begun, 0.2
+    assert_equal true, told.pop
+    eventually("the release") { server.held.empty? }
+  end
+
+  def test_what_expired_in_the_list_never_starts
+    started = Thread::Queue.new
+    worker(waiter, declare("note:1.0") { started << 1 }, slots: 1)
+    calling = hub
+    running = calling.submit("wait:1.0", { s: 0.8 }, timeout: 10)
+    eventually { server.held_count == 1 }
+    assert_raises(Pshub::Timeout) { calling.call("note:1.0", {}, timeout: 0.2) }
+    assert_equal false, running.result
+    assert_equal false, calling.call("wait:1.0", { s: 0 })
+    assert_empty started
+  end
+
+  def test_giving_up
+    worker(waiter, slots: 1)
+    calling = hub
+    running = calling.submit("wait:1.0", { s: 15 }, timeout: 15)
+    eventually { server.held_count == 1 }
+    waiting = calling.submit("wait:1.0", { s: 15 }, timeout: 15)
+    eventually { server.waiting == 1 }
+    waiting.cancel
+    assert_raises(Pshub::Aborted) { waiting.result }
+    eventually("its removal", patience: 1) { server.waiting.zero? }
+    running.cancel
+    assert_raises(Pshub::Aborted) { running.result }
+    eventually("the handler's end", patience: 4) { server.held.empty? }
+  end
+
+  def test_an_interrupted_caller_gives_up
+    worker(waiter)
+    calling = hub
+    caller = Thread.new { calling.call("wait:1.0", { s: 15 }, timeout: 15) }
+    eventually { server.held_count == 1 }
+    caller.kill
+    eventually("the handler's end", patience: 4) { server.held.empty? }
+  end
+
+  def test_slots_are_never_exceeded
+    lock = Mutex.new
+    running = most = 0
+    serving = worker(declare("count:1.0", timeout: 20) do |args|
+      lock.synchronize { most = [most, running += 1].max }
+      # Not all alike, else all slots are released together.
+      sleep args["s"]
+      lock.synchronize { running -= 1 }
+      nil
+    end, slots: 3)
+    calling = hub
+    held_most = 0
+    pending = Array.new(60) { |n| calling.submit("count:1.0", { s: 0.004 * (n % 5) }, timeout: 20) }
+    held_most = [held_most, server.held_count].max until pending.all?(&:done?)
+    pending.each(&:result)
+    assert_equal 3, most
+    assert_operator held_most, :<=, 3
+    eventually { serving.busy.zero? }
+  end
+
+  def test_a_nested_call_inherits_deadline_and_trace
+    seen = Thread::Queue.new
+    inner = declare("inner:1.0") do |_, ctx|
+      seen << [ctx.remaining, ctx.traceparent, ctx.tracestate, ctx.caller_name]
+      nil
+    end
+    outer = declare("outer:1.0") { |_, ctx| ctx.call("inner:1.0") && ctx.id.size }
+    worker(inner, outer)
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    hub.call("outer:1.0", {}, timeout: 3, traceparent: trace, tracestate: "a=b")
+    remaining, *rest = seen.pop
+    assert_operator remaining, :<, 3
+    assert_equal [trace, "a=b", "default"], rest
+  end
+
+  def test_a_nested_error_is_told
+    worker(declare("outer:1.0") { |_, ctx| ctx.call("nix:1.0") })
+    error = assert_raises(Pshub::TaskFailed) { hub.call("outer:1.0") }
+    assert_equal "NoSuchTask", error.data["nested"]["code"]
+  end
+
+  def test_a_full_list_is_overloaded
+    worker(waiter, slots: 1, max_backlog: 2)
+    calling = hub
+    pending = Array.new(8) { calling.submit("wait:1.0", { s: 0.2 }, timeout: 10) }
+    codes = pending.map { |each| each.outcome.error&.code }
+    assert_includes codes, "Overloaded"
+    assert_operator codes.count(nil), :>=, 2
+    assert_equal [nil, "Overloaded"], codes.uniq.sort_by(&:to_s)
+  end
+
+  def test_a_closed_hub
+    worker(waiter)
+    calling = hub
+    running = calling.submit("wait:1.0", { s: 1 }, timeout: 10)
+    eventually { server.held_count == 1 }
+    calling.close
+    assert_raises(Pshub::Aborted) { running.result }
+    assert_raises(Pshub::HubClosed) { calling.call("wait:1.0") }
+  end
+
+  def test_a_retryable_failure_of_an_idempotent_task_is_tried_again
+    tries = 0
+    again = declare("again:1.0", idempotent: true) { (tries += 1) < 3 ? raise(Pshub::TaskError.new("no", retryable: true)) : tries }
+    once = declare("once:1.0") { (tries += 1) && raise(Pshub::TaskError.new("no", retryable: true)) }
+    worker(again, once)
+    assert_equal 3, hub.call("again:1.0")
+    assert_raises(Pshub::TaskFailed) { hub.call("once:1.0") }
+    assert_equal 4, tries
+  end
+
+  def test_a_forked_child_has_an_identity_of_its_own
+    worker(adder)
+    calling = hub
+    assert_equal 3, calling.call("add:1.0", { x: 1 })
+    reader, writer = IO.pipe
+    child = fork do
+      reader.close
+      writer.write(JSON.generate([calling.id, calling.call("add:1.0", { x: 5 }, timeout: 5)]))
+      writer.close
+      calling.close
+      exit!(0)
+    end
+    writer.close
+    id, result = JSON.parse(reader.read)
+    Process.wait(child)
+    assert_equal 7, result
+    refute_equal calling.id, id
+    assert_equal 4, calling.call("add:1.0", { x: 2 })
+  end
+
+  def test_cards_and_statistics
+    serving = worker(adder, waiter(idempotent: true))
+    calling = hub
+    5.times { |x| calling.call("add:1.0", { x: x }) }
+    read = ->(key) { JSON.parse(server.client.hget(key, serving.id) || "{}") }
+    eventually { read.call("pshub:stats").dig("counters", "ok") == 5 && read.call("pshub:taskstats").dig("tasks", "add:1.0", "ok") == 5 }
+    window = read.call("pshub:taskstats")["tasks"]["add:1.0"]["window"]
+    %w[backlog queue exec].each { |phase| assert_equal 5, Pshub::Histogram.read(window["us"][phase]).count }
+    card = read.call("pshub:workers")
+    declared = JSON.parse(server.client.hget("pshub:tasks", "add:1.0"))
+    assert_equal declared["digest"], card["tasks"]["add:1.0"]
+    assert_equal Digest::SHA256.hexdigest(JSON.generate([declared["args"], nil]))[0, 12], declared["digest"]
+    assert_equal [false, 5000, "default"], declared.values_at("idempotent", "timeoutMs", "queue")
+    assert_equal [4, Process.pid, "pshub-ruby/#{Pshub::VERSION}"], card.values_at("slots", "pid", "client")
+  end
+
+  def test_timings_go_to_statsd
+    daemon = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
+    address = "127.0.0.1:#{daemon.addr[1]}"
+    serving = worker(adder, statsd: address)
+    calling = hub(statsd: address)
+    calling.call("add:1.0", { x: 1 })
+    calling.close
+    serving.stop
+    lines = []
+    lines.concat(daemon.recv(2000).split("\n")) while daemon.wait_readable(0.3)
+    %w[call.time queue.backlog_wait worker.queue_wait worker.exec].each do |name|
+      assert lines.any? { |line| line.match?(/\Apshub\.#{name}:[0-9.]+\|ms\|#.*task:add_1.0/) }, "#{name} in #{lines}"
+    end
+  ensure
+    daemon.close
+  end
+
+  def test_settings_that_cannot_work_are_named
+    assert_match(/option slots must be a whole number/, assert_raises(Pshub::ConfigError) { worker(adder, slots: 0) }.message)
+    assert_match(/no option slits/, assert_raises(Pshub::ConfigError) { worker(adder, slits: 1) }.message)
+    assert_match(/without a database/, assert_raises(Pshub::ConfigError) { Pshub::Hub.new(redis: "redis://127.0.0.1/3") }.message)
+    assert_raises(Pshub::ConfigError) { worker(adder, adder) }
+    assert_raises(Pshub::ConfigError) { worker }
+    assert_raises(Pshub::ConfigError) { declare("add") { 1 } }
+  end
+
+  def test_a_task_of_another_worker_is_handed_back
+    worker(declare("mine:1.0") { 1 })
+    worker(declare("yours:1.0") { 2 })
+    calling = hub
+    # Several in a row: idle workers take turns.
+    results = %w[mine:1.0 yours:1.0].map { |name| Array.new(6) { calling.call(name, {}, timeout: 10) } }
+    assert_equal [[1] * 6, [2] * 6], results
+  end
+end

@@ -1,0 +1,289 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# Workers killed, connections cut, answers lost, Redis gone and back.
+class TestFaults < PshubTest
+  def adder = declare("add:1.0") { |args| args["x"] + 2 }
+
+  # Counts its starts by token.
+  def counter(starts) = declare("once:1.0", timeout: 20) { |args| starts[args["token"]] = starts.fetch(args["token"], 0) + 1 }
+
+  def result_of(calling, **args) = calling.call("add:1.0", { x: 1 }, timeout: 1, **args)
+
+  # nil while it fails.
+  def tried
+    yield
+  rescue Pshub::HubError
+    nil
+  end
+
+  def pid_of_holder
+    holder = server.held.first.split(":").last
+    JSON.parse(server.client.hget("pshub:workers", holder))["pid"]
+  end
+
+  def test_a_killed_worker_loses_what_may_not_run_twice
+    workers = Array.new(2) { worker_process }
+    calling = hub
+    begun = Pshub::Clock.now
+    assert_raises(Pshub::WorkerLost) { calling.call("die:1.0", {}, timeout: 20) }
+    assert_operator Pshub::Clock.now - begun, :<, 8
+    assert_equal 1, workers.count(&:gone?)
+    eventually("the release") { server.held.empty? }
+  end
+
+  def test_an_idempotent_call_of_a_killed_worker_is_run_by_another_one
+    2.times { worker_process }
+    again = hub.submit("again:1.0", { ms: 1500 }, timeout: 20)
+    eventually("the claim") { server.held_count == 1 }
+    victim = pid_of_holder
+    Process.kill("KILL", victim)
+    refute_equal victim, again.result
+    eventually("the release") { server.held.empty? }
+  end
+
+  def test_sigterm_finishes_what_runs_and_leaves_the_rest
+    process = worker_process("--slots", "1", "--grace", "5")
+    calling = hub
+    running = calling.submit("stubborn:1.0", { ms: 1000 }, timeout: 15)
+    eventually { server.held_count == 1 }
+    waiting = calling.submit("add:1.0", { x: 1 }, timeout: 15)
+    eventually { server.waiting == 1 }
+    process.signal("TERM")
+    # Sooner than with the next beat.
+    eventually("the word", patience: 0.4) { server.client.hvals("pshub:stats").any? { |text| text.include?('"draining":true') } }
+    assert_equal "done", running.result
+    assert_equal 0, process.wait
+    assert_equal [0, 1], [server.held_count, server.waiting]
+    worker_process
+    assert_equal 3, waiting.result
+  end
+
+  def test_the_end_of_the_grace_hands_back_what_may_run_twice
+    process = worker_process("--grace", "0.3")
+    calling = hub
+    stubborn = calling.submit("stubborn:1.0", { ms: 15_000 }, timeout: 20)
+    again = calling.submit("again:1.0", { ms: 3000 }, timeout: 20)
+    eventually { server.held_count == 2 }
+    process.signal("TERM")
+    assert_match(/stopped/, assert_raises(Pshub::WorkerLost) { stubborn.result }.message)
+    assert_equal 0, process.wait(5)
+    following = worker_process
+    assert_equal following.pid, again.result
+  end
+
+  def test_a_second_signal_ends_it_at_once
+    process = worker_process
+    hub.submit("stubborn:1.0", { ms: 15_000 }, timeout: 3)
+    eventually { server.held_count == 1 }
+    process.signal("TERM")
+    sleep 0.4
+    process.signal("TERM")
+    assert_equal 128 + 15, process.wait(2)
+  end
+
+  def test_handlers_that_compute_cost_no_lease
+    process = worker_process("--lease", "2")
+    before = server.client.hkeys("pshub:workers")
+    pending = Array.new(3) { hub.submit("busy:1.0", { ms: 4500 }, timeout: 15) }
+    pending.each { |each| assert_operator each.result, :>, 0 }
+    assert_equal before, server.client.hkeys("pshub:workers")
+    refute process.gone?
+  end
+
+  def test_a_worker_stopped_beyond_its_lease_settles_nothing
+    process = worker_process("--lease", "2")
+    calling = hub
+    pending = calling.submit("stubborn:1.0", { ms: 1500 }, timeout: 20)
+    eventually { server.held_count == 1 }
+    process.signal("STOP")
+    worker_process
+    assert_raises(Pshub::WorkerLost) { pending.result }
+    before = server.client.hkeys("pshub:workers")
+    process.signal("CONT")
+    eventually("its new identity") { (server.client.hkeys("pshub:workers") - before).any? }
+    assert_includes process.said, "lease was lost"
+    20.times { |x| assert_equal x + 2, calling.call("add:1.0", { x: x }) }
+    eventually("the release") { server.held.empty? }
+  end
+
+  def test_a_claim_whose_answer_was_lost_is_found_and_run_once
+    between = proxy
+    worker(counter(starts = {}), url: between.url)
+    calling = hub
+    assert_equal 1, calling.call("once:1.0", { token: "warm" })
+    # Else it would be the handshake that is lost.
+    eventually("its wait for the bell") { server.worker_waits? }
+    between.loses_answers = true
+    pending = calling.submit("once:1.0", { token: "lost" }, timeout: 15)
+    eventually("the claim") { server.held_count == 1 }
+    between.cut
+    between.loses_answers = false
+    assert_equal 1, pending.result
+    assert_equal 1, starts["lost"]
+    eventually("the release") { server.held.empty? }
+  end
+
+  def test_a_push_whose_answer_was_lost_is_run_once
+    worker(counter(starts = {}))
+    between = proxy
+    calling = hub(between.url)
+    4.times do |round|
+      # Connected again, else it would be the handshake that is lost.
+      assert_equal 1, calling.call("once:1.0", { token: "warm#{round}" }, timeout: 10)
+      between.loses_answers = true
+      pending = calling.submit("once:1.0", { token: "push#{round}" }, timeout: 10)
+      eventually("the start") { starts["push#{round}"] }
+      between.cut
+      between.loses_answers = false
+      assert_equal 1, pending.result
+      assert_equal 1, starts["push#{round}"]
+    end
+  end
+
+  def test_a_reply_whose_reading_was_not_answered_is_read_again
+    ends = Thread::Queue.new
+    worker(declare("end:1.0") { ends.pop })
+    between = proxy
+    calling = hub(between.url)
+    2.times do |round|
+      pending = calling.submit("end:1.0", {}, timeout: 10)
+      eventually("the start") { ends.num_waiting == 1 }
+      between.loses_answers = true
+      ends << round
+      eventually("the move") { server.client.keys("pshub:reply:*:read").any? && server.client.keys("pshub:reply:*}").none? }
+      between.cut
+      between.loses_answers = false
+      assert_equal round, pending.result
+    end
+  end
+
+  def test_cut_connections_lose_no_reply
+    hub_side, worker_side = proxy, proxy
+    worker(adder, url: worker_side.url)
+    calling = hub(hub_side.url)
+    calling.call("add:1.0", { x: 1 })
+    over = false
+    cutting = Thread.new { [hub_side, worker_side].each(&:cut) && sleep(0.15) until over }
+    callers = Array.new(4) do |base|
+      Thread.new { Array.new(50) { |n| tried { calling.call("add:1.0", { x: (base * 1000) + n }, timeout: 10) } } }
+    end
+    callers.each_with_index { |thread, base| assert_equal(Array.new(50) { |n| (base * 1000) + n + 2 }, thread.value) }
+    over = true
+    cutting.join
+    eventually("the releases") { server.held.empty? }
+  end
+
+  def test_hub_and_worker_survive_a_restart_of_redis
+    own_server
+    serving = worker(adder)
+    calling = hub
+    assert_equal 3, result_of(calling)
+    server.kill
+    begun = Pshub::Clock.now
+    assert_raises(Pshub::NotEnqueued) { calling.call("add:1.0", { x: 1 }, timeout: 5) }
+    assert_operator Pshub::Clock.now - begun, :<, 1.6
+    server.start
+    eventually("a call after the restart") { tried { result_of(calling) } }
+    30.times { |x| assert_equal x + 2, calling.call("add:1.0", { x: x }) }
+    calling.close
+    serving.stop
+    assert_empty server.leftovers
+  end
+
+  def test_a_redis_that_stands_still
+    own_server
+    worker(adder)
+    calling = hub
+    assert_equal 3, result_of(calling)
+    Process.kill("STOP", server.pid)
+    begun = Pshub::Clock.now
+    error = assert_raises(Pshub::HubError) { calling.call("add:1.0", { x: 1 }, timeout: 0.5) }
+    assert_operator Pshub::Clock.now - begun, :<, 0.8
+    assert_includes %w[OutcomeUnknown Timeout], error.code
+    sleep 2.5
+    Process.kill("CONT", server.pid)
+    eventually("a call after it") { tried { result_of(calling) } }
+  end
+
+  def test_a_worker_started_without_redis_serves_when_it_is_there
+    own_server.kill
+    worker(adder)
+    server.start
+    calling = hub
+    eventually("a call") { tried { result_of(calling) } }
+  end
+
+  def test_a_full_redis_can_be_drained
+    own_server
+    serving = worker(adder, declare("wait:1.0") { |args, ctx| ctx.wait(args["s"]) }, slots: 2)
+    calling = hub
+    pending = Array.new(4) { calling.submit("wait:1.0", { s: 0.8 }, timeout: 10) }
+    eventually { server.held_count == 2 && server.waiting == 2 }
+    server.client.config(:set, "maxmemory", 1)
+    assert_match(/Redis is full/, assert_raises(Pshub::NotEnqueued) { calling.call("add:1.0", { x: 1 }, timeout: 2) }.message)
+    assert_equal [false] * 4, pending.map(&:result)
+    server.client.config(:set, "maxmemory", 0)
+    assert_equal 3, result_of(calling)
+    calling.close
+    serving.stop
+    assert_empty server.leftovers
+  end
+
+  def test_a_handler_that_is_given_up_gives_its_slot_to_others
+    worker_process("--slots", "1")
+    calling = hub
+    assert_raises(Pshub::Timeout) { calling.call("stubborn:1.0", { ms: 6000 }, timeout: 0.3) }
+    begun = Pshub::Clock.now
+    assert_equal 3, calling.call("add:1.0", { x: 1 }, timeout: 5)
+    assert_operator Pshub::Clock.now - begun, :<, 3
+  end
+
+  def test_a_job_of_a_lost_worker_goes_back_and_is_kept_the_third_time
+    dead = "gone"
+    job = ->(losses) { %({"at":1795220163659000,"ttl":0,"id":"j#{losses}","task":"add:1.0","args":{"x":1},"losses":#{losses}}) }
+    server.client.hset("pshub:{default}:held:#{dead}", "job:j1", job[1], "lost:job:j2", job[2])
+    server.client.zadd("pshub:{default}:leases", 1, dead)
+    worker(adder)
+    eventually("the adoption") { server.held.empty? }
+    assert_equal [job[1].sub('"losses":1', '"losses":2')], server.client.lrange("pshub:{default}:jobs", 0, -1)
+    assert_equal [job[2]], server.client.zrange("pshub:{default}:dead", 0, -1)
+  end
+
+  def test_a_flushed_redis_gives_the_worker_a_new_identity
+    serving = worker(adder, lease: 2)
+    before = serving.id
+    server.client.flushall
+    eventually("the registration", patience: 4) { server.client.hexists("pshub:workers", serving.id) && serving.id != before }
+    assert_equal 3, result_of(hub)
+  end
+
+  def test_rights_that_lack_are_named
+    own_server
+    server.client.call("ACL", "SETUSER", "poor", "on", ">secret", "resetkeys", "-@all", "~*", *%w[
+      +eval +evalsha +time +hkeys +hmget +zrangebyscore +info
+    ])
+    poor = "redis://poor:secret@127.0.0.1:#{server.port}"
+    error = assert_raises(Pshub::ConfigError) { worker(adder, url: poor) }
+    assert_match(/may not serve a queue: it lacks/, error.message)
+    worker(adder)
+    assert_match(/it lacks .*RPUSH/, assert_raises(Pshub::NotEnqueued) { result_of(hub(poor)) }.message)
+    wrong = hub("redis://poor:wrong@127.0.0.1:#{server.port}")
+    assert_match(/user or password/, assert_raises(Pshub::NotEnqueued) { result_of(wrong) }.message)
+  end
+
+  def test_exactly_the_rights_of_the_protocol_are_enough
+    own_server
+    rules = File.readlines(File.join(ROOT, "PROTOCOL.md")).grep(/\AACL SETUSER pshub-(hub|worker) /)
+    assert_equal 2, rules.size
+    rules.each { |rule| server.client.call(*rule.split) }
+    serving = worker(adder, url: "redis://pshub-worker:secret@127.0.0.1:#{server.port}")
+    calling = hub("redis://pshub-hub:secret@127.0.0.1:#{server.port}")
+    assert_equal [3, 3], [calling.call("add:1.0", { x: 1 }), calling.call("add", { x: 1 })]
+    eventually { server.client.hexists("pshub:taskstats", serving.id) }
+    calling.close
+    serving.stop
+    assert_empty server.leftovers
+  end
+end

@@ -1,0 +1,170 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# The golden files of all languages, held against this package.
+class TestVectors < Minitest::Test
+  def vectors(name) = JSON.parse(File.read(File.join(ROOT, "clients/vectors", name)), max_nesting: 0)
+
+  def test_names
+    names = vectors("names.json")
+    { "namespaces" => :namespace?, "queues" => :queue_name?, "ids" => :id? }.each do |kind, check|
+      assert_empty names[kind]["valid"].reject { |text| Pshub::Keys.public_send(check, text) }
+      assert_empty names[kind]["invalid"].select { |text| Pshub::Keys.public_send(check, text) }
+    end
+    names["declared"].each { |each| declared(each["name"], each["parsed"]) }
+    names["called"].each do |each|
+      expected = each["parsed"]&.values_at("name", "major", "minor") || []
+      assert_equal expected, Pshub::Names.parse_called(each["name"]).to_a, each["name"]
+    end
+    ordered = names["newestFirst"]
+    assert_equal ordered, Pshub::Names.newest_first(ordered.sort.map { |each| Pshub::Names.parse(each) }).map(&:full)
+  end
+
+  def declared(name, parsed)
+    found = Pshub::Names.try_parse(name)
+    if parsed
+      assert_equal [name, *parsed.values_at("name", "major", "minor")], found.to_a
+    else
+      assert_nil found, name
+      assert_raises(Pshub::ConfigError) { Pshub::Names.parse(name) }
+    end
+  end
+
+  def test_reply_lists
+    lists = vectors("reply-lists.json")
+    keys = Pshub::Keys.new(lists["namespace"])
+    lists["cases"].each do |each|
+      found = keys.hub_id_of(each["result_queue"])
+      each["hubId"] ? assert_equal(each["hubId"], found) : assert_nil(found, each.inspect)
+      assert_equal each["result_queue"], keys.reply(found) if found
+    end
+  end
+
+  def test_requests
+    file = vectors("requests.json")
+    keys = Pshub::Keys.new(file["namespace"])
+    file["cases"].each { |each| each["malformed"] ? malformed(each, keys) : well_formed(each, keys) }
+  end
+
+  def malformed(each, keys)
+    error = assert_raises(Pshub::Message::Malformed, each["title"]) do
+      Pshub::Message.decode_request(each["text"], each["heldId"], keys)
+    end
+    assert_equal each["malformed"], error.message, each["title"]
+  end
+
+  def well_formed(each, keys)
+    request = Pshub::Message.decode_request(each["text"].b, each["heldId"], keys)
+    names = %w[id heldId atUs ttlMs task args hubId from traceparent tracestate losses]
+    assert_equal each["request"].values_at(*names), request.to_a[0..-2], each["title"]
+    assert_equal each["text"], request.text
+  end
+
+  def test_replies
+    vectors("replies.json")["cases"].each do |each|
+      found = Pshub::Message.decode_reply(each["text"].b)
+      each["reply"] ? assert_equal(each["reply"], found, each["title"]) : assert_nil(found, each["title"])
+    end
+  end
+
+  def test_errors
+    file = vectors("errors.json")
+    rows = file["table"].map { |row| row.values_at("code", "ran", "retryable", "status", "meaning") }
+    assert_equal(rows, Pshub::ERROR_TABLE.map { |code, row| [code, *row.to_a] })
+    file["cases"].each do |each|
+      error = Pshub::Errors.from_wire(each["error"])
+      told = { "code" => error.code, "message" => error.message, "ran" => error.ran, "retryable" => error.retryable,
+               "status" => error.http_status, "data" => error.data }
+      assert_equal each["expected"], told
+      assert_instance_of Pshub.const_get(error.code), error
+    end
+  end
+
+  def test_payloads
+    file = vectors("payloads.json")
+    file["unchanged"].each do |text|
+      # Ruby has no text that holds half of a surrogate pair.
+      next assert_raises(Pshub::Payload::Problem) { Pshub::Payload.decode(text) } if text == '"\ud800"'
+
+      # How a float is written is each language's own.
+      assert_equal text.sub("1e+21", "1.0e+21"), Pshub::Payload.encode(Pshub::Payload.decode(text))
+    end
+    file["rewritten"].each do |each|
+      decoded = Pshub::Payload.decode(each["text"])
+      assert_equal JSON.parse(each["to"]), JSON.parse(Pshub::Payload.encode(decoded)), each["why"]
+    end
+    file["refused"].each do |each|
+      # As a value of a message, which is one level deeper.
+      text = each["why"] == "too deep" ? "[#{each['text']}]" : each["text"]
+      assert_raises(Pshub::Payload::Problem, each["text"]) { Pshub::Payload.decode(text) }
+    end
+  end
+
+  def test_values_that_are_not_json
+    too_deep = 65.times.reduce(1) { |inner, _| [inner] }
+    [Float::NAN, Float::INFINITY, Object.new, Time.now, "\xff", "\xff".b, { 1 => 2 }, { "a" => { __proto__: 1 } }, too_deep].each do |value|
+      assert_raises(Pshub::Payload::Problem, value.inspect) { Pshub::Payload.encode(value) }
+    end
+    assert_equal '{"a":"b","c":[null,true,1.5]}', Pshub::Payload.encode({ a: :b, "c" => [nil, true, 1.5] })
+    assert_equal "9007199254740993123", Pshub::Payload.encode(9_007_199_254_740_993_123)
+  end
+
+  def test_histograms
+    file = vectors("histograms.json")
+    file["buckets"].each do |value, bucket, middle|
+      assert_equal [bucket, middle], [Pshub::Histogram.bucket_of(value), Pshub::Histogram.middle_of(bucket)]
+    end
+    file["cases"].each do |each|
+      holds(each["values"].each_with_object(Pshub::Histogram.new) { |value, sum| sum.record(value) }, each)
+      holds(Pshub::Histogram.read(each["histogram"]), each)
+    end
+    file["merged"].each do |each|
+      holds(each["parts"].each_with_object(Pshub::Histogram.new) { |part, sum| sum.add(Pshub::Histogram.read(part)) }, each)
+    end
+    file["refused"].each { |each| assert_nil Pshub::Histogram.read(JSON.parse(each["text"])), each["why"] }
+  end
+
+  def holds(histogram, expected)
+    assert_equal expected["histogram"], histogram.to_h, expected["title"]
+    expected["quantiles"].each do |share, value|
+      value.nil? ? assert_nil(histogram.quantile(share)) : assert_equal(value, histogram.quantile(share), expected["title"])
+    end
+  end
+
+  def test_cards
+    file = vectors("cards.json")
+    file["tasks"].each { |each| same(each, Pshub::Catalogue.task_card(each["text"])) { |card| told_of_task(card) } }
+    file["workers"].each do |each|
+      same(each, Pshub::Catalogue.worker_card(each["text"])) { |card| { "id" => card.id, "slots" => card.slots, "tasks" => card.tasks } }
+    end
+  end
+
+  def same(each, card)
+    each["card"] ? assert_equal(each["card"], yield(card), each["title"]) : assert_nil(card, each["title"])
+  end
+
+  def told_of_task(card)
+    limit = ->(value) { value unless value == Float::INFINITY }
+    { "task" => card.task, "queue" => card.queue, "timeoutMs" => (card.timeout_s * 1000).to_i, "idempotent" => card.idempotent,
+      "args" => card.args, "maxPayloadBytes" => limit[card.max_payload_bytes], "maxBacklog" => limit[card.max_backlog] }
+  end
+
+  def test_schemas
+    vectors("schemas.json")["cases"].each do |each|
+      schema = Pshub::Schema.own(each["schema"], "a schema")
+      each["fits"].each { |value| assert_empty schema.problems(value), value.inspect }
+      each["fails"].each do |failing|
+        assert_equal failing["pointers"], schema.problems(failing["value"]).map { |problem| problem["pointer"] }.uniq
+      end
+    end
+  end
+
+  def test_the_scripts_are_those_of_the_reference_to_the_byte
+    theirs = Dir[File.join(ROOT, "src/lua/*.lua")].sort
+    mine = Dir[File.join(Pshub::Script::FOLDER, "*")].sort
+    refute_empty theirs
+    assert_equal theirs.map { |path| File.basename(path) }, mine.map { |path| File.basename(path) }
+    theirs.zip(mine) { |one, other| assert_equal File.binread(one), File.binread(other), "run 'npm run build'" }
+  end
+end

@@ -1,0 +1,77 @@
+// What the Ruby client's tests need: ruby 3.0 or newer with the gems redis and minitest, found here or installed with apt.
+// `node tools/ruby-env.mjs` prints the interpreter, or says plainly why there is none.
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const say = line => console.error(line)
+
+/** Raises LoadError for what lacks; so the last line of stderr names it. */
+const probe = [
+  "abort 'it is older than 3.0' if Gem::Version.new(RUBY_VERSION) < Gem::Version.new('3.0')",
+  "require 'minitest'",
+  "require 'redis'",
+  'version = Gem::Version.new(Redis::VERSION)',
+  "fits = Gem::Requirement.new('>= 4.8', '< 6').satisfied_by?(version) && !%w[5.0 5.1].include?(Redis::VERSION[0, 3])",
+  "abort 'its gem redis is ' + Redis::VERSION + '; 4.8, or 5.2 and newer, is needed' unless fits",
+].join('\n')
+
+/** What `command` lacks, in a few words; undefined when it will do. */
+const lackOf = command => {
+  try {
+    execFileSync(command, ['-e', probe], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 30_000 })
+    return undefined
+  } catch (error) {
+    if (error.code === 'ENOENT') return 'it is not there'
+    const told = String(error.stderr ?? error.message)
+    const gem = /cannot load such file -- (\S+)/.exec(told)?.[1]
+    return gem ? `it has no gem ${gem}` : told.trim().split('\n').at(-1)
+  }
+}
+
+const mayInstall = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
+
+const installRuby = () => {
+  say('Installing ruby, ruby-redis and ruby-minitest (once) ...')
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env }
+  const install = () => execFileSync('apt-get', ['install', '-y', '-qq', 'ruby', 'ruby-redis', 'ruby-minitest'], quiet)
+  try {
+    install()
+  } catch {
+    // The package lists may be missing or old.
+    execFileSync('apt-get', ['update', '-qq'], quiet)
+    install()
+  }
+}
+
+/**
+ * The interpreter that runs the Ruby client and its tests. PSHUB_TEST_RUBY names one outright.
+ * @returns {string} the command
+ * @throws Error with the reason, in one sentence, where it cannot be had
+ */
+export const rubyEnv = () => {
+  const named = process.env.PSHUB_TEST_RUBY
+  const command = named ?? 'ruby'
+  let lack = lackOf(command)
+  if (lack && !named && mayInstall()) {
+    try {
+      installRuby()
+      lack = lackOf(command)
+    } catch (error) {
+      lack = `${lack}, and apt-get could not install it (${String(error.message).split('\n')[0]})`
+    }
+  }
+  if (lack)
+    throw new Error(`${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis and minitest is needed`)
+  return command
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    console.log(rubyEnv())
+  } catch (error) {
+    say(`The Ruby client cannot be tested here: ${error.message}.`)
+    process.exit(1)
+  }
+}
