@@ -102,7 +102,9 @@ const make = kind => {
     const told = String(error.stderr ?? error.message)
       .trim()
       .split('\n')
-    throw new Error(`its packages could not be installed: ${told.at(-1)}`)
+    // pip's last words are often only a note.
+    const reason = told.findLast(line => line.includes('ERROR: ')) ?? told.at(-1)
+    throw new Error(`its packages could not be installed: ${reason.replace('ERROR:', '').trim()}`)
   }
   writeFileSync(stampOf(home), stamp)
   return python

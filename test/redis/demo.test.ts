@@ -1,10 +1,10 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { Hub } from '../../src/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -77,8 +77,19 @@ const pageThat = async (url: string, fits: (text: string) => boolean): Promise<s
   }
 }
 
+/**
+ * The demo makes its Python environment while it runs; here that is done before, so that --once has its moon too. A machine
+ * without Python fails nothing: the demo has to do without there.
+ */
+const made = spawnSync(process.execPath, ['tools/python-env.mjs', '--demo'], { cwd: root, encoding: 'utf8' })
+const hasPython = made.status === 0
+if (!hasPython) console.log(`The demo's worker in Python was not tested: ${made.stderr.trim()}.`)
+
+const gapsOf = (text: string) => text.match(/class="gap"/g)?.length ?? 0
+const isWhole = (text: string) => gapsOf(text) === (hasPython ? 0 : 1)
+
 /** Nothing that a PATH leads to, so no python3 either; Node is started by its own path. */
-const withoutPython = { PATH: '/nowhere' }
+const withoutPython = { PATH: '/nowhere', PSHUB_TEST_PYTHON: '' }
 
 const demos: Demo[] = []
 const start = (args: string[], env?: Record<string, string>): Demo => {
@@ -86,11 +97,6 @@ const start = (args: string[], env?: Record<string, string>): Demo => {
   demos.push(demo)
   return demo
 }
-
-/** What the demo does by itself while it runs, done before, so that --once has its moon too. */
-beforeAll(() => {
-  execFileSync(process.execPath, ['tools/python-env.mjs', '--demo'], { cwd: root })
-}, 120_000)
 
 afterEach(async () => {
   for (const demo of demos.splice(0)) {
@@ -103,13 +109,14 @@ describe('npm start -- --once', { timeout: 90_000 }, () => {
   it('prints one whole page and leaves', async () => {
     const demo = start(['--once'])
     expect(await demo.ended).toEqual([0, null])
-    for (const part of ['Paris', 'Day length', 'Continent', 'Le Kremlin-Bicêtre', 'Europe/Paris', 'Next full moon']) {
+    for (const part of ['Paris', 'Day length', 'Continent', 'Le Kremlin-Bicêtre', 'Europe/Paris']) {
       expect(demo.output).toContain(part)
     }
-    for (const task of ['city_facts', 'local_time', 'sun_times', 'city_country', 'city_neighbours', 'moon_tonight']) {
+    for (const task of ['city_facts', 'local_time', 'sun_times', 'city_country', 'city_neighbours']) {
       expect(demo.output).toMatch(new RegExp(`${task}:1\\.0 +[\\d.]+ ms +ok`))
     }
-    expect(demo.output).not.toContain('not available')
+    if (hasPython) expect(demo.output).toMatch(/moon_tonight:1\.0 +[\d.]+ ms +ok/)
+    expect(demo.output.match(/not available/g) ?? []).toHaveLength(hasPython ? 0 : 1)
   })
 
   it('does without the moon where there is no Python, and says so', async () => {
@@ -131,11 +138,11 @@ describe('npm start', { timeout: 90_000 }, () => {
   it('serves pages, survives the loss of a worker, and stops without a trace', async () => {
     const demo = start([])
     const { address, pids } = await demo.up()
-    expect(Object.keys(pids).sort()).toEqual(['moon', 'places', 'sky', 'web'])
+    expect(Object.keys(pids).sort()).toEqual([...(hasPython ? ['moon'] : []), 'places', 'sky', 'web'])
 
     const { headers } = await fetch(address)
     expect(headers.get('content-security-policy')).toContain("default-src 'none'")
-    const page = await pageThat(address + paris, text => !text.includes('class="gap"'))
+    const page = await pageThat(address + paris, isWhole)
     expect(page).toContain('Day length')
 
     const late = await (await fetch(`${address}${paris}?slow=sky`)).text()
@@ -152,7 +159,8 @@ describe('npm start', { timeout: 90_000 }, () => {
     expect(Object.values(pids).filter(runs)).toEqual([])
   })
 
-  it('has a worker in Python, which knows the moon and asks the places worker', async () => {
+  const itWithPython = hasPython ? it : () => undefined
+  itWithPython('has a worker in Python, which knows the moon and asks the places worker', async () => {
     const demo = start([])
     const { address, pids } = await demo.up()
     const [url] = await demo.printed(/redis:\/\/\S+/)
@@ -190,7 +198,7 @@ describe('npm start', { timeout: 90_000 }, () => {
     const { address, pids } = await demo.up()
     expect(Object.keys(pids).sort()).toEqual(['places', 'sky', 'web'])
     expect(demo.output).toContain('There is no moon worker: there is no python3 of version 3.9 or newer.')
-    const page = await pageThat(address + paris, text => text.match(/class="gap"/g)?.length === 1)
+    const page = await pageThat(address + paris, text => gapsOf(text) === 1)
     expect(page).toContain('the moon tonight: not available right now (NoSuchTask: ')
   })
 

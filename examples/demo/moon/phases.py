@@ -1,8 +1,8 @@
 """
 When the moon is new and full, and how much of it is lit.
 
-After Jean Meeus, Astronomical Algorithms (2nd edition): chapter 49 for the instants of the phases, with its terms down to 0.0002 days,
-and chapter 48 for the lit part. The instants are right to about two minutes in this century, the lit part to half a percent.
+After Jean Meeus, Astronomical Algorithms (2nd edition): chapter 49 for the instants of the phases, with its larger terms, and
+chapter 48 for the lit part. The instants are right to about two minutes in these decades, the lit part to half a percent.
 """
 
 from __future__ import annotations
@@ -96,7 +96,16 @@ def lit_part(at: datetime) -> float:
     return (1 - cos(radians(elongation(at)))) / 2
 
 
-_NAMES = ("new moon", "waxing crescent", "first quarter", "waxing moon", "full moon", "waning moon", "last quarter", "waning crescent")
+_NAMES = (
+    "new moon",
+    "waxing crescent",
+    "first quarter",
+    "waxing moon",
+    "full moon",
+    "waning moon",
+    "last quarter",
+    "waning crescent",
+)
 
 #: The moon moves by about this much in half a day; so near to a quarter it is called by it.
 _NEAR_DEGREES = 6.1

@@ -59,7 +59,7 @@ def _midnight(at: datetime, longitude: float) -> datetime:
 
 
 def _lit_side(at: datetime, latitude: float) -> Literal["right", "left", "lower"]:
-    """As it is seen when it stands highest; within the tropics that is overhead, and it lies on its back when it rises or sets."""
+    """As it is seen when it stands highest; within the tropics that is overhead, and it rises and sets lying on its back."""
     if abs(latitude) < 23.4:
         return "lower"
     return "right" if (elongation(at) < 180) == (latitude > 0) else "left"

@@ -1,4 +1,5 @@
-// Puts the demo together: Redis, two workers of different domains, one more in Python where that is there, and the web server or one page on the terminal.
+// Puts the demo together: Redis, two workers of different domains, one more in Python where that is there, and the web server
+// or one page on the terminal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Hub } from 'pshub'
 import { root } from '../../../tools/prepare.mjs'
