@@ -1,5 +1,6 @@
-// The Python client's own virtual environment, clients/python/.venv: made once, and again when its pyproject.toml changes.
-// `node tools/python-env.mjs` prints the interpreter's path, or says plainly why there is none.
+// Virtual environments with the Python client: clients/python/.venv for its tests, and a smaller one for the demo's worker.
+// Made once, and again when its pyproject.toml changes. `node tools/python-env.mjs` prints the interpreter's path, or says
+// plainly why there is none; `--demo` does so for the demo's, and `--demo --ready` makes nothing.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,8 +9,13 @@ import { fileURLToPath } from 'node:url'
 import { root } from './prepare.mjs'
 
 const folder = join(root, 'clients/python')
-const home = join(folder, '.venv')
-const python = join(home, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python')
+const pythonIn = home => join(home, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python')
+
+/** The demo installs nothing on the machine itself, and does not wait for what only tests need. */
+const kinds = {
+  tests: { home: join(folder, '.venv'), packages: '.[test]', mayInstallPython: true },
+  demo: { home: join(root, 'examples/demo/moon/.venv'), packages: '.', mayInstallPython: false },
+}
 
 const say = line => console.error(line)
 
@@ -54,10 +60,10 @@ const canMakeHomes = command => {
   }
 }
 
-const fitPython = () => {
+const fitPython = ({ mayInstallPython }) => {
   const found = findPython()
   if (found && canMakeHomes(found)) return found
-  if (mayInstall()) {
+  if (mayInstallPython && mayInstall()) {
     installPython()
     const installed = findPython()
     if (installed && canMakeHomes(installed)) return installed
@@ -69,45 +75,75 @@ const fitPython = () => {
   )
 }
 
-/**
- * The interpreter of the environment, in which the package is installed with all that its tests need.
- * @returns {string} its path
- * @throws Error with the reason, in one sentence, where Python or its packages cannot be had
- */
-export const pythonEnv = () => {
-  const stampPath = join(home, '.pshub')
-  const stamp = createHash('sha256')
+const stampOf = home => join(home, '.pshub')
+
+const currentStamp = () =>
+  createHash('sha256')
     .update(readFileSync(join(folder, 'pyproject.toml')))
     .digest('hex')
-  if (existsSync(python) && existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return python
-  const base = fitPython()
+
+const isReady = ({ home }) =>
+  existsSync(pythonIn(home)) && existsSync(stampOf(home)) && readFileSync(stampOf(home), 'utf8') === currentStamp()
+
+const make = kind => {
+  const { home, packages } = kind
+  const python = pythonIn(home)
+  const stamp = currentStamp()
+  const base = fitPython(kind)
   say(`Making the Python environment (once), with ${base} ${versionOf(base)} ...`)
   rmSync(home, { recursive: true, force: true })
   try {
     const quiet = { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }
     execFileSync(base, ['-m', 'venv', home], quiet)
     const pip = ['-m', 'pip', '--disable-pip-version-check', '-q', 'install']
-    execFileSync(python, [...pip, '-e', '.[test]'], quiet)
-    try {
-      execFileSync(python, [...pip, '-e', '.[fast]'], quiet)
-    } catch {
-      say('hiredis could not be installed; redis-py reads answers without it, more slowly.')
-    }
+    execFileSync(python, [...pip, '-e', packages], quiet)
+    if (kind === kinds.tests) installFast(() => execFileSync(python, [...pip, '-e', '.[fast]'], quiet))
   } catch (error) {
     const told = String(error.stderr ?? error.message)
       .trim()
       .split('\n')
-    throw new Error(`its packages could not be installed: ${told.at(-1)}`)
+    // pip's last words are often only a note.
+    const reason = told.findLast(line => line.includes('ERROR: ')) ?? told.at(-1)
+    throw new Error(`its packages could not be installed: ${reason.replace('ERROR:', '').trim()}`)
   }
-  writeFileSync(stampPath, stamp)
+  writeFileSync(stampOf(home), stamp)
   return python
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+const installFast = install => {
   try {
-    console.log(pythonEnv())
+    install()
+  } catch {
+    say('hiredis could not be installed; redis-py reads answers without it, more slowly.')
+  }
+}
+
+/**
+ * The interpreter of the environment, in which the package is installed with all that its tests need.
+ * @returns {string} its path
+ * @throws Error with the reason, in one sentence, where Python or its packages cannot be had
+ */
+export const pythonEnv = () => (isReady(kinds.tests) ? pythonIn(kinds.tests.home) : make(kinds.tests))
+
+/**
+ * The interpreter for the demo's worker: of either environment, whichever is there.
+ * @param {{ mayMake: boolean }} options whether it may take the time to make one
+ * @throws as `pythonEnv`
+ */
+const demoPython = ({ mayMake }) => {
+  if (findPython() === undefined) throw new Error('there is no python3 of version 3.9 or newer')
+  const ready = Object.values(kinds).find(isReady)
+  if (ready) return pythonIn(ready.home)
+  if (!mayMake) throw new Error('its Python environment is not there yet; npm start makes it')
+  return make(kinds.demo)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const isDemo = process.argv.includes('--demo')
+  try {
+    console.log(isDemo ? demoPython({ mayMake: !process.argv.includes('--ready') }) : pythonEnv())
   } catch (error) {
-    say(`The Python client cannot be tested here: ${error.message}.`)
+    say(isDemo ? error.message : `The Python client cannot be tested here: ${error.message}.`)
     process.exit(1)
   }
 }

@@ -33,18 +33,32 @@ const run = async (name: string, args: unknown): Promise<any> => {
   return result
 }
 
+/** The moon worker is in Python; what it answers is tested with the demo itself. */
+const moonTonight = {
+  at: '2024-01-30T23:50:00Z',
+  phase: 'waning moon',
+  litPart: 0.83,
+  ageDays: 19.5,
+  nextNewMoon: '2024-02-09T22:59:25Z',
+  nextFullMoon: '2024-02-24T12:30:00Z',
+  litSide: 'left',
+}
+
+const partOf = (part: string, task: string) => (part === 'moon' ? moonTonight : run(task, { cityId: paris }))
+
 const gathered = async (failing: Record<string, HubError> = {}) => {
   const calls: [string, string][] = [
     ['facts', 'city_facts:1.0'],
     ['time', 'local_time:1.0'],
     ['sun', 'sun_times:1.0'],
+    ['moon', 'moon_tonight:1.0'],
     ['country', 'city_country:1.0'],
     ['neighbours', 'city_neighbours:1.0'],
   ]
   const parts: Record<string, unknown> = {}
   for (const [part, task] of calls) {
     const error = failing[part]
-    parts[part] = error ? { ok: false, error, ms: 500 } : { ok: true, value: await run(task, { cityId: paris }), ms: 3 }
+    parts[part] = error ? { ok: false, error, ms: 500 } : { ok: true, value: await partOf(part, task), ms: 3 }
   }
   const timings = calls.map(([part, task]) => ({ task, ms: 3, outcome: failing[part]?.code ?? 'ok' }))
   // biome-ignore lint/suspicious/noExplicitAny: the shape that gatherPage returns
@@ -154,10 +168,19 @@ describe('the pages', () => {
   it('show all parts and the time of each task', async () => {
     const page = cityPage(paris, await gathered())
     expect(page).not.toContain('class="gap"')
-    for (const text of ['Paris', '48.85° N, 2.35° E', 'Europe/Paris', 'Day length', 'France', 'Le Kremlin-Bicêtre']) {
+    for (const text of [
+      'Paris',
+      '48.85° N, 2.35° E',
+      'Europe/Paris',
+      'Day length',
+      'France',
+      'Le Kremlin-Bicêtre',
+      '24 Feb 2024, 12:30 UTC',
+      '83 %, on the left',
+    ]) {
       expect(page).toContain(text)
     }
-    expect(page.match(/class="ms"/g)).toHaveLength(5)
+    expect(page.match(/class="ms"/g)).toHaveLength(6)
   })
 
   it('leave a labelled gap for every part that is missing', async () => {
@@ -166,9 +189,17 @@ describe('the pages', () => {
     expect(alone).toContain('<p class="gap">sun times: not available right now (Timeout after 500 ms)</p>')
     expect(alone.match(/class="gap"/g)).toHaveLength(1)
     const noWorkers = new HubError('NoWorkers', 'None for <sun>.')
-    const all = { facts: timeout, time: noWorkers, sun: noWorkers, country: timeout, neighbours: timeout }
+    const all = {
+      facts: timeout,
+      time: noWorkers,
+      sun: noWorkers,
+      moon: noWorkers,
+      country: timeout,
+      neighbours: timeout,
+    }
     const empty = cityPage(paris, await gathered(all))
-    expect(empty.match(/class="gap"/g)).toHaveLength(5)
+    expect(empty.match(/class="gap"/g)).toHaveLength(6)
+    expect(empty).toContain('the moon tonight: not available right now (NoWorkers: None for &lt;sun&gt;.)')
     expect(empty).toContain('sun times: not available right now (NoWorkers: None for &lt;sun&gt;.)')
   })
 

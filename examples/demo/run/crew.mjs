@@ -1,8 +1,10 @@
 // The processes of the demo: starts them, notices when one ends, starts it again, and stops them all.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 
 const leaveWithParent = new URL('leave-with-parent.mjs', import.meta.url).href
+const leaveWithParentPython = fileURLToPath(new URL('leave_with_parent.py', import.meta.url))
 
 /** A line of the library's log is JSON; people get its message and what it is about. */
 const readable = line => {
@@ -14,7 +16,19 @@ const readable = line => {
   }
 }
 
-/** @typedef {{ name: string, args: string[], env?: Record<string, string> }} Member what to run, with this same Node */
+/**
+ * @typedef {object} Member what to run
+ * @property {string} name
+ * @property {string[]} args
+ * @property {Record<string, string>} [env]
+ * @property {string} [python] this interpreter instead of this same Node
+ */
+
+/** What makes each of them leave with this process: Node's by the channel, Python by its standard input. */
+const ways = {
+  node: { before: ['--import', leaveWithParent], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
+  python: { before: [leaveWithParentPython], stdio: ['pipe', 'ignore', 'pipe'] },
+}
 
 export class Crew {
   #cwd
@@ -45,10 +59,11 @@ export class Crew {
    * @returns {number} its pid
    */
   start(member, onMessage) {
-    const child = spawn(process.execPath, ['--import', leaveWithParent, ...member.args], {
+    const { before, stdio } = member.python ? ways.python : ways.node
+    const child = spawn(member.python ?? process.execPath, [...before, ...member.args], {
       cwd: this.#cwd,
       env: { ...process.env, ...this.#env, ...member.env },
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      stdio,
       // A group of its own: Ctrl-C in the terminal reaches this process only, which then stops the others in order.
       detached: process.platform !== 'win32',
     })
@@ -61,6 +76,11 @@ export class Crew {
       if (!this.#leaving) this.#onEnd(member, child.pid, signal ? `killed by ${signal}` : `exit code ${code}`)
     })
     return child.pid
+  }
+
+  /** Whether it was told to stop; nothing must be started any more. */
+  get isLeaving() {
+    return this.#leaving
   }
 
   /** Starts something later, unless everything stops before. */

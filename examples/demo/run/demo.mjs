@@ -1,9 +1,12 @@
-// Puts the demo together: Redis, two workers of different domains, and the web server or one page on the terminal.
+// Puts the demo together: Redis, two workers of different domains, one more in Python where that is there, and the web server
+// or one page on the terminal.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Hub } from 'pshub'
 import { root } from '../../../tools/prepare.mjs'
-import { cityCalls, gatherPage, neededTasks, warmUp } from '../web/calls.mjs'
+import { cityCalls, gatherPage, moonTask, neededTasks, warmUp } from '../web/calls.mjs'
 import { isUnknown } from '../web/parts.mjs'
 import { Crew } from './crew.mjs'
+import { prepareMoon } from './moon.mjs'
 import { untilProvided } from './ready.mjs'
 import { openRedis, shown } from './redis.mjs'
 import { textPage } from './text-page.mjs'
@@ -15,6 +18,9 @@ const graceMs = 3000
 
 /** The one page of --once has to be whole rather than quick, also on a machine that is busy. */
 const oncePageTimeoutMs = 5000
+
+/** What --once waits for the moon when all else is there; its interpreter starts within one second. */
+const onceMoonPatienceMs = 5000
 
 const worker = (name, module) => ({
   name,
@@ -59,7 +65,8 @@ const makeCrew = redis => {
     cwd: root,
     env: { PSHUB_REDIS: redis.url, PSHUB_LOG_LEVEL: process.env.PSHUB_LOG_LEVEL ?? 'warn' },
     onEnd: (member, pid, how) => {
-      if (!crew.isUp) return failStart(new Error(`The ${member.name} process ended before the demo was up (${how}).`))
+      if (!crew.isUp && !member.python)
+        return failStart(new Error(`The ${member.name} process ended before the demo was up (${how}).`))
       console.log(`The ${member.name} process (pid ${pid}) ended (${how}). It is started again in ${againMs / 1000} s.`)
       crew.later(againMs, () => console.log(`The ${member.name} process is back, with pid ${crew.start(member)}.`))
     },
@@ -75,7 +82,25 @@ const printOnce = async (hub, cityId) => {
     return 1
   }
   console.log(textPage(cityId, gathered))
-  return gathered.timings.every(({ outcome }) => outcome === 'ok') ? 0 : 1
+  return gathered.timings.every(({ task, outcome }) => outcome === 'ok' || task === moonTask) ? 0 : 1
+}
+
+/** Starts the moon worker once its environment is there, and keeps what became of it for the welcome. */
+const startMoon = (crew, preparation) => {
+  const moon = {}
+  moon.settled = preparation.found.then(({ member, reason }) => {
+    if (crew.isLeaving) return
+    moon.reason = reason
+    if (member) moon.pid = crew.start(member)
+    if (crew.isUp) console.log(reason ?? `The moon process is there, with pid ${moon.pid}.`)
+  })
+  return moon
+}
+
+const untilMoon = async (hub, moon) => {
+  const isThere = moon.settled.then(() => !moon.reason && untilProvided(hub, [moonTask], onceMoonPatienceMs))
+  await Promise.race([isThere, sleep(onceMoonPatienceMs)]).catch(() => {})
+  if (moon.reason) console.error(moon.reason)
 }
 
 const startWeb = crew =>
@@ -88,30 +113,36 @@ const startWeb = crew =>
     })
   })
 
-const start = async (options, redis, crew, hub) => {
+const start = async (options, redis, crew, hub, preparation) => {
   await hub.tasks().catch(error => {
     throw new Error(`${error.message} The address was ${shown(redis.url)}.`)
   })
   const pids = Object.fromEntries(workers.map(member => [member.name, crew.start(member)]))
+  const moon = startMoon(crew, preparation)
   await untilProvided(hub, neededTasks)
-  if (options.once) return printOnce(hub, options.cityId)
+  if (options.once) {
+    await untilMoon(hub, moon)
+    return printOnce(hub, options.cityId)
+  }
   const { pid, address } = await startWeb(crew)
   crew.isUp = true
-  console.log(welcome({ address, redis, pids: { ...pids, web: pid }, againMs }))
+  console.log(welcome({ address, redis, pids: { ...pids, web: pid }, moon, againMs }))
   return undefined
 }
 
 /** @returns {Promise<number>} exit code */
 const runWith = async (options, redis, hub) => {
   const { crew, failed } = makeCrew(redis)
+  const preparation = prepareMoon({ mayMake: !options.once })
   const stopped = Promise.race([untilSignal(crew), untilNpmIsGone()])
   try {
-    const code = await Promise.race([start(options, redis, crew, hub), failed, stopped])
+    const code = await Promise.race([start(options, redis, crew, hub, preparation), failed, stopped])
     if (code !== undefined || !crew.isUp) return code ?? 0
     await stopped
     console.log('Stopping ...')
     return 0
   } finally {
+    preparation.stop()
     await crew.stop(graceMs)
   }
 }

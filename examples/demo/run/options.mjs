@@ -8,7 +8,8 @@ export const helpText = `The pshub demo: a web page put together from tasks that
   npm start -- --help          this text
 
 Options
-  --once        exit code 0 when no part of the page is missing, 1 otherwise
+  --once        exit code 0 when no part of the page is missing (but for the moon,
+                which needs Python), 1 otherwise
   --city <id>   the city of --once, by its GeoNames id (default 2988507, Paris)
 
 Environment

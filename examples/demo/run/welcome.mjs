@@ -6,13 +6,26 @@ const killCommand = pid => (process.platform === 'win32' ? `taskkill /F /PID ${p
 /** Single quotes mean nothing to cmd.exe. */
 const quoted = json => (process.platform === 'win32' ? `"${json.replaceAll('"', '\\"')}"` : `'${json}'`)
 
+/** The moon is served in Python, whose environment may not be there yet, or not at all. */
+const moonProcess = ({ pid, reason }) => {
+  if (pid !== undefined) return [`moon (pid ${pid})`]
+  return reason ? [] : ['moon (its Python environment is being made, once)']
+}
+
+const moonHint = ({ reason }, target) =>
+  reason
+    ? `${reason} Each city has a gap in its place.`
+    : `Call a task of the moon worker, which is written in Python:
+      node dist/cli/main.js call moon_phase:1.0 ${quoted('{"at":"2024-01-25T12:00:00Z"}')} ${target}`
+
 /**
- * @param {{ address: string, redis: { url: string, embedded: boolean }, pids: Record<string, number>, againMs: number }} demo
+ * @param {{ address: string, redis: { url: string, embedded: boolean }, pids: Record<string, number>,
+ *   moon: { pid?: number, reason?: string }, againMs: number }} demo
  */
-export const welcome = ({ address, redis, pids, againMs }) => {
+export const welcome = ({ address, redis, pids, moon, againMs }) => {
   const target = `--redis ${shown(redis.url)}`
   const kind = redis.embedded ? 'embedded: in memory, gone when the demo stops' : 'from PSHUB_REDIS'
-  const processes = Object.entries(pids).map(([name, pid]) => `${name} (pid ${pid})`)
+  const processes = [...Object.entries(pids).map(([name, pid]) => `${name} (pid ${pid})`), ...moonProcess(moon)]
   return `
 Cities, a pshub demo
 
@@ -29,6 +42,7 @@ What to try
       ${killCommand(pids.sky)}
   Call a task yourself, from another terminal:
       node dist/cli/main.js call city_search:1.0 ${quoted('{"query":"Springfield, Illinois"}')} ${target}
+  ${moonHint(moon, target)}
   See all tasks:
       node dist/cli/main.js tasks ${target}
 

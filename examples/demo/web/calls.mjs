@@ -6,6 +6,9 @@ export const pageTimeoutMs = 500
 /** Longer than any page waits, so that the task is late for certain. */
 const lateMs = 1500
 
+/** The one that is served in Python. Where there is no Python a page has a gap in its place. */
+export const moonTask = 'moon_tonight:1.0'
+
 /**
  * @param {number} cityId
  * @param {{ slowSky?: boolean }} [options]
@@ -14,6 +17,7 @@ export const cityCalls = (cityId, { slowSky = false } = {}) => ({
   facts: ['city_facts:1.0', { cityId }],
   time: ['local_time:1.0', { cityId }],
   sun: ['sun_times:1.0', slowSky ? { cityId, delayMs: lateMs } : { cityId }],
+  moon: [moonTask, { cityId }],
   country: ['city_country:1.0', { cityId }],
   neighbours: ['city_neighbours:1.0', { cityId, count: 8 }],
 })
@@ -31,6 +35,7 @@ export const titles = {
   facts: 'city',
   time: 'local time',
   sun: 'sun times',
+  moon: 'the moon tonight',
   country: 'country',
   neighbours: 'neighbours',
   largest: 'largest cities',
@@ -64,8 +69,10 @@ const anyCity = 2988507
 
 const allCalls = [cityCalls(anyCity), startCalls(), searchCalls('a')]
 
-/** Every task that some page needs. */
-export const neededTasks = allCalls.flatMap(calls => Object.values(calls).map(([task]) => task))
+/** Every task that some page needs to be of any use. */
+export const neededTasks = allCalls
+  .flatMap(calls => Object.values(calls).map(([task]) => task))
+  .filter(task => task !== moonTask)
 
 /** Connects and looks all tasks up, so that the first page does not wait for what no later one waits for. */
 export const warmUp = hub => Promise.all(allCalls.map(calls => hub.gather(calls, { timeoutMs: 5000 })))

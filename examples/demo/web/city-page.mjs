@@ -1,5 +1,5 @@
 // The page of one city, put together from whatever its tasks answered in time.
-import { compassRose, dayBar, worldMap } from './drawings.mjs'
+import { compassRose, dayBar, moonDisc, worldMap } from './drawings.mjs'
 import { number, whereabouts } from './format.mjs'
 import { html } from './html.mjs'
 import { layout } from './layout.mjs'
@@ -27,6 +27,8 @@ const neighbourList = ({ neighbours }) => {
 const countryCard = value => html`${rows(rowsOf.country(value))}
 <p class="more">Largest: ${value.country.largest.map((city, index) => [index > 0 && ', ', cityLink(city)])}</p>`
 
+const moonCard = moon => html`<div class="moonlit">${moonDisc(moon)}${rows(rowsOf.moon(moon))}</div>`
+
 const clockCard = time => html`<p class="clock">${time.time}</p>${rows(rowsOf.time(time).slice(1))}`
 
 const heading = (id, facts) => {
@@ -41,7 +43,7 @@ const heading = (id, facts) => {
  * @param {{ slowSky?: boolean }} options
  */
 export const cityPage = (id, gathered, { slowSky = false } = {}) => {
-  const { facts, time, sun, country, neighbours } = gathered.parts
+  const { facts, time, sun, moon, country, neighbours } = gathered.parts
   const city = facts.ok ? facts.value.city : undefined
   const sunCard = value => html`${dayBar(value, time.ok ? time.value : undefined)}${rows(rowsOf.sun(value))}`
   const body = html`<div class="hero"><div>${heading(id, facts)}</div>${worldMap(city)}</div>
@@ -49,6 +51,7 @@ export const cityPage = (id, gathered, { slowSky = false } = {}) => {
 ${card('The city', 'facts', facts, value => rows(rowsOf.facts(value)))}
 ${card('Local time', 'time', time, clockCard)}
 ${card('Sun today', 'sun', sun, sunCard)}
+${card('The moon tonight', 'moon', moon, moonCard)}
 ${card('Country', 'country', country, countryCard)}
 ${card('Nearest neighbours', 'neighbours', neighbours, neighbourList)}
 </div>

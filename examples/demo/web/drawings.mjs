@@ -57,6 +57,15 @@ ${now !== undefined && html`<rect class="now" x="${now - 4}" y="0" width="8" hei
 <p class="scale" aria-hidden="true"><span>0:00</span><span>6:00</span><span>12:00</span><span>18:00</span><span>24:00</span></p>`
 }
 
+/** The moon's disc: the lit half of its edge, closed by the line between light and dark, which is half an ellipse. */
+export const moonDisc = ({ litPart, litSide }) => {
+  const width = Math.abs(1 - 2 * litPart) * 20
+  const bulge = litPart < 0.5 ? 0 : 1
+  const turn = { right: 0, lower: 90, left: 180 }[litSide]
+  return html`<svg class="moondisc" viewBox="-22 -22 44 44" aria-hidden="true"><circle class="night" r="20"/>
+<path class="lit" transform="rotate(${turn})" d="M0-20A20 20 0 0 1 0 20A${width.toFixed(1)} 20 0 0 ${bulge} 0-20Z"/></svg>`
+}
+
 /** The neighbours as they lie around the city; the outer circle is the distance of the farthest. */
 export const compassRose = neighbours => {
   const farthest = Math.max(...neighbours.map(({ km }) => km)) || 1

@@ -1,6 +1,6 @@
 // The content of each part of a city's page as label and text, before anybody decides how it looks.
 import { titles } from './calls.mjs'
-import { coordinates, duration, inhabitants, number } from './format.mjs'
+import { coordinates, duration, inhabitants, instant, number, percent } from './format.mjs'
 
 /** What stands in the place of a part that is missing. */
 export const gapText = (part, { error, ms }) => {
@@ -35,6 +35,16 @@ const sunRows = sun => {
   ]
 }
 
+const litSides = { right: 'on the right', left: 'on the left', lower: 'towards the horizon' }
+
+const moonRows = moon => [
+  ['Phase', moon.phase],
+  ['Lit', `${percent(moon.litPart)}, ${litSides[moon.litSide]}`],
+  ['Age', `${moon.ageDays} days`],
+  ['Next full moon', instant(moon.nextFullMoon)],
+  ['Next new moon', instant(moon.nextNewMoon)],
+]
+
 const countryRows = ({ country }) => [
   ['Name', country.name === country.nativeName ? country.name : `${country.name} (${country.nativeName})`],
   ['Continent', country.continent],
@@ -45,7 +55,7 @@ const countryRows = ({ country }) => [
   ['Places here', number(country.places)],
 ]
 
-export const rowsOf = { facts: factRows, time: timeRows, sun: sunRows, country: countryRows }
+export const rowsOf = { facts: factRows, time: timeRows, sun: sunRows, moon: moonRows, country: countryRows }
 
 /** True when the registry knows no such city, which is an answer and not a failure. */
 export const isUnknown = parts => parts.facts.ok && parts.facts.value.city === null
