@@ -5,6 +5,9 @@ import { join } from 'node:path'
 
 const folder = import.meta.dirname
 
+/** A path is one from the language's folder; a bare name is found on the PATH. */
+const programOf = ({ folder, faultWorker: [program] }) => (program.includes('/') ? join(folder, program) : program)
+
 /**
  * Starts a caller or worker process.
  * @param {'caller' | 'worker'} kind
@@ -16,7 +19,7 @@ export const startMember = (kind, setup, { execArgv = [], env = {}, command } = 
   const log = openSync(join(setup.folder, `${setup.name}.log`), 'a')
   const setting = { ...process.env, ...env, PSHUB_FAULT_SETUP: JSON.stringify(setup) }
   const child = command
-    ? spawn(join(command.folder, command.faultWorker[0]), command.faultWorker.slice(1), {
+    ? spawn(programOf(command), command.faultWorker.slice(1), {
         cwd: command.folder,
         env: setting,
         stdio: ['pipe', log, log],
@@ -30,7 +33,10 @@ export const startMember = (kind, setup, { execArgv = [], env = {}, command } = 
     waiting.get(id)?.(output)
     waiting.delete(id)
   })
-  child.on('error', () => undefined)
+  child.on('error', error => {
+    // A process that never was has no exit; everybody would wait for it.
+    if (child.pid === undefined) throw error
+  })
   const exited = new Promise(resolve =>
     child.once('exit', (code, signal) => {
       isGone = true
