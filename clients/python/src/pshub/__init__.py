@@ -20,7 +20,8 @@ from .errors import (
     Timeout,
     WorkerLost,
 )
-from .hub import AsyncHub, Hub, Outcome, PendingCall
+from .hub import AsyncHub, Hub
+from .pending import Outcome, PendingCall
 from .task import Context, Task, task
 from .version import __version__
 from .worker import Worker

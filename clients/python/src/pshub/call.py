@@ -5,8 +5,21 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from .clock import now_s
-from .errors import Aborted, Expired, HubError, InvalidArgs, NoSuchTask, NotEnqueued, OutcomeUnknown, PayloadTooLarge, Timeout
-from .errors import explained, from_wire, hub_error, problem_error
+from .errors import (
+    Aborted,
+    Expired,
+    HubError,
+    InvalidArgs,
+    NoSuchTask,
+    NotEnqueued,
+    OutcomeUnknown,
+    PayloadTooLarge,
+    Timeout,
+    explained,
+    from_wire,
+    hub_error,
+    problem_error,
+)
 from .keys import new_id
 from .message import Phases, request_body
 from .payload import PayloadProblem, decode_payload, encode_payload, exceeds

@@ -1,4 +1,4 @@
-"""One connection to Redis that heals itself; the only importer of redis-py."""
+"""One connection to Redis that heals itself, on redis-py."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from redis.asyncio.connection import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from .answers import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of, first
 from .clock import Stop, backoff_s, now_s, settle, sleep
 from .config import RedisTarget
 from .errors import message_of
@@ -21,78 +22,9 @@ Word = Union[str, bytes, int]
 Command = Sequence[Word]
 
 
-class NotConnected(Exception):
-    """The command was never written: certainly not run."""
-
-
-class ConnectionLost(Exception):
-    """The connection broke or stalled with the command under way: it may have run."""
-
-
-class ReplyError(Exception):
-    """Redis' own error answer, its first word included; the command was not run."""
-
-
 #: How long a new connection gets to be of use, before the next one is tried.
 _OPEN_S = 3.0
 _STALL_CHECK_S = 0.25
-
-_PASSING = (
-    "LOADING", "BUSY", "READONLY", "UNBLOCKED", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "NOAUTH", "WRONGPASS",
-)  # fmt: skip
-_WRONG_SERVER = ("READONLY", "UNBLOCKED", "NOAUTH", "WRONGPASS")
-
-
-def _code(error: BaseException) -> str:
-    return str(error).split(" ", 1)[0]
-
-
-def is_passing(error: BaseException) -> bool:
-    """An answer that may be different a moment later."""
-    return isinstance(error, ReplyError) and _code(error) in _PASSING
-
-
-def is_refusal(error: BaseException) -> bool:
-    """An answer that stays the same until somebody changes the server or its settings."""
-    return isinstance(error, ReplyError) and _code(error) not in _PASSING
-
-
-def is_full(error: BaseException) -> bool:
-    return isinstance(error, ReplyError) and _code(error) in ("OOM", "MISCONF")
-
-
-def is_no_script(error: BaseException) -> bool:
-    return isinstance(error, ReplyError) and _code(error) == "NOSCRIPT"
-
-
-# redis-py takes the first word off those answers that it has classes for.
-_CODES = [
-    (exceptions.NoScriptError, "NOSCRIPT"),
-    (exceptions.ReadOnlyError, "READONLY"),
-    (exceptions.OutOfMemoryError, "OOM"),
-    (exceptions.NoPermissionError, "NOPERM"),
-    (exceptions.BusyLoadingError, "LOADING"),
-    (exceptions.ExecAbortError, "EXECABORT"),
-    (exceptions.ClusterDownError, "CLUSTERDOWN"),
-    (exceptions.TryAgainError, "TRYAGAIN"),
-    (exceptions.MasterDownError, "MASTERDOWN"),
-    (exceptions.MovedError, "MOVED"),
-    (exceptions.AskError, "ASK"),
-    (exceptions.ClusterCrossSlotError, "CROSSSLOT"),
-]
-_ANSWERS = (exceptions.ResponseError, exceptions.BusyLoadingError, exceptions.AuthenticationError)
-
-
-def _answer(error: BaseException) -> ReplyError:
-    text = str(error)
-    if isinstance(error, exceptions.AuthenticationError):
-        code = "NOAUTH" if text.startswith("Authentication required") else "WRONGPASS"
-        return ReplyError(text if text.startswith(code) else f"{code} {text}")
-    for cls, code in _CODES:
-        if isinstance(error, cls) and not text.startswith(code):
-            return ReplyError(f"{code} {text}")
-    return ReplyError(text)
-
 
 def pack(command: Command) -> bytes:
     """A command as Redis reads it; redis-py's own packer does more than these need, at four times the cost."""
@@ -325,8 +257,8 @@ class Connection:
             answer: Any
             try:
                 answer = await read(disable_decoding=True, disconnect_on_error=False)
-            except _ANSWERS as error:
-                answer = _answer(error)
+            except ANSWERS as error:
+                answer = answer_of(error)
             if not wire.flights:
                 raise ConnectionLost("Redis sent an answer that nobody asked for")
             flight = wire.flights[0]
@@ -335,7 +267,7 @@ class Connection:
             if flight.missing == 0:
                 wire.flights.popleft()
                 settle(flight.future, flight.replies)
-            if isinstance(answer, ReplyError) and _code(answer) in _WRONG_SERVER and self._wire is wire:
+            if isinstance(answer, ReplyError) and code_of(answer) in WRONG_SERVER and self._wire is wire:
                 self.discard(answer)
 
     def _start_watch(self) -> None:
@@ -373,17 +305,9 @@ class Connection:
             settle(ready)
 
 
-def first(answers: List[Any]) -> Any:
-    """The first answer of a post, or its error raised."""
-    answer = answers[0]
-    if isinstance(answer, ReplyError):
-        raise answer
-    return answer
-
-
 def _as_reason(error: Optional[BaseException]) -> Exception:
-    if isinstance(error, _ANSWERS):
-        return _answer(error)
+    if isinstance(error, ANSWERS):
+        return answer_of(error)
     return ConnectionLost(message_of(error) if error else "Redis closed the connection")
 
 

@@ -7,34 +7,23 @@ import atexit
 import os
 import threading
 import weakref
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from .call import Outgoing, wrong_arguments
 from .clock import now_s
 from .config import RedisTarget, read_settings
 from .core import HubCore
-from .errors import HubClosed, HubError, OutcomeUnknown
+from .errors import HubClosed, HubError
 from .events import Events
 from .log import log_events
 from .loop import LoopThread
+from .pending import Outcome, PendingCall
 from .statsd import send_metrics
 
 #: What is called: ``name:1.0`` (exactly that version), ``name:1`` (the newest live 1.x), ``name`` (the newest live one), or a task.
 Called = Union[str, Any]
 
 _MISSING: Any = object()
-#: How long beyond its deadline a caller waits for the hub's own thread to say so.
-_PATIENCE_S = 0.2
-
-
-class Outcome(NamedTuple):
-    """How one entry of a gather ended: with ``value``, or with ``error``."""
-
-    ok: bool
-    value: Any
-    error: Optional[HubError]
-    #: Its own wait, in milliseconds.
-    ms: float
 
 
 def _arguments(args: Any, named: Mapping[str, Any]) -> Any:
@@ -45,7 +34,7 @@ def _arguments(args: Any, named: Mapping[str, Any]) -> Any:
     return args
 
 
-def _name_of(called: Called) -> Any:
+def name_of(called: Called) -> Any:
     name = getattr(called, "name", called)
     return getattr(name, "full", name)
 
@@ -59,67 +48,6 @@ def _entries(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Di
             raise TypeError(f"gather: {key!r} must be (task,), (task, args) or (task, args, timeout).")
         entries[key] = (entry[0], entry[1] if len(entry) > 1 else {}, entry[2] if len(entry) > 2 else None)
     return entries
-
-
-class PendingCall:
-    """A call that is under way; what ``Hub.submit`` returns."""
-
-    def __init__(self, thread: Optional[LoopThread], core: Optional[HubCore]) -> None:
-        self._thread = thread
-        self._core = core
-        self._lock = threading.Lock()
-        self._lock.acquire()
-        self._value: Any = None
-        self._error: Optional[HubError] = None
-        self._ended_at: Optional[float] = None
-        self.out: Optional[Outgoing] = None
-
-    def _settle(self, value: Any, error: Optional[HubError]) -> None:
-        self._value = value
-        self._error = error
-        self._ended_at = now_s()
-        self._lock.release()
-
-    @property
-    def done(self) -> bool:
-        return self._ended_at is not None
-
-    def cancel(self) -> None:
-        """Gives up: a waiting request is taken out of the list, a running handler is told. ``result`` raises Aborted."""
-        if self._thread is not None and self._core is not None and self.out is not None:
-            self._thread.post(self._core.cancel, self.out)
-
-    def result(self) -> Any:
-        """Waits for the result. Raises HubError by the call's deadline at the latest."""
-        self._wait()
-        if self._error is not None:
-            raise self._error
-        return self._value
-
-    def outcome(self) -> Outcome:
-        """The same without raising."""
-        self._wait()
-        started_at = self.out.started_at if self.out else now_s()
-        ms = ((self._ended_at or now_s()) - started_at) * 1000
-        return Outcome(self._error is None, self._value, self._error, ms)
-
-    def _wait(self) -> None:
-        try:
-            while self._ended_at is None:
-                end = self.out.end if self.out else None
-                left = 1.0 if end is None else min(1.0, max(0.05, end + _PATIENCE_S - now_s()))
-                if self._lock.acquire(timeout=left):
-                    self._lock.release()
-                    return
-                is_dead = self._thread is None or not self._thread.is_alive
-                if (is_dead or (end is not None and now_s() > end + _PATIENCE_S)) and self._ended_at is None:
-                    self._error = OutcomeUnknown("The hub's own thread did not say in time how the call ended.")
-                    self._ended_at = now_s()
-                    return
-        except BaseException:
-            # The thread that waits was interrupted: nobody waits any more.
-            self.cancel()
-            raise
 
 
 class Hub:
@@ -181,7 +109,7 @@ class Hub:
     ) -> PendingCall:
         """The same without waiting: call ``result()`` of what it returns, or ``cancel()``. Raises only TypeError."""
         args = _arguments(args, named)
-        called = _name_of(task)
+        called = name_of(task)
         wrong = wrong_arguments(called, timeout)
         if wrong is None and self._is_closed:
             wrong = HubClosed("This hub was closed; make a new one.", task=called)
@@ -297,7 +225,7 @@ class AsyncHub:
     ) -> Any:
         """As of Hub."""
         args = _arguments(args, named)
-        called = _name_of(task)
+        called = name_of(task)
         wrong = wrong_arguments(called, timeout)
         if wrong is None and self._is_closed:
             wrong = HubClosed("This hub was closed; make a new one.", task=called)

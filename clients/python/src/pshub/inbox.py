@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Callable, Dict, List, Optional
 
+from .answers import NotConnected, ReplyError, first, is_full, is_passing, is_refusal
 from .clock import Stop, backoff_s, now_s, settle, sleep
-from .connection import BLOCK_S, Command, Connection, NotConnected, ReplyError, first, is_full, is_passing, is_refusal
+from .connection import BLOCK_S, Command, Connection
 from .message import decode_reply
 from .queue import REPLY_TTL_MS
 

@@ -6,9 +6,10 @@ import asyncio
 import math
 from typing import List, Optional, Set
 
+from .answers import ConnectionLost, NotConnected, is_passing
 from .call import Call, InList
 from .clock import RedisClock, Stop, backoff_s, ignore, now_s, sleep
-from .connection import Connection, ConnectionLost, NotConnected, is_passing
+from .connection import Connection
 from .errors import explained, message_of
 from .estimates import Forecast, RunTimes
 from .events import Events

@@ -7,8 +7,9 @@ import math
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import scripts
+from .answers import ReplyError, first, is_full
 from .clock import now_s
-from .connection import BLOCK_S, Connection, ReplyError, Word, first, is_full
+from .connection import BLOCK_S, Connection, Word
 from .keys import Keys
 
 #: A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most.

@@ -6,8 +6,9 @@ import os
 import socket
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from .answers import ReplyError
 from .config import Settings
-from .connection import Command, Connection, ReplyError
+from .connection import Command, Connection
 from .errors import compact
 from .events import Events
 from .queue import Queue

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, AsyncIterator, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from .connection import Connection, first
+from .answers import first
+from .connection import Connection
 from .errors import compact
 from .keys import Keys
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Dict, List, NamedTuple, Optional, Set
 
+from .answers import ReplyError, is_refusal
 from .clock import Stop, now_s, settle, sleep
-from .connection import Connection, ReplyError, is_refusal
+from .connection import Connection
 from .errors import HubError, NoSuchTask, NotEnqueued, NoWorkers, explained, message_of
 from .events import Events
 from .keys import Keys, is_queue_name

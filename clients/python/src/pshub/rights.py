@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional
 
-from .connection import Connection, ReplyError
+from .answers import ReplyError
+from .connection import Connection
 from .keys import Keys
 
 

@@ -7,7 +7,8 @@ import hashlib
 from pathlib import Path
 from typing import Any, List, Sequence
 
-from .connection import Connection, ReplyError, Word, is_no_script
+from .answers import ReplyError, is_no_script
+from .connection import Connection, Word
 
 _FOLDER = Path(__file__).parent / "lua"
 

@@ -11,9 +11,10 @@ from .config import RedisTarget, read_settings
 from .crew import Crew
 from .errors import Aborted, ConfigError, explained, message_of
 from .events import Events
-from .hub import PendingCall, _name_of
+from .hub import name_of
 from .log import log_events
 from .loop import LoopThread
+from .pending import PendingCall
 from .statsd import send_metrics
 from .task import Context, Task, check_tasks
 
@@ -99,7 +100,7 @@ class Worker:
         """On a slot's thread: with what remains of the outer call's time, and under its trace."""
         thread, crew = self._thread, self._crew
         assert thread is not None and crew is not None
-        called = _name_of(task)
+        called = name_of(task)
         wrong = wrong_arguments(called, timeout_s)
         if wrong is None and context.cancelled:
             wrong = Aborted(f"The call of {context.task} was over before {called} was called.", task=called)

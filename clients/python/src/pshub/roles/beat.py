@@ -6,8 +6,9 @@ import asyncio
 import math
 from typing import Any, Awaitable, Callable, Optional
 
+from ..answers import NotConnected, ReplyError
 from ..clock import RedisClock, Stop, now_s, sleep
-from ..connection import Connection, NotConnected, ReplyError
+from ..connection import Connection
 from ..queue import Beat, Queue
 
 BEAT_S = 1.0

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Awaitable, Callable, List, Optional
 
+from ..answers import ReplyError
 from ..clock import RedisClock, Stop, backoff_s, now_s, sleep
-from ..connection import Connection, ReplyError, Word
+from ..connection import Connection, Word
 from ..queue import Claimed, Queue
 from ..slots import Slots
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Set
 
+from ..answers import ConnectionLost, NotConnected, first, is_full, is_passing
 from ..clock import Stop, backoff_s, sleep
-from ..connection import Connection, ConnectionLost, NotConnected, first, is_full, is_passing
+from ..connection import Connection
 from ..queue import Queue
 
 
