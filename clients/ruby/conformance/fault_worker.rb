@@ -5,6 +5,7 @@ $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "pshub"
 require "digest"
 
+Pshub.logger = Logger.new($stderr, level: Logger::WARN, progname: "pshub", formatter: Pshub::Log::JsonLines.new)
 SETUP = JSON.parse(ENV.fetch("PSHUB_FAULT_SETUP"))
 JOURNAL = File.open(File.join(SETUP["folder"], "#{SETUP['name']}.jsonl"), File::WRONLY | File::APPEND | File::CREAT, 0o644)
 LAG_S = 0.02
