@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installPackages, mayInstallPackages } from './apt.mjs'
 import { root } from './prepare.mjs'
 
 const folder = join(root, 'clients/python')
@@ -34,22 +35,6 @@ const versionOf = command => {
 const findPython = () =>
   [process.env.PSHUB_TEST_PYTHON, 'python3', 'python'].filter(Boolean).find(command => versionOf(command) !== undefined)
 
-const mayInstall = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
-
-const installPython = () => {
-  say('Installing python3 (once) ...')
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env }
-  const install = () => execFileSync('apt-get', ['install', '-y', '-qq', 'python3', 'python3-venv'], quiet)
-  try {
-    install()
-  } catch {
-    // The package lists may be missing or old.
-    execFileSync('apt-get', ['update', '-qq'], quiet)
-    install()
-  }
-}
-
 /** Debian's python3 comes without what makes virtual environments. */
 const canMakeHomes = command => {
   try {
@@ -63,8 +48,8 @@ const canMakeHomes = command => {
 const fitPython = ({ mayInstallPython }) => {
   const found = findPython()
   if (found && canMakeHomes(found)) return found
-  if (mayInstallPython && mayInstall()) {
-    installPython()
+  if (mayInstallPython && mayInstallPackages()) {
+    installPackages('python3', 'python3-venv')
     const installed = findPython()
     if (installed && canMakeHomes(installed)) return installed
   }

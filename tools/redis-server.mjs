@@ -1,25 +1,13 @@
 // A real redis-server (or valkey-server) of one's own: found or installed, on a free port, in its own directory,
 // stopped by its own process. Used by the tests and the bench.
 import { execFileSync, spawn } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { installPackages, mayInstallPackages, onPath } from './apt.mjs'
 
 const names = ['redis-server', 'valkey-server']
-
-const onPath = name => {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    const path = join(folder, name)
-    try {
-      accessSync(path, constants.X_OK)
-      return path
-    } catch {
-      // Not in this folder.
-    }
-  }
-  return undefined
-}
 
 /** Path of a server of version 7 or newer, or undefined. PSHUB_TEST_SERVER names one outright. */
 export const findServer = () => {
@@ -38,17 +26,8 @@ export const findServer = () => {
 export const ensureServer = () => {
   const found = findServer()
   if (found) return found
-  if (onPath('apt-get') && process.getuid?.() === 0) {
-    console.error('Installing redis-server (once) ...')
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env }
-    try {
-      execFileSync('apt-get', ['install', '-y', '-qq', 'redis-server'], quiet)
-    } catch {
-      // The package lists may be missing or old.
-      execFileSync('apt-get', ['update', '-qq'], quiet)
-      execFileSync('apt-get', ['install', '-y', '-qq', 'redis-server'], quiet)
-    }
+  if (mayInstallPackages()) {
+    installPackages('redis-server')
     const installed = findServer()
     if (installed) return installed
   }

@@ -1,8 +1,8 @@
 // What the Ruby client's tests need: ruby 3.0 or newer with the gems redis and minitest, found here or installed with apt.
 // `node tools/ruby-env.mjs` prints the interpreter, or says plainly why there is none.
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { installPackages, mayInstallPackages } from './apt.mjs'
 
 const say = line => console.error(line)
 
@@ -29,22 +29,6 @@ const lackOf = command => {
   }
 }
 
-const mayInstall = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
-
-const installRuby = () => {
-  say('Installing ruby, ruby-redis and ruby-minitest (once) ...')
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env }
-  const install = () => execFileSync('apt-get', ['install', '-y', '-qq', 'ruby', 'ruby-redis', 'ruby-minitest'], quiet)
-  try {
-    install()
-  } catch {
-    // The package lists may be missing or old.
-    execFileSync('apt-get', ['update', '-qq'], quiet)
-    install()
-  }
-}
-
 /**
  * The interpreter that runs the Ruby client and its tests. PSHUB_TEST_RUBY names one outright.
  * @returns {string} the command
@@ -54,9 +38,9 @@ export const rubyEnv = () => {
   const named = process.env.PSHUB_TEST_RUBY
   const command = named ?? 'ruby'
   let lack = lackOf(command)
-  if (lack && !named && mayInstall()) {
+  if (lack && !named && mayInstallPackages()) {
     try {
-      installRuby()
+      installPackages('ruby', 'ruby-redis', 'ruby-minitest')
       lack = lackOf(command)
     } catch (error) {
       lack = `${lack}, and apt-get could not install it (${String(error.message).split('\n')[0]})`
