@@ -14,7 +14,10 @@ const foldersOf = name => [
   resolve(name),
 ]
 
-/** @throws Error when there is none, or when what it needs cannot be had here; its message says so */
+/**
+ * Its commands are ready to be started in its folder.
+ * @throws Error when there is none, or when what it needs cannot be had here; its message says so
+ */
 export const loadLanguage = name => {
   const folder = foldersOf(name).find(each => existsSync(join(each, 'conformance.json')))
   if (!folder) throw new Error(`there is no conformance.json for '${name}'; looked in ${foldersOf(name).join(', ')}`)
@@ -33,7 +36,16 @@ export const loadLanguage = name => {
       throw new Error(String(error.stderr ?? '').trim() || error.message)
     }
   }
-  return { name: language, folder, caller, worker, faultWorker, exactIntegers }
+  // A path is meant from the folder; a bare name is looked for on the PATH.
+  const found = command => command?.with(0, command[0].includes('/') ? join(folder, command[0]) : command[0])
+  return {
+    name: language,
+    folder,
+    caller: found(caller),
+    worker: found(worker),
+    faultWorker: found(faultWorker),
+    exactIntegers,
+  }
 }
 
 /** A process that says `{"ready":true}` when it is. */
@@ -44,9 +56,7 @@ class Member {
   #orders = 0
 
   constructor([command, ...args], folder, env) {
-    // A path is meant from the folder; a bare name is looked for on the PATH.
-    const program = command.includes('/') ? join(folder, command) : command
-    this.#child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env }, stdio: 'pipe' })
+    this.#child = spawn(command, args, { cwd: folder, env: { ...process.env, ...env }, stdio: 'pipe' })
     this.#child.stderr.on('data', chunk => {
       this.#stderr = (this.#stderr + chunk).slice(-4000)
     })

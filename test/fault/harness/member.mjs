@@ -5,9 +5,6 @@ import { join } from 'node:path'
 
 const folder = import.meta.dirname
 
-/** A path is one from the language's folder; a bare name is found on the PATH. */
-const programOf = ({ folder, faultWorker: [program] }) => (program.includes('/') ? join(folder, program) : program)
-
 /**
  * Starts a caller or worker process.
  * @param {'caller' | 'worker'} kind
@@ -19,7 +16,7 @@ export const startMember = (kind, setup, { execArgv = [], env = {}, command } = 
   const log = openSync(join(setup.folder, `${setup.name}.log`), 'a')
   const setting = { ...process.env, ...env, PSHUB_FAULT_SETUP: JSON.stringify(setup) }
   const child = command
-    ? spawn(programOf(command), command.faultWorker.slice(1), {
+    ? spawn(command.faultWorker[0], command.faultWorker.slice(1), {
         cwd: command.folder,
         env: setting,
         stdio: ['pipe', log, log],
