@@ -1,9 +1,9 @@
 // One side of a measurement in its own process: `node bench/process.mjs worker|caller <system> <redis url> <slots>`.
 // A caller runs one load per message { inFlight, ms } and answers with what it saw.
+import { quantile } from './numbers.mjs'
+
 const [role, system, redis, slots] = process.argv.slice(2)
 const { startWorker, startCaller } = await import(`./systems/${system}.mjs`)
-
-const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0
 
 const load = async (call, inFlight, ms) => {
   const waits = []
@@ -21,11 +21,10 @@ const load = async (call, inFlight, ms) => {
   await Promise.all(Array.from({ length: inFlight }, chain))
   const seconds = (performance.now() - started) / 1000
   const { user, system } = process.cpuUsage(cpu)
-  waits.sort((a, b) => a - b)
   return {
     callsPerSecond: waits.length / seconds,
-    p50Us: quantile(waits, 0.5) * 1000,
-    p99Us: quantile(waits, 0.99) * 1000,
+    p50Us: (quantile(waits, 0.5) ?? 0) * 1000,
+    p99Us: (quantile(waits, 0.99) ?? 0) * 1000,
     cpuUsPerCall: (user + system) / waits.length,
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { prepare, root } from '../tools/prepare.mjs'
 import { startServer } from '../tools/redis-server.mjs'
+import { median } from './numbers.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -26,8 +27,6 @@ const help = `npm run bench -- [options]
   --systems list    what to measure (default floor,pshub)
   --slots n         slots of the worker (default 64)
   --json            all numbers as JSON on stdout`
-
-const median = numbers => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
 
 /** A caller and a worker process of one system; resolves when both are ready. */
 const startPair = async (system, redis) => {

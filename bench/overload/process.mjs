@@ -1,13 +1,9 @@
 // One side in its own process: `node bench/overload/process.mjs worker|caller <system> <redis url> <slots>`.
 // A caller offers a constant rate per message { rate, ms } and answers with what became of the calls.
+import { quantile } from '../numbers.mjs'
 import { systems } from './systems.mjs'
 
 const [role, system, redis, slots] = process.argv.slice(2)
-const quantile = (numbers, q) => {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]
-}
-
 /** Calls at a constant rate, whatever becomes of them: as many per 5 ms as are due by then. */
 const offer = async (side, rate, ms) => {
   const started = performance.now()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startServer } from '../../tools/redis-server.mjs'
+import { median } from '../numbers.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -57,7 +58,6 @@ const measure = (system, inFlight) =>
     }),
   )
 
-const median = list => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]
 const results = new Map()
 try {
   for (let round = 0; round < Number(values.rounds); round++) {
