@@ -2,7 +2,7 @@ import { Catalogue } from './catalogue.ts'
 import { monotonicMs, signalAfter } from './clock.ts'
 import { type MeasuringSetting, readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
-import { Dispatch } from './dispatch.ts'
+import { type Caller, Dispatch } from './dispatch.ts'
 import { HubError, messageOf } from './errors.ts'
 import { type CallOptions, type GatherEntry, type Gathered, gatherCalls, type WithPhases } from './gather.ts'
 import { newId } from './ids.ts'
@@ -16,7 +16,7 @@ import { Resolver, type Route } from './resolver.ts'
 import { subscribeStatsd } from './statsd.ts'
 import type { Task } from './task.ts'
 import { Events } from './telemetry.ts'
-import { type CallSpan, makeTracing, type Tracing } from './tracing.ts'
+import { makeTracing, type Tracing } from './tracing.ts'
 
 export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
@@ -190,7 +190,7 @@ export class Hub {
     route: Route | undefined,
     args: unknown,
     options: CallOptions,
-    since: { startedAt: number; span: CallSpan | undefined },
+    since: Pick<Caller, 'startedAt' | 'span'>,
   ): Promise<unknown> {
     this.#commands.open()
     this.#blocking.open()
@@ -207,7 +207,7 @@ export class Hub {
     called: string,
     args: unknown,
     options: CallOptions,
-    since: { startedAt: number; span: CallSpan | undefined },
+    since: Pick<Caller, 'startedAt' | 'span'>,
   ): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
     try {

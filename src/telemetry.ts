@@ -75,7 +75,7 @@ export interface EventMap {
   'loop:blocked': { worker: string; queue: string; tasks: string[]; ms: number }
   /** Another worker's lease ended, and this one took over what it held. */
   'worker:lost': { worker: string; queue: string; adopted: number; by: string }
-  /** An idempotent request of a lost worker went back to the list; `losses` workers have died holding it. */
+  /** An idempotent request of a lost worker, or a job, went back to its list; `losses` workers have died holding it. */
   'request:redelivered': { queue: string; task: string; id: string; losses: number }
   /** A failed try is followed by another one, under a new id. */
   'call:retried': { task: string; id: string; nextId: string; code: ErrorCode }

@@ -100,14 +100,9 @@ export class FetchLoop {
     await this.#underWay
   }
 
-  #wanted(slots: number): ClaimOptions {
-    const { jobRoom, runTimes } = this.#options
-    return { slots, jobs: Math.min(slots, jobRoom()), runTimes: runTimes() }
-  }
-
   #send(slots: number, workerId: string, atOnce: boolean): Promise<Claimed | undefined> {
-    const { queue, commands, waiting, takesJobs, jobRoom } = this.#options
-    const wanted = this.#wanted(slots)
+    const { queue, commands, waiting, takesJobs, jobRoom, runTimes } = this.#options
+    const wanted: ClaimOptions = { slots, jobs: jobRoom(), runTimes: runTimes() }
     if (atOnce) return commands.send(client => queue.claim(client, workerId, wanted))
     if (!takesJobs || wanted.jobs > 0) return waiting.send(client => queue.waitAndClaim(client, workerId, wanted))
     let over = false

@@ -114,18 +114,18 @@ export class Intake {
 
   #decode({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
     const { namespace, counters, events, queueName, settle, slots } = this.#options
-    const heldId = (id: string) => (isJob ? heldAsJob(id) : id)
     try {
       const request = decodeRequest(text, madeUpId, namespace)
-      request.heldId = heldId(request.heldId)
+      if (isJob) request.heldId = heldAsJob(request.heldId)
       return request
     } catch (error) {
       counters.malformed++
       events.emit('request:malformed', { queue: queueName, reason: (error as Error).message })
       // Held all the same, under the id the claim script read or made up: release it like any other.
-      const id = madeUpId ?? leadingId(text)
-      if (id === undefined || !slots.take(heldId(id))) return undefined
-      settle({ id: heldId(id), workerId, hubId: undefined, reply: '', slot: true })
+      const plainId = madeUpId ?? leadingId(text)
+      if (plainId === undefined) return undefined
+      const id = isJob ? heldAsJob(plainId) : plainId
+      if (slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '', slot: true })
       return undefined
     }
   }
@@ -211,8 +211,8 @@ export class Intake {
       queue: Math.round(queueMs * 1000),
       exec: Math.round(execMs * 1000),
     }
-    const mayRepeat = isHeldJob(request.heldId) || isIdempotent(request.task)
-    if (!outcome.ok && outcome.error.code === 'WorkerLost' && mayRepeat) {
+    const isLeft = !outcome.ok && outcome.error.code === 'WorkerLost'
+    if (isLeft && (isHeldJob(request.heldId) || isIdempotent(request.task))) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
       slots.free([request.heldId])
       this.#returning.add(request.heldId)
