@@ -25,6 +25,22 @@ const counting = () => {
   return { task, runs }
 }
 
+/** A call that its worker has claimed without hearing of it; the connection is whole again. */
+const loseClaim = async (timeoutMs: number) => {
+  const { task, runs } = counting()
+  const proxy = await startProxy()
+  await it_.worker([task], { redis: proxy.url })
+  const hub = it_.hub()
+  await hub.call('count:1.0', 'warm')
+  await eventually(async () => String(await it_.redis.call('CLIENT', 'LIST')).includes('cmd=blpop'))
+  proxy.dropToClient = true
+  const call = hub.call('count:1.0', 'lost claim', { timeoutMs })
+  await eventually(async () => (await it_.keys()).some(key => key.startsWith('{q}:held:')))
+  proxy.heal()
+  proxy.cut()
+  return { proxy, call, runs }
+}
+
 describe('Redis away', () => {
   it('at the start: calls fail fast as NotEnqueued, and a worker comes up by itself later', async () => {
     const port = await freePort()
@@ -149,34 +165,13 @@ describe('a connection that breaks', () => {
   })
 
   it('after the claim, before its answer: the worker finds what it holds, and it runs once', async () => {
-    const { task, runs } = counting()
-    const proxy = await startProxy()
-    await it_.worker([task], { redis: proxy.url })
-    const hub = it_.hub()
-    await hub.call('count:1.0', 'warm')
-    await eventually(async () => String(await it_.redis.call('CLIENT', 'LIST')).includes('cmd=blpop'))
-    proxy.dropToClient = true
-    const call = hub.call('count:1.0', 'lost claim', { timeoutMs: 15_000 })
-    const held = async () => (await it_.keys()).some(key => key.startsWith('{q}:held:'))
-    await eventually(held)
-    proxy.heal()
-    proxy.cut()
+    const { call, runs } = await loseClaim(15_000)
     expect(await call).toBe('lost claim')
     expect(runs.get('lost claim')).toBe(1)
   })
 
   it('after the claim, with beats that take long to reach Redis: the worker takes again what it put back', async () => {
-    const { task, runs } = counting()
-    const proxy = await startProxy()
-    await it_.worker([task], { redis: proxy.url })
-    const hub = it_.hub()
-    await hub.call('count:1.0', 'warm')
-    await eventually(async () => String(await it_.redis.call('CLIENT', 'LIST')).includes('cmd=blpop'))
-    proxy.dropToClient = true
-    const call = hub.call('count:1.0', 'lost claim', { timeoutMs: 8000 })
-    await eventually(async () => (await it_.keys()).some(key => key.startsWith('{q}:held:')))
-    proxy.heal()
-    proxy.cut()
+    const { proxy, call, runs } = await loseClaim(8000)
     let slowBeats = 0
     proxy.dropAnswersAfter = chunk => {
       if (chunk.includes(':leases') && chunk.includes(':cancelled')) {
