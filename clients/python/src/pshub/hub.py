@@ -50,6 +50,13 @@ def _entries(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Di
     return entries
 
 
+def _wrong_call(called: Any, timeout: Any, is_closed: bool) -> Optional[HubError]:
+    """Why a call cannot be made at all, of this hub or of any."""
+    if is_closed:
+        return wrong_arguments(called, timeout) or HubClosed("This hub was closed; make a new one.", task=called)
+    return wrong_arguments(called, timeout)
+
+
 class Hub:
     """
     Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread, and
@@ -110,9 +117,7 @@ class Hub:
         """The same without waiting: call ``result()`` of what it returns, or ``cancel()``. Raises only TypeError."""
         args = _arguments(args, named)
         called = name_of(task)
-        wrong = wrong_arguments(called, timeout)
-        if wrong is None and self._is_closed:
-            wrong = HubClosed("This hub was closed; make a new one.", task=called)
+        wrong = _wrong_call(called, timeout, self._is_closed)
         if wrong is not None:
             pending = PendingCall(None, None)
             pending._settle(None, wrong)
@@ -226,9 +231,7 @@ class AsyncHub:
         """As of Hub."""
         args = _arguments(args, named)
         called = name_of(task)
-        wrong = wrong_arguments(called, timeout)
-        if wrong is None and self._is_closed:
-            wrong = HubClosed("This hub was closed; make a new one.", task=called)
+        wrong = _wrong_call(called, timeout, self._is_closed)
         if wrong is not None:
             raise wrong
         core = self._started()
