@@ -53,9 +53,13 @@ export interface QueueOverview {
 
 /** What the registry and the queues say at one moment. */
 export interface Overview {
+  /** When it was read, milliseconds of Redis' clock. */
+  atMs: number
   tasks: TaskOverview[]
   workers: WorkerOverview[]
   queues: QueueOverview[]
+  /** Of the last minute, on all live workers. */
+  load: Load
 }
 
 /** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
@@ -90,7 +94,13 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
   const live = workers.filter(worker => worker.live)
   const queues: QueueOverview[] = []
   for (const name of queueNames) queues.push(await readQueue(client, keys, name, live, nowMs, records))
-  return { tasks: cards.map(card => taskOverview(card, live, records)).sort(byName), workers, queues }
+  return {
+    atMs: nowMs,
+    tasks: cards.map(card => taskOverview(card, live, records)).sort(byName),
+    workers,
+    queues,
+    load: workerLoad(live, records),
+  }
 }
 
 /** One of the slowest calls of the last minutes, with its task and the worker that ran it. */

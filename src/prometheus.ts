@@ -93,7 +93,7 @@ export const prometheusMetrics = {
 export type PrometheusMetric = keyof typeof prometheusMetrics
 
 /** What an overview says, in Prometheus' text format 0.0.4: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
-export const prometheusText = ({ tasks, queues, workers }: Overview): string => {
+export const prometheusText = ({ tasks, queues, workers }: Pick<Overview, 'tasks' | 'queues' | 'workers'>): string => {
   const samples = new Samples()
   for (const task of tasks) addTask(samples, task)
   for (const queue of queues) addQueue(samples, queue)

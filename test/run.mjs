@@ -29,6 +29,12 @@ const report = join(reportDir, 'report.json')
 const only = process.argv.slice(2)
 
 step('type check', process.execPath, [bin('typescript/bin/tsc'), '--noEmit'])
+step('type check of the pages', process.execPath, [
+  bin('typescript/bin/tsc'),
+  '--noEmit',
+  '-p',
+  'registry/web/tsconfig.json',
+])
 step('lint and format', process.execPath, [bin('@biomejs/biome/bin/biome'), 'check', '.'])
 step('tests', process.execPath, [
   bin('vitest/vitest.mjs'),

@@ -1,4 +1,5 @@
-// Builds dist/ from src/: compiled modules with their types, and beside them what is used as it is: Lua and a thread.
+// Builds dist/ from src/ and registry/: compiled modules with their types, beside them what is used as it is (Lua and a thread),
+// and the registry's pages.
 import { chmodSync, cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyScripts } from './copy-scripts.mjs'
@@ -6,10 +7,14 @@ import { install, root, run } from './prepare.mjs'
 
 install()
 rmSync(join(root, 'dist'), { recursive: true, force: true })
-run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'])
+const node = (script, ...args) => run(process.execPath, [join(root, 'node_modules', script), ...args])
+node('typescript/bin/tsc', '-p', 'tsconfig.build.json')
 cpSync(join(root, 'src/lua'), join(root, 'dist/lua'), { recursive: true })
 copyScripts()
 cpSync(join(root, 'src/roles/keepalive-thread.mjs'), join(root, 'dist/roles/keepalive-thread.mjs'))
+// After the library, because it is compiled against the library's public types.
+node('typescript/bin/tsc', '-p', 'registry/tsconfig.json')
+node('vite/bin/vite.js', 'build', '--logLevel', 'warn', '--config', 'registry/web/vite.config.mjs')
 const bin = join(root, 'dist/cli/main.js')
 if (existsSync(bin)) chmodSync(bin, 0o755)
 writeFileSync(join(root, 'dist/.built'), '')

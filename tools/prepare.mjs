@@ -30,7 +30,7 @@ export const install = () => {
 /** Builds dist/ unless it is newer than every source. */
 export const build = () => {
   const builtAt = changedAt(join(root, 'dist/.built'))
-  const sources = Math.max(newestIn('src'), changedAt(join(root, 'tsconfig.build.json')))
+  const sources = Math.max(newestIn('src'), newestIn('registry'), changedAt(join(root, 'tsconfig.build.json')))
   if (builtAt > sources) return
   run(process.execPath, ['tools/build.mjs'])
 }

@@ -15,7 +15,7 @@ const stats = {
   loopMs: { mean: 1, p99: 20, max: 30 },
   rssBytes: 5e7,
 }
-const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Overview => ({
+const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tasks' | 'workers' | 'queues'> => ({
   tasks: [
     {
       task,

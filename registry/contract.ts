@@ -1,0 +1,157 @@
+/** What the service tells its pages, and nothing else: both sides are checked against these types. */
+import type { ErrorCode, JsonSchema, Load, Problem, QueueOverview, SlowCallOverview, WorkerOverview } from 'pshub'
+
+/** What somebody may do: look; run tasks too; pause and resume queues too. Each includes the ones before. */
+export const roles = ['view', 'run', 'admin'] as const
+export type Role = (typeof roles)[number]
+
+/** GET api/session: who looks, and at what. */
+export interface Session {
+  role: Role
+  /** True: nobody may run or change anything here, whatever the role. */
+  readOnly: boolean
+  namespace: string
+  version: string
+}
+
+/** Answer of every request that failed. `problems` name offending fields of arguments. */
+export interface ApiError {
+  error: {
+    code: ErrorCode | 'Unauthorized' | 'Forbidden' | 'NotFound' | 'BadRequest' | 'TooManyRequests' | 'Internal'
+    message: string
+    retryable?: boolean
+    ran?: 'no' | 'maybe' | 'yes'
+    /** What the code means, from the error table. */
+    meaning?: string
+    task?: string
+    id?: string
+    data?: { problems?: Problem[] } | unknown
+  }
+}
+
+export interface TaskRow {
+  /** `name:version` */
+  task: string
+  name: string
+  version: string
+  queue: string
+  /** First line of its description. */
+  summary: string
+  /** Live workers that provide it. */
+  workers: number
+  /** Hosts they run on. */
+  hosts: number
+  /** Live workers declare it with different schemas. */
+  conflict: boolean
+  idempotent: boolean
+  timeoutMs: number
+  load: Load
+  /** Calls per second of the last 15 minutes, oldest first; null where nothing is known. */
+  trend: (number | null)[]
+}
+
+export type WorkerRow = Omit<WorkerOverview, 'totals'>
+
+export interface QueueRow extends QueueOverview {
+  /** How long the backlog takes to drain at the present rate, milliseconds; undefined where that is not known. */
+  drainMs: number | undefined
+  /** Backlog of the last 15 minutes, oldest first; null where nothing is known. */
+  trend: (number | null)[]
+}
+
+/** Health in one glance. */
+export interface Summary {
+  tasks: number
+  /** Tasks that no live worker provides. */
+  unserved: number
+  conflicts: number
+  workers: number
+  draining: number
+  /** Workers whose lease ended. */
+  lost: number
+  queues: number
+  paused: number
+  backlog: number
+  /** Milliseconds the oldest request of all queues has waited. */
+  oldestMs: number | undefined
+  jobs: number
+  dead: number
+  busy: number
+  slots: number
+  load: Load
+}
+
+/** One task: all that its page shows besides the charts. */
+export interface TaskDetail {
+  row: TaskRow
+  description: string
+  args: JsonSchema | undefined
+  result: JsonSchema | undefined
+  /** Why the arguments' schema is not used for a form and checks, undefined when it is. */
+  unusable: string | undefined
+  /** All versions of this name with their schemas, newest first; this one is among them. */
+  versions: TaskVersion[]
+  /** Ids of live workers that provide it. */
+  providers: string[]
+  slow: SlowCallOverview[]
+}
+
+export interface TaskVersion {
+  task: string
+  version: string
+  workers: number
+  description: string
+  timeoutMs: number
+  idempotent: boolean
+  args: JsonSchema | undefined
+  result: JsonSchema | undefined
+}
+
+/** What changed among rows since the last reading of one stream. The first one is full. */
+export interface Delta<Row> {
+  full: boolean
+  rows: Row[]
+  /** Keys of rows that are gone: a task's name, a worker's id, a queue's name. */
+  gone: string[]
+}
+
+/** GET api/live?topics=...: one message of the stream, an event named `reading`. */
+export interface LiveReading {
+  /** When it was read, milliseconds of Redis' clock. */
+  atMs: number
+  /** How long the reading took. */
+  tookMs: number
+  summary?: Summary
+  tasks?: Delta<TaskRow>
+  workers?: Delta<WorkerRow>
+  queues?: Delta<QueueRow>
+}
+
+/** What a page can ask a stream for; joined by commas. */
+export const topics = ['summary', 'tasks', 'workers', 'queues'] as const
+export type Topic = (typeof topics)[number]
+
+/** The same stream, an event named `problem`: the reading failed, because Redis is away for example. */
+export interface LiveProblem {
+  message: string
+}
+
+/** GET api/history?range=15m|1d and optionally queue= or task=. One value per step; null where nothing is known. */
+export interface History {
+  /** Start of the first step, milliseconds since 1970. */
+  fromMs: number
+  stepMs: number
+  series: Record<HistorySeries, (number | null)[]>
+}
+
+export const historySeries = [
+  'backlog',
+  'oldestMs',
+  'callsPerSecond',
+  'errorRate',
+  'busyShare',
+  'backlogP95Us',
+  'execP50Us',
+  'execP95Us',
+] as const
+export type HistorySeries = (typeof historySeries)[number]

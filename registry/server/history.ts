@@ -1,0 +1,158 @@
+import type { Load, Overview } from 'pshub'
+import { type History, type HistorySeries, historySeries } from '../contract.ts'
+import type { Reading, Watcher } from './readings.ts'
+
+type Kind = 'all' | 'queue' | 'task'
+type Values = Partial<Record<HistorySeries, number | undefined>>
+
+/** The last 15 minutes in steps of 10 s, and the last day in steps of 10 minutes. */
+const ranges = { '15m': { stepMs: 10_000, steps: 90 }, '1d': { stepMs: 600_000, steps: 144 } } as const
+export type Range = keyof typeof ranges
+
+/** Sparklines show the 15 minutes in this many points. */
+const trendPoints = 30
+/** What is remembered is bounded: so many queues and tasks, the first ones seen; the others have no charts. */
+const maxNames = 2000
+
+/** Mean values per step, in a ring that forgets what is older than its range. */
+class Track {
+  readonly #stepMs: number
+  readonly #steps: number
+  readonly #values: Float32Array
+  #step = Number.NEGATIVE_INFINITY
+  #count = 0
+
+  constructor({ stepMs, steps }: { stepMs: number; steps: number }) {
+    this.#stepMs = stepMs
+    this.#steps = steps
+    this.#values = new Float32Array(steps).fill(Number.NaN)
+  }
+
+  add(value: number | undefined, atMs: number): void {
+    const step = this.#forgetUntil(atMs)
+    if (value === undefined || step < this.#step) return
+    const place = step % this.#steps
+    const before = this.#values[place]!
+    this.#values[place] = this.#count === 0 ? value : before + (value - before) / (this.#count + 1)
+    this.#count++
+  }
+
+  /** Oldest first, up to the step of now. */
+  read(atMs: number): (number | null)[] {
+    const last = this.#forgetUntil(atMs)
+    return Array.from({ length: this.#steps }, (_, at) => {
+      const value = this.#values[(last - this.#steps + 1 + at) % this.#steps]!
+      return Number.isNaN(value) ? null : Number(value.toPrecision(5))
+    })
+  }
+
+  #forgetUntil(atMs: number): number {
+    const step = Math.floor(atMs / this.#stepMs)
+    if (step <= this.#step) return step
+    const first = Math.max(this.#step + 1, step - this.#steps + 1)
+    for (let gone = first; gone <= step; gone++) this.#values[gone % this.#steps] = Number.NaN
+    this.#step = step
+    this.#count = 0
+    return step
+  }
+}
+
+/** Recent values of what has sparklines. */
+export interface Trends {
+  of(kind: Kind, name: string, series: HistorySeries): (number | null)[]
+}
+
+/**
+ * What charts show: samples of every reading since this service started, in memory. Each series of each name takes under 1 kB,
+ * and names are bounded.
+ */
+export class HistoryStore implements Watcher, Trends {
+  readonly #tracks = new Map<string, Map<HistorySeries, Record<Range, Track>>>()
+  #atMs = 0
+
+  onReading({ overview }: Reading): void {
+    this.#atMs = overview.atMs
+    this.#record('all', '', valuesOf(overview))
+    for (const { queue, ...values } of overview.queues)
+      this.#record('queue', queue, { ...values, ...loadValues(values.load) })
+    for (const { task, load } of overview.tasks) this.#record('task', task, loadValues(load))
+    this.#forgetGone(overview)
+  }
+
+  onProblem(): void {
+    // A gap in the charts says it.
+  }
+
+  read(kind: Kind, name: string, range: Range): History {
+    const { stepMs, steps } = ranges[range]
+    const tracks = this.#tracks.get(keyOf(kind, name))
+    const series = historySeries.map(key => [
+      key,
+      tracks?.get(key)?.[range].read(this.#atMs) ?? new Array<null>(steps).fill(null),
+    ])
+    const fromMs = (Math.floor(this.#atMs / stepMs) - steps + 1) * stepMs
+    return { fromMs, stepMs, series: Object.fromEntries(series) }
+  }
+
+  of(kind: Kind, name: string, series: HistorySeries): (number | null)[] {
+    const track = this.#tracks.get(keyOf(kind, name))?.get(series)?.['15m']
+    if (!track) return new Array<null>(trendPoints).fill(null)
+    const values = track.read(this.#atMs)
+    const width = values.length / trendPoints
+    // The last point is left out while it grows: a row whose sparkline changes with every reading is sent with every reading.
+    return Array.from({ length: trendPoints }, (_, at) =>
+      meanOf(values.slice(Math.max(0, at * width - 1), (at + 1) * width - 1)),
+    )
+  }
+
+  #record(kind: Kind, name: string, values: Values): void {
+    const key = keyOf(kind, name)
+    let tracks = this.#tracks.get(key)
+    if (!tracks) {
+      if (this.#tracks.size >= maxNames) return
+      this.#tracks.set(key, (tracks = new Map()))
+    }
+    for (const series of historySeries) {
+      if (!(series in values)) continue
+      let track = tracks.get(series)
+      if (!track) tracks.set(series, (track = { '15m': new Track(ranges['15m']), '1d': new Track(ranges['1d']) }))
+      for (const range of Object.values(track)) range.add(values[series], this.#atMs)
+    }
+  }
+
+  #forgetGone({ tasks, queues }: Overview): void {
+    const there = new Set([
+      keyOf('all', ''),
+      ...tasks.map(({ task }) => keyOf('task', task)),
+      ...queues.map(({ queue }) => keyOf('queue', queue)),
+    ])
+    for (const key of this.#tracks.keys()) if (!there.has(key)) this.#tracks.delete(key)
+  }
+}
+
+const keyOf = (kind: Kind, name: string): string => `${kind} ${name}`
+
+const meanOf = (values: (number | null)[]): number | null => {
+  const known = values.filter(value => value !== null)
+  return known.length === 0 ? null : Number((known.reduce((a, b) => a + b, 0) / known.length).toPrecision(3))
+}
+
+const loadValues = ({ callsPerSecond, errorRate, us }: Load): Values => ({
+  callsPerSecond,
+  errorRate,
+  backlogP95Us: us.backlog?.p95,
+  execP50Us: us.exec?.p50,
+  execP95Us: us.exec?.p95,
+})
+
+const valuesOf = ({ queues, load }: Overview): Values => {
+  const ages = queues.flatMap(({ oldestMs }) => oldestMs ?? [])
+  const telling = queues.filter(({ busyShare, slots }) => busyShare !== undefined && slots > 0)
+  const slots = telling.reduce((total, queue) => total + queue.slots, 0)
+  return {
+    ...loadValues(load),
+    backlog: queues.reduce((total, { backlog }) => total + backlog, 0),
+    oldestMs: ages.length > 0 ? Math.max(...ages) : 0,
+    busyShare: slots > 0 ? telling.reduce((total, q) => total + q.busyShare! * q.slots, 0) / slots : undefined,
+  }
+}

@@ -1,0 +1,2 @@
+export { type RegistryOptions, registry } from './plugin.ts'
+export { type RunningRegistry, type StandaloneOptions, startRegistry } from './standalone.ts'

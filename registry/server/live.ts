@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http'
+import type { Delta, LiveProblem, LiveReading, Topic } from '../contract.ts'
+import type { Trends } from './history.ts'
+import type { Reading, Watcher } from './readings.ts'
+import { type KeyedRow, queueRows, summaryOf, taskRows, workerRows } from './rows.ts'
+
+/** A page that does not read for so long a text is sent nothing more until it has. */
+const maxBuffered = 1_000_000
+/** Proxies close connections that are silent. */
+const pingMs = 15_000
+
+/** Rows of one reading, made once whatever the number of streams. */
+const rowsOf = (() => {
+  const cache = new WeakMap<Reading, ReturnType<typeof make>>()
+  const make = ({ overview }: Reading, trends: Trends) => ({
+    summary: summaryOf(overview),
+    tasks: taskRows(overview, trends),
+    workers: workerRows(overview),
+    queues: queueRows(overview, trends),
+  })
+  return (reading: Reading, trends: Trends) => {
+    let rows = cache.get(reading)
+    if (!rows) cache.set(reading, (rows = make(reading, trends)))
+    return rows
+  }
+})()
+
+/** What one topic of one stream was last told. */
+class Told<Row> {
+  readonly #json = new Map<string, string>()
+  #isFirst = true
+
+  delta(rows: KeyedRow<Row>[]): Delta<Row> {
+    const there = new Set(rows.map(({ key }) => key))
+    const gone = [...this.#json.keys()].filter(key => !there.has(key))
+    for (const key of gone) this.#json.delete(key)
+    const changed = rows.filter(({ key, json }) => this.#json.get(key) !== json)
+    for (const { key, json } of changed) this.#json.set(key, json)
+    const delta = { full: this.#isFirst, rows: changed.map(({ row }) => row), gone }
+    this.#isFirst = false
+    return delta
+  }
+}
+
+/** One page's stream of server-sent events (WHATWG HTML, section 9.2): what changed with each reading. */
+export class LiveStream implements Watcher {
+  readonly #response: ServerResponse
+  readonly #topics: readonly Topic[]
+  readonly #trends: Trends
+  readonly #told = { tasks: new Told(), workers: new Told(), queues: new Told() }
+  readonly #ping: NodeJS.Timeout
+
+  constructor(response: ServerResponse, topics: readonly Topic[], trends: Trends) {
+    this.#response = response
+    this.#topics = topics
+    this.#trends = trends
+    this.#ping = setInterval(() => response.write(':\n\n'), pingMs)
+    response.on('close', () => clearInterval(this.#ping))
+  }
+
+  onReading(reading: Reading): void {
+    // What it misses now is in the next delta it gets, because only what was sent counts as told.
+    if (this.#response.writableLength > maxBuffered) return
+    const rows = rowsOf(reading, this.#trends)
+    const message: LiveReading = { atMs: reading.overview.atMs, tookMs: reading.tookMs }
+    for (const topic of this.#topics) {
+      if (topic === 'summary') message.summary = rows.summary
+      else message[topic] = this.#told[topic].delta(rows[topic] as KeyedRow<unknown>[]) as never
+    }
+    this.#send('reading', message)
+  }
+
+  onProblem(message: string): void {
+    this.#send('problem', { message })
+  }
+
+  end(): void {
+    clearInterval(this.#ping)
+    this.#response.end()
+  }
+
+  #send(event: string, data: LiveReading | LiveProblem): void {
+    this.#response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+}

@@ -1,0 +1,97 @@
+import { type Hub, HubError, type Overview } from 'pshub'
+
+/** What the registry said at one moment, and how long it took to read. */
+export interface Reading {
+  overview: Overview
+  tookMs: number
+}
+
+export interface Watcher {
+  onReading(reading: Reading): void
+  /** The registry could not be read; the next try follows. */
+  onProblem(message: string): void
+}
+
+/** How often the registry is read while somebody looks, and while nobody does: counted from the end of the last reading. */
+const watchedMs = 1000
+const unwatchedMs = 5000
+
+/**
+ * Reads the registry for all who look, once for all of them: what an open page costs Redis does not depend on how many are
+ * open. It goes on at a slower pace without any, for the charts.
+ */
+export class Readings {
+  readonly #hub: Hub
+  readonly #watchers = new Set<Watcher>()
+  readonly #recorder: Watcher
+  #latest: Reading | undefined
+  #latestAt = Number.NEGATIVE_INFINITY
+  #underWay: Promise<Reading> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  /** @param recorder is told of each reading, but does not count as somebody who looks */
+  constructor(hub: Hub, recorder: Watcher) {
+    this.#hub = hub
+    this.#recorder = recorder
+  }
+
+  start(): void {
+    this.#schedule(0)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Somebody looks, until the function that is returned is called. */
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher)
+    if (this.#watchers.size === 1) this.#schedule(0)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  /**
+   * A reading that is at most so old; simultaneous requests share one.
+   * @throws HubError
+   */
+  async latest(maxAgeMs: number = watchedMs): Promise<Reading> {
+    if (this.#latest && performance.now() - this.#latestAt <= maxAgeMs) return this.#latest
+    return this.#read()
+  }
+
+  #read(): Promise<Reading> {
+    this.#underWay ??= this.#readNow().finally(() => {
+      this.#underWay = undefined
+    })
+    return this.#underWay
+  }
+
+  async #readNow(): Promise<Reading> {
+    const startedAt = performance.now()
+    const overview = await this.#hub.overview()
+    this.#latestAt = performance.now()
+    this.#latest = { overview, tookMs: Math.round(this.#latestAt - startedAt) }
+    return this.#latest
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => void this.#round(), ms)
+    this.#timer.unref()
+  }
+
+  async #round(): Promise<void> {
+    const all = [this.#recorder, ...this.#watchers]
+    try {
+      const reading = await this.#read()
+      for (const watcher of all) watcher.onReading(reading)
+    } catch (error) {
+      const message = error instanceof HubError ? error.message : 'The registry could not be read.'
+      for (const watcher of all) watcher.onProblem(message)
+    }
+    this.#schedule(this.#watchers.size > 0 ? watchedMs : unwatchedMs)
+  }
+}

@@ -1,0 +1,52 @@
+import type { ApiError } from '../contract.ts'
+import { at } from './base.ts'
+
+/** What the service refused, or that it cannot be reached. */
+export class ApiFailure extends Error {
+  readonly status: number
+  readonly error: ApiError['error']
+
+  constructor(status: number, error: ApiError['error']) {
+    super(error.message)
+    this.status = status
+    this.error = error
+  }
+}
+
+/** Sends a request to the API. Throws ApiFailure. */
+export const request = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
+  const response = await send(path, init)
+  const text = await response.text()
+  const value = parse(text)
+  if (response.ok) return value as T
+  const error = (value as ApiError | undefined)?.error
+  throw new ApiFailure(
+    response.status,
+    error ?? { code: 'Internal', message: `The registry answered ${response.status}.` },
+  )
+}
+
+export const post = <T>(path: string, body: unknown, init: RequestInit = {}): Promise<T> =>
+  request(path, {
+    ...init,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...init.headers },
+    body: JSON.stringify(body),
+  })
+
+const send = async (path: string, init: RequestInit): Promise<Response> => {
+  try {
+    return await fetch(at(`api/${path}`), init)
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error
+    throw new ApiFailure(0, { code: 'Internal', message: 'The registry cannot be reached.' })
+  }
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

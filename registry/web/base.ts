@@ -1,0 +1,8 @@
+/** Path under which the registry is mounted, with a slash at its end; the service writes it into the page. */
+export const base = document.querySelector<HTMLMetaElement>('meta[name=pshub-base]')?.content ?? '/'
+
+/** Address of a page or of the API, below the base path. */
+export const at = (path: string): string => base + path
+
+/** Address of a task's page. */
+export const taskPath = (task: string): string => at(`tasks/${encodeURIComponent(task)}`)
