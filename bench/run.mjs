@@ -1,99 +1,94 @@
-// npm run bench: calls per second and waiting times of pshub beside the floor, interleaved, as medians and ratios.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { cpus } from 'node:os'
-import { join } from 'node:path'
+// npm run bench: pshub beside two floors and its peers, interleaved in one run, as medians and ratios.
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { prepare, root } from '../tools/prepare.mjs'
-import { startServer } from '../tools/redis-server.mjs'
-import { median } from './numbers.mjs'
+import { ensureServer } from '../tools/redis-server.mjs'
+import { chart } from './kit/chart.mjs'
+import { machine, machineText } from './kit/machine.mjs'
+import { prepareBench } from './kit/prepare.mjs'
+import { peers, systems } from './systems/index.mjs'
+
+const everything = [
+  'loads',
+  'payloads',
+  'redis-cost',
+  'waiting',
+  'scaling',
+  'declared',
+  'start-up',
+  'install',
+  'overload',
+]
+const floors = ['floor', 'floor-batched']
+
+const help = `npm run bench -- [options]
+
+Without options: calls per second and waits at 1, 64 and 256 calls in flight, in under three minutes.
+
+  --all             everything there is to measure, at 1, 16, 64, 256 and 1,000 in flight
+  --only list       of ${everything.join(', ')}
+  --systems list    of ${Object.keys(systems).join(', ')}
+  --in-flight list  calls in flight
+  --rounds n        interleaved rounds; medians of them are shown (3)
+  --ms n            length of each load (700; 2000 with --all)
+  --slots n         slots of the worker (64)
+  --json file       all samples, with machine and versions
+  --svg file        the calls per second as a chart
+  --profile folder  a CPU profile of each caller and worker, for the developer tools of a browser`
 
 const { values } = parseArgs({
   options: {
+    all: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    systems: { type: 'string', default: ['pshub', ...floors, ...peers].join(',') },
+    'in-flight': { type: 'string' },
     rounds: { type: 'string', default: '3' },
-    ms: { type: 'string', default: '2000' },
-    'in-flight': { type: 'string', default: '1,16,64,256' },
-    systems: { type: 'string', default: 'floor,pshub' },
+    ms: { type: 'string' },
     slots: { type: 'string', default: '64' },
-    json: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    svg: { type: 'string' },
+    profile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 
-const help = `npm run bench -- [options]
-  --rounds n        interleaved rounds; medians of them are shown (default 3)
-  --ms n            length of each load (default 2000)
-  --in-flight list  calls in flight (default 1,16,64,256)
-  --systems list    what to measure (default floor,pshub)
-  --slots n         slots of the worker (default 64)
-  --json            all numbers as JSON on stdout`
-
-/** A caller and a worker process of one system; resolves when both are ready. */
-const startPair = async (system, redis) => {
-  const start = async role => {
-    const child = fork(join(root, 'bench/process.mjs'), [role, system, redis, values.slots], { cwd: root })
-    await once(child, 'message')
-    return child
-  }
-  const worker = await start('worker')
-  const caller = await start('caller')
-  const measure = async (inFlight, ms) => {
-    caller.send({ inFlight, ms })
-    const [result] = await once(caller, 'message')
-    return result
-  }
-  const stop = () =>
-    Promise.all(
-      [caller, worker].map(async child => {
-        child.send('stop')
-        await once(child, 'exit')
-      }),
-    )
-  return { measure, stop }
+const listed = (text, known, what) => {
+  const list = text.split(',')
+  const unknown = list.find(each => !known.includes(each))
+  if (unknown === undefined) return list
+  console.error(`There is no ${what} '${unknown}'. Known are ${known.join(', ')}.`)
+  process.exit(2)
 }
 
-const measureAll = async (systems, loads, redis) => {
-  const samples = []
-  const pairs = []
-  for (const system of systems) pairs.push([system, await startPair(system, redis)])
-  for (const [, pair] of pairs) await pair.measure(64, 1000)
-  for (let round = 0; round < Number(values.rounds); round++) {
-    for (const inFlight of loads) {
-      for (const [system, pair] of pairs)
-        samples.push({ system, inFlight, ...(await pair.measure(inFlight, Number(values.ms))) })
-    }
-  }
-  for (const [, pair] of pairs) await pair.stop()
-  return samples
+const wanted = () => {
+  if (values.only !== undefined) return listed(values.only, everything, 'measurement')
+  return values.all ? everything : ['loads']
 }
 
-const summarise = (samples, systems, loads) =>
-  loads.flatMap(inFlight => {
-    const of = (system, field) => samples.filter(s => s.system === system && s.inFlight === inFlight).map(s => s[field])
-    return systems.map(system => ({
-      'in flight': inFlight,
-      system,
-      'calls/s': Math.round(median(of(system, 'callsPerSecond'))),
-      'min..max': `${Math.round(Math.min(...of(system, 'callsPerSecond')))}..${Math.round(Math.max(...of(system, 'callsPerSecond')))}`,
-      'p50 us': Math.round(median(of(system, 'p50Us'))),
-      'p99 us': Math.round(median(of(system, 'p99Us'))),
-      'x floor calls/s': (median(of(system, 'callsPerSecond')) / median(of('floor', 'callsPerSecond'))).toFixed(2),
-      'x floor p50': (median(of(system, 'p50Us')) / median(of('floor', 'p50Us'))).toFixed(2),
-    }))
-  })
+const measure = async () => {
+  const names = listed(values.systems, Object.keys(systems), 'system')
+  const options = {
+    names,
+    inFlight: (values['in-flight'] ?? (values.all ? '1,16,64,256,1000' : '1,64,256')).split(',').map(Number),
+    rounds: Number(values.rounds),
+    ms: Number(values.ms ?? (values.all ? 2000 : 700)),
+    slots: Number(values.slots),
+    profileDir: values.profile,
+  }
+  const wantedNames = wanted()
+  prepareBench()
+  if (values.profile) mkdirSync(values.profile, { recursive: true })
+  const found = { machine: machine(ensureServer()), options, measurements: {} }
+  console.log(machineText(found.machine))
+  console.log(`Medians of ${options.rounds} interleaved rounds of ${options.ms} ms, ${options.slots} slots`)
+  for (const wantedName of wantedNames) {
+    const { name, title, run } = await import(`./experiments/${wantedName}.mjs`)
+    console.log(`\n${title}`)
+    found.measurements[name] = await run(options)
+    console.table(found.measurements[name].rows)
+  }
+  if (values.json) writeFileSync(values.json, `${JSON.stringify(found, undefined, 2)}\n`)
+  if (values.svg && found.measurements.loads) writeFileSync(values.svg, chart(found))
+}
 
 if (values.help) console.log(help)
-else {
-  prepare()
-  const systems = values.systems.split(',')
-  const loads = values['in-flight'].split(',').map(Number)
-  const server = await startServer()
-  const samples = await measureAll(systems, loads, server.url)
-  await server.stop()
-  const machine = `${cpus().length} x ${cpus()[0]?.model}, Node ${process.versions.node}`
-  if (values.json) console.log(JSON.stringify({ machine, samples }, null, 2))
-  else {
-    console.log(`${machine}; medians of ${values.rounds} interleaved rounds of ${values.ms} ms, ${values.slots} slots`)
-    console.table(summarise(samples, systems, loads))
-  }
-}
+else await measure()

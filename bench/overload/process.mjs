@@ -1,6 +1,6 @@
 // One side in its own process: `node bench/overload/process.mjs worker|caller <system> <redis url> <slots>`.
 // A caller offers a constant rate per message { rate, ms } and answers with what became of the calls.
-import { quantile } from '../numbers.mjs'
+import { quantile } from '../kit/numbers.mjs'
 import { systems } from './systems.mjs'
 
 const [role, system, redis, slots] = process.argv.slice(2)
@@ -88,13 +88,17 @@ const counts = { starts: 0, lateStarts: 0 }
 const side =
   role === 'worker' ? await systems[system].worker(redis, Number(slots), counts) : await systems[system].caller(redis)
 
+const answers = {
+  counts: async () => ({ ...counts }),
+  saturate: async ({ inFlight, ms }) => ({ capacity: await saturate(side, inFlight, ms) }),
+  offer: ({ rate, ms }) => offer(side, rate, ms),
+  recover: async ({ ms }) => ({ ms: await recover(side, ms) }),
+}
+
 process.on('message', async message => {
   if (message.what === 'stop') {
     await (role === 'worker' ? side() : side.close())
     process.disconnect()
-  } else if (message.what === 'counts') process.send(counts)
-  else if (message.what === 'saturate') process.send(await saturate(side, message.inFlight, message.ms))
-  else if (message.what === 'offer') process.send(await offer(side, message.rate, message.ms))
-  else if (message.what === 'recover') process.send(await recover(side, message.ms))
+  } else process.send(await answers[message.what](message))
 })
-process.send('ready')
+process.send({})

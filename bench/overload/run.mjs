@@ -1,10 +1,7 @@
 // npm run bench:overload: what is left of the capacity when several times as much is asked, beside BullMQ.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { prepare, root } from '../../tools/prepare.mjs'
-import { startServer } from '../../tools/redis-server.mjs'
+import { prepareBench } from '../kit/prepare.mjs'
+import { measureOverload, overloadRow } from './measure.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -24,60 +21,17 @@ const help = `npm run bench:overload -- [options]
   --systems list  default pshub,bullmq
   --json          all numbers as JSON on stdout`
 
-const measure = async (system, load) => {
-  const server = await startServer()
-  const start = async role => {
-    const file = join(root, 'bench/overload/process.mjs')
-    const child = fork(file, [role, system, server.url, values.slots], { cwd: root })
-    await once(child, 'message')
-    return child
-  }
-  const worker = await start('worker')
-  const caller = await start('caller')
-  const ask = async (child, message) => {
-    child.send(message)
-    return (await once(child, 'message'))[0]
-  }
-  const capacity = await ask(caller, { what: 'saturate', inFlight: Number(values.slots) * 2, ms: 4000 })
-  const before = await ask(worker, { what: 'counts' })
-  const offered = await ask(caller, { what: 'offer', rate: capacity * load, ms: Number(values.seconds) * 1000 })
-  const recoveryMs = await ask(caller, { what: 'recover', ms: 30_000 })
-  const after = await ask(worker, { what: 'counts' })
-  for (const child of [caller, worker]) {
-    child.send({ what: 'stop' })
-    const killer = setTimeout(() => child.kill('SIGKILL'), 10_000)
-    await once(child, 'exit')
-    clearTimeout(killer)
-  }
-  await server.stop()
-  return { system, load, capacity, ...offered, recoveryMs, lateStarts: after.lateStarts - before.lateStarts }
-}
-
-const row = result => ({
-  load: `${result.load}x`,
-  system: result.system,
-  'capacity/s': Math.round(result.capacity),
-  'goodput/s': Math.round(result.goodput),
-  'of capacity': `${Math.round((result.goodput / result.capacity) * 100)} %`,
-  'ok p50 ms': Math.round(result.okP50Ms),
-  'ok p99 ms': Math.round(result.okP99Ms),
-  refused: result.refused,
-  'refused p99 ms': result.refusedP99Ms === undefined ? '-' : result.refusedP99Ms.toFixed(1),
-  failed: result.failed,
-  'late starts': result.lateStarts,
-  'normal again ms': Math.round(result.recoveryMs),
-})
-
 if (values.help) console.log(help)
 else {
-  prepare()
+  prepareBench()
+  const options = { seconds: Number(values.seconds), slots: Number(values.slots) }
   const results = []
   for (const load of values.loads.split(',').map(Number)) {
-    for (const system of values.systems.split(',')) results.push(await measure(system, load))
+    for (const system of values.systems.split(',')) results.push(await measureOverload(system, load, options))
   }
   if (values.json) console.log(JSON.stringify(results, null, 2))
   else {
     console.log(`A task of 20 ms in ${values.slots} slots, a deadline of 1 s, ${values.seconds} s of each load`)
-    console.table(results.map(row))
+    console.table(results.map(overloadRow))
   }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startServer } from '../../tools/redis-server.mjs'
-import { median } from '../numbers.mjs'
+import { median } from '../kit/numbers.mjs'
 
 const { values } = parseArgs({
   options: {
