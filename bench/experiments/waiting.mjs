@@ -14,7 +14,12 @@ export const run = async () => {
   for (const size of bytes) {
     for (const count of counts) {
       const caller = { task: 'stuck:1.0', timeoutMs: 60_000, maxBacklog: 200_000 }
-      const pair = await Pair.start('pshub', { slots: 1, bytes: size, caller })
+      const pair = await Pair.start('pshub', {
+        slots: 1,
+        bytes: size,
+        caller,
+        worker: { maxBacklog: caller.maxBacklog },
+      })
       const redis = new Redis(pair.server.url)
       try {
         const before = await usedMemory(redis)

@@ -1,6 +1,6 @@
 // One side of a measurement in a process of its own: `node bench/kit/process.mjs worker|caller <system> <options as JSON>`.
 // It does what its messages say, one after the other, and answers each with what it saw.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import { quantile } from './numbers.mjs'
 
 const [role, system, optionsText] = process.argv.slice(2)
@@ -41,10 +41,15 @@ const load = async (call, { inFlight, ms }) => {
   }
 }
 
-/** Makes so many calls at once and tells when all of them are under way; their outcomes come later, or never. */
+/** As many as one turn of the event loop is given to make: what else is due must get its turns too. */
+const callsPerTurn = 500
+
+/** Makes so many calls and answers when all of them were made; their outcomes come later, or never. */
 const launch = async (call, { calls }) => {
-  for (let made = 0; made < calls; made++) call().catch(() => undefined)
-  await new Promise(resolve => setTimeout(resolve, 500))
+  for (let made = 1; made <= calls; made++) {
+    call().catch(() => undefined)
+    if (made % callsPerTurn === 0) await immediate()
+  }
   return { calls }
 }
 

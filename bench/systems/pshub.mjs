@@ -20,13 +20,14 @@ const further = count =>
   Array.from({ length: count }, (_, at) => defineTask(`further_${at}:1.0`, options, args => args))
 
 /** `tasks` is how many further ones the worker declares. */
-export const startWorker = async ({ url, slots, queue = 'bench', tasks = 0 }) => {
+export const startWorker = async ({ url, slots, queue = 'bench', tasks = 0, maxBacklog = 10_000 }) => {
   const worker = new Worker({
     redis: url,
     queue,
     slots,
     tasks: [blank, stuck, ...further(tasks)],
     maxPayloadBytes: 4_000_000,
+    maxBacklog,
   })
   await worker.start()
   return { close: () => worker.stop({ graceMs: 0 }) }
