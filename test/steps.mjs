@@ -1,0 +1,80 @@
+// The steps of npm test: programs that each pass or fail, one by one or beside each other, and how long each took.
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../tools/prepare.mjs'
+
+export class Steps {
+  /** Titles of steps that failed, and whatever else went wrong. */
+  failed = []
+  #done = []
+  #running = new Map()
+  #folder
+
+  /** @param folder where it may keep the output of steps */
+  constructor(folder) {
+    this.#folder = folder
+    // Whoever gives up waiting sees how far it came; what still runs goes down with this program.
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => this.#interrupt())
+  }
+
+  /** One step, with its output on this terminal as it comes. */
+  async alone(step) {
+    console.log(`\n== ${step.title}`)
+    await this.#run(step)
+  }
+
+  /**
+   * Lists of steps beside each other; those of one list follow one another. Output comes whole, at the end of each step.
+   * @param lanes `[{ title, program, args, cwd }]` each
+   */
+  async beside(...lanes) {
+    const runLane = async (lane, index) => {
+      const path = join(this.#folder, `lane${index}.log`)
+      for (const step of lane) {
+        const { seconds } = await this.#run(step, path)
+        print(`${step.title}, ${seconds} s`, path)
+      }
+    }
+    await Promise.all(lanes.map(runLane))
+  }
+
+  /** What took how long. */
+  table() {
+    const width = Math.max(...this.#done.map(({ title }) => title.length))
+    const row = ({ title, seconds, ok }) =>
+      `${title.padEnd(width)}  ${String(seconds).padStart(4)} s${ok ? '' : '  failed'}`
+    return this.#done.map(row).join('\n')
+  }
+
+  /** @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
+  async #run({ title, program, args, cwd = root }, path) {
+    const startedAt = performance.now()
+    const file = path && openSync(path, 'w')
+    const child = spawn(program, args, { cwd, stdio: path ? ['ignore', file, file] : 'inherit' })
+    if (path) closeSync(file)
+    this.#running.set(child, { title, path })
+    const ok = await new Promise(resolve => {
+      child.once('error', error => {
+        console.error(`${title}: ${error.message}`)
+        resolve(false)
+      })
+      child.once('exit', code => resolve(code === 0))
+    })
+    this.#running.delete(child)
+    const seconds = Math.round((performance.now() - startedAt) / 1000)
+    this.#done.push({ title, seconds, ok })
+    if (!ok) this.failed.push(title)
+    return { seconds }
+  }
+
+  #interrupt() {
+    for (const [child, { title, path }] of this.#running) {
+      child.kill()
+      if (path) print(`${title}, interrupted`, path)
+    }
+    process.exit(130)
+  }
+}
+
+const print = (head, path) => process.stdout.write(`\n== ${head}\n${readFileSync(path, 'utf8')}`)
