@@ -4,9 +4,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 
+/** A step: `{ title, program, args, cwd?, counts? }`; `counts()` reads from its report how many of its tests passed and failed. */
 export class Steps {
-  /** Titles of steps that failed, and whatever else went wrong. */
-  failed = []
+  /** In the order in which they ended. */
   #done = []
   #running = new Map()
   #folder
@@ -26,7 +26,6 @@ export class Steps {
 
   /**
    * Lists of steps beside each other; those of one list follow one another. Output comes whole, at the end of each step.
-   * @param lanes `[{ title, program, args, cwd }]` each
    */
   async beside(...lanes) {
     const runLane = async (lane, index) => {
@@ -39,6 +38,22 @@ export class Steps {
     await Promise.all(lanes.map(runLane))
   }
 
+  /** What failed, and how many tests did so; no test at all is a failure as well. */
+  sum() {
+    const failed = this.#done.filter(({ ok }) => !ok).map(({ title }) => title)
+    const total = { passed: 0, failed: 0, skipped: 0 }
+    for (const { title, counts } of this.#done.filter(each => each.counts)) {
+      try {
+        const found = counts()
+        for (const kind of Object.keys(total)) total[kind] += found[kind] ?? 0
+      } catch {
+        failed.push(`${title} wrote no report`)
+      }
+    }
+    if (total.passed === 0) failed.push('no test ran')
+    return { failed, passedTests: total.passed, failedTests: total.failed, skippedTests: total.skipped }
+  }
+
   /** What took how long. */
   table() {
     const width = Math.max(...this.#done.map(({ title }) => title.length))
@@ -48,7 +63,7 @@ export class Steps {
   }
 
   /** @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
-  async #run({ title, program, args, cwd = root }, path) {
+  async #run({ title, program, args, cwd = root, counts }, path) {
     const startedAt = performance.now()
     const file = path && openSync(path, 'w')
     const child = spawn(program, args, { cwd, stdio: path ? ['ignore', file, file] : 'inherit' })
@@ -63,8 +78,7 @@ export class Steps {
     })
     this.#running.delete(child)
     const seconds = Math.round((performance.now() - startedAt) / 1000)
-    this.#done.push({ title, seconds, ok })
-    if (!ok) this.failed.push(title)
+    this.#done.push({ title, seconds, ok, counts })
     return { seconds }
   }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { prepare } from '../../tools/prepare.mjs'
+import { fewAtOnce } from '../support/few-at-once.mjs'
 
 // So that the servers it started end with it; callers and workers see that nothing comes any more.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
@@ -130,21 +131,6 @@ const tell = ({ caller, worker, results }) => {
   }
 }
 
-/** A few at a time. Each is told of in the order of the plan, when all before it are. */
-const runPairs = async plan => {
-  const outcomes = []
-  const waiting = plan.entries()
-  let told = 0
-  const lane = async () => {
-    for (const [index, each] of waiting) {
-      outcomes[index] = await runPair(each)
-      while (outcomes[told]) tell(outcomes[told++])
-    }
-  }
-  await Promise.all(Array.from({ length: pairsAtOnce }, lane))
-  return outcomes
-}
-
 const fits = ({ name }) => name.includes(options.only)
 const plan = languages.flatMap(worker =>
   languages.map(caller => {
@@ -153,7 +139,7 @@ const plan = languages.flatMap(worker =>
     return { caller, worker, checks: [...valueChecks, ...outcomeChecks, ...own, ...faultChecks].filter(fits) }
   }),
 )
-const outcomes = await runPairs(plan)
+const outcomes = await fewAtOnce(plan, pairsAtOnce, runPair, tell)
 
 const rows = outcomes.map(({ caller, worker, ms, results }) => [
   `${caller} -> ${worker}`,
