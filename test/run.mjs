@@ -35,13 +35,30 @@ const tests = {
     return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests }
   },
 }
-const faultOptions = ['--subset', '--quick', '--retries', retries, '--json', join(reportDir, 'faults.json')]
+const faultOptions = [
+  '--subset',
+  '--quick',
+  '--at-once',
+  '2',
+  '--retries',
+  retries,
+  '--json',
+  join(reportDir, 'faults.json'),
+]
 const faults = {
   ...node('faults', 'test/fault/run.mjs', ...faultOptions),
   counts: () => readJson('faults.json'),
 }
 
 const steps = new Steps(reportDir)
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    steps.interrupt()
+    process.exit(130)
+  })
+}
+
+/** Beside each other only what mostly waits; what measures time has the machine nearly to itself. */
 const runAll = async () => {
   const { own, conformance } = clientSteps(reportDir, retries)
   await steps.alone(typeCheck)

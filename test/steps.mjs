@@ -14,8 +14,6 @@ export class Steps {
   /** @param folder where it may keep the output of steps */
   constructor(folder) {
     this.#folder = folder
-    // Whoever gives up waiting sees how far it came; what still runs goes down with this program.
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => this.#interrupt())
   }
 
   /** One step, with its output on this terminal as it comes. */
@@ -24,18 +22,24 @@ export class Steps {
     await this.#run(step)
   }
 
-  /**
-   * Lists of steps beside each other; those of one list follow one another. Output comes whole, at the end of each step.
-   */
+  /** Lists of steps beside each other; those of one list follow one another. Output comes whole, at the end of each step. */
   async beside(...lanes) {
     const runLane = async (lane, index) => {
       const path = join(this.#folder, `lane${index}.log`)
       for (const step of lane) {
-        const { seconds } = await this.#run(step, path)
+        const seconds = await this.#run(step, path)
         print(`${step.title}, ${seconds} s`, path)
       }
     }
     await Promise.all(lanes.map(runLane))
+  }
+
+  /** For whoever gives up waiting: tells what runs to end, and how far it came. */
+  interrupt() {
+    for (const [child, { title, path }] of this.#running) {
+      child.kill()
+      if (path) print(`${title}, interrupted`, path)
+    }
   }
 
   /** What failed, and how many tests did so; no test at all is a failure as well. */
@@ -62,7 +66,7 @@ export class Steps {
     return this.#done.map(row).join('\n')
   }
 
-  /** @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
+  /** Resolves with the seconds it took. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
   async #run({ title, program, args, cwd = root, counts }, path) {
     const startedAt = performance.now()
     const file = path && openSync(path, 'w')
@@ -79,15 +83,7 @@ export class Steps {
     this.#running.delete(child)
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     this.#done.push({ title, seconds, ok, counts })
-    return { seconds }
-  }
-
-  #interrupt() {
-    for (const [child, { title, path }] of this.#running) {
-      child.kill()
-      if (path) print(`${title}, interrupted`, path)
-    }
-    process.exit(130)
+    return seconds
   }
 }
 
