@@ -29,36 +29,31 @@ const countsOf = report => {
   return { passed: number('tests') - failed - number('skipped'), failed }
 }
 
+/** The tests of a language as a step, or undefined where it cannot be had. */
+const stepOf = ({ name, title, folder, command }, reportDir) => {
+  const report = join(reportDir, `${name}.xml`)
+  try {
+    const [program, args] = command(report)
+    return { name, title, program, args, cwd: join(root, folder), counts: () => countsOf(report) }
+  } catch (error) {
+    console.log(`The ${title} will not be tested: ${error.message}.`)
+    return undefined
+  }
+}
+
 /**
- * @param step runs a program under a title, with its output on this terminal
- * @returns how many tests passed and failed, and which reports are missing
+ * Makes what the languages need here, one after another, because package managers do not work beside each other.
+ * @returns `own`: steps, the tests of each language; `conformance`: the step of all pairs
  */
-export const testClients = async (step, reportDir) => {
-  const total = { passed: 0, failed: 0, missing: [] }
-  const add = (title, read) => {
-    try {
-      const { passed, failed } = read()
-      total.passed += passed
-      total.failed += failed
-    } catch {
-      total.missing.push(`${title} wrote no report`)
-    }
-  }
-  const tried = ['typescript']
-  for (const { name, title, folder, command } of languages) {
-    const report = join(reportDir, `${name}.xml`)
-    try {
-      const [program, args] = command(report)
-      step(title, program, args, join(root, folder))
-      add(title, () => countsOf(report))
-      tried.push(name)
-    } catch (error) {
-      console.log(`\nThe ${title} was not tested: ${error.message}.`)
-    }
-  }
+export const clientSteps = (reportDir, retries) => {
+  const own = languages.map(language => stepOf(language, reportDir)).filter(Boolean)
   const report = join(reportDir, 'conformance.json')
-  const retries = process.env.CI ? '1' : '0'
-  step('conformance', process.execPath, ['test/conformance/run.mjs', ...tried, '--retries', retries, '--json', report])
-  add('conformance', () => JSON.parse(readFileSync(report, 'utf8')))
-  return total
+  const names = ['typescript', ...own.map(({ name }) => name)]
+  const conformance = {
+    title: 'conformance',
+    program: process.execPath,
+    args: ['test/conformance/run.mjs', ...names, '--retries', retries, '--json', report],
+    counts: () => JSON.parse(readFileSync(report, 'utf8')),
+  }
+  return { own, conformance }
 }

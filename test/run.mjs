@@ -1,10 +1,10 @@
 // npm test: sets up what a fresh machine lacks, then type check, lint and all suites. Says what it could not run.
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { prepare, root } from '../tools/prepare.mjs'
-import { testClients } from './clients.mjs'
+import { clientSteps } from './clients.mjs'
+import { Steps } from './steps.mjs'
 
 prepare()
 const { ensureServer } = await import('../tools/redis-server.mjs')
@@ -15,69 +15,77 @@ try {
   process.exit(1)
 }
 
-const bin = name => join(root, 'node_modules', name)
-const failed = []
-
-const step = (title, program, args, cwd = root) => {
-  console.log(`\n== ${title}`)
-  const { status } = spawnSync(program, args, { cwd, stdio: 'inherit' })
-  if (status !== 0) failed.push(title)
-}
-
 const reportDir = mkdtempSync(join(tmpdir(), 'pshub-report-'))
-const report = join(reportDir, 'report.json')
+process.once('exit', () => rmSync(reportDir, { recursive: true, force: true }))
 const only = process.argv.slice(2)
+// As in vitest.config.ts: on shared machines a process may get no turn for seconds.
+const retries = process.env.CI ? '1' : '0'
 
-step('type check', process.execPath, [bin('typescript/bin/tsc'), '--noEmit'])
-step('type check of the pages', process.execPath, [
-  bin('typescript/bin/tsc'),
+const node = (title, file, ...args) => ({ title, program: process.execPath, args: [file, ...args] })
+const ofPackage = name => join(root, 'node_modules', name)
+const readJson = name => JSON.parse(readFileSync(join(reportDir, name), 'utf8'))
+
+const typeCheck = node('type check', ofPackage('typescript/bin/tsc'), '--noEmit')
+const pagesTypeCheck = node(
+  'type check of the pages',
+  ofPackage('typescript/bin/tsc'),
   '--noEmit',
   '-p',
   'registry/web/tsconfig.json',
-])
-step('lint and format', process.execPath, [bin('@biomejs/biome/bin/biome'), 'check', '.'])
-step('tests', process.execPath, [
-  bin('vitest/vitest.mjs'),
-  'run',
-  '--reporter=default',
-  '--reporter=json',
-  `--outputFile.json=${report}`,
-  ...only,
-])
-
-let counts = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 }
-try {
-  counts = JSON.parse(readFileSync(report, 'utf8'))
-} catch {
-  failed.push('tests wrote no report')
-}
-
-if (only.length === 0) {
-  const faultReport = join(reportDir, 'faults.json')
-  // As in vitest.config.ts: on shared machines a process may get no turn for seconds.
-  const retries = process.env.CI ? '1' : '0'
-  const options = ['--subset', '--quick', '--retries', retries, '--json', faultReport]
-  step('faults', process.execPath, ['test/fault/run.mjs', ...options])
-  try {
-    const { passed, failed: broken } = JSON.parse(readFileSync(faultReport, 'utf8'))
-    counts.numPassedTests += passed
-    counts.numFailedTests += broken
-  } catch {
-    failed.push('the fault suite wrote no report')
-  }
-} else console.log('\nThe fault suite was not run, because single tests were asked for: npm run test:faults')
-
-if (only.length === 0) {
-  const clients = await testClients(step, reportDir)
-  counts.numPassedTests += clients.passed
-  counts.numFailedTests += clients.failed
-  failed.push(...clients.missing)
-}
-rmSync(reportDir, { recursive: true, force: true })
-if (counts.numPassedTests === 0) failed.push('no test ran')
-console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')
-console.log(
-  `${counts.numPassedTests} passed, ${counts.numFailedTests} failed` +
-    (counts.numPendingTests ? `, ${counts.numPendingTests} skipped` : ''),
 )
+const lint = node('lint and format', ofPackage('@biomejs/biome/bin/biome'), 'check', '.')
+const report = ['--reporter=default', '--reporter=json', `--outputFile.json=${join(reportDir, 'tests.json')}`]
+const tests = {
+  ...node('tests', ofPackage('vitest/vitest.mjs'), 'run', ...report, ...only),
+  counts() {
+    const { numPassedTests, numFailedTests, numPendingTests } = readJson('tests.json')
+    return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests }
+  },
+}
+const faultOptions = [
+  '--subset',
+  '--quick',
+  '--at-once',
+  '2',
+  '--retries',
+  retries,
+  '--json',
+  join(reportDir, 'faults.json'),
+]
+const faults = {
+  ...node('faults', 'test/fault/run.mjs', ...faultOptions),
+  counts: () => readJson('faults.json'),
+}
+
+const steps = new Steps(reportDir)
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    steps.interrupt()
+    process.exit(130)
+  })
+}
+
+/** Beside each other only what mostly waits; what measures time has the machine nearly to itself. */
+const runAll = async () => {
+  const { own, conformance } = clientSteps(reportDir, retries)
+  await steps.alone(typeCheck)
+  await steps.alone(pagesTypeCheck)
+  await steps.alone(lint)
+  await steps.alone(tests)
+  await steps.beside(own, [faults])
+  await steps.alone(conformance)
+}
+
+if (only.length === 0) await runAll()
+else {
+  for (const step of [typeCheck, pagesTypeCheck, lint, tests]) await steps.alone(step)
+  console.log(
+    '\nOnly these tests were run. Faults: npm run test:faults; other languages: npm run conformance -- --help',
+  )
+}
+
+const { failed, passedTests, failedTests, skippedTests } = steps.sum()
+console.log(`\n${steps.table()}`)
+console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')
+console.log(`${passedTests} passed, ${failedTests} failed${skippedTests ? `, ${skippedTests} skipped` : ''}`)
 process.exit(failed.length ? 1 : 0)

@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { prepare } from '../../tools/prepare.mjs'
+import { fewAtOnce } from '../support/few-at-once.mjs'
+
+// So that the servers it started end with it; callers and workers see that nothing comes any more.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 
 prepare()
 const { Redis } = await import('ioredis')
@@ -52,6 +56,8 @@ for (const name of positionals) {
 }
 
 const checkMs = 60_000
+/** Pairs beside each other: they wait for leases and deadlines more than they compute. */
+const pairsAtOnce = 3
 
 const runCheck = async (check, pair) => {
   let timer
@@ -65,61 +71,75 @@ const runCheck = async (check, pair) => {
   }
 }
 
-/** All checks of one pair. A check that fails leaves the others their turn. */
-const runPair = async (stage, caller, worker, checks) => {
-  const results = []
-  const pair = new Pair(stage, caller, worker)
-  const note = (name, startedAt, error) => {
-    results.push({ name, ok: !error, ms: Math.round(performance.now() - startedAt), error: error?.message })
-    if (error || options.verbose) {
-      console.log(`  ${error ? 'FAILED' : 'ok    '} ${caller.name} -> ${worker.name}: ${name}`)
-      if (error) console.log(`         ${String(error.message).split('\n').slice(0, 12).join('\n         ')}`)
-    }
-  }
-  const begun = performance.now()
+/** A Redis server of its own for each pair: none sees what another does to its server. */
+const withStage = async use => {
+  const stage = { folder: mkdtempSync(join(tmpdir(), 'pshub-conformance-')), server: await startServer() }
+  stage.redis = new Redis(stage.server.port)
   try {
+    await use(stage)
+  } finally {
+    stage.redis.disconnect()
+    await stage.server.stop()
+    rmSync(stage.folder, { recursive: true, force: true })
+  }
+}
+
+/** Undefined, or the error of the last of its attempts. */
+const failureOf = async (check, pair) => {
+  let failure
+  for (let attempt = 0; attempt <= Number(options.retries); attempt++) {
+    failure = await runCheck(check, pair).then(
+      () => undefined,
+      error => error,
+    )
+    if (!failure) break
+  }
+  return failure
+}
+
+/** All checks of one pair. A check that fails leaves the others their turn. */
+const runPair = async ({ caller, worker, checks }) => {
+  const results = []
+  const note = (name, startedAt, error) =>
+    results.push({ name, ok: !error, ms: Math.round(performance.now() - startedAt), error: error?.message })
+  const runChecks = async pair => {
     await pair.open()
     for (const check of checks) {
       const startedAt = performance.now()
-      let failure
-      for (let attempt = 0; attempt <= Number(options.retries); attempt++) {
-        failure = await runCheck(check, pair).then(
-          () => undefined,
-          error => error,
-        )
-        if (!failure) break
-      }
-      note(check.name, startedAt, failure)
+      note(check.name, startedAt, await failureOf(check, pair))
     }
     const endedAt = performance.now()
     const left = await pair.end()
     note('no key and no process stays', endedAt, left.length > 0 ? new Error(`left in Redis: ${left}`) : undefined)
+  }
+  const begun = performance.now()
+  try {
+    await withStage(async stage => {
+      const pair = new Pair(stage, caller, worker)
+      await runChecks(pair).finally(() => pair.kill())
+    })
   } catch (error) {
     note('the processes start and end', begun, error)
-  } finally {
-    await pair.kill()
   }
   return { caller: caller.name, worker: worker.name, ms: Math.round(performance.now() - begun), results }
 }
 
-const fits = ({ name }) => name.includes(options.only)
-const stage = { folder: mkdtempSync(join(tmpdir(), 'pshub-conformance-')), server: await startServer() }
-stage.redis = new Redis(stage.server.port)
-const outcomes = []
-try {
-  for (const worker of languages) {
-    for (const caller of languages) {
-      // What a worker does with anybody's requests is looked at with its own language's caller, once.
-      const own = caller === worker ? workerChecks : []
-      const checks = [...valueChecks, ...outcomeChecks, ...own, ...faultChecks].filter(fits)
-      outcomes.push(await runPair(stage, caller, worker, checks))
-    }
+const tell = ({ caller, worker, results }) => {
+  for (const { name, ok, error } of results.filter(each => options.verbose || !each.ok)) {
+    console.log(`  ${ok ? 'ok    ' : 'FAILED'} ${caller} -> ${worker}: ${name}`)
+    if (!ok) console.log(`         ${String(error).split('\n').slice(0, 12).join('\n         ')}`)
   }
-} finally {
-  stage.redis.disconnect()
-  await stage.server.stop()
-  rmSync(stage.folder, { recursive: true, force: true })
 }
+
+const fits = ({ name }) => name.includes(options.only)
+const plan = languages.flatMap(worker =>
+  languages.map(caller => {
+    // What a worker does with anybody's requests is looked at with its own language's caller, once.
+    const own = caller === worker ? workerChecks : []
+    return { caller, worker, checks: [...valueChecks, ...outcomeChecks, ...own, ...faultChecks].filter(fits) }
+  }),
+)
+const outcomes = await fewAtOnce(plan, pairsAtOnce, runPair, tell)
 
 const rows = outcomes.map(({ caller, worker, ms, results }) => [
   `${caller} -> ${worker}`,

@@ -60,7 +60,8 @@ describe('a killed worker', () => {
 
   it('that dies of the call each time is not replaced for ever: the third loss ends it', async () => {
     forgetKilled()
-    const workers = [await start(), await start(), await start(), await start()]
+    const args = ['--lease', '2s']
+    const workers = await Promise.all(Array.from({ length: 4 }, () => start({ args })))
     const error = await failure(it_.hub().call('crash:1.0', { n: 1 }, { timeoutMs: 60_000 }))
     expect(error).toMatchObject({ code: 'WorkerLost', message: expect.stringMatching(/3 workers .* died/) })
     expect(workers.flatMap(worker => worker.lines)).toEqual(['start 1', 'start 1', 'start 1'])

@@ -244,7 +244,7 @@ def test_cancel_takes_a_waiting_request_out_of_the_list(hub: Hub, server: Server
 
 def test_gather(hub: Hub) -> None:
     outcomes = hub.gather(
-        {"one": ("add:1.0", {"x": 1})}, two=("add:1.0", {}), three=("wait:1.0", {"s": 5}, 0.1), four=("nix", {}), timeout=2
+        {"one": ("add:1.0", {"x": 1})}, two=("add:1.0", {}), three=("wait:1.0", {"s": 5}, 0.5), four=("nix", {}), timeout=2
     )
     assert outcomes["one"].ok and outcomes["one"].value == 3 and outcomes["one"].ms > 0
     assert [outcomes[name].error.code for name in ("two", "three", "four")] == ["InvalidArgs", "Timeout", "NoSuchTask"]

@@ -78,9 +78,10 @@ export const workerRows = [
     load: { ...patient, perSecond: 80 },
     faultMs: 6000,
     async inject(stage) {
+      // More of one kind than the other worker has slots: the one that is killed runs some of them.
       await startLongCalls(stage, [
-        ...times(4, { idempotent: true, ms: 1500, ...patient }),
-        ...times(4, { idempotent: false, ms: 1500, ...patient }),
+        ...times(5, { idempotent: true, ms: 1500, ...patient }),
+        ...times(3, { idempotent: false, ms: 1500, ...patient }),
       ])
       await stage.kill(busiest(stage))
     },

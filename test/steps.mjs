@@ -1,0 +1,90 @@
+// The steps of npm test: programs that each pass or fail, one by one or beside each other, and how long each took.
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../tools/prepare.mjs'
+
+/** A step: `{ title, program, args, cwd?, counts? }`; `counts()` reads from its report how many of its tests passed and failed. */
+export class Steps {
+  /** In the order in which they ended. */
+  #done = []
+  #running = new Map()
+  #folder
+
+  /** @param folder where it may keep the output of steps */
+  constructor(folder) {
+    this.#folder = folder
+  }
+
+  /** One step, with its output on this terminal as it comes. */
+  async alone(step) {
+    console.log(`\n== ${step.title}`)
+    await this.#run(step)
+  }
+
+  /** Lists of steps beside each other; those of one list follow one another. Output comes whole, at the end of each step. */
+  async beside(...lanes) {
+    const runLane = async (lane, index) => {
+      const path = join(this.#folder, `lane${index}.log`)
+      for (const step of lane) {
+        const seconds = await this.#run(step, path)
+        print(`${step.title}, ${seconds} s`, path)
+      }
+    }
+    await Promise.all(lanes.map(runLane))
+  }
+
+  /** For whoever gives up waiting: tells what runs to end, and how far it came. */
+  interrupt() {
+    for (const [child, { title, path }] of this.#running) {
+      child.kill()
+      if (path) print(`${title}, interrupted`, path)
+    }
+  }
+
+  /** What failed, and how many tests did so; no test at all is a failure as well. */
+  sum() {
+    const failed = this.#done.filter(({ ok }) => !ok).map(({ title }) => title)
+    const total = { passed: 0, failed: 0, skipped: 0 }
+    for (const { title, counts } of this.#done.filter(each => each.counts)) {
+      try {
+        const found = counts()
+        for (const kind of Object.keys(total)) total[kind] += found[kind] ?? 0
+      } catch {
+        failed.push(`${title} wrote no report`)
+      }
+    }
+    if (total.passed === 0) failed.push('no test ran')
+    return { failed, passedTests: total.passed, failedTests: total.failed, skippedTests: total.skipped }
+  }
+
+  /** What took how long. */
+  table() {
+    const width = Math.max(...this.#done.map(({ title }) => title.length))
+    const row = ({ title, seconds, ok }) =>
+      `${title.padEnd(width)}  ${String(seconds).padStart(4)} s${ok ? '' : '  failed'}`
+    return this.#done.map(row).join('\n')
+  }
+
+  /** Resolves with the seconds it took. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
+  async #run({ title, program, args, cwd = root, counts }, path) {
+    const startedAt = performance.now()
+    const file = path && openSync(path, 'w')
+    const child = spawn(program, args, { cwd, stdio: path ? ['ignore', file, file] : 'inherit' })
+    if (path) closeSync(file)
+    this.#running.set(child, { title, path })
+    const ok = await new Promise(resolve => {
+      child.once('error', error => {
+        console.error(`${title}: ${error.message}`)
+        resolve(false)
+      })
+      child.once('exit', code => resolve(code === 0))
+    })
+    this.#running.delete(child)
+    const seconds = Math.round((performance.now() - startedAt) / 1000)
+    this.#done.push({ title, seconds, ok, counts })
+    return seconds
+  }
+}
+
+const print = (head, path) => process.stdout.write(`\n== ${head}\n${readFileSync(path, 'utf8')}`)
