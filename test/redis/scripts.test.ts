@@ -9,9 +9,9 @@ const server = useRedis()
 
 const keys = () => queueKeys(server)
 const beatOf = ([id, leaseMs, isNew, memoryMs, reportsMs = 0]: (string | number)[]) => {
-  const { leases, cancelled, reporter, calls } = keys()
+  const { leases, cancelled, reporter, calls, paused } = keys()
   const args = [id!, leaseMs!, isNew!, memoryMs!, reportsMs]
-  return scripts.beat.run(server.redis, [leases, cancelled, reporter, calls], args)
+  return scripts.beat.run(server.redis, [leases, cancelled, reporter, calls, paused], args)
 }
 
 const claimKeys = (worker: string) => {
