@@ -32,6 +32,9 @@ export const pauseQueue = async (
   return { pausedMs: nowMs, wasPaused: false }
 }
 
-/** Ends the pause of a queue. Returns whether there was one. */
+/**
+ * Ends the pause of a queue. Returns whether there was one. A life that ended long ago removes the key, also from a full Redis
+ * and never somebody else's of another type; whether a user may do that can be asked without doing it, other than GETDEL.
+ */
 export const resumeQueue = async (client: Redis, keys: Keys, queue: string): Promise<boolean> =>
-  pausedMsOf(await client.getdel(keys.queue(queue).paused)) !== undefined
+  pausedMsOf(await client.getex(keys.queue(queue).paused, 'PXAT', 1)) !== undefined

@@ -74,7 +74,7 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     ]
   },
   view: (keys, queue, id) => [...looking(keys, queue, id), reads(keys.queue(queue).paused, 'GET')],
-  admin: (keys, queue, id) => [...looking(keys, queue, id), writes(keys.queue(queue).paused, 'GET GETDEL SET')],
+  admin: (keys, queue, id) => [...looking(keys, queue, id), writes(keys.queue(queue).paused, 'GET GETEX SET')],
 }
 
 /** What everybody who looks reads. */

@@ -16,7 +16,10 @@ const makeTask = () => {
     await new Promise<void>(resolve => ending.push(resolve))
     return args
   })
-  return { tasks: [note, stay], started, end: () => ending.splice(0).forEach(resolve => resolve()) }
+  const end = () => {
+    for (const resolve of ending.splice(0)) resolve()
+  }
+  return { tasks: [note, stay], started, end }
 }
 
 const listen = (worker: Worker) => {
@@ -175,8 +178,8 @@ describe('a paused queue', () => {
     const hub = server.hub()
     await hub.call('note:1.0', 1)
     expect((await hub.queues())[0]).toMatchObject({ queue: 'q', pausedMs: undefined })
-    for (const refused of [hub.pause('q'), hub.resume('q')]) {
-      const error = await failure(refused)
+    for (const change of ['pause', 'resume'] as const) {
+      const error = await failure(hub[change]('q'))
       expect([error.code, error.message]).toEqual(['NotEnqueued', expect.stringMatching(/^Queue q could.*WRONGTYPE/)])
     }
     await redis.del(paused)
@@ -210,8 +213,8 @@ describe('hub.pause() and hub.resume()', () => {
   it('refuse what is not the name of a queue, and say why they could not reach Redis', async () => {
     const hub = server.hub()
     for (const name of ['', 'a b', '-a', '{q}', 'x'.repeat(65), undefined, 7] as string[]) {
-      for (const refused of [hub.pause(name), hub.resume(name)]) {
-        const error = await failure(refused)
+      for (const change of ['pause', 'resume'] as const) {
+        const error = await failure(hub[change](name))
         expect(error).toBeInstanceOf(ConfigError)
         expect(error.message).toContain('is not the name of a queue: 1 to 64 letters')
       }
