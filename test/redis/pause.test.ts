@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError, defineTask, type EventMap, Hub, type Worker } from '../../src/index.ts'
+import { useRights } from '../support/acl-users.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
 const server = useRedis()
+const rights = useRights(server)
 const keys = () => queueKeys(server)
 
 /** A task that counts its starts and ends when it is told to. */
@@ -134,12 +136,12 @@ describe('a paused queue', () => {
     const { tasks, started } = makeTask()
     const other = defineTask('other:1.0', {}, () => 'other')
     const workers = [await server.worker(tasks), await server.worker(tasks)]
-    await server.worker([other], { queue: 'other' })
     const heard = workers.map(listen)
     const hub = server.hub()
     await hub.pause('q')
     await eventually(() => heard.every(({ told }) => told.length === 1))
-    await eventually(async () => (await unblocks()) >= 2)
+    await eventually(async () => !(await isWaiting()))
+    await server.worker([other], { queue: 'other' })
     const calls = Array.from({ length: 20 }, (_, n) => hub.call('note:1.0', n, { timeoutMs: 10_000 }))
     await eventually(async () => (await backlog()) === 20)
     expect(await hub.call('other:1.0')).toBe('other')
@@ -148,6 +150,25 @@ describe('a paused queue', () => {
     await hub.resume('q')
     await Promise.all(calls)
     await eventually(() => heard.every(({ told }) => told.at(-1) === 'resumed'))
+  })
+
+  it('is not taken from any more once the wait of a worker is over that may not end it', async () => {
+    const { tasks, started } = makeTask()
+    const redis = await rights.user('app', `${rights.rules('worker')} -client|id -client|unblock`)
+    const worker = await server.worker(tasks, { redis })
+    const hub = server.hub()
+    await hub.call('note:1.0', 1)
+    await eventually(isWaiting)
+    const { told } = listen(worker)
+    await hub.pause('q')
+    await eventually(() => told.length > 0)
+    await eventually(async () => !(await isWaiting()))
+    const waiting = hub.call('note:1.0', 2)
+    await eventually(async () => (await backlog()) === 1)
+    expect(started).toEqual([1])
+    await hub.resume('q')
+    await waiting
+    await rights.denied()
   })
 
   it('gets back what a lost worker held, and keeps it', async () => {
