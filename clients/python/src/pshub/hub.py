@@ -158,9 +158,9 @@ class Hub:
 
     def pause(self, queue: str) -> int:
         """
-        Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and keep
-        their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too: workers
-        that come later find it so. It stays paused until ``resume``. Repeating it is harmless.
+        Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and
+        keep their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too:
+        workers that come later find it so. It stays paused until ``resume``. Repeating it is harmless.
 
         :returns: since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on
         :raises ConfigError: for what is not the name of a queue
@@ -171,8 +171,8 @@ class Hub:
 
     def resume(self, queue: str) -> bool:
         """
-        Ends the pause of a queue: within a second its workers go on. Returns whether it was paused. Repeating it is harmless; raises as
-        ``pause``.
+        Ends the pause of a queue: within a second its workers go on. Returns whether it was paused. Repeating it is harmless;
+        raises as ``pause``.
         """
         check_queue_name(queue)
         return self._run(lambda core: core.resume(queue))

@@ -79,9 +79,9 @@ module Pshub
       pending.transform_values(&:outcome)
     end
 
-    # Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and keep
-    # their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too: workers
-    # that come later find it so. It stays paused until #resume. Repeating it is harmless.
+    # Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and
+    # keep their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too:
+    # workers that come later find it so. It stays paused until #resume. Repeating it is harmless.
     #
     # Returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on. Raises ConfigError for
     # what is not the name of a queue, NotEnqueued when Redis is away or this user may not write it, HubClosed.

@@ -66,8 +66,8 @@ class FetchLoop:
 
     def pause(self) -> None:
         """
-        Takes nothing more until ``resume``. To be said with each beat of the pause: what ends a wait may overtake that wait, which is
-        sent on another connection.
+        Takes nothing more until ``resume``. To be said with each beat of the pause: what ends a wait may overtake that wait, which
+        is sent on another connection.
         """
         self._is_paused = True
         client_id = self._waiting.client_id

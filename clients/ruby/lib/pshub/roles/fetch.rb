@@ -35,8 +35,8 @@ module Pshub
         @lock.synchronize { @changed.broadcast }
       end
 
-      # Takes nothing more until #resume. To be said with each beat of the pause: what ends a wait may overtake that wait, which is
-      # sent on another connection.
+      # Takes nothing more until #resume. To be said with each beat of the pause: what ends a wait may overtake that wait, which
+      # is sent on another connection.
       def pause
         @lock.synchronize { @paused = true }
         client_id = @waiting.client_id
