@@ -121,6 +121,7 @@ const purposes: Record<Role, string> = {
   hub: 'call tasks',
   worker: 'serve a queue',
   view: 'look at tasks, workers and queues',
+  admin: 'look at tasks, workers and queues, and pause these',
 }
 
 const checkRights = async (client: Redis, { role, keys, queue }: Purpose): Promise<Finding> => {

@@ -18,6 +18,7 @@ import { FetchLoop } from './roles/fetch.ts'
 import { Inspect } from './roles/inspect.ts'
 import { Intake } from './roles/intake.ts'
 import { Keepalive, type KeepaliveOptions } from './roles/keepalive.ts'
+import { Pause } from './roles/pause.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Report } from './roles/report.ts'
 import { Settle } from './roles/settle.ts'
@@ -68,6 +69,7 @@ export class Crew {
   readonly farewell: Farewell
   readonly inspect: Inspect
   readonly report: Report
+  readonly #pause: Pause
   readonly #reconcile: Reconcile
   readonly #context: CrewContext
   readonly #runTimes = new RunTimes()
@@ -82,6 +84,8 @@ export class Crew {
     this.#reconcile = this.#makeReconcile(context)
     this.adopt = this.#makeAdopt(context)
     this.report = new Report({ ...context, queueName: context.queue.name })
+    const halting = { hold: () => this.fetch.pause(), goOn: () => this.fetch.resume() }
+    this.#pause = new Pause({ ...context, queueName: context.queue.name, ...halting })
     this.beat = this.#makeBeat(context)
     this.keepalive = this.#makeKeepalive(context)
     this.farewell = this.#makeFarewell(context)
@@ -256,6 +260,7 @@ export class Crew {
   #onBeat(beat: Beat): void {
     const { executor, isServing } = this.#context
     this.keepalive.onBeat()
+    this.#pause.onBeat(beat)
     this.report.onBeat(beat)
     this.#longRuns = this.#runTimes
       .longest(leastRunMs, maxLongRuns)

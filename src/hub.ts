@@ -10,6 +10,7 @@ import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
 import { Lookups } from './lookups.ts'
 import { type Overview, readOverview, readSlowCalls, type SlowCallOverview } from './overview.ts'
+import { checkQueueName, pauseQueue, resumeQueue } from './pause.ts'
 import type { Connection } from './redis.ts'
 import { explained } from './refusals.ts'
 import { Resolver, type Route } from './resolver.ts'
@@ -24,6 +25,8 @@ export type HubOptions = Partial<
 
 /** How long close() waits for a connection to clean up over. */
 const closePatienceMs = 1000
+
+const unread = 'The registry could not be read'
 
 /**
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
@@ -120,7 +123,7 @@ export class Hub {
    * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
    */
   async overview(): Promise<Overview> {
-    return this.#read(client => readOverview(client, this.#catalogue, this.#keys))
+    return this.#ask(client => readOverview(client, this.#catalogue, this.#keys), unread)
   }
 
   async tasks(): Promise<Overview['tasks']> {
@@ -137,7 +140,36 @@ export class Hub {
 
   /** The slowest calls of the last five minutes, slowest first, with what each waited for. */
   async slowCalls(): Promise<SlowCallOverview[]> {
-    return this.#read(client => readSlowCalls(client, this.#catalogue))
+    return this.#ask(client => readSlowCalls(client, this.#catalogue), unread)
+  }
+
+  /**
+   * Pauses a queue: within a second its workers take nothing more from it. They finish what they hold and keep their leases;
+   * calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too: workers that come
+   * later find it so. It stays paused until resume(), whatever becomes of workers and callers. Repeating it is harmless.
+   *
+   * @returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on
+   * @throws ConfigError for what is not the name of a queue, HubError NotEnqueued when Redis is away or this user may not
+   *   write it, HubClosed
+   */
+  async pause(queue: string): Promise<number> {
+    checkQueueName(queue)
+    const { pausedMs } = await this.#ask(
+      client => pauseQueue(client, this.#keys, queue),
+      `Queue ${queue} could not be paused`,
+    )
+    return pausedMs
+  }
+
+  /**
+   * Ends the pause of a queue: within a second its workers go on. Repeating it is harmless.
+   *
+   * @returns whether it was paused
+   * @throws as pause()
+   */
+  async resume(queue: string): Promise<boolean> {
+    checkQueueName(queue)
+    return this.#ask(client => resumeQueue(client, this.#keys, queue), `Queue ${queue} could not be resumed`)
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
@@ -223,14 +255,15 @@ export class Hub {
     }
   }
 
-  async #read<T>(read: Parameters<typeof Connection.prototype.send<T>>[0]): Promise<T> {
+  /** `otherwise` begins the message of the error. */
+  async #ask<T>(commands: Parameters<typeof Connection.prototype.send<T>>[0], otherwise: string): Promise<T> {
     if (this.#closing.signal.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
     this.#commands.open()
     await this.#commands.whenReady(signalAfter(2000, this.#closing.signal))
     const failed = (reason: string, cause?: unknown) =>
-      new HubError('NotEnqueued', `The registry could not be read: ${explained(reason)}.`, { cause })
+      new HubError('NotEnqueued', `${otherwise}: ${explained(reason)}.`, { cause })
     if (!this.#commands.isReady) throw failed(this.#commands.downReason?.message ?? 'no answer in time')
-    return this.#commands.send(read).catch(error => {
+    return this.#commands.send(commands).catch(error => {
       throw failed(messageOf(error), error)
     })
   }

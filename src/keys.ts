@@ -19,6 +19,8 @@ export interface QueueKeys {
   readonly cancelled: string
   /** STRING: the worker that reports the queue's length and age. */
   readonly reporter: string
+  /** STRING: since when nothing is claimed, Redis milliseconds; absent: the queue is served. */
+  readonly paused: string
   /** HASH: request id -> request, for one worker. */
   held(workerId: string): string
   /** STRING: number and outcome of the hub's last push. */
@@ -84,6 +86,7 @@ const queueKeys = (base: string): QueueKeys => ({
   leases: `${base}:leases`,
   cancelled: `${base}:cancelled`,
   reporter: `${base}:reporter`,
+  paused: `${base}:paused`,
   held: workerId => `${base}:held:${workerId}`,
   pushed: hubId => `${base}:pushed:${hubId}`,
 })

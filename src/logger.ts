@@ -57,6 +57,10 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('job:dead', fields => log.error(fields, 'a job was given up; it is kept with the dead ones')),
     events.on('worker:started', fields => log.info(fields, 'worker started')),
     events.on('worker:stopped', fields => log.info(fields, 'worker stopped')),
+    events.on('queue:paused', fields =>
+      log.info(fields, 'the queue is paused; what is held is finished, nothing is taken'),
+    ),
+    events.on('queue:resumed', fields => log.info(fields, 'the queue is served again')),
     events.on('lease:lost', fields => log.warn(fields, 'the lease ended; going on under a new id')),
     events.on('loop:blocked', fields => log.warn(fields, 'the event loop was blocked; nothing else ran meanwhile')),
     events.on('worker:lost', fields => log.warn(fields, 'a worker was lost; what it held was taken over')),

@@ -3,6 +3,7 @@ import type { Catalogue } from './catalogue.ts'
 import type { Keys } from './keys.ts'
 import { type Load, LoadSum, type WorkerRecord } from './load.ts'
 import { newestFirst, tryParseTaskName } from './names.ts'
+import { pausedMsOf } from './pause.ts'
 import type { Redis } from './redis.ts'
 import { type SlowCall, totalOf } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
@@ -34,6 +35,8 @@ export interface QueueOverview {
   backlog: number
   /** Milliseconds the oldest one has waited; undefined when none waits or it carries no time. */
   oldestMs: number | undefined
+  /** When it was paused, Redis milliseconds; undefined when it is served. */
+  pausedMs: number | undefined
   /** Jobs waiting, and jobs that were given up. */
   jobs: number
   dead: number
@@ -171,14 +174,16 @@ const readQueue = async (
   nowMs: number,
   records: Records,
 ): Promise<QueueOverview> => {
-  const { calls, jobs, dead, held } = keys.queue(name)
+  const { calls, jobs, dead, held, paused } = keys.queue(name)
   const workers = live.filter(worker => worker.queue === name)
   const serving = workers.filter(isServing)
-  const [backlog, head, jobCount, deadCount, ...heldCounts] = await Promise.all([
+  const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
     client.llen(calls),
     client.lrange(calls, 0, 0),
     client.llen(jobs),
     client.zcard(dead),
+    // Workers take somebody else's key under this name for no pause.
+    client.get(paused).catch(noPauseIfForeign),
     ...workers.map(worker => client.hlen(held(worker.id))),
   ])
   const at = /^\{"at":(\d+)/.exec(head[0] ?? '')?.[1]
@@ -186,6 +191,7 @@ const readQueue = async (
     queue: name,
     backlog,
     oldestMs: at === undefined ? undefined : Math.max(0, nowMs - Number(at) / 1000),
+    pausedMs: pausedMsOf(pausedText),
     jobs: jobCount,
     dead: deadCount,
     held: heldCounts.reduce((sum, count) => sum + count, 0),
@@ -195,6 +201,11 @@ const readQueue = async (
     busyShare: busyShareOf(workers),
     load: workerLoad(workers, records),
   }
+}
+
+const noPauseIfForeign = (error: Error): null => {
+  if (error.message.startsWith('WRONGTYPE')) return null
+  throw error
 }
 
 const busyShareOf = (workers: WorkerOverview[]): number | undefined => {

@@ -43,6 +43,7 @@ export const prometheusMetrics = {
     help: 'How long the oldest of them has waited; 0 when none waits.',
     labels: ofQueue,
   },
+  pshub_queue_paused: { type: 'gauge', help: '1 while the queue is paused.', labels: ofQueue },
   pshub_queue_jobs: { type: 'gauge', help: 'Jobs that wait in Redis.', labels: ofQueue },
   pshub_queue_dead_jobs: { type: 'gauge', help: 'Jobs that were given up.', labels: ofQueue },
   pshub_queue_held: { type: 'gauge', help: 'Requests that workers hold: claimed, not settled yet.', labels: ofQueue },
@@ -120,7 +121,7 @@ const quantiles: readonly [string, 'p50' | 'p95' | 'p99' | 'max'][] = [
 ] satisfies [string, keyof Waits][]
 
 const addQueue = (samples: Samples, overview: QueueOverview): void => {
-  const { queue, backlog, oldestMs, jobs, dead, held, workers, slots, busy, busyShare } = overview
+  const { queue, backlog, oldestMs, pausedMs, jobs, dead, held, workers, slots, busy, busyShare } = overview
   samples.add('pshub_queue_backlog', [queue], backlog)
   // Where something waits that does not say since when, nothing is known; 0 would be a lie.
   samples.add(
@@ -128,6 +129,7 @@ const addQueue = (samples: Samples, overview: QueueOverview): void => {
     [queue],
     oldestMs === undefined && backlog > 0 ? undefined : seconds(oldestMs ?? 0),
   )
+  samples.add('pshub_queue_paused', [queue], pausedMs === undefined ? 0 : 1)
   samples.add('pshub_queue_jobs', [queue], jobs)
   samples.add('pshub_queue_dead_jobs', [queue], dead)
   samples.add('pshub_queue_held', [queue], held)

@@ -52,6 +52,8 @@ export interface Beat {
   ended: string[]
   /** Undefined unless this worker is the one that reports the queue. */
   figures: QueueFigures | undefined
+  /** Since when the queue is paused, Redis milliseconds; undefined when it is served. */
+  pausedMs: number | undefined
 }
 
 /** A queue at one moment, as Redis has it. */
@@ -91,6 +93,7 @@ export class Queue {
   readonly name: string
   readonly keys: QueueKeys
   readonly #allKeys: Keys
+  readonly #clientIds = new WeakMap<Redis, Promise<number | undefined>>()
 
   constructor(name: string, keys: Keys) {
     this.name = name
@@ -166,6 +169,16 @@ export class Queue {
     return claimed
   }
 
+  /** How Redis calls a connection, for endWait(); undefined where it may not be asked. Asked once: waits come with each call. */
+  clientId(client: Redis): Promise<number | undefined> {
+    let id = this.#clientIds.get(client)
+    if (!id) {
+      id = command(client, 'client', 'id').then(Number, () => undefined)
+      this.#clientIds.set(client, id)
+    }
+    return id
+  }
+
   /** Ends a wait for the bell early; does nothing when it is over. */
   async endWait(client: Redis, clientId: number): Promise<void> {
     await command(client, 'client', 'unblock', clientId)
@@ -205,9 +218,10 @@ export class Queue {
   async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean, reports = false): Promise<Beat> {
     const { script, keys, args } = this.beatCommand(workerId, leaseMs, isNew, reports)
     const answer = await script.run(client, keys, args)
-    const [now, held, cancelledIds, ended, figures] = answer as [string, number, string[], string[], BeatFigures?]
+    const [now, held, cancelled, ended, figures, paused] = answer as BeatAnswer
     const nowUs = Number(now)
-    return { nowUs, held: held === 1, cancelled: cancelledIds, ended, figures: figuresOf(nowUs, figures) }
+    const pausedMs = paused ? Number(paused) : undefined
+    return { nowUs, held: held === 1, cancelled, ended, figures: figuresOf(nowUs, figures), pausedMs }
   }
 
   /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
@@ -217,9 +231,9 @@ export class Queue {
     isNew: boolean,
     reports = false,
   ): { script: Script; keys: string[]; args: (string | number)[] } {
-    const { leases, cancelled, reporter, calls } = this.keys
+    const { leases, cancelled, reporter, calls, paused } = this.keys
     const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0]
-    return { script: scripts.beat, keys: [leases, cancelled, reporter, calls], args }
+    return { script: scripts.beat, keys: [leases, cancelled, reporter, calls, paused], args }
   }
 
   /** Puts held requests back, as they are or with another text. Returns how many were still held. */
@@ -273,6 +287,7 @@ export class Queue {
 }
 
 type BeatFigures = [] | [length: number, at: string]
+type BeatAnswer = [now: string, held: number, cancelled: string[], ended: string[], BeatFigures?, paused?: string]
 
 const figuresOf = (nowUs: number, [length, at]: BeatFigures = []): QueueFigures | undefined => {
   if (length === undefined) return undefined

@@ -1,7 +1,10 @@
 import type { Keys } from './keys.ts'
 
-/** What a Redis user may be for: to call, to serve a queue, or to look (`pshub tasks`, `workers`, `queues`). */
-export const roles = ['hub', 'worker', 'view'] as const
+/**
+ * What a Redis user may be for: to call, to serve a queue, to look (`pshub tasks`, `workers`, `queues`), or to look and to
+ * pause queues (`pshub pause`, `resume`).
+ */
+export const roles = ['hub', 'worker', 'view', 'admin'] as const
 export type Role = (typeof roles)[number]
 
 /** How a role uses one key, or, without one, what it sends that concerns no key. */
@@ -49,7 +52,7 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     ]
   },
   worker: (keys, queue, id) => {
-    const { calls, bell, jobs, jobBell, dead, held, cancelled, leases, reporter } = keys.queue(queue)
+    const { calls, bell, jobs, jobBell, dead, held, cancelled, leases, reporter, paused } = keys.queue(queue)
     return [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
       writes(keys.tasks, 'HDEL HMGET HSCAN HSET'),
@@ -65,31 +68,36 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
       writes(dead, 'ZADD'),
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
       runs(reporter, 'DEL GET SET'),
+      runs(paused, 'GET'),
       runs(held(id), 'HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
     ]
   },
-  view: (keys, queue, id) => {
-    const { calls, jobs, dead, held, leases } = keys.queue(queue)
-    return [
-      sends('TIME INFO CLIENT|SETNAME'),
-      reads(keys.tasks, 'HKEYS HMGET'),
-      reads(keys.workers, 'HSCAN'),
-      reads(keys.stats, 'HMGET'),
-      reads(keys.taskStats, 'HMGET'),
-      reads(keys.slow, 'HMGET'),
-      reads(leases, 'ZRANGEBYSCORE'),
-      reads(calls, 'LLEN LRANGE'),
-      reads(jobs, 'LLEN'),
-      reads(dead, 'ZCARD'),
-      reads(held(id), 'HLEN'),
-    ]
-  },
+  view: (keys, queue, id) => [...looking(keys, queue, id), reads(keys.queue(queue).paused, 'GET')],
+  admin: (keys, queue, id) => [...looking(keys, queue, id), writes(keys.queue(queue).paused, 'GET GETEX SET')],
+}
+
+/** What everybody who looks reads. */
+const looking = (keys: Keys, queue: string, id: string): Use[] => {
+  const { calls, jobs, dead, held, leases } = keys.queue(queue)
+  return [
+    sends('TIME INFO CLIENT|SETNAME'),
+    reads(keys.tasks, 'HKEYS HMGET'),
+    reads(keys.workers, 'HSCAN'),
+    reads(keys.stats, 'HMGET'),
+    reads(keys.taskStats, 'HMGET'),
+    reads(keys.slow, 'HMGET'),
+    reads(leases, 'ZRANGEBYSCORE'),
+    reads(calls, 'LLEN LRANGE'),
+    reads(jobs, 'LLEN'),
+    reads(dead, 'ZCARD'),
+    reads(held(id), 'HLEN'),
+  ]
 }
 
 /**
  * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, and ending a
- * wait early when there is room for jobs again.
+ * wait early when there is room for jobs again or the queue was paused.
  */
 export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK']
 

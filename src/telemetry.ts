@@ -31,6 +31,13 @@ export interface EventMap {
    * `oldestMs` is undefined when the first request carries no time. A worker without listeners for this never reports.
    */
   'queue:measured': { queue: string; length: number; oldestMs: number | undefined }
+  /**
+   * The worker learnt, from a beat, that its queue is paused since `pausedMs` (Redis milliseconds): it takes nothing more and
+   * finishes what it holds.
+   */
+  'queue:paused': { worker: string; queue: string; pausedMs: number }
+  /** The pause is over; the worker takes requests again. */
+  'queue:resumed': { worker: string; queue: string }
   /** A reply came for a call that is settled already. */
   'reply:late': { id: string }
   /** A batch of requests was enqueued; `length` is the backlog found there. */

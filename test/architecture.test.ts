@@ -56,6 +56,7 @@ const layers: string[][] = [
     'cards',
     'catalogue',
     'overview',
+    'pause',
     'prometheus',
     'load',
     'measures',
@@ -85,6 +86,7 @@ const layers: string[][] = [
     'roles/inspect',
     'roles/keepalive',
     'roles/keepalive-thread',
+    'roles/pause',
     'roles/farewell',
   ],
   ['dispatch', 'hub', 'nested', 'crew', 'worker'],
@@ -159,7 +161,7 @@ describe('files', () => {
   it('only keys.ts writes a key name', () => {
     for (const file of files.filter(name => name !== 'keys.ts')) {
       const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
-      expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled|reporter)\b|:reply:/)
+      expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled|reporter|paused)\b|:reply:/)
     }
   })
 
@@ -180,6 +182,7 @@ describe('files', () => {
       queue.leases,
       queue.cancelled,
       queue.reporter,
+      queue.paused,
       queue.held('w'),
       queue.pushed('h'),
     ]

@@ -86,7 +86,8 @@ export const checkCommand: Command = {
     {
       flag: 'for',
       value: 'use',
-      about: 'hub (to call), worker (to serve) or view (to look): what the user must be able to do',
+      about:
+        'hub (to call), worker (to serve), view (to look) or admin (to look and pause): what the user must be able to do',
     },
     { flag: 'queue', value: 'name', about: 'queue to call or to serve', setting: 'queue', fallback: "'default'" },
     jsonOption,

@@ -9,6 +9,7 @@ import { exitCodes } from './exit-codes.ts'
 import { writeHelp, writeOverview } from './help.ts'
 import { metricsCommand } from './metrics.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
+import { pauseCommand, resumeCommand } from './pause.ts'
 import { queuesCommand } from './queues.ts'
 import { report } from './report.ts'
 import { slowCommand } from './slow.ts'
@@ -23,6 +24,8 @@ const commands: readonly Command[] = [
   tasksCommand,
   workersCommand,
   queuesCommand,
+  pauseCommand,
+  resumeCommand,
   slowCommand,
   topCommand,
   metricsCommand,

@@ -8,14 +8,15 @@ import { exitCodes } from './exit-codes.ts'
 import { aboutLoad, formatShare, loadColumns } from './figures.ts'
 import { jsonOption } from './options.ts'
 import type { Output } from './output.ts'
+import { formatTime } from './pause.ts'
 import { printable } from './printable.ts'
 import { readRegistry } from './registry.ts'
 import { type Column, writeTable } from './table.ts'
 
+const isPaused = ({ pausedMs }: QueueOverview): boolean => pausedMs !== undefined
 const isStuck = ({ backlog, workers }: QueueOverview): boolean => backlog > 0 && workers === 0
 
-/** `pshub top` shows them too. */
-export const queueColumns: Column<QueueOverview>[] = [
+const columns: Column<QueueOverview>[] = [
   { title: 'QUEUE', value: queue => queue.queue },
   { title: 'BACKLOG', value: queue => queue.backlog, right: true },
   {
@@ -43,19 +44,37 @@ export const queueColumns: Column<QueueOverview>[] = [
   ...loadColumns<QueueOverview>(),
 ]
 
+const pausedColumn: Column<QueueOverview> = {
+  title: 'STATE',
+  value: ({ pausedMs }) => (pausedMs === undefined ? 'served' : 'paused'),
+  style: ({ pausedMs }) => (pausedMs === undefined ? undefined : 'yellow'),
+}
+
+/** Those that `pshub top` shows too; with the state behind the name where one of them is paused. */
+export const queueColumns = (queues: readonly QueueOverview[]): Column<QueueOverview>[] => {
+  const [name, ...rest] = columns
+  return queues.some(isPaused) ? [name!, pausedColumn, ...rest] : columns
+}
+
 const run = async (invocation: Invocation): Promise<number> => {
   const { flags, output } = invocation
   const settings = settingsOf('hub', queuesCommand, invocation, 'silent')
   const { queues } = (await readRegistry(settings)).overview
   if (flags.json !== undefined) output.json(queues)
   else if (queues.length > 0) {
-    writeTable(output.out, queueColumns, queues)
+    writeTable(output.out, queueColumns(queues), queues)
+    for (const queue of queues.filter(isPaused)) tellPause(queue, output)
     for (const queue of queues.filter(isStuck)) warnOfStuck(queue, output)
   } else {
     output.err.line(`No queue is known in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`)
     output.err.line('A worker brings its queue along: pshub worker ./tasks.mjs')
   }
   return exitCodes.ok
+}
+
+const tellPause = ({ queue, pausedMs }: QueueOverview, { err }: Output): void => {
+  const hint = isQueueName(queue) ? ` Go on: pshub resume ${queue}` : ''
+  err.line(`${printable(queue)} is paused since ${formatTime(pausedMs!)}; nothing is taken from it.${hint}`)
 }
 
 const warnOfStuck = ({ queue, backlog }: QueueOverview, { err }: Output): void => {
@@ -73,7 +92,8 @@ export const queuesCommand: Command = {
   about: [
     'Lists the queues with the calls that wait, how long the oldest has waited, the jobs that wait and those that were ' +
       'given up, the requests held by workers, the slots in use of all there are, the live workers, and the SHARE of ' +
-      "their slots' time that was used. Calls that wait where no worker serves are warned of.",
+      "their slots' time that was used. Calls that wait where no worker serves are warned of. Where a queue is paused (pshub " +
+      'pause), a STATE says so.',
     aboutLoad,
   ],
   arity: { min: 0, max: 0 },

@@ -5,15 +5,12 @@ import type { Sink } from './output.ts'
 import { queueColumns } from './queues.ts'
 import { type Column, writeTable } from './table.ts'
 import { taskColumns } from './tasks.ts'
-import { stateOf, stateStyles, workerColumns } from './workers.ts'
+import { stateColumn, workerColumns } from './workers.ts'
 
 export const sorts = ['load', 'calls', 'errors', 'waits', 'name'] as const
 export type Sort = (typeof sorts)[number]
 
-const workersWithState: Column<WorkerOverview>[] = [
-  ...workerColumns,
-  { title: 'STATE', value: stateOf, style: worker => stateStyles[stateOf(worker)] },
-]
+const columnsOfWorkers = (queues: QueueOverview[]): Column<WorkerOverview>[] => [...workerColumns, stateColumn(queues)]
 
 /** What one line says of all queues together. */
 export const summaryOf = ({ queues, workers }: Overview): string => {
@@ -42,9 +39,9 @@ const fewestRows = 2
 export const writeOverviewTables = (sink: Sink, overview: Overview, sort: Sort, lines?: number): void => {
   const { queues, tasks, workers } = overview
   const tables: Table[] = [
-    table(queueColumns, sorted(queues, sort, queueWeight)),
+    table(queueColumns(queues), sorted(queues, sort, queueWeight)),
     table(taskColumns, sorted(tasks, sort, taskWeight)),
-    table(workersWithState, sorted(workers, sort, workerWeight)),
+    table(columnsOfWorkers(queues), sorted(workers, sort, workerWeight)),
   ]
   const [ofQueues, ofTasks, ofWorkers] = tables as [Table, Table, Table]
   const room = lines ?? Number.POSITIVE_INFINITY

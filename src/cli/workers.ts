@@ -1,4 +1,4 @@
-import type { WorkerOverview } from '../overview.ts'
+import type { QueueOverview, WorkerOverview } from '../overview.ts'
 import { describeTarget } from '../redis.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -12,12 +12,18 @@ import { type Column, writeTable } from './table.ts'
 /** Enough of an id to tell workers apart. */
 export const shortId = (id: string): string => id.slice(0, 8)
 
-export const stateOf = ({ live, stats }: WorkerOverview): 'live' | 'draining' | 'lost' => {
-  if (!live) return 'lost'
-  return stats?.draining ? 'draining' : 'live'
-}
+const stateStyles = { live: 'green', paused: 'yellow', draining: 'yellow', lost: 'red' } as const
 
-export const stateStyles = { live: 'green', draining: 'yellow', lost: 'red' } as const
+/** What a worker does; whether it is paused is its queue's to say. */
+export const stateColumn = (queues: QueueOverview[]): Column<WorkerOverview> => {
+  const paused = new Set(queues.filter(({ pausedMs }) => pausedMs !== undefined).map(({ queue }) => queue))
+  const stateOf = ({ live, stats, queue }: WorkerOverview): keyof typeof stateStyles => {
+    if (!live) return 'lost'
+    if (stats?.draining) return 'draining'
+    return paused.has(queue) ? 'paused' : 'live'
+  }
+  return { title: 'STATE', value: stateOf, style: worker => stateStyles[stateOf(worker)] }
+}
 
 /** Those that `pshub top` shows too. */
 export const workerColumns: Column<WorkerOverview>[] = [
@@ -31,13 +37,13 @@ export const workerColumns: Column<WorkerOverview>[] = [
   { title: 'MEMORY', value: worker => formatBytes(worker.stats?.rssBytes), right: true, rank: 6 },
 ]
 
-const columnsAt = (nowMs: number): Column<WorkerOverview>[] => [
+const columnsAt = (nowMs: number, queues: QueueOverview[]): Column<WorkerOverview>[] => [
   ...workerColumns,
   { title: 'TASKS', value: worker => Object.keys(worker.tasks).length, right: true, rank: 10 },
   { title: 'OK', value: worker => worker.stats?.counters.ok ?? '?', right: true, rank: 9 },
   { title: 'FAILED', value: worker => worker.stats?.counters.failed ?? '?', right: true, rank: 8 },
   { title: 'LAST SEEN', value: worker => lastSeen(worker, nowMs), right: true, rank: 7 },
-  { title: 'STATE', value: stateOf, style: worker => stateStyles[stateOf(worker)] },
+  stateColumn(queues),
 ]
 
 const loopOf = (stats: WorkerOverview['stats']): string =>
@@ -51,7 +57,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('hub', workersCommand, invocation, 'silent')
   const { overview, nowMs } = await readRegistry(settings)
   if (flags.json !== undefined) output.json(overview.workers)
-  else if (overview.workers.length > 0) writeTable(output.out, columnsAt(nowMs), overview.workers)
+  else if (overview.workers.length > 0) writeTable(output.out, columnsAt(nowMs, overview.queues), overview.workers)
   else {
     output.err.line(`No worker runs in namespace '${settings.namespace}' of ${describeTarget(settings.redis)}.`)
     output.err.line('Start one: pshub worker ./tasks.mjs')
@@ -66,7 +72,7 @@ export const workersCommand: Command = {
   about: [
     "Lists the workers with their slots in use, the SHARE of their slots' time that was used, how late their event loop was " +
       '(99th percentile and longest, both of the last minute), their memory and number of tasks, the calls they ended well and ' +
-      "failed since their start, and when they last gave a sign. A worker is 'live', 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
+      "failed since their start, and when they last gave a sign. A worker is 'live', 'paused' (its queue is: pshub pause), 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
       'ended without a goodbye: it died, or is cut off from Redis).',
     aboutLoad,
   ],

@@ -4,6 +4,7 @@
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- KEYS[3]  STRING  pshub:{<queue>}:reporter
 -- KEYS[4]  LIST  pshub:{<queue>}:calls
+-- KEYS[5]  STRING  pshub:{<queue>}:paused
 -- ARGV[1]  worker id
 -- ARGV[2]  ms from now to the lease's end
 -- ARGV[3]  1 to take a lease under a new id, 0 to renew
@@ -11,13 +12,15 @@
 -- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
 -- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
 --            { other workers whose leases have ended },
---            { length of the list, at of its first request (us, as text; empty when it has none) } }; the last one is
---          empty for a worker that does not report
+--            { length of the list, at of its first request (us, as text; empty when it has none) },
+--            since when the queue is paused (ms, as text), or empty if it is not }; the fifth one is empty for a worker
+--            that does not report. Without the lease there are only the first five
 --
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
 -- then removes it): an outage of Redis itself costs no worker its identity.
 -- Dropping old cancellations is the first write: a full Redis refuses a growing one there, and then nobody could beat.
 -- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more.
+-- Nobody claims without a lease, and nobody gets one without being told of a pause.
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))
@@ -43,4 +46,8 @@ if (ARGV[5] or '0') ~= '0' then
     end
   end
 end
-return { now_text, 1, redis.call('ZRANGE', KEYS[2], 0, 999, 'REV'), ended, figures }
+
+-- What is no time is somebody else's too.
+local paused = redis.pcall('GET', KEYS[5])
+if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 then paused = '' end
+return { now_text, 1, redis.call('ZRANGE', KEYS[2], 0, 999, 'REV'), ended, figures, paused }

@@ -41,6 +41,7 @@ const staleMs = 100
  * 3. Else it waits for the bell on its own connection, for as many slots as are known to be released.
  * 4. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When
  *    one of them ends, that wait is ended.
+ * 5. While the queue is paused it takes nothing. The claim behind a wait that is ended then still runs: it is in Redis.
  */
 export class FetchLoop {
   readonly #options: FetchOptions
@@ -50,6 +51,9 @@ export class FetchLoop {
   #moreWaits = true
   /** How Redis calls the connection that waits for calls alone, though jobs are taken here. */
   #deafTo: number | undefined
+  #isPaused = false
+  /** How Redis calls the connection of the wait under way. */
+  #waitsAs: Promise<number | undefined> | undefined
 
   constructor(options: FetchOptions) {
     this.#options = options
@@ -66,15 +70,42 @@ export class FetchLoop {
     if (this.#deafTo !== undefined && this.#options.jobRoom() > 0) this.#listenForJobs(this.#deafTo)
   }
 
+  /**
+   * Takes nothing more until resume(). To be said with each beat of the pause: what ends a wait may overtake that wait, which
+   * is sent on another connection.
+   */
+  pause(): void {
+    this.#isPaused = true
+    const waitsAs = this.#waitsAs
+    void waitsAs?.then(clientId => {
+      if (clientId !== undefined && this.#isPaused && this.#waitsAs === waitsAs) this.#endWait(clientId)
+    })
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    // Tokens of the bells may be gone, and what they announced still waits.
+    this.#moreWaits = true
+    this.#next()
+  }
+
   #listenForJobs(clientId: number): void {
-    const { queue, commands } = this.#options
     this.#deafTo = undefined
+    this.#endWait(clientId)
+  }
+
+  #endWait(clientId: number): void {
+    const { queue, commands } = this.#options
     // Refused or lost: the wait ends by itself within seconds.
     commands.send(client => queue.endWait(client, clientId)).catch(() => undefined)
   }
 
+  get #isHalted(): boolean {
+    return this.#isPaused || this.#stopping.signal.aborted
+  }
+
   #next(): void {
-    if (this.#underWay || this.#stopping.signal.aborted) return
+    if (this.#underWay || this.#isHalted) return
     const idle = this.#options.idleSlots()
     if (idle <= 0) return
     const released = this.#options.releasedSlots()
@@ -104,7 +135,6 @@ export class FetchLoop {
     const { queue, commands, waiting, takesJobs, jobRoom, runTimes } = this.#options
     const wanted: ClaimOptions = { slots, jobs: jobRoom(), runTimes: runTimes() }
     if (atOnce) return commands.send(client => queue.claim(client, workerId, wanted))
-    if (!takesJobs || wanted.jobs > 0) return waiting.send(client => queue.waitAndClaim(client, workerId, wanted))
     let over = false
     const onBlocked = (clientId: number) => {
       if (over) return
@@ -112,18 +142,24 @@ export class FetchLoop {
       if (jobRoom() > 0) this.#listenForJobs(clientId)
       else this.#deafTo = clientId
     }
-    const waited = waiting.send(client => queue.waitAndClaim(client, workerId, wanted, onBlocked))
+    const isDeaf = takesJobs && wanted.jobs <= 0
+    const waited = waiting.send(client => {
+      this.#waitsAs = queue.clientId(client)
+      return queue.waitAndClaim(client, workerId, wanted, isDeaf ? onBlocked : undefined)
+    })
     return waited.finally(() => {
       over = true
       this.#deafTo = undefined
+      this.#waitsAs = undefined
     })
   }
 
   async #claim(idle: number, atOnce: boolean): Promise<void> {
     const { commands, waiting, workerId, jobRoom, lateMs, ageMs, onClaimed, onNoLease, onProblem } = this.#options
-    for (let failures = 0; !this.#stopping.signal.aborted; failures++) {
+    for (let failures = 0; ; failures++) {
       const connection = atOnce ? commands : waiting
       await connection.whenReady(this.#stopping.signal)
+      if (this.#isHalted) return
       const id = workerId()
       const lateBefore = lateMs()
       try {

@@ -46,6 +46,8 @@ export class Model {
   readonly cancelled = new Map<string, number>()
   /** Who reports the queue, and until when, Redis milliseconds. */
   reporter: { id: string; untilMs: number } | undefined
+  /** Since when the queue is paused, Redis milliseconds. */
+  pausedMs: number | undefined
   /** Redis milliseconds from which on the words of callers who gave up may be gone all together. */
   cancelledUntilMs = 0
   readonly pushed = new Map<string, { number: number; accepted: number; at: string }>()
@@ -155,7 +157,10 @@ export class Model {
     const nowMs = Math.floor(this.nowUs / 1000)
     for (const [id, at] of this.cancelled) if (at <= nowMs - memoryMs) this.cancelled.delete(id)
     const lease = this.leases.get(workerId)
-    if (!isNew && !lease) return { nowUs: this.nowUs, held: false, cancelled: [], ended: [], figures: undefined }
+    const { nowUs, pausedMs } = this
+    const lost = { nowUs, held: false, cancelled: [], ended: [], figures: undefined, pausedMs: undefined }
+    if (!isNew && !lease) return lost
+    if (pausedMs !== undefined) this.situations.add(isNew ? 'a lease taken in a pause' : 'a lease renewed in a pause')
     if (!isNew && !this.leaseHolds(workerId)) this.situations.add('a lease renewed after its end')
     this.leases.set(workerId, nowMs + leaseMs)
     const ended = [...this.leases]
@@ -164,12 +169,28 @@ export class Model {
       .map(([id]) => id)
     const cancelled = [...this.cancelled.keys()].sort()
     return {
-      nowUs: this.nowUs,
+      nowUs,
       held: true,
       cancelled,
       ended: ended.slice(0, 16),
       figures: this.#report(workerId, reportsMs),
+      pausedMs,
     }
+  }
+
+  /** An earlier pause goes on with its own time. */
+  pause(nowMs: number): { pausedMs: number; wasPaused: boolean } {
+    const wasPaused = this.pausedMs !== undefined
+    if (wasPaused) this.situations.add('paused twice')
+    this.pausedMs ??= nowMs
+    return { pausedMs: this.pausedMs, wasPaused }
+  }
+
+  resume(): boolean {
+    const wasPaused = this.pausedMs !== undefined
+    if (wasPaused) this.situations.add('a pause ended')
+    this.pausedMs = undefined
+    return wasPaused
   }
 
   #report(workerId: string, reportsMs: number): Beat['figures'] {

@@ -75,6 +75,7 @@ const expectedState = (model: Model): State => {
   if (model.dead.length > 0) state[queueKeys.dead] = Object.fromEntries(model.dead.map(text => [text, '0']))
   if (model.leases.size > 0) state[queueKeys.leases] = texts(model.leases)
   if (model.cancelled.size > 0) state[queueKeys.cancelled] = texts(model.cancelled)
+  if (model.pausedMs !== undefined) state[queueKeys.paused] = String(model.pausedMs)
   if (model.reporter) state[queueKeys.reporter] = model.reporter.id
   for (const [worker, held] of model.held) state[queueKeys.held(worker)] = texts(held)
   for (const [hub, { number, accepted, at }] of model.pushed) {

@@ -5,6 +5,7 @@ import { type Actors, makeActors } from './actors.ts'
 import { callerSteps } from './caller-steps.ts'
 import { adopt, beat, lapse, leaseSteps, leave } from './lease-steps.ts'
 import { Model } from './model.ts'
+import { pauseSteps } from './pause-steps.ts'
 import { compare, keys, queueKeys } from './redis-state.ts'
 import { serverSteps } from './server-steps.ts'
 import { squatSteps } from './squat-steps.ts'
@@ -13,7 +14,7 @@ import { claim, settle, workerSteps } from './worker-steps.ts'
 
 /** What a whole run does: up to 60 steps on an empty Redis, then everything is brought to its end. */
 export const anySteps = (replayPath?: string): fc.Arbitrary<Iterable<Step>> =>
-  fc.commands([...callerSteps, ...workerSteps, ...leaseSteps, ...serverSteps, ...squatSteps], {
+  fc.commands([...callerSteps, ...workerSteps, ...leaseSteps, ...serverSteps, ...squatSteps, ...pauseSteps], {
     maxCommands: 60,
     size: 'max',
     ...(replayPath === undefined ? {} : { replayPath }),
@@ -40,6 +41,8 @@ const end = async (model: Model, actors: Actors): Promise<void> => {
   const { redis } = actors
   await redis.config('SET', 'maxmemory', 0)
   model.isFull = false
+  await redis.del(queueKeys.paused)
+  model.pausedMs = undefined
   for (const workerId of model.leases.keys()) await lapse(model, actors, workerId)
   const last: Parameters<typeof settle>[2] = [model.workers[0]!, actors.workers[0]!]
   const [worker, actor] = last

@@ -17,20 +17,30 @@ describe('help', () => {
   it('lists the commands, and the version alone', async () => {
     const help = await run(['--help'])
     expect(help.code).toBe(0)
-    for (const name of ['worker', 'call', 'tasks', 'workers', 'queues', 'metrics', 'check'])
+    for (const name of ['worker', 'call', 'tasks', 'workers', 'queues', 'pause', 'resume', 'metrics', 'check'])
       expect(help.out).toContain(`  ${name} `)
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
   })
 
-  it.each(['worker', 'call', 'tasks', 'workers', 'queues', 'metrics', 'check'])('teaches %s', async name => {
-    const [asked, flag] = await Promise.all([run(['help', name]), run([name, '--help'])])
-    expect(asked).toEqual(flag)
-    expect(asked.code).toBe(0)
-    for (const part of [`Usage: pshub ${name}`, 'Options:', 'Examples:', 'Exit codes:', 'Environment:', 'PSHUB_REDIS'])
-      expect(asked.out).toContain(part)
-    for (const line of asked.out.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
-  })
+  it.each(['worker', 'call', 'tasks', 'workers', 'queues', 'pause', 'resume', 'metrics', 'check'])(
+    'teaches %s',
+    async name => {
+      const [asked, flag] = await Promise.all([run(['help', name]), run([name, '--help'])])
+      expect(asked).toEqual(flag)
+      expect(asked.code).toBe(0)
+      for (const part of [
+        `Usage: pshub ${name}`,
+        'Options:',
+        'Examples:',
+        'Exit codes:',
+        'Environment:',
+        'PSHUB_REDIS',
+      ])
+        expect(asked.out).toContain(part)
+      for (const line of asked.out.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
+    },
+  )
 
   it.each([
     [['taks'], "pshub has no command 'taks'. Did you mean tasks?"],

@@ -128,6 +128,11 @@ describe('users with exactly the listed rights', () => {
     expect(await viewer.slowCalls()).toContainEqual(expect.objectContaining({ worker: worker.id }))
     const { queues } = await viewer.overview()
     expect(queues).toMatchObject([{ queue: 'q', workers: 1 }])
+    const admin = server.hub({ redis: urls.admin })
+    const pausedMs = await admin.pause('q')
+    expect(await admin.queues()).toMatchObject([{ queue: 'q', pausedMs }])
+    expect(await admin.resume('q')).toBe(true)
+    await admin.slowCalls()
     await worker.stop({ graceMs: 50 })
     expect((await stays).code).toBe('WorkerLost')
     await hub.close()
@@ -136,7 +141,7 @@ describe('users with exactly the listed rights', () => {
     expect(problems).toEqual([])
     const sent = await commands.stop()
     const granted = roles.flatMap(grantsOf)
-    expect([...sent].filter(line => /^(hub|worker|view) /.test(line) && !granted.includes(line))).toEqual([])
+    expect([...sent].filter(line => /^(hub|worker|view|admin) /.test(line) && !granted.includes(line))).toEqual([])
     const used = new Set([...sent, ...ofScripts()])
     // MONITOR shows no administrative command.
     const counts = await server.redis.info('commandstats')
@@ -154,6 +159,10 @@ describe('users with exactly the listed rights', () => {
       scripts.claim.run(caller, [calls, bell, held('w'), leases, jobs, jobBell], ['w', 1, 1]),
     ).rejects.toThrow(/NOPERM/)
     await expect(caller.hset(cardsKey(), 'a', 'b')).rejects.toThrow(/NOPERM/)
+    for (const role of ['hub', 'view'] as const) {
+      const error = await failure(server.hub({ redis: urls[role] }).pause('q'))
+      expect([error.code, error.message]).toEqual(['NotEnqueued', expect.stringMatching(/^Queue q.*'pshub check'/)])
+    }
     const other = server.worker([defineTask('own:1.0', {}, () => 1)], { redis: urls.worker, queue: 'other' })
     await expect(other).rejects.toThrow(/may not serve a queue: it lacks .*:\{other\}:calls/)
     await rights.denied()

@@ -9,9 +9,9 @@ const server = useRedis()
 
 const keys = () => queueKeys(server)
 const beatOf = ([id, leaseMs, isNew, memoryMs, reportsMs = 0]: (string | number)[]) => {
-  const { leases, cancelled, reporter, calls } = keys()
+  const { leases, cancelled, reporter, calls, paused } = keys()
   const args = [id!, leaseMs!, isNew!, memoryMs!, reportsMs]
-  return scripts.beat.run(server.redis, [leases, cancelled, reporter, calls], args)
+  return scripts.beat.run(server.redis, [leases, cancelled, reporter, calls, paused], args)
 }
 
 const claimKeys = (worker: string) => {
@@ -153,7 +153,7 @@ describe('a full caller made of scripts alone', () => {
     expect(await waiting()).toEqual(['b'])
     const beat = await beatOf(['w', 4000, 1, 60_000])
     // The newest first, so that a flood of them hides no fresh one.
-    expect(beat).toEqual([at, 1, ['b', 'a'], [], []])
+    expect(beat).toEqual([at, 1, ['b', 'a'], [], [], ''])
     await redis.del(calls, cancelled, leases, keys().bell, keys().pushed('h'))
   })
 })
@@ -189,7 +189,7 @@ describe('a full worker made of scripts alone', () => {
     const blocking = redis.duplicate()
     server.onEnd(() => blocking.disconnect())
     const beat = await beatOf(['w', 4000, 1, 60_000])
-    expect(beat).toEqual([expect.stringMatching(/^\d{16}$/), 1, [], [], []])
+    expect(beat).toEqual([expect.stringMatching(/^\d{16}$/), 1, [], [], [], ''])
     await redis.hset(`${namespace}:tasks`, 'raw:1.0', JSON.stringify({ task: 'raw:1.0', queue: 'q', at: 1 }))
     await redis.hset(`${namespace}:workers`, 'w', JSON.stringify({ id: 'w', queue: 'q', tasks: { 'raw:1.0': '' } }))
     const rung = blocking.blpop(bell, 2)
@@ -261,7 +261,7 @@ describe('a full worker made of scripts alone', () => {
     expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
     await redis.zadd(leases, 1, 'w')
     expect(await claim()).toEqual([expect.anything(), -1])
-    expect(await renew()).toEqual([expect.anything(), 1, [], [], []])
+    expect(await renew()).toEqual([expect.anything(), 1, [], [], [], ''])
     expect(await redis.llen(calls)).toBe(1)
     await redis.del(calls, leases)
   })

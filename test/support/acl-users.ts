@@ -17,7 +17,9 @@ export const useRights = (fixture: Fixture) => {
     /** Makes one user per role, with what PROTOCOL.md lists; returns their URLs. */
     users: async (queue?: string) => {
       const urls = {} as Record<Role, string>
-      for (const role of roles) urls[role] = await set(role, rules(role, role === 'view' ? undefined : queue))
+      // Who looks looks at all queues.
+      const isLooking = (role: Role) => role === 'view' || role === 'admin'
+      for (const role of roles) urls[role] = await set(role, rules(role, isLooking(role) ? undefined : queue))
       return urls
     },
     /** What Redis denied anybody since the last look: user and command. */

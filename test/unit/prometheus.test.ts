@@ -35,6 +35,7 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
     {
       queue: name,
       backlog: 7,
+      pausedMs: 1_795_220_000_000,
       oldestMs: 1500,
       jobs: 3,
       dead: 1,
@@ -78,6 +79,7 @@ describe('the text for Prometheus', () => {
         sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
       )
     expect(samplesOf('pshub_queue_oldest_seconds')).toMatchObject([{ value: 1.5 }])
+    expect(samplesOf('pshub_queue_paused')).toMatchObject([{ value: 1 }])
     expect(samplesOf('pshub_wait_seconds', { phase: 'exec', quantile: '0.99' })).toMatchObject([{ value: 0.003 }])
     expect(samplesOf('pshub_wait_seconds', { phase: 'queue' })).toEqual([])
     expect(samplesOf('pshub_worker_loop_delay_seconds', { quantile: '1' })).toMatchObject([{ value: 0.03 }])
@@ -133,8 +135,9 @@ describe('the text for Prometheus', () => {
       ['w3', 0],
     ])
     expect(of('pshub_worker_busy').map(({ labels }) => labels.worker)).toEqual(['w1'])
-    overview.queues = [{ ...queue!, backlog: 0, oldestMs: undefined }]
+    overview.queues = [{ ...queue!, backlog: 0, oldestMs: undefined, pausedMs: undefined }]
     expect(prometheusText(overview)).toContain('pshub_queue_oldest_seconds{queue="q"} 0\n')
+    expect(prometheusText(overview)).toContain('pshub_queue_paused{queue="q"} 0\n')
     overview.workers = [{ ...worker!, tasks: { 'new:1.0': '', constructor: '' }, totals: {} }]
     const begun = parseExposition(prometheusText(overview)).samples.filter(({ name }) => name === 'pshub_calls_total')
     expect(begun.map(({ labels, value }) => [labels.task, labels.code, value])).toEqual([

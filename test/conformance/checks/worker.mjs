@@ -11,6 +11,20 @@ const answerTo = async (pair, fields) => {
   return pair.replyTo(hub)
 }
 
+const beatMs = 1000
+const waitMs = 2000
+
+/** Pauses the queue as PROTOCOL.md says anybody may; returns when, by Redis' clock. */
+const pause = async pair => {
+  const [seconds, us] = await pair.redis.time()
+  const pausedMs = Number(seconds) * 1000 + Math.floor(Number(us) / 1000)
+  await pair.redis.set(pair.key('paused'), pausedMs, 'NX')
+  return pausedMs
+}
+
+/** Redis' clock at a worker's last beat. */
+const seen = async (pair, { id }) => JSON.parse((await pair.redis.hget(`${pair.namespace}:stats`, id)) ?? '{}').seen
+
 export const workerChecks = [
   {
     name: 'by hand: a request without an id is answered under a made-up one',
@@ -77,6 +91,34 @@ export const workerChecks = [
     run: async pair => {
       const reply = await answerTo(pair, { id: 'a5', task: 'echo:1.0', args: 5, later: { a: 1 }, priority: 3 })
       equal(reply.result, 5)
+    },
+  },
+  {
+    name: 'a paused queue is not taken from, and is again when it is resumed',
+    run: async pair => {
+      const [card] = await pair.workerCards()
+      const running = pair.call('slow:1.0', { ms: 2000, token: 'before the pause' })
+      await eventually(() => pair.starts('before the pause') === 1, 'its start')
+      const pausedMs = await pause(pair)
+      let waiting
+      try {
+        // A worker that cannot end its wait for the bell takes what comes for as long as that lasts.
+        await eventually(async () => (await seen(pair, card)) > pausedMs + beatMs + waitMs, 'the end of its wait')
+        equal((await running).ok, true)
+        const late = await pair.call('echo:1.0', { token: 'too late' }, { timeout_ms: 500 })
+        equal(late.error?.code, 'Timeout')
+        waiting = pair.call('echo:1.0', { token: 'resumed' }, { timeout_ms: 20_000 })
+        await eventually(async () => (await pair.waiting()) === 2, 'both in the list')
+        const since = await seen(pair, card)
+        await eventually(async () => (await seen(pair, card)) > since + beatMs, 'its beats')
+        deepEqual([await pair.waiting(), await pair.held(), pair.starts('resumed')], [2, 0, 0])
+      } finally {
+        await pair.redis.del(pair.key('paused'))
+      }
+      equal((await waiting).ok, true)
+      deepEqual([pair.starts('resumed'), pair.starts('too late')], [1, 0])
+      const ids = (await pair.workerCards()).map(({ id }) => id)
+      deepEqual(ids, [card.id], 'it went on under its id')
     },
   },
   {

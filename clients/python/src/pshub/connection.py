@@ -55,6 +55,8 @@ class _Wire:
         self.out: List[bytes] = []
         self.wake: Optional["asyncio.Future[None]"] = None
         self.flights: Deque[_Flight] = deque()
+        #: How Redis calls it, for CLIENT UNBLOCK; None where that was not asked or may not be.
+        self.client_id: Optional[int] = None
         #: Scripts that were sent in full on it.
         self.known: Set[str] = set()
 
@@ -73,8 +75,10 @@ class Connection:
         stall_s: float,
         on_up: Callable[[], None] = lambda: None,
         on_down: Callable[[str], None] = lambda reason: None,
+        asks_id: bool = False,
     ) -> None:
         self._target = target
+        self._asks_id = asks_id
         self._name = name
         self._stall_s = stall_s
         self._on_up = on_up
@@ -104,6 +108,10 @@ class Connection:
     def known(self) -> Set[str]:
         """Scripts that this link knows; an empty set when there is none."""
         return self._wire.known if self._wire else set()
+
+    @property
+    def client_id(self) -> Optional[int]:
+        return self._wire.client_id if self._wire else None
 
     async def when_ready(self, stop: Optional[Stop] = None) -> None:
         """Returns when there is a connection, or when ``stop`` is set or this is closed: look at ``is_ready``."""
@@ -209,6 +217,7 @@ class Connection:
             if broken.done() or self._closing.is_set:
                 return False
             wire = self._wire = _Wire(link)
+            wire.client_id = opening.result()
             self.down_reason = None
             self._on_up()
             self._release()
@@ -227,17 +236,23 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
             _abort(link)
 
-    async def _open_link(self, link: Link) -> None:
+    async def _open_link(self, link: Link) -> Optional[int]:
+        """Connects. Returns how Redis calls the link, if that is asked."""
         await link.connect()
-        for command in (("CLIENT", "SETNAME", self._name), ("INFO", "persistence")):
+        client_id = None
+        commands = [("CLIENT", "SETNAME", self._name), ("INFO", "persistence")]
+        for command in [*commands, ("CLIENT", "ID")] if self._asks_id else commands:
             await link.send_command(*command, check_health=False)
             try:
                 answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
             except exceptions.NoPermissionError:
-                # Both can be done without.
+                # All of them can be done without.
                 continue
             if command[0] == "INFO" and b"\nloading:1" in answer:
                 raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
+            if command == ("CLIENT", "ID"):
+                client_id = int(answer)
+        return client_id
 
     async def _write(self, wire: _Wire) -> None:
         loop = asyncio.get_running_loop()
@@ -348,16 +363,18 @@ def _abort(link: Link) -> None:
 def make_connections(owner: str, target: RedisTarget, events: Any) -> Tuple[Connection, Connection]:
     """The two connections of a hub or a worker: one for requests, which must be answered soon, and one that may block."""
 
-    def make(role: str, stall_s: float) -> Connection:
+    def make(role: str, stall_s: float, asks_id: bool = False) -> Connection:
         return Connection(
             target,
             f"pshub-{owner}-{role}",
             stall_s,
             lambda: events.emit("redis:up", role=f"{owner} {role}"),
             lambda reason: events.emit("redis:down", role=f"{owner} {role}", reason=reason),
+            asks_id,
         )
 
-    return make("commands", 2.0), make("blocking", BLOCK_S + 1.0)
+    # A worker's wait may have to be ended.
+    return make("commands", 2.0), make("blocking", BLOCK_S + 1.0, owner == "worker")
 
 
 #: How long a blocked read waits before it looks again; also the longest a lost bell can cost.

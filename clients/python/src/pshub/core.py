@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Dict, List, Optional
+from typing import Any, Awaitable, Callable, Dict, List, Optional, TypeVar
 
+from .answers import ConnectionLost, NotConnected, ReplyError
 from .call import UNSENT_S, Call, Outgoing
 from .clock import Deadlines, RedisClock, Stop, backoff_s, ignore, now_s, within
 from .config import Settings
-from .connection import make_connections
-from .errors import Aborted, HubClosed, HubError, InvalidArgs, explained, message_of
+from .connection import Connection, make_connections
+from .errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, explained, message_of
 from .estimates import MAX_TRIES, RetryBudget, RunTimes, may_retry
 from .events import Events
 from .inbox import Inbox
 from .keys import Keys, new_id
 from .message import Phases, request_tail
 from .outbox import Outbox
+from .pause import pause_queue, resume_queue
 from .queue import Queue
 from .resolver import Resolver
 
@@ -23,6 +25,10 @@ _RETRY_FIRST_S = 0.01
 _RETRY_MOST_S = 0.2
 #: How long close() waits for a connection to clean up over.
 _CLOSE_PATIENCE_S = 1.0
+#: How long what is no call waits for Redis.
+_ASK_PATIENCE_S = 2.0
+
+T = TypeVar("T")
 
 
 class HubCore:
@@ -91,6 +97,25 @@ class HubCore:
             lookup.cancel()
         # Between two tries, or before the first one.
         out.settle(None, Aborted(f"The caller gave up before {out.called} was sent.", task=out.called))
+
+    async def pause(self, queue: str) -> int:
+        return await self._ask(lambda commands: pause_queue(commands, self._keys, queue), f"Queue {queue} could not be paused")
+
+    async def resume(self, queue: str) -> bool:
+        return await self._ask(lambda commands: resume_queue(commands, self._keys, queue), f"Queue {queue} could not be resumed")
+
+    async def _ask(self, work: Callable[[Connection], Awaitable[T]], otherwise: str) -> T:
+        """``otherwise`` begins the message of the error."""
+        if self._closing.is_set:
+            raise HubClosed("This hub was closed; make a new one.")
+        self.open()
+        ready = asyncio.ensure_future(self.commands.when_ready(self._closing))
+        await within(ready, _ASK_PATIENCE_S)
+        ready.cancel()
+        try:
+            return await work(self.commands)
+        except (ConnectionLost, NotConnected, ReplyError) as error:
+            raise NotEnqueued(f"{otherwise}: {explained(message_of(error))}.") from None
 
     async def close(self) -> None:
         """Settles what is in flight, deletes the hub's keys, closes its connections."""

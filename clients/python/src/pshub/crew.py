@@ -22,6 +22,7 @@ from .roles.adopt import Adopt
 from .roles.beat import BeatLoop
 from .roles.fetch import FetchLoop
 from .roles.intake import Intake
+from .roles.pause import Pause
 from .roles.reconcile import Found, Reconcile
 from .roles.settle import Settle
 from .roles.unserved import Unserved
@@ -93,6 +94,7 @@ class Crew:
             queue, self._waiting, commands, slots, self._clock, worker_id, lambda: self._long_runs, self._age_s,
             self._on_claimed, lambda: self._beat.beat_now(), self._problem("fetch"),
         )  # fmt: skip
+        self._pause = Pause(queue.name, events, worker_id, self._fetch.pause, self._fetch.resume)
         self._reconcile = Reconcile(queue, commands, worker_id, slots.knows, self._on_found)
         self._adopt = Adopt(
             queue, commands, events, worker_id, slots.know, slots.forget, self._intake.decode_adopted,
@@ -273,6 +275,7 @@ class Crew:
         return stats
 
     def _on_beat(self, beat: Beat) -> None:
+        self._pause.on_beat(beat)
         self._long_runs = [
             word
             for task, seconds in self._run_times.longest(_LEAST_RUN_S, _MAX_LONG_RUNS)

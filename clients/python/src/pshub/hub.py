@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures
 import os
 import threading
 import weakref
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple, TypeVar, Union
 
 from .call import Outgoing, wrong_arguments
 from .clock import now_s
 from .config import RedisTarget, read_settings
 from .core import HubCore
-from .errors import HubClosed, HubError
+from .errors import HubClosed, HubError, NotEnqueued
 from .events import Events
 from .log import log_events
 from .loop import LoopThread
+from .pause import check_queue_name
 from .pending import Outcome, PendingCall
 from .statsd import send_metrics
 
@@ -24,6 +26,10 @@ from .statsd import send_metrics
 Called = Union[str, Any]
 
 _MISSING: Any = object()
+
+T = TypeVar("T")
+#: Longer than what is asked of Redis takes to fail.
+_RUN_PATIENCE_S = 10.0
 
 
 def _arguments(args: Any, named: Mapping[str, Any]) -> Any:
@@ -150,6 +156,38 @@ class Hub:
             pending[key] = self.submit(called, args, timeout=timeout if own is None else own)
         return {key: each.outcome() for key, each in pending.items()}
 
+    def pause(self, queue: str) -> int:
+        """
+        Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and
+        keep their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too:
+        workers that come later find it so. It stays paused until ``resume``. Repeating it is harmless.
+
+        :returns: since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on
+        :raises ConfigError: for what is not the name of a queue
+        :raises HubError: NotEnqueued when Redis is away or this user may not write it; HubClosed
+        """
+        check_queue_name(queue)
+        return self._run(lambda core: core.pause(queue))
+
+    def resume(self, queue: str) -> bool:
+        """
+        Ends the pause of a queue: within a second its workers go on. Returns whether it was paused. Repeating it is harmless;
+        raises as ``pause``.
+        """
+        check_queue_name(queue)
+        return self._run(lambda core: core.resume(queue))
+
+    def _run(self, work: Callable[[HubCore], Awaitable[T]]) -> T:
+        if self._is_closed:
+            raise HubClosed("This hub was closed; make a new one.")
+        thread, core = self._started()
+        if thread.is_current:
+            raise NotEnqueued("A listener of this hub cannot wait for it; ask from another thread.")
+        try:
+            return thread.run(work(core), _RUN_PATIENCE_S)
+        except (concurrent.futures.CancelledError, concurrent.futures.TimeoutError, RuntimeError):
+            raise HubClosed("This hub was closed meanwhile.") from None
+
     def close(self) -> None:
         """Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed."""
         with self._lock:
@@ -269,6 +307,21 @@ class AsyncHub:
         entries = _entries(calls, named)
         outcomes = await asyncio.gather(*(one(*entry) for entry in entries.values()))
         return dict(zip(entries, outcomes))
+
+    async def pause(self, queue: str) -> int:
+        """As of Hub."""
+        check_queue_name(queue)
+        return await self._asked().pause(queue)
+
+    async def resume(self, queue: str) -> bool:
+        """As of Hub."""
+        check_queue_name(queue)
+        return await self._asked().resume(queue)
+
+    def _asked(self) -> HubCore:
+        if self._is_closed:
+            raise HubClosed("This hub was closed; make a new one.")
+        return self._started()
 
     async def close(self) -> None:
         """As of Hub."""

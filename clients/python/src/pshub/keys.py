@@ -39,6 +39,7 @@ class QueueKeys:
         self.bell = f"{base}:bell"
         self.job_bell = f"{base}:jobbell"
         self.reporter = f"{base}:reporter"
+        self.paused = f"{base}:paused"
         self.leases = f"{base}:leases"
         self.cancelled = f"{base}:cancelled"
 

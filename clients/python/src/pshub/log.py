@@ -41,6 +41,9 @@ def log_events(events: Events) -> None:
     events.on("request:unserved", line(warn, "no worker takes this task", "queue", "task", "code", "answered"))
     events.on("worker:started", line(info, "worker started", "worker", "queue", "slots", "tasks"))
     events.on("worker:stopped", line(info, "worker stopped", "worker", "queue", "handed_back", "abandoned"))
+    paused = "the queue is paused; what is held is finished, nothing is taken"
+    events.on("queue:paused", line(info, paused, "worker", "queue", "paused_ms"))
+    events.on("queue:resumed", line(info, "the queue is served again", "worker", "queue"))
     events.on("worker:lost", line(warn, "took over from a lost worker", "worker", "queue", "adopted", "by"))
     events.on("lease:lost", line(warn, "the lease was lost; going on under a new id", "worker", "queue", "aborted"))
     events.on("reply:late", line(info, "a reply came too late", "id"))

@@ -8,7 +8,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import scripts
 from .answers import ReplyError, first, is_full
-from .clock import now_s
+from .clock import ignore, now_s
 from .connection import BLOCK_S, Connection, Word
 from .keys import Keys
 
@@ -61,6 +61,8 @@ class Beat(NamedTuple):
     cancelled: List[str]
     #: Other workers of the queue whose leases have ended.
     ended: List[str]
+    #: Since when the queue is paused, Redis milliseconds; None when it is served.
+    paused_ms: Optional[int]
 
 
 class _PostedClaim(NamedTuple):
@@ -114,6 +116,11 @@ class Queue:
             posted = connection.post(command)
         return _PostedClaim(posted, keys, args, wait)
 
+    def end_wait(self, connection: Connection, client_id: int) -> None:
+        """Ends a wait for the bell early, over another connection; does nothing when it is over. Refused, it ends by itself."""
+        if connection.is_ready:
+            ignore(connection.post(("CLIENT", "UNBLOCK", client_id)))
+
     async def claimed(self, connection: Connection, claim: "_PostedClaim") -> Optional[Claimed]:
         """What a claim took; None when the lease has ended."""
         posted, keys, args, wait = claim
@@ -160,10 +167,13 @@ class Queue:
         return connection.post(("HDEL", self.keys.held(worker_id), *ids))
 
     async def beat(self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool) -> Beat:
-        keys = [self.keys.leases, self.keys.cancelled, self.keys.reporter, self.keys.calls]
+        queue = self.keys
+        keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused]
         args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
-        now, held, cancelled, ended = (await scripts.BEAT.run(connection, keys, args))[:4]
-        return Beat(int(now), held == 1, _texts(cancelled), _texts(ended))
+        answer = await scripts.BEAT.run(connection, keys, args)
+        now, held, cancelled, ended = answer[:4]
+        paused = answer[5] if len(answer) > 5 else b""
+        return Beat(int(now), held == 1, _texts(cancelled), _texts(ended), int(paused) if paused else None)
 
     async def handback(
         self, connection: Connection, worker_id: str, side: str, requests: Sequence[Tuple[str, Word]]

@@ -33,18 +33,23 @@ module Pshub
 
     # The two connections of a hub or a worker: one for requests, which must be answered soon, and one that may block.
     def self.pair(owner, target, events)
-      [new(owner, "commands", target, STALL_S, events), new(owner, "blocking", target, BLOCK_S + 1.0, events)]
+      # A worker's wait may have to be ended.
+      asks_id = owner == "worker"
+      [new(owner, "commands", target, STALL_S, events), new(owner, "blocking", target, BLOCK_S + 1.0, events, asks_id: asks_id)]
     end
 
     # Why there is no link at the moment, once an attempt failed.
     attr_reader :down_reason
+    # How Redis calls the present link, for CLIENT UNBLOCK; nil where that was not asked or may not be.
+    attr_reader :client_id
 
-    def initialize(owner, role, target, stall_s, events)
+    def initialize(owner, role, target, stall_s, events, asks_id: false)
       @role = "#{owner} #{role}"
       @name = "pshub-#{owner}-#{role}"
       @target = target
       @stall_s = stall_s
       @events = events
+      @asks_id = asks_id
       @lock = Monitor.new
       @known = Set.new
       @attempt = 0
@@ -124,9 +129,11 @@ module Pshub
       raise NotConnected, @down_reason
     end
 
-    # Both can be done without, where the user lacks the right.
+    # All of it can be done without, where the user lacks the right.
     def greet(link)
-      link.run([%w[CLIENT SETNAME] + [@name], %w[INFO persistence]]).each do |answer|
+      answers = link.run([["CLIENT", "SETNAME", @name], %w[INFO persistence], *(@asks_id ? [%w[CLIENT ID]] : [])])
+      @client_id = answers.last.is_a?(Integer) ? answers.last : nil
+      answers.each do |answer|
         raise ReplyError, answer.message if answer.is_a?(StandardError) && !answer.message.start_with?("NOPERM")
         raise ReplyError, "LOADING Redis is loading its data" if answer.is_a?(String) && answer.include?("\nloading:1")
       end

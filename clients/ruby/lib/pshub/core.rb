@@ -6,6 +6,8 @@ module Pshub
     RETRY_FIRST_S = 0.01
     RETRY_MOST_S = 0.2
     SWEEP_S = 0.5
+    # How long what is no call waits for Redis.
+    ASK_PATIENCE_S = 2.0
     attr_reader :id, :pid
 
     def initialize(settings, events, name: settings.name)
@@ -45,6 +47,9 @@ module Pshub
       route ? send_call(call, route) : look_up(call)
       call
     end
+
+    def pause(queue) = ask("Queue #{queue} could not be paused") { Pausing.pause(@commands, @keys, queue) }
+    def resume(queue) = ask("Queue #{queue} could not be resumed") { Pausing.resume(@commands, @keys, queue) }
 
     # When the call must be looked at, as far as it is known.
     def next_look(call)
@@ -127,6 +132,17 @@ module Pshub
     end
 
     private
+
+    # +otherwise+ begins the message of the error.
+    def ask(otherwise)
+      ready = @commands.wait_ready(@closing, ASK_PATIENCE_S)
+      raise HubClosed, "This hub was closed; make a new one." if @closing.set?
+      raise NotConnected, @commands.down_reason || "no answer in time" unless ready
+
+      yield
+    rescue NotConnected, ConnectionLost, ReplyError => e
+      raise NotEnqueued, "#{otherwise}: #{Errors.explained(Errors.message_of(e))}."
+    end
 
     def expected
       @lock.synchronize do

@@ -107,6 +107,7 @@ module Pshub
     end
 
     def beaten(beat)
+      @pause.beaten(beat)
       longest = @intake.run_times.longest(LEAST_RUN_S, MAX_LONG_RUNS)
       @long_runs = longest.flat_map { |task, seconds| [task, (seconds * 1e6).round] }
       beat.cancelled.each { |id| @executor.abort(id, Aborted.new("The caller gave up waiting.")) }
@@ -154,6 +155,7 @@ module Pshub
       @settle = Roles::Settle.new(self, @queue, @commands)
       @fetch = Roles::Fetch.new(self, @queue, @waiting, @commands, @slots, @clock)
       @beat = Roles::BeatLoop.new(self, @queue, @commands, @settings.lease, @clock)
+      @pause = Roles::Pause.new(self, @queue.name, @fetch, @events)
       @reconcile = Roles::Reconcile.new(self, @queue, @commands, @slots)
       @adopt = Roles::Adopt.new(self, @queue, @commands, @slots)
       @unserved = Roles::Unserved.new(@queue.name) { |task| @registrar.whereabouts(task, @commands) }

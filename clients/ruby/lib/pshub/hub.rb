@@ -79,6 +79,17 @@ module Pshub
       pending.transform_values(&:outcome)
     end
 
+    # Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and
+    # keep their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too:
+    # workers that come later find it so. It stays paused until #resume. Repeating it is harmless.
+    #
+    # Returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on. Raises ConfigError for
+    # what is not the name of a queue, NotEnqueued when Redis is away or this user may not write it, HubClosed.
+    def pause(queue) = open_core(queue).pause(queue)
+
+    # Ends the pause of a queue: within a second its workers go on. Returns whether it was paused. Raises as #pause.
+    def resume(queue) = open_core(queue).resume(queue)
+
     # Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed.
     def close
       core = @lock.synchronize do
@@ -94,6 +105,13 @@ module Pshub
     def id = core.id
 
     private
+
+    def open_core(queue)
+      Pausing.check_queue_name(queue)
+      raise HubClosed, "This hub was closed; make a new one." if @closed
+
+      core
+    end
 
     def core
       core = @core

@@ -18,7 +18,7 @@ module Pshub
 
     # The keys of one queue. All share its hash tag, so that each script touches one slot of a Cluster.
     class OfQueue
-      attr_reader :calls, :bell, :jobs, :job_bell, :leases, :cancelled, :dead, :reporter
+      attr_reader :calls, :bell, :jobs, :job_bell, :leases, :cancelled, :dead, :reporter, :paused
 
       def initialize(base)
         @base = base
@@ -30,6 +30,7 @@ module Pshub
         @cancelled = "#{base}:cancelled"
         @dead = "#{base}:dead"
         @reporter = "#{base}:reporter"
+        @paused = "#{base}:paused"
       end
 
       def held(worker_id) = "#{@base}:held:#{worker_id}"

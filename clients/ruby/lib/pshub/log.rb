@@ -27,6 +27,8 @@ module Pshub
       "request:unserved" => [:warn, "no worker takes this task", %i[queue task code answered]],
       "worker:started" => [:info, "worker started", %i[worker queue slots tasks]],
       "worker:stopped" => [:info, "worker stopped", %i[worker queue handed_back abandoned]],
+      "queue:paused" => [:info, "the queue is paused; what is held is finished, nothing is taken", %i[worker queue paused_ms]],
+      "queue:resumed" => [:info, "the queue is served again", %i[worker queue]],
       "worker:lost" => [:warn, "took over from a lost worker", %i[worker queue adopted by]],
       "lease:lost" => [:warn, "the lease was lost; going on under a new id", %i[worker queue aborted]],
       "reply:late" => [:info, "a reply came too late", %i[id]],

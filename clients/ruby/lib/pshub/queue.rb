@@ -6,8 +6,9 @@ module Pshub
   Pushed = Struct.new(:accepted, :length, :at, :repeated, :late_ms)
   # What claim.lua took: requests are pairs of text and the made-up id they are held under, if any.
   Claimed = Struct.new(:now_us, :left, :expired, :requests, :hopeless)
-  # What beat.lua told; +ended+ are other workers of the queue whose leases have ended.
-  Beat = Struct.new(:now_us, :held, :cancelled, :ended)
+  # What beat.lua told; +ended+ are other workers of the queue whose leases have ended, +paused_ms+ is since when the queue is
+  # paused (Redis milliseconds), or nil.
+  Beat = Struct.new(:now_us, :held, :cancelled, :ended, :paused_ms)
 
   # A queue's operations, one atomic step each; nothing above writes a Redis command of a queue.
   class TaskQueue
@@ -53,6 +54,13 @@ module Pshub
       Claimed.new(now.to_i, left, expired, requests, hopeless)
     end
 
+    # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself.
+    def end_wait(connection, client_id)
+      connection.run(["CLIENT", "UNBLOCK", client_id])
+    rescue NotConnected, ConnectionLost
+      nil
+    end
+
     # The command that puts replies on a hub's list. Always the script, which a full Redis takes, and always in full: it is short,
     # and a NOSCRIPT answer would let the release behind it run ahead of the reply.
     def reply_command(hub_id, replies) = Script::REPLY.full([@all_keys.reply(hub_id)], [REPLY_TTL_MS, *replies])
@@ -62,10 +70,10 @@ module Pshub
     def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
 
     def beat(connection, worker_id, lease_ms, first:)
-      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls]
+      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused]
       args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS]
-      now, held, cancelled, ended = Script::BEAT.run(connection, keys, args)
-      Beat.new(now.to_i, held == 1, cancelled, ended)
+      now, held, cancelled, ended, _, paused = Script::BEAT.run(connection, keys, args)
+      Beat.new(now.to_i, held == 1, cancelled, ended, paused.to_s.empty? ? nil : paused.to_i)
     end
 
     # Puts held requests back, given as pairs of held id and another text, or an empty one for the text as it is. +side+ is +head+

@@ -49,7 +49,7 @@ module Pshub
         [keys.stats, false, "HDEL HMGET HSCAN HSET"], [keys.task_stats, false, "HDEL HSET"], [keys.slow, false, "HDEL"],
         [of.leases, true, "ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE"], [of.calls, true, "LLEN LPOP LPUSH RPUSH"],
         [of.bell, true, "BLPOP DEL LLEN RPUSH"], [of.jobs, true, "LLEN LPOP LPUSH RPUSH"], [of.job_bell, true, "DEL LLEN RPUSH"],
-        [of.dead, false, "ZADD"], [of.reporter, true, "DEL GET"],
+        [of.dead, false, "ZADD"], [of.reporter, true, "DEL GET"], [of.paused, true, "GET"],
         [of.cancelled, true, "ZRANGE ZREMRANGEBYSCORE"],
         [of.held("*"), true, "HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET"], [keys.reply("*"), true, "PEXPIRE RPUSH"]
       ]

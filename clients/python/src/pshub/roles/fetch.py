@@ -19,7 +19,8 @@ class FetchLoop:
     """
     One claim is under way at a time. While the last one left work in the list, the next is sent at once, on the commands
     connection: releases are ahead of it there, so the worker never holds more than it has slots. Else it waits for the bell on its
-    own connection, for as many slots as are known to be released.
+    own connection, for as many slots as are known to be released. While the queue is paused it takes nothing; the claim behind a
+    wait that is ended then still runs, because it is in Redis.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class FetchLoop:
         self._under_way: Optional["asyncio.Task[None]"] = None
         self._is_scheduled = False
         self._more_waits = True
+        self._is_paused = False
 
     def start(self) -> None:
         self._next()
@@ -62,6 +64,22 @@ class FetchLoop:
         if not self._is_scheduled or self._more_waits:
             self._next()
 
+    def pause(self) -> None:
+        """
+        Takes nothing more until ``resume``. To be said with each beat of the pause: what ends a wait may overtake that wait, which
+        is sent on another connection.
+        """
+        self._is_paused = True
+        client_id = self._waiting.client_id
+        if self._under_way is not None and client_id is not None:
+            self._queue.end_wait(self._commands, client_id)
+
+    def resume(self) -> None:
+        self._is_paused = False
+        # The bell's token may be gone, and what it announced still waits.
+        self._more_waits = True
+        self._next()
+
     def stop(self) -> None:
         """No claim is started any more. One that waits for the bell is left to whoever closes its connection."""
         self._stopping.set()
@@ -70,8 +88,12 @@ class FetchLoop:
         if self._under_way is not None:
             await asyncio.wait({self._under_way})
 
+    @property
+    def _is_halted(self) -> bool:
+        return self._is_paused or self._stopping.is_set
+
     def _next(self) -> None:
-        if self._under_way is not None or self._stopping.is_set:
+        if self._under_way is not None or self._is_halted:
             return
         idle, released = self._slots.idle, self._slots.released
         if idle <= 0:
@@ -104,6 +126,8 @@ class FetchLoop:
             try:
                 if posted is None:
                     await connection.when_ready(self._stopping)
+                    if self._is_halted:
+                        return
                     worker_id = self._worker_id()
                     posted = self._queue.post_claim(connection, worker_id, count, self._run_times(), not at_once)
                 claimed = await self._queue.claimed(connection, posted)

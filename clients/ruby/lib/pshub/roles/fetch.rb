@@ -4,7 +4,7 @@ module Pshub
   module Roles
     # Takes work for idle slots and for nothing else, on a thread of its own: with no slot idle it does not touch Redis. One
     # claim is under way at a time. While the last one left work in the list the next is sent at once; else it waits for the
-    # bell.
+    # bell. While the queue is paused it takes nothing; the claim behind a wait that is ended then still runs: it is in Redis.
     class Fetch
       # An answer that is older, because this process was stopped or got no turn, is only used after a look at the lease.
       STALE_US = 100_000
@@ -20,6 +20,10 @@ module Pshub
         @stopping = Stop.new
         @more_waits = true
         @failures = 0
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @paused = false
+        @waits = false
       end
 
       def start = @thread = Thread.new { serve }
@@ -28,6 +32,22 @@ module Pshub
       def stop
         @stopping.set
         @slots.wake
+        @lock.synchronize { @changed.broadcast }
+      end
+
+      # Takes nothing more until #resume. To be said with each beat of the pause: what ends a wait may overtake that wait, which
+      # is sent on another connection.
+      def pause
+        @lock.synchronize { @paused = true }
+        client_id = @waiting.client_id
+        @queue.end_wait(@commands, client_id) if @waits && client_id
+      end
+
+      def resume
+        @lock.synchronize do
+          @paused = false
+          @changed.broadcast
+        end
       end
 
       def join = @thread&.join
@@ -36,16 +56,30 @@ module Pshub
 
       def serve
         until @stopping.set?
+          wait_resumed
           idle = @slots.wait_idle(@stopping)
-          claim(idle) unless @stopping.set?
+          claim(idle) unless halted?
+        end
+      end
+
+      def halted? = @paused || @stopping.set?
+
+      def wait_resumed
+        @lock.synchronize do
+          while @paused && !@stopping.set?
+            # The bell's token may be gone by then, and what it announced still waits.
+            @more_waits = true
+            @changed.wait(@lock)
+          end
         end
       end
 
       def claim(idle)
         connection = @more_waits ? @commands : @waiting
-        return unless connection.wait_ready(@stopping)
+        return unless connection.wait_ready(@stopping) && !halted?
 
         worker_id = @crew.worker_id
+        @waits = !@more_waits
         claimed = @queue.claim(connection, worker_id, idle, @crew.long_runs, wait: !@more_waits)
         return without_lease unless claimed
 
@@ -54,11 +88,13 @@ module Pshub
         @crew.claimed(claimed, worker_id, age_s(claimed))
       rescue NotConnected, ConnectionLost
         # The answer may be lost with the claim made: what it took is found by reconcile.
-        pause
+        back_off
       rescue StandardError => e
         # Also one of this package: a claim must not end this thread.
         @crew.problem("fetch", e) unless @stopping.set?
-        pause
+        back_off
+      ensure
+        @waits = false
       end
 
       # Deadlines went on while the answer waited here, and so did the lease: what it brought may be somebody else's by now.
@@ -73,10 +109,10 @@ module Pshub
         # The bell's token is taken, and what it announced still waits.
         @more_waits = true
         # A beat that failed, on a full disk for one, must not make this a busy loop.
-        @failures.zero? ? @failures += 1 : pause
+        @failures.zero? ? @failures += 1 : back_off
       end
 
-      def pause
+      def back_off
         @stopping.wait(Clock.backoff(@failures, 0.02, 1.0))
         @failures += 1
       end

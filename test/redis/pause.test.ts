@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError, defineTask, type EventMap, Hub, type Worker } from '../../src/index.ts'
+import { useRights } from '../support/acl-users.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+
+const server = useRedis()
+const rights = useRights(server)
+const keys = () => queueKeys(server)
+
+/** A task that counts its starts and ends when it is told to. */
+const makeTask = () => {
+  const started: unknown[] = []
+  const ending: (() => void)[] = []
+  const note = defineTask('note:1.0', { idempotent: true }, args => void started.push(args))
+  const stay = defineTask('stay:1.0', { timeoutMs: 20_000 }, async args => {
+    started.push(args)
+    await new Promise<void>(resolve => ending.push(resolve))
+    return args
+  })
+  const end = () => {
+    for (const resolve of ending.splice(0)) resolve()
+  }
+  return { tasks: [note, stay], started, end }
+}
+
+const listen = (worker: Worker) => {
+  const told: (EventMap['queue:paused'] | string)[] = []
+  let beats = 0
+  worker.events.on('queue:paused', event => told.push(event))
+  worker.events.on('queue:resumed', () => told.push('resumed'))
+  worker.events.on('worker:beat', () => beats++)
+  return {
+    told,
+    /** Resolves when the worker has beaten so many times more, one of which may be under way. */
+    beats: async (count = 3) => {
+      const until = beats + count
+      await eventually(() => beats >= until)
+    },
+  }
+}
+
+const backlog = () => server.redis.llen(keys().calls)
+const isWaiting = async () => / flags=\w*b\w* .* cmd=blpop/m.test(String(await server.redis.call('CLIENT', 'LIST')))
+const unblocks = async () =>
+  Number(/cmdstat_client\|unblock:calls=(\d+)/.exec(await server.redis.info('commandstats'))?.[1] ?? 0)
+
+describe('a paused queue', () => {
+  it('is not taken from by a worker that waits for its bell, and is again when it is resumed', async () => {
+    const { tasks, started } = makeTask()
+    const worker = await server.worker(tasks)
+    const hub = server.hub()
+    await hub.call('note:1.0', 1)
+    await eventually(isWaiting)
+    const before = await unblocks()
+    const { told } = listen(worker)
+    const pausedMs = await hub.pause('q')
+    await eventually(() => told.length > 0)
+    expect(told).toEqual([{ worker: worker.id, queue: 'q', pausedMs }])
+    // The wait did not end by itself.
+    await eventually(async () => (await unblocks()) > before && !(await isWaiting()))
+    expect((await failure(hub.call('note:1.0', 2, { timeoutMs: 300 }))).code).toBe('Timeout')
+    const waiting = hub.call('note:1.0', 3)
+    await eventually(async () => (await backlog()) === 2)
+    expect(await hub.resume('q')).toBe(true)
+    await waiting
+    expect(started).toEqual([1, 3])
+    expect(told.at(-1)).toBe('resumed')
+  })
+
+  it('lets a busy worker finish and keep its lease, and leaves the rest where it is', async () => {
+    const { tasks, started, end } = makeTask()
+    const worker = await server.worker(tasks, { slots: 1, leaseMs: 2000 })
+    const hub = server.hub()
+    const running = hub.call('stay:1.0', 1)
+    await eventually(() => started.length === 1)
+    const waiting = hub.call('stay:1.0', 2)
+    await eventually(async () => (await backlog()) === 1)
+    const { told, beats } = listen(worker)
+    const { id } = worker
+    await hub.pause('q')
+    await eventually(() => told.length > 0)
+    end()
+    expect(await running).toBe(1)
+    // Longer than its lease.
+    await beats(6)
+    expect([started, await backlog(), worker.id, worker.busy]).toEqual([[1], 1, id, 0])
+    expect(await server.redis.exists(keys().held(id))).toBe(0)
+    expect((await hub.queues())[0]).toMatchObject({ queue: 'q', workers: 1, held: 0, backlog: 1 })
+    await hub.resume('q')
+    await eventually(() => started.length === 2)
+    end()
+    expect(await waiting).toBe(2)
+  })
+
+  it('is found so by a worker that starts later', async () => {
+    const { tasks, started } = makeTask()
+    const hub = server.hub()
+    await hub.pause('q')
+    const worker = await server.worker(tasks)
+    const { beats } = listen(worker)
+    const waiting = hub.call('note:1.0', 1)
+    await eventually(async () => (await backlog()) === 1)
+    await beats()
+    expect([started, await backlog()]).toEqual([[], 1])
+    await hub.resume('q')
+    await waiting
+  })
+
+  it('keeps its jobs too, also from a worker that runs as many as it may', async () => {
+    const { redis } = server
+    const { tasks, started, end } = makeTask()
+    const worker = await server.worker(tasks, { slots: 2, jobSlots: 1 })
+    const push = async (n: number) => {
+      await redis.rpush(keys().jobs, JSON.stringify({ id: `j${n}`, task: 'stay:1.0', args: n }))
+      if ((await redis.llen(keys().jobBell)) === 0) await redis.rpush(keys().jobBell, '1')
+    }
+    await push(1)
+    await eventually(() => started.length === 1)
+    const { told, beats } = listen(worker)
+    const hub = server.hub()
+    await hub.pause('q')
+    await eventually(() => told.length > 0)
+    await push(2)
+    end()
+    await eventually(() => worker.busy === 0)
+    await beats()
+    expect([started, await redis.llen(keys().jobs)]).toEqual([[1], 1])
+    await hub.resume('q')
+    await eventually(() => started.length === 2)
+    end()
+    await eventually(() => worker.busy === 0)
+  })
+
+  it('is paused for all its workers, and for no other queue', async () => {
+    const { tasks, started } = makeTask()
+    const other = defineTask('other:1.0', {}, () => 'other')
+    const workers = [await server.worker(tasks), await server.worker(tasks)]
+    const heard = workers.map(listen)
+    const hub = server.hub()
+    await hub.pause('q')
+    await eventually(() => heard.every(({ told }) => told.length === 1))
+    await eventually(async () => !(await isWaiting()))
+    await server.worker([other], { queue: 'other' })
+    const calls = Array.from({ length: 20 }, (_, n) => hub.call('note:1.0', n, { timeoutMs: 10_000 }))
+    await eventually(async () => (await backlog()) === 20)
+    expect(await hub.call('other:1.0')).toBe('other')
+    await Promise.all(heard.map(({ beats }) => beats()))
+    expect([started, await backlog()]).toEqual([[], 20])
+    await hub.resume('q')
+    await Promise.all(calls)
+    await eventually(() => heard.every(({ told }) => told.at(-1) === 'resumed'))
+  })
+
+  it('is not taken from any more once the wait of a worker is over that may not end it', async () => {
+    const { tasks, started } = makeTask()
+    const redis = await rights.user('app', `${rights.rules('worker')} -client|id -client|unblock`)
+    const worker = await server.worker(tasks, { redis })
+    const hub = server.hub()
+    await hub.call('note:1.0', 1)
+    await eventually(isWaiting)
+    const { told } = listen(worker)
+    await hub.pause('q')
+    await eventually(() => told.length > 0)
+    await eventually(async () => !(await isWaiting()))
+    const waiting = hub.call('note:1.0', 2)
+    await eventually(async () => (await backlog()) === 1)
+    expect(started).toEqual([1])
+    await hub.resume('q')
+    await waiting
+    await rights.denied()
+  })
+
+  it('gets back what a lost worker held, and keeps it', async () => {
+    const { redis } = server
+    const { tasks, started } = makeTask()
+    const worker = await server.worker(tasks)
+    const hub = server.hub()
+    await hub.pause('q')
+    const { told } = listen(worker)
+    await eventually(() => told.length > 0)
+    await redis.hset(keys().held('gone'), 'x', '{"at":1,"ttl":0,"id":"x","task":"note:1.0","args":7}')
+    await redis.zadd(keys().leases, 1, 'gone')
+    await eventually(async () => (await backlog()) === 1)
+    expect(started).toEqual([])
+    await hub.resume('q')
+    await eventually(() => started.length === 1)
+    expect(started).toEqual([7])
+    await eventually(async () => (await redis.exists(keys().held(worker.id))) === 0)
+  })
+
+  it('costs no lease and pauses nothing where somebody else has put something under the name', async () => {
+    const { redis } = server
+    const { paused } = keys()
+    const { tasks, started } = makeTask()
+    await redis.rpush(paused, 'squat')
+    const worker = await server.worker(tasks)
+    const { told, beats } = listen(worker)
+    const hub = server.hub()
+    await hub.call('note:1.0', 1)
+    expect((await hub.queues())[0]).toMatchObject({ queue: 'q', pausedMs: undefined })
+    for (const change of ['pause', 'resume'] as const) {
+      const error = await failure(hub[change]('q'))
+      expect([error.code, error.message]).toEqual(['NotEnqueued', expect.stringMatching(/^Queue q could.*WRONGTYPE/)])
+    }
+    await redis.del(paused)
+    await redis.set(paused, 'soon')
+    await beats()
+    await hub.call('note:1.0', 2)
+    expect((await hub.queues())[0]).toMatchObject({ pausedMs: undefined })
+    expect([started, told]).toEqual([[1, 2], []])
+    expect(await hub.pause('q')).toBe(Number(await redis.get(paused)))
+    await eventually(() => told.length > 0)
+    await hub.resume('q')
+  })
+})
+
+describe('hub.pause() and hub.resume()', () => {
+  it('keep the first time, and say whether there was a pause; also of a queue that nobody serves', async () => {
+    const { redis } = server
+    const hub = server.hub()
+    const before = Math.floor(Number((await redis.time())[0]) * 1000)
+    expect(await hub.resume('q')).toBe(false)
+    const pausedMs = await hub.pause('q')
+    expect(pausedMs).toBeGreaterThanOrEqual(before)
+    await redis.set(keys().paused, '1795220163659')
+    expect(await hub.pause('q')).toBe(1_795_220_163_659)
+    await server.worker(makeTask().tasks)
+    expect((await hub.queues())[0]).toMatchObject({ queue: 'q', pausedMs: 1_795_220_163_659 })
+    expect([await hub.resume('q'), await hub.resume('q')]).toEqual([true, false])
+    expect((await hub.queues())[0]).toMatchObject({ queue: 'q', pausedMs: undefined })
+  })
+
+  it('refuse what is not the name of a queue, and say why they could not reach Redis', async () => {
+    const hub = server.hub()
+    for (const name of ['', 'a b', '-a', '{q}', 'x'.repeat(65), undefined, 7] as string[]) {
+      for (const change of ['pause', 'resume'] as const) {
+        const error = await failure(hub[change](name))
+        expect(error).toBeInstanceOf(ConfigError)
+        expect(error.message).toContain('is not the name of a queue: 1 to 64 letters')
+      }
+    }
+    await hub.close()
+    expect((await failure(hub.pause('q'))).code).toBe('HubClosed')
+    const away = new Hub({ redis: 'redis://127.0.0.1:1', logLevel: 'silent' })
+    const error = await failure(away.resume('q'))
+    expect([error.code, error.message]).toEqual([
+      'NotEnqueued',
+      expect.stringMatching(/^Queue q could not be resumed: /),
+    ])
+    await away.close()
+  })
+})
