@@ -257,6 +257,7 @@ export class Crew {
     const { executor, isServing } = this.#context
     this.keepalive.onBeat()
     this.report.onBeat(beat)
+    this.intake.learnTime(beat.nowUs)
     this.#longRuns = this.#runTimes
       .longest(leastRunMs, maxLongRuns)
       .flatMap(([task, ms]) => [task, Math.round(ms * 1000)])

@@ -9,7 +9,14 @@ import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
 import { Lookups } from './lookups.ts'
-import { type Overview, readOverview, readSlowCalls, type SlowCallOverview } from './overview.ts'
+import {
+  type FailureOverview,
+  type Overview,
+  readFailures,
+  readOverview,
+  readSlowCalls,
+  type SlowCallOverview,
+} from './overview.ts'
 import type { Connection } from './redis.ts'
 import { explained } from './refusals.ts'
 import { Resolver, type Route } from './resolver.ts'
@@ -138,6 +145,11 @@ export class Hub {
   /** The slowest calls of the last five minutes, slowest first, with what each waited for. */
   async slowCalls(): Promise<SlowCallOverview[]> {
     return this.#read(client => readSlowCalls(client, this.#catalogue))
+  }
+
+  /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
+  async failures(): Promise<FailureOverview[]> {
+    return this.#read(client => readFailures(client, this.#catalogue))
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
