@@ -150,6 +150,29 @@ class TestVectors < Minitest::Test
       "args" => card.args, "maxPayloadBytes" => limit[card.max_payload_bytes], "maxBacklog" => limit[card.max_backlog] }
   end
 
+  def test_measured
+    file = vectors("measured.json")
+    file["taskStats"].each do |each|
+      stats = Pshub::TaskStats.new
+      each["calls"].each { |call| call["times"].times { tell(stats, *call.values_at("task", "code", "us", "from")) } }
+      assert_equal each["tasks"], JSON.parse(stats.text)["tasks"], each["title"]
+    end
+    file["failures"].each do |each|
+      recent = Pshub::RecentFailures.new
+      each["failures"].each do |failed|
+        request = Pshub::Request.new.tap { |one| one.id, one.task, one.from = failed.values_at("id", "task", "from") }
+        recent.keep(request, *failed.values_at("at", "code", "message", "execUs"))
+      end
+      assert_equal each["published"], JSON.parse(recent.text), each["title"]
+    end
+  end
+
+  def tell(stats, task, code, phases, from)
+    return stats.expired(task, from) unless phases
+
+    stats.ran(task, code, Pshub::Phases.read(phases), from)
+  end
+
   def test_schemas
     vectors("schemas.json")["cases"].each do |each|
       schema = Pshub::Schema.own(each["schema"], "a schema")
