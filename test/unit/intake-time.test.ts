@@ -39,9 +39,8 @@ describe("a worker's failures", () => {
       isIdempotent: () => false,
     })
     const startedUs = 1_795_220_163_000_000
-    const request = { text: '{"id":"a","task":"a:1.0"}', id: 'a', madeUpId: undefined, isJob: false }
-    const claimed = { nowUs: startedUs, requests: [request], hopeless: [], expired: 0, left: 0, jobsLeft: 0 }
-    intake.take(claimed as unknown as Parameters<Intake['take']>[0], 'w', 0)
+    const requests = [{ text: '{"id":"a","task":"a:1.0"}', madeUpId: undefined, isJob: false }]
+    intake.take({ nowUs: startedUs, requests, hopeless: [], expired: 0, left: 0, jobsLeft: 0 }, 'w', 0)
     for (let second = 1; second <= 60; second++) {
       now += 1000
       intake.learnTime(startedUs + second * 1_000_000)

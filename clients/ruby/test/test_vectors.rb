@@ -167,6 +167,35 @@ class TestVectors < Minitest::Test
     end
   end
 
+  def test_a_quiet_caller_makes_room_for_a_new_one
+    callers = Pshub::Callers.new
+    windows = [Hash.new(0), Hash.new(0)]
+    20.times { |n| callers.count("s#{n}", 1, windows) }
+    callers.count("late", 1, windows)
+    assert_equal [1, 1], [callers.totals["*"], windows.last["*"]]
+    # Nobody but s1 called in what is the last minute now.
+    windows = [{ "s1" => 1 }, Hash.new(0)]
+    ["late", "s1", *Array.new(20) { |n| "new#{n}" }].each { |name| callers.count(name, 2, windows) }
+    assert_equal [1, 2, false], [callers.totals["late"], callers.totals["s1"], callers.totals.key?("s0")]
+    assert_equal [21, 43], [callers.totals.size, callers.totals.values.sum]
+  end
+
+  def test_recent_failures_are_of_a_bounded_length
+    failures = Pshub::RecentFailures.new
+    refute_predicate failures, :changed?
+    request = Pshub::Request.new
+    500.times do |n|
+      request.id, request.task = "x#{n}", "t#{n % 50}:1.0"
+      failures.keep(request, 1, "TaskFailed", "\u0001" * 500, 1)
+    end
+    assert_predicate failures, :changed?
+    text = failures.text
+    assert_operator text.length, :<=, 131_072
+    refute_predicate failures, :changed?
+    told = JSON.parse(text)
+    assert_equal ["t49:1.0", [10]], [told.keys.first, told.values.map(&:size).uniq]
+  end
+
   def tell(stats, task, code, phases, from)
     return stats.expired(task, from) unless phases
 
