@@ -19,7 +19,8 @@ export interface WindowJson extends Counts {
 
 /** Counts since the worker's start, and the last minute where there was anything in it. */
 export interface TaskStatsJson extends Counts {
-  callers: CallersJson
+  /** Absent where there is no room for them. */
+  callers?: CallersJson
   window?: WindowJson
 }
 
