@@ -9,6 +9,7 @@ import {
 } from './cards.ts'
 import type { Keys } from './keys.ts'
 import { parseWorkerRecord, type WorkerRecord } from './load.ts'
+import { type FailuresJson, parseFailures } from './recentfailures.ts'
 import type { Redis } from './redis.ts'
 import { parseSlowCalls, type SlowCallsJson } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
@@ -17,6 +18,7 @@ import type { TaskCard } from './task.ts'
 export interface MeasuredTexts {
   tasks: string | undefined
   slow: string | undefined
+  failures: string | undefined
 }
 
 /** Cards are rewritten this often, and go when none of their workers did so for a day. */
@@ -49,18 +51,19 @@ export class Catalogue {
   }
 
   /** What a worker measured; undefined is left as it is there. */
-  async publishMeasured(client: Redis, workerId: string, { tasks, slow }: MeasuredTexts): Promise<void> {
-    const { taskStats, slow: slowKey } = this.#keys
+  async publishMeasured(client: Redis, workerId: string, { tasks, slow, failures }: MeasuredTexts): Promise<void> {
+    const { taskStats, slow: slowKey, failures: failuresKey } = this.#keys
     const writes: Promise<number>[] = []
     if (tasks !== undefined) writes.push(client.hset(taskStats, workerId, tasks))
     if (slow !== undefined) writes.push(client.hset(slowKey, workerId, slow))
+    if (failures !== undefined) writes.push(client.hset(failuresKey, workerId, failures))
     await Promise.all(writes)
   }
 
   async removeWorkers(client: Redis, ids: string[]): Promise<void> {
     if (ids.length === 0) return
-    const { workers, stats, taskStats, slow } = this.#keys
-    await Promise.all([workers, stats, taskStats, slow].map(key => client.hdel(key, ...ids)))
+    const { workers, stats, taskStats, slow, failures } = this.#keys
+    await Promise.all([workers, stats, taskStats, slow, failures].map(key => client.hdel(key, ...ids)))
   }
 
   /** Removes cards of tasks nobody published for a day and of workers that are long gone. */
@@ -128,6 +131,15 @@ export class Catalogue {
     return calls
   }
 
+  /** The recent failures of these workers. */
+  async failures(client: Redis, workers: WorkerCard[]): Promise<Map<string, FailuresJson>> {
+    const failures = new Map<string, FailuresJson>()
+    for await (const [worker, value] of this.#measured(client, this.#keys.failures, workers)) {
+      failures.set(worker.id, parseFailures(value, worker.tasks))
+    }
+    return failures
+  }
+
   async *#measured(client: Redis, key: string, workers: WorkerCard[]): AsyncGenerator<[WorkerCard, unknown]> {
     for (let from = 0; from < workers.length; from += measuredPage) {
       const page = workers.slice(from, from + measuredPage)
@@ -137,6 +149,16 @@ export class Catalogue {
         yield [page[at]!, parseObject(text)]
       }
     }
+  }
+
+  /** The cards of all tasks, page by page; what is malformed is left out. */
+  async allTasks(client: Redis): Promise<TaskCard[]> {
+    const cards: TaskCard[] = []
+    for await (const [, text] of scan(client, this.#keys.tasks)) {
+      const card = parseCard(text)
+      if (card) cards.push(card)
+    }
+    return cards
   }
 
   /** All workers with a card and their last statistics, page by page. */
@@ -160,12 +182,17 @@ export class Catalogue {
   }
 }
 
-/** Walks a hash in pages, so that no answer is unbounded. */
+/** Walks a hash in pages, so that no answer is unbounded. A page may repeat what another one had: that comes once. */
 async function* scan(client: Redis, key: string): AsyncGenerator<[string, string]> {
+  const seen = new Set<string>()
   let cursor = '0'
   do {
     const [next, flat] = await client.hscan(key, cursor, 'COUNT', 200)
-    for (let i = 0; i + 1 < flat.length; i += 2) yield [flat[i]!, flat[i + 1]!]
+    for (let i = 0; i + 1 < flat.length; i += 2) {
+      if (seen.has(flat[i]!)) continue
+      seen.add(flat[i]!)
+      yield [flat[i]!, flat[i + 1]!]
+    }
     cursor = next
   } while (cursor !== '0')
 }

@@ -262,6 +262,7 @@ export class Crew {
     this.keepalive.onBeat()
     this.#pause.onBeat(beat)
     this.report.onBeat(beat)
+    this.intake.learnTime(beat.nowUs)
     this.#longRuns = this.#runTimes
       .longest(leastRunMs, maxLongRuns)
       .flatMap(([task, ms]) => [task, Math.round(ms * 1000)])

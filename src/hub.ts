@@ -9,7 +9,14 @@ import { newId } from './ids.ts'
 import { type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
 import { Lookups } from './lookups.ts'
-import { type Overview, readOverview, readSlowCalls, type SlowCallOverview } from './overview.ts'
+import {
+  type FailureOverview,
+  type Overview,
+  readFailures,
+  readOverview,
+  readSlowCalls,
+  type SlowCallOverview,
+} from './overview.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from './pause.ts'
 import type { Connection } from './redis.ts'
 import { explained } from './refusals.ts'
@@ -170,6 +177,11 @@ export class Hub {
   async resume(queue: string): Promise<boolean> {
     checkQueueName(queue)
     return this.#ask(client => resumeQueue(client, this.#keys, queue), `Queue ${queue} could not be resumed`)
+  }
+
+  /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
+  async failures(): Promise<FailureOverview[]> {
+    return this.#ask(client => readFailures(client, this.#catalogue), unread)
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */

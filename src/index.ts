@@ -4,8 +4,15 @@ export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, TaskEr
 export type { CallOptions, GatherEntry, Gathered, WithPhases } from './gather.ts'
 export { Hub, type HubOptions } from './hub.ts'
 export type { FromSchema } from './infer.ts'
-export type { Load, Waits } from './load.ts'
-export type { Overview, QueueOverview, SlowCallOverview, TaskOverview, WorkerOverview } from './overview.ts'
+export type { Load, TaskCaller, Waits } from './load.ts'
+export type {
+  FailureOverview,
+  Overview,
+  QueueOverview,
+  SlowCallOverview,
+  TaskOverview,
+  WorkerOverview,
+} from './overview.ts'
 export type { CallPhases, Phases } from './phases.ts'
 export { prometheusMetrics, prometheusText } from './prometheus.ts'
 export type { JsonSchema } from './schema.ts'

@@ -38,6 +38,8 @@ export interface Keys {
   readonly taskStats: string
   /** HASH: worker id -> its slowest calls. */
   readonly slow: string
+  /** HASH: worker id -> its recent failures. */
+  readonly failures: string
   queue(name: string): QueueKeys
   /** LIST: replies for one hub. */
   reply(hubId: string): string
@@ -64,6 +66,7 @@ export const makeKeys = (namespace: string): Keys => {
     stats: `${namespace}:stats`,
     taskStats: `${namespace}:taskstats`,
     slow: `${namespace}:slow`,
+    failures: `${namespace}:failures`,
     queue(name) {
       let keys = queues.get(name)
       if (!keys) {

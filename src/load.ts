@@ -1,3 +1,4 @@
+import { maxCallers, otherCallers } from './callers.ts'
 import { isErrorCode } from './errors.ts'
 import { Histogram } from './histogram.ts'
 import type { Phases } from './phases.ts'
@@ -27,10 +28,13 @@ export interface Load {
 /** What one task did on one worker, as the registry says. */
 export interface TaskRecord {
   totals: Counts
+  /** Calls by calling service, since the worker's start. */
+  callers: ReadonlyMap<string, number>
   window: TaskWindow | undefined
 }
 
 export interface TaskWindow extends Counts {
+  callers: ReadonlyMap<string, number>
   us: Record<keyof Phases, Histogram>
 }
 
@@ -73,10 +77,50 @@ const waitsOf = (histogram: Histogram): Waits | undefined => {
   return { count: histogram.count, sum: histogram.sum, p50, p95, p99, max: histogram.max }
 }
 
+/** A service that calls a task, on all live workers together. */
+export interface TaskCaller {
+  /** As it names itself; '' where it gave no name, '*' for all services that workers did not count by name. */
+  name: string
+  /** Calls that ended since each of these workers' start. */
+  calls: number
+  /** In the last minute. */
+  callsPerSecond: number
+}
+
+/** Adds up who calls a task. */
+export class CallerSum {
+  readonly #callers = new Map<string, TaskCaller>()
+
+  /** `ms` is what its window covers. */
+  add({ callers, window }: TaskRecord, ms: number): void {
+    for (const [name, calls] of callers) this.#of(name).calls += calls
+    for (const [name, calls] of window?.callers ?? []) this.#of(name).callsPerSecond += (calls * 1000) / ms
+  }
+
+  /** Busiest first: in the last minute, then in all. The others that have no name here come last. */
+  list(): TaskCaller[] {
+    const isOthers = ({ name }: TaskCaller) => Number(name === otherCallers)
+    return [...this.#callers.values()].sort(
+      (a, b) =>
+        isOthers(a) - isOthers(b) ||
+        b.callsPerSecond - a.callsPerSecond ||
+        b.calls - a.calls ||
+        (a.name < b.name ? -1 : 1),
+    )
+  }
+
+  #of(name: string): TaskCaller {
+    let caller = this.#callers.get(name)
+    if (!caller) this.#callers.set(name, (caller = { name, calls: 0, callsPerSecond: 0 }))
+    return caller
+  }
+}
+
 /** A worker that covers more than this at once was not written for this protocol. */
 const maxMs = 3_600_000
 /** As many calls as nobody makes; what a stranger writes must not make sums lose their precision. */
 const maxCount = 2 ** 40
+const maxNameLength = 64
 
 /**
  * Reads what a worker wrote, who may have written anything: what is not as it should be counts as absent. Names that are not
@@ -90,17 +134,28 @@ export const parseWorkerRecord = (value: unknown, own: Record<string, unknown>):
   for (const [name, record] of Object.entries(value.tasks)) {
     const totals = Object.hasOwn(own, name) ? countsOf(record) : undefined
     if (!totals) continue
-    tasks.set(name, { totals, window: isTimed ? windowOf((record as { window?: unknown }).window) : undefined })
+    const { callers, window } = record as { callers?: unknown; window?: unknown }
+    tasks.set(name, { totals, callers: callersOf(callers), window: isTimed ? windowOf(window) : undefined })
   }
   return { ms: isTimed ? ms : 1, tasks, others: isTimed ? windowOf(value.others) : undefined }
 }
 
 const windowOf = (value: unknown): TaskWindow | undefined => {
   const counts = countsOf(value)
-  const us = (value as { us?: unknown } | undefined)?.us
+  const { us, callers } = (value ?? {}) as { us?: unknown; callers?: unknown }
   if (!counts || !isObject(us)) return undefined
   const [backlog, queue, exec] = phaseNames.map(phase => Histogram.from(us[phase]))
-  return backlog && queue && exec ? { ...counts, us: { backlog, queue, exec } } : undefined
+  return backlog && queue && exec ? { ...counts, callers: callersOf(callers), us: { backlog, queue, exec } } : undefined
+}
+
+/** What is no count of a service is left out. */
+const callersOf = (value: unknown): ReadonlyMap<string, number> => {
+  const entries = isObject(value) ? Object.entries(value) : []
+  const counted = entries.filter((entry): entry is [string, number] => {
+    const [name, count] = entry
+    return name.length <= maxNameLength && isCount(count) && count > 0
+  })
+  return new Map(counted.slice(0, maxCallers + 1))
 }
 
 const countsOf = (value: unknown): Counts | undefined => {

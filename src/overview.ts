@@ -1,9 +1,10 @@
 import type { LiveWorker } from './cards.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Keys } from './keys.ts'
-import { type Load, LoadSum, type WorkerRecord } from './load.ts'
+import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from './load.ts'
 import { newestFirst, tryParseTaskName } from './names.ts'
 import { pausedMsOf } from './pause.ts'
+import type { Failure } from './recentfailures.ts'
 import type { Redis } from './redis.ts'
 import { type SlowCall, totalOf } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
@@ -18,6 +19,8 @@ export interface TaskOverview extends TaskCard {
   load: Load
   /** Calls that ended since each of these workers' start. */
   totals: Counts
+  /** Who makes them, busiest first. */
+  callers: TaskCaller[]
 }
 
 export interface WorkerOverview extends LiveWorker {
@@ -67,16 +70,12 @@ export interface Overview {
 
 /** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
 export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Keys): Promise<Overview> => {
-  const [names, known, time] = await Promise.all([
-    catalogue.taskNames(client),
+  const [cards, known, time] = await Promise.all([
+    catalogue.allTasks(client),
     catalogue.allWorkers(client),
     client.time(),
   ])
   const nowMs = Math.floor(Number(time[0]) * 1000 + Number(time[1]) / 1000)
-  const cards: TaskCard[] = []
-  for (let from = 0; from < names.length; from += 200) {
-    cards.push(...(await catalogue.taskCards(client, names.slice(from, from + 200))))
-  }
   const queueNames = [...new Set([...cards.map(card => card.queue), ...known.map(worker => worker.queue)])].sort()
   const liveIds = new Set<string>()
   for (const name of queueNames) {
@@ -130,6 +129,28 @@ export const readSlowCalls = async (client: Redis, catalogue: Catalogue): Promis
   return calls.sort((a, b) => b.totalUs - a.totalUs)
 }
 
+/** A call or job of the last hour that did not end well, with its task and the worker that says so. */
+export interface FailureOverview extends Failure {
+  task: string
+  queue: string
+  /** Id of the worker. */
+  worker: string
+  host: string
+  pid: number
+}
+
+/** The recent failures of all workers, newest first; also of workers whose leases ended, while their cards are there. */
+export const readFailures = async (client: Redis, catalogue: Catalogue): Promise<FailureOverview[]> => {
+  const workers = await catalogue.allWorkers(client)
+  const byWorker = await catalogue.failures(client, workers)
+  const failures = workers.flatMap(({ id: worker, queue, host, pid }) =>
+    Object.entries(byWorker.get(worker) ?? {}).flatMap(([task, recent]) =>
+      recent.map(failure => ({ ...failure, task, queue, worker, host, pid })),
+    ),
+  )
+  return failures.sort((a, b) => b.at - a.at)
+}
+
 /** What live workers published of their tasks, by worker id. */
 type Records = ReadonlyMap<string, WorkerRecord>
 
@@ -156,14 +177,23 @@ const taskOverview = (card: TaskCard, live: WorkerOverview[], records: Records):
   const digests = new Set(providers.map(worker => worker.tasks[card.task]))
   const sum = new LoadSum()
   const totals: Counts = { ok: 0, errors: {} }
+  const callers = new CallerSum()
   for (const { id } of live.filter(worker => worker.queue === card.queue)) {
     const record = records.get(id)
     const task = record?.tasks.get(card.task)
     if (!record || !task) continue
     sum.add(task.window, record.ms)
     addCounts(totals, task.totals)
+    callers.add(task, record.ms)
   }
-  return { ...card, workers: providers.map(({ id }) => id), conflict: digests.size > 1, load: sum.load(), totals }
+  return {
+    ...card,
+    workers: providers.map(({ id }) => id),
+    conflict: digests.size > 1,
+    load: sum.load(),
+    totals,
+    callers: callers.list(),
+  }
 }
 
 const readQueue = async (

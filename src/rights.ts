@@ -60,6 +60,7 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
       writes(keys.stats, 'HDEL HMGET HSCAN HSET'),
       writes(keys.taskStats, 'HDEL HSET'),
       writes(keys.slow, 'HDEL HSET'),
+      writes(keys.failures, 'HDEL HSET'),
       runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE'),
       runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
@@ -82,11 +83,12 @@ const looking = (keys: Keys, queue: string, id: string): Use[] => {
   const { calls, jobs, dead, held, leases } = keys.queue(queue)
   return [
     sends('TIME INFO CLIENT|SETNAME'),
-    reads(keys.tasks, 'HKEYS HMGET'),
+    reads(keys.tasks, 'HSCAN'),
     reads(keys.workers, 'HSCAN'),
     reads(keys.stats, 'HMGET'),
     reads(keys.taskStats, 'HMGET'),
     reads(keys.slow, 'HMGET'),
+    reads(keys.failures, 'HMGET'),
     reads(leases, 'ZRANGEBYSCORE'),
     reads(calls, 'LLEN LRANGE'),
     reads(jobs, 'LLEN'),

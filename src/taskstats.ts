@@ -1,3 +1,4 @@
+import { type CallerSlice, Callers, type CallersJson, makeCallerCounts } from './callers.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 import type { Phases } from './phases.ts'
 
@@ -11,11 +12,15 @@ export const phaseNames = ['backlog', 'queue', 'exec'] as const satisfies (keyof
 
 /** What happened in the last minute: all that ended, and the waits of what ran. */
 export interface WindowJson extends Counts {
+  /** Absent where the windows of several tasks are added up. */
+  callers?: CallersJson
   us: Record<keyof Phases, HistogramJson>
 }
 
 /** Counts since the worker's start, and the last minute where there was anything in it. */
 export interface TaskStatsJson extends Counts {
+  /** Absent where there is no room for them. */
+  callers?: CallersJson
   window?: WindowJson
 }
 
@@ -39,9 +44,8 @@ export const maxWindowsLength = 65_536
 /** Beyond this many characters tasks without a window are left out, which takes some thousands of them. */
 const maxLength = 524_288
 
-interface Slice {
-  /** Number of the slice on the worker's clock; one that is too old counts for nothing. */
-  number: number
+/** `number` is on the worker's clock; a slice that is too old counts for nothing. */
+interface Slice extends CallerSlice {
   count: number
   counts: Counts
   us: Record<keyof Phases, Histogram>
@@ -49,7 +53,8 @@ interface Slice {
 
 interface TaskRecord {
   totals: Counts
-  /** Name and totals as JSON, without the brace at the end; made anew only when something ended. */
+  callers: Callers
+  /** Name, totals and callers as JSON, without the brace at the end; made anew only when something ended. */
   totalsText: string | undefined
   /** Empty while nothing happens. */
   slices: (Slice | undefined)[]
@@ -71,17 +76,17 @@ export class TaskStats {
     this.#startedAt = now
   }
 
-  /** A call that ran. `code` is undefined when it ended well. */
-  ran(task: string, code: string | undefined, us: Phases, now: number): void {
-    const slice = this.#count(task, code, now)
+  /** A call that ran. `code` is undefined when it ended well, `from` is the calling service, '' when it gave no name. */
+  ran(task: string, code: string | undefined, us: Phases, now: number, from = ''): void {
+    const slice = this.#count(task, code, now, from)
     slice.us.backlog.record(us.backlog)
     slice.us.queue.record(us.queue)
     slice.us.exec.record(us.exec)
   }
 
   /** A call that was not started, because its time was up. */
-  expired(task: string, now: number): void {
-    this.#count(task, 'Expired', now)
+  expired(task: string, now: number, from = ''): void {
+    this.#count(task, 'Expired', now, from)
   }
 
   /** True when there is something to publish that was not in the last text, or moves out of the window. */
@@ -110,24 +115,28 @@ export class TaskStats {
     for (const [task, record] of this.#records) {
       const window = texts.get(task)
       if (window === undefined && length > maxLength) continue
-      record.totalsText ??= `${JSON.stringify(task)}:${JSON.stringify(record.totals).slice(0, -1)}`
-      const text = `${record.totalsText}${window === undefined ? '' : `,"window":${window}`}}`
+      record.totalsText ??= totalsText(task, { ...record.totals, callers: record.callers.totals() })
+      // Names may be long and made up: they must not make all of it too long to be read.
+      const totals = length > maxLength ? totalsText(task, record.totals) : record.totalsText
+      const text = `${totals}${window === undefined ? '' : `,"window":${window}`}}`
       tasks.push(text)
       length += text.length
     }
     return `{"ms":${this.#coveredMs(now)},"tasks":{${tasks.join(',')}}${others}}`
   }
 
-  #count(task: string, code: string | undefined, now: number): Slice {
+  #count(task: string, code: string | undefined, now: number, from: string): Slice {
     let record = this.#records.get(task)
     if (!record) {
-      record = { totals: { ok: 0, errors: {} }, totalsText: undefined, slices: [] }
+      record = { totals: { ok: 0, errors: {} }, callers: new Callers(), totalsText: undefined, slices: [] }
       this.#records.set(task, record)
     }
     record.totalsText = undefined
     this.#isChanged = true
-    const slice = this.#sliceOf(task, record, this.#numberAt(now))
+    const number = this.#numberAt(now)
+    const slice = this.#sliceOf(task, record, number)
     slice.count++
+    record.callers.count(from, slice, record.slices, number - sliceCount + 1)
     countOne(record.totals, code)
     countOne(slice.counts, code)
     return slice
@@ -143,6 +152,7 @@ export class TaskStats {
         number,
         count: 0,
         counts: { ok: 0, errors: {} },
+        callers: makeCallerCounts(),
         us: { backlog: new Histogram(), queue: new Histogram(), exec: new Histogram() },
       }
       return slice
@@ -150,6 +160,7 @@ export class TaskStats {
     slice.number = number
     slice.count = 0
     slice.counts = { ok: 0, errors: {} }
+    slice.callers.fill(0)
     for (const phase of phaseNames) slice.us[phase].clear()
     return slice
   }
@@ -161,7 +172,7 @@ export class TaskStats {
     for (const task of this.#active) {
       const record = this.#records.get(task)!
       const slices = record.slices.filter(slice => slice !== undefined && slice.number >= oldest) as Slice[]
-      if (slices.length > 0) windows.push(new Window(task, slices))
+      if (slices.length > 0) windows.push(new Window(task, slices, record.callers))
       else {
         this.#active.delete(task)
         record.slices = []
@@ -185,10 +196,13 @@ class Window {
   readonly task: string
   readonly count: number
   readonly slices: Slice[]
+  readonly #callers: Callers | undefined
 
-  constructor(task: string, slices: Slice[]) {
+  /** `callers` are those of the task; of several there are none. */
+  constructor(task: string, slices: Slice[], callers: Callers | undefined) {
     this.task = task
     this.slices = slices
+    this.#callers = callers
     this.count = slices.reduce((sum, slice) => sum + slice.count, 0)
   }
 
@@ -199,7 +213,12 @@ class Window {
       addCounts(counts, slice.counts)
       for (const phase of phaseNames) us[phase].add(slice.us[phase])
     }
-    return { ...counts, us: { backlog: us.backlog.toJSON(), queue: us.queue.toJSON(), exec: us.exec.toJSON() } }
+    const callers = this.#callers && { callers: this.#callers.of(this.slices) }
+    return {
+      ...counts,
+      ...callers,
+      us: { backlog: us.backlog.toJSON(), queue: us.queue.toJSON(), exec: us.exec.toJSON() },
+    }
   }
 }
 
@@ -207,7 +226,12 @@ const merged = (windows: Window[]): Window =>
   new Window(
     '',
     windows.flatMap(({ slices }) => slices),
+    undefined,
   )
+
+/** Without the brace at the end. */
+const totalsText = (task: string, totals: object): string =>
+  `${JSON.stringify(task)}:${JSON.stringify(totals).slice(0, -1)}`
 
 const countOne = (counts: Counts, code: string | undefined): void => {
   if (code === undefined) counts.ok++

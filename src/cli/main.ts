@@ -6,6 +6,7 @@ import { callCommand } from './call.ts'
 import { checkCommand } from './check.ts'
 import type { Command } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
+import { failuresCommand } from './failures.ts'
 import { writeHelp, writeOverview } from './help.ts'
 import { metricsCommand } from './metrics.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
@@ -27,6 +28,7 @@ const commands: readonly Command[] = [
   pauseCommand,
   resumeCommand,
   slowCommand,
+  failuresCommand,
   topCommand,
   metricsCommand,
   checkCommand,

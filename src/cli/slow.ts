@@ -1,11 +1,12 @@
 import { Catalogue } from '../catalogue.ts'
 import { makeKeys } from '../keys.ts'
 import { readSlowCalls, type SlowCallOverview } from '../overview.ts'
-import { settingsOf, UsageError } from './arguments.ts'
+import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
 import { formatMs, phaseTitles } from './figures.ts'
+import { limitOf, limitOption } from './limit.ts'
 import { jsonOption } from './options.ts'
 import { printable } from './printable.ts'
 import { withRedis } from './redis-session.ts'
@@ -43,7 +44,7 @@ const columnsAt = (nowMs: number): Column<SlowCallOverview>[] => [
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags, output } = invocation
   const settings = settingsOf('hub', slowCommand, invocation, 'silent')
-  const limit = limitOf(flags.limit ?? '20')
+  const limit = limitOf(flags.limit, 'slow')
   const { calls, nowMs } = await withRedis(settings, async connection => {
     const all = await connection.send(client => readSlowCalls(client, new Catalogue(makeKeys(settings.namespace))))
     const [seconds, micros] = await connection.send(client => client.time())
@@ -64,11 +65,6 @@ const run = async (invocation: Invocation): Promise<number> => {
   return exitCodes.ok
 }
 
-const limitOf = (text: string): number => {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
-  throw new UsageError(`--limit must be a whole number above 0; it is '${text}'.`, 'slow')
-}
-
 export const slowCommand: Command = {
   name: 'slow',
   usage: 'slow [part of a name]',
@@ -82,7 +78,7 @@ export const slowCommand: Command = {
       'long BACKLOG without it means that all slots were busy.',
   ],
   arity: { min: 0, max: 1 },
-  options: [{ flag: 'limit', value: 'n', about: 'how many to show', fallback: '20' }, jsonOption],
+  options: [limitOption, jsonOption],
   examples: [
     { line: 'pshub slow', about: 'of all tasks' },
     { line: 'pshub slow resize_image:1.0', about: 'of one' },

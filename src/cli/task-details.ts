@@ -1,4 +1,5 @@
-import type { Waits } from '../load.ts'
+import { otherCallers } from '../callers.ts'
+import type { TaskCaller, Waits } from '../load.ts'
 import type { Overview, TaskOverview } from '../overview.ts'
 import type { Phases } from '../phases.ts'
 import { countOf, phaseNames } from '../taskstats.ts'
@@ -29,6 +30,7 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
     sink.line(`  ${sink.paint('yellow', 'warning')}       live workers declare it with different schemas; shown is one`)
   }
   writeLoad(task, sink)
+  writeCallers(task, sink)
   writeSchema('arguments', task.args, sink)
   writeSchema('result', task.result, sink)
 }
@@ -53,6 +55,20 @@ const writeLoad = ({ load, totals, workers }: TaskOverview, sink: Sink): void =>
   sink.line(`${workers.length === 1 ? "since its worker's start" : "since its workers' start"}:`)
   sink.line(`  ${all} ${all === 1 ? 'call' : 'calls'}: ${totals.ok} ok${failed.join('')}`)
 }
+
+/** Who calls it, busiest first. */
+const writeCallers = ({ callers }: TaskOverview, sink: Sink): void => {
+  if (callers.length === 0) return
+  sink.line()
+  sink.line('callers:')
+  writeTable(indented(sink), callerColumns, callers)
+}
+
+const callerColumns: Column<TaskCaller>[] = [
+  { title: 'service', value: ({ name }) => (name === otherCallers ? '(others)' : name || '(no name)') },
+  { title: 'calls/s', value: ({ callsPerSecond }) => formatRate(callsPerSecond), right: true },
+  { title: 'calls', value: ({ calls }) => calls, right: true },
+]
 
 const waitColumns: Column<{ phase: keyof Phases; waits: Waits | undefined }>[] = [
   { title: 'ms', value: ({ phase }) => phaseTitles[phase].toLowerCase() },

@@ -83,6 +83,11 @@ export class Intake {
     if (foreign.length > 0) void this.#handBack(foreign)
   }
 
+  /** Redis' time of an answer that is here now. Where all slots are taken for long, claims do not tell it. */
+  learnTime(nowUs: number): void {
+    this.#clock.learn(nowUs, monotonicMs())
+  }
+
   /** Claims of these that were made up to `nowUs` (Redis) are void; a later one is a new one. */
   ignoreClaimsOf(requests: { id: string }[], nowUs: number): void {
     if (this.#putBack.size > maxPutBack) this.#putBack.clear()
@@ -149,8 +154,8 @@ export class Intake {
   #refuseHopeless(text: string, workerId: string): void {
     const request = this.#tryDecode(text, undefined)
     if (!request) return
-    this.#countExpired(request)
     const message = `${request.task} usually runs longer than what was left of the call's time, so it was not started.`
+    this.#countExpired(request, message)
     const reply = errorReply(request.id, { code: 'Expired', message, retryable: true }, workerId, undefined)
     this.#options.settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: false })
   }
@@ -158,17 +163,18 @@ export class Intake {
   /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
   #expire(request: Request, workerId: string): void {
     const { settle, counters, events, queueName } = this.#options
-    counters.expired++
-    this.#countExpired(request)
-    events.emit('request:expired', { queue: queueName, task: request.task, id: request.id })
     const error = { code: 'Expired', message: 'The deadline passed before the task was started.', retryable: true }
+    counters.expired++
+    this.#countExpired(request, error.message)
+    events.emit('request:expired', { queue: queueName, task: request.task, id: request.id })
     const reply = errorReply(request.id, error, workerId, undefined)
     settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: true })
   }
 
   /** Only for tasks of its own: anything may be written into a request. */
-  #countExpired({ task }: Request): void {
-    if (this.#options.executor.has(task)) this.#options.measures.expired(task)
+  #countExpired(request: Request, message: string): void {
+    const { executor, measures } = this.#options
+    if (executor.has(request.task)) measures.expired(request, message, this.#redisUs)
   }
 
   /** True when a request for a task that this worker does not have ends here, because handing it back would be for ever. */
@@ -223,7 +229,7 @@ export class Intake {
       runTimes.note(request.task, execMs)
     } else counters.failed++
     const now = monotonicMs()
-    measures.ran(request, outcome.ok ? undefined : outcome.error.code, us, now, this.#redisUs)
+    measures.ran(request, outcome.ok ? undefined : outcome.error, us, now, this.#redisUs)
     const reply = outcome.ok
       ? okReply(request.id, outcome.result, workerId, us)
       : errorReply(request.id, outcome.error, workerId, us)

@@ -106,10 +106,11 @@ describe('what workers measured', () => {
     await eventually(async () => (await ok()) === 200)
     await first.stop()
     expect(await ok()).toBe(bySecond.length)
-    for (const key of ['workers', 'stats', 'taskstats', 'slow'])
+    for (const key of ['workers', 'stats', 'taskstats', 'slow', 'failures'])
       expect(await it_.redis.hkeys(`${it_.namespace}:${key}`), key).toEqual([second.id])
     await second.stop()
-    expect(await it_.redis.exists(`${it_.namespace}:taskstats`, `${it_.namespace}:slow`)).toBe(0)
+    const measured = ['taskstats', 'slow', 'failures'].map(key => `${it_.namespace}:${key}`)
+    expect(await it_.redis.exists(...measured)).toBe(0)
   })
 
   it('stays right beside what strangers wrote', async () => {

@@ -126,6 +126,7 @@ describe('users with exactly the listed rights', () => {
     await loseThings(hub, worker, other)
     const viewer = server.hub({ redis: urls.view })
     expect(await viewer.slowCalls()).toContainEqual(expect.objectContaining({ worker: worker.id }))
+    expect(await viewer.failures()).toEqual(expect.any(Array))
     const { queues } = await viewer.overview()
     expect(queues).toMatchObject([{ queue: 'q', workers: 1 }])
     const admin = server.hub({ redis: urls.admin })

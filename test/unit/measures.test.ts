@@ -37,7 +37,7 @@ describe('what tasks did', () => {
     expect(later.tasks['a:1.0']).toMatchObject({ ok: 1, window: { ok: 0, errors: { TaskFailed: 1, Expired: 1 } } })
     expect(stats.isChanged).toBe(true)
     const quiet = readAt(stats, 120_999)
-    expect(quiet.tasks['a:1.0']).toEqual({ ok: 1, errors: { TaskFailed: 1, Expired: 1 } })
+    expect(quiet.tasks['a:1.0']).toEqual({ ok: 1, errors: { TaskFailed: 1, Expired: 1 }, callers: { '': 3 } })
     expect(stats.isChanged).toBe(false)
     stats.ran('a:1.0', undefined, us(1), 130_000)
     expect(readAt(stats, 130_000).tasks['a:1.0']).toMatchObject({ ok: 2, window: { ok: 1, errors: {} } })

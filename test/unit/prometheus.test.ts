@@ -27,6 +27,7 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
       at: 0,
       workers: ['w1'],
       conflict: false,
+      callers: [],
       load,
       totals: { ok: 8, errors: { TaskFailed: 1 } },
     },

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { maxCallers } from '../../src/callers.ts'
 import { republishMs } from '../../src/catalogue.ts'
 import { settingsTable } from '../../src/config.ts'
 import { blockSeconds } from '../../src/connections.ts'
@@ -23,6 +24,16 @@ import {
 import { parseCalledName, tryParseTaskName } from '../../src/names.ts'
 import { maxDepth } from '../../src/payload.ts'
 import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue.ts'
+import {
+  type Failure,
+  failureMemoryMs,
+  maxFailureMessage,
+  maxFailures,
+  maxFailuresLength,
+  maxFailureTasks,
+  parseFailures,
+  RecentFailures,
+} from '../../src/recentfailures.ts'
 import type { Redis } from '../../src/redis.ts'
 import { staleMs } from '../../src/resolver.ts'
 import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
@@ -63,7 +74,15 @@ describe('PROTOCOL.md', () => {
   it('names every key as the code does', () => {
     const keys = makeKeys('pshub')
     const { held, pushed, ...lists } = keys.queue('<queue>')
-    const all = [keys.tasks, keys.workers, keys.stats, keys.taskStats, keys.slow, ...Object.values(lists)]
+    const all = [
+      keys.tasks,
+      keys.workers,
+      keys.stats,
+      keys.taskStats,
+      keys.slow,
+      keys.failures,
+      ...Object.values(lists),
+    ]
     all.push(held('<worker>'), pushed('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
     expect(rowsOf(section('2. Keys')).map(([key]) => unquoted(key!))).toEqual(all)
     // And nowhere in its text another one.
@@ -136,6 +155,12 @@ describe('PROTOCOL.md', () => {
       'slow calls of a task': String(maxSlowCalls),
       'tasks with slow calls': String(maxSlowTasks),
       'memory of slow calls, ms': String(slowMemoryMs),
+      'services that call a task, by name': String(maxCallers),
+      'recent failures of a task': String(maxFailures),
+      'tasks with recent failures': String(maxFailureTasks),
+      'memory of recent failures, ms': String(failureMemoryMs),
+      'longest message of a recent failure, characters': String(maxFailureMessage),
+      'longest recent failures of a worker, characters': String(maxFailuresLength),
     })
     const bounds = section('9.3 Checking arguments')
     for (const bound of Object.values(foreignBounds)) expect(bounds).toContain(` ${bound} `)
@@ -241,12 +266,12 @@ describe('PROTOCOL.md', () => {
   it('shows what tasks did as workers publish it', () => {
     const stats = new TaskStats(0)
     const us = (backlog: number, queue: number, exec: number) => ({ backlog, queue, exec })
-    for (let n = 0; n < 117; n++) stats.ran('my_task:1.0', undefined, us(1, 1, 1), 0)
-    stats.ran('my_task:1.0', 'TaskFailed', us(1, 1, 1), 0)
+    for (let n = 0; n < 117; n++) stats.ran('my_task:1.0', undefined, us(1, 1, 1), 0, 'shop')
+    stats.ran('my_task:1.0', 'TaskFailed', us(1, 1, 1), 0, 'cron')
     for (let n = 0; n < 5; n++) stats.ran('seldom:2.1', undefined, us(1, 1, 1), 9_999)
-    stats.ran('my_task:1.0', undefined, us(400, 28, 1200), 10_000)
-    stats.expired('my_task:1.0', 20_000)
-    stats.ran('my_task:1.0', undefined, us(472, 37, 1200), 20_000)
+    stats.ran('my_task:1.0', undefined, us(400, 28, 1200), 10_000, 'shop')
+    stats.expired('my_task:1.0', 20_000, 'shop')
+    stats.ran('my_task:1.0', undefined, us(472, 37, 1200), 20_000, 'cron')
     stats.ran('my_task:1.0', undefined, us(560, 38, 1230), 60_000)
     expect(examples('task statistics')).toEqual([stats.text(67_210)])
   })
@@ -258,6 +283,16 @@ describe('PROTOCOL.md', () => {
     const [[task, [call]]] = Object.entries(JSON.parse(text!)) as [[string, [SlowCall]]]
     slow.keep(task, call, 0)
     expect(slow.text(0)).toBe(text)
+  })
+
+  it('shows recent failures as workers publish them', () => {
+    const [text, ...more] = examples('failures')
+    expect(more).toEqual([])
+    const failures = new RecentFailures()
+    const [[task, [failure]]] = Object.entries(JSON.parse(text!)) as [[string, [Failure]]]
+    failures.keep(task, failure, 0)
+    expect(failures.text(0)).toBe(text)
+    expect(parseFailures(JSON.parse(text!), { [task]: '' })).toEqual({ [task]: [failure] })
   })
 
   it('lists the golden files that there are', () => {

@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { parseCard, parseWorkerCard } from '../../src/cards.ts'
 import { errorTable, fromWire, type WireError } from '../../src/errors.ts'
 import { hubIdOf, isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
+import { parseWorkerRecord } from '../../src/load.ts'
 import { decodeReply, decodeRequest, MalformedMessage } from '../../src/message.ts'
 import { newestFirst, parseCalledName, parseTaskName, tryParseTaskName } from '../../src/names.ts'
 import { decodePayload, encodePayload, PayloadProblem } from '../../src/payload.ts'
+import { parseFailures, RecentFailures } from '../../src/recentfailures.ts'
 import { compileForeign, compileOwn } from '../../src/schema.ts'
+import { TaskStats } from '../../src/taskstats.ts'
 import { read } from '../support/protocol-document.ts'
 
 /** The golden files of other languages, held against the code that they describe. */
@@ -66,6 +69,38 @@ describe('golden files', () => {
       if (card === null) expect(read, title).toBeUndefined()
       else expect({ id: read!.id, slots: read!.slots, tasks: read!.tasks }, title).toEqual(card)
     }
+  })
+
+  it('measured.json: what workers publish', () => {
+    const { taskStats, failures } = vectors('measured.json')
+    for (const { title, calls, tasks } of taskStats) {
+      const stats = new TaskStats(0)
+      for (const { times, task, from, code, us } of calls)
+        for (let n = 0; n < times; n++)
+          if (us === null) stats.expired(task, 5, from ?? undefined)
+          else stats.ran(task, code ?? undefined, us, 5, from ?? undefined)
+      expect(JSON.parse(stats.text(5)).tasks, title).toEqual(tasks)
+    }
+    for (const { title, failures: failed, published } of failures) {
+      const recent = new RecentFailures()
+      for (const { task, from, ...failure } of failed)
+        recent.keep(task, { ...failure, ...(from === null ? {} : { from }) }, 0)
+      expect(JSON.parse(recent.text(0)), title).toEqual(published)
+      const own = Object.fromEntries(failed.map(({ task }: { task: string }) => [task, '']))
+      expect(parseFailures(published, own), title).toEqual(published)
+    }
+  })
+
+  it('measured.json: what is read of that', () => {
+    const { own, callersRead, failuresRead } = vectors('measured.json')
+    const card = Object.fromEntries(own.map((task: string) => [task, '']))
+    for (const { title, text, callers, lastMinute } of callersRead) {
+      const record = parseWorkerRecord(JSON.parse(text), card)!.tasks.get('a:1.0')!
+      expect(Object.fromEntries(record.callers), title).toEqual(callers)
+      expect(Object.fromEntries(record.window!.callers), title).toEqual(lastMinute)
+    }
+    for (const { title, text, failures } of failuresRead)
+      expect(parseFailures(JSON.parse(text), card), title).toEqual(failures)
   })
 
   for (const { title, schema, fits, fails } of vectors('schemas.json').cases) {

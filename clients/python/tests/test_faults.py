@@ -355,8 +355,7 @@ def test_exactly_the_rights_of_the_protocol_are_enough(server: Server) -> None:
     names = ("pshub-hub", "pshub-worker")
     for words in rules:
         if words[2] in names:
-            # What statistics per task need beside.
-            server.client.execute_command(*words, "~pshub:taskstats")
+            server.client.execute_command(*words)
     worker = Worker(f"redis://pshub-worker:secret@127.0.0.1:{server.port}", tasks=[add]).start()
     try:
         with Hub(f"redis://pshub-hub:secret@127.0.0.1:{server.port}") as hub:

@@ -14,6 +14,8 @@ import pytest
 from conftest import HERE, Server, eventually
 from pshub import Hub, TaskFailed, Worker, task
 from pshub.message import Phases
+from pshub.callers import MAX_CALLERS, OTHER_CALLERS, Callers
+from pshub.failures import RecentFailures
 from pshub.stats import Histogram, TaskStats
 
 
@@ -106,3 +108,55 @@ def test_statistics_stay_small_and_their_totals_right() -> None:
         total.add(part)
     assert total.count == 601 and told["tasks"]["task2:1.0"]["errors"] == {"Expired": 1}
     assert eventually(lambda: stats.is_changed)
+
+
+def test_made_up_names_of_callers_do_not_make_statistics_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("pshub.stats.now_s", lambda: now)
+    stats = TaskStats()
+    for n in range(200):
+        for caller in range(25):
+            stats.ran(f"task{n}:1.0", None, Phases(1, 1, 1), str(caller).ljust(64, "\x01"))
+    # In the last minute all of it is short, and each task has a window.
+    now += 120
+    for n in range(200):
+        stats.ran(f"task{n}:1.0", None, Phases(1, 1, 1), "web")
+    text = stats.text()
+    assert len(text) < 700_000
+    tasks = json.loads(text)["tasks"].values()
+    assert [(each["ok"], each["window"]["callers"]) for each in tasks] == [(26, {"web": 1})] * 200
+    assert sum("callers" in each for each in tasks) > 20
+
+
+def test_a_quiet_caller_makes_room_for_a_new_one() -> None:
+    callers, windows = Callers(), [{}, {}]  # type: ignore[var-annotated]
+    for n in range(MAX_CALLERS):
+        callers.count(f"s{n}", 1, windows)
+    callers.count("late", 1, windows)
+    assert callers.totals[OTHER_CALLERS] == 1 == windows[1][OTHER_CALLERS]
+    # Nobody but s1 called in what is the last minute now.
+    windows = [{"s1": 1}, {}]
+    for name in ("late", "s1", *(f"new{n}" for n in range(MAX_CALLERS))):
+        callers.count(name, 2, windows)
+    assert callers.totals["late"] == 1 and callers.totals["s1"] == 2 and "s0" not in callers.totals
+    assert len(callers.totals) == MAX_CALLERS + 1
+    assert sum(callers.totals.values()) == MAX_CALLERS + 1 + 2 + MAX_CALLERS
+
+
+def test_recent_failures_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("pshub.failures.now_s", lambda: now)
+    failures = RecentFailures()
+    assert not failures.is_changed
+    for n in range(500):
+        failures.keep(f"t{n % 50}:1.0", f"x{n}", 1, "TaskFailed", "\x01" * 500, None, 1)
+    assert failures.is_changed
+    text = failures.text()
+    assert len(text) <= 131_072 and not failures.is_changed
+    told = json.loads(text)
+    assert next(iter(told)) == "t49:1.0" and all(len(each) == 10 for each in told.values())
+    now += 1800
+    failures.keep("late:1.0", "y", 1, "Expired", "", None, 0)
+    failures.text()
+    now += 1800
+    assert failures.is_changed and list(json.loads(failures.text())) == ["late:1.0"] and not failures.is_changed

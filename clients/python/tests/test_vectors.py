@@ -12,13 +12,14 @@ import pytest
 import pshub
 from conftest import ROOT
 from pshub.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, from_wire
+from pshub.failures import RecentFailures
 from pshub.keys import Keys, is_id, is_namespace, is_queue_name
-from pshub.message import MalformedMessage, decode_reply, decode_request
+from pshub.message import MalformedMessage, Phases, decode_reply, decode_request
 from pshub.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
 from pshub.payload import PayloadProblem, decode_payload, encode_payload
 from pshub.registry import parse_task_card, parse_worker_card
 from pshub.schema import UnusableSchema, compile_foreign, compile_own
-from pshub.stats import Histogram, bucket_of, middle_of
+from pshub.stats import Histogram, TaskStats, bucket_of, middle_of
 
 
 def vectors(name: str) -> Any:
@@ -180,6 +181,26 @@ def test_histograms() -> None:
         holds(total, case)
     for case in histograms["refused"]:
         assert Histogram.from_json(json.loads(case["text"])) is None, case["why"]
+
+
+def test_measured() -> None:
+    measured = json.loads((ROOT / "clients/vectors/measured.json").read_text(encoding="utf-8"))
+    for case in measured["taskStats"]:
+        stats = TaskStats()
+        for call in case["calls"]:
+            for _ in range(call["times"]):
+                if call["us"] is None:
+                    stats.expired(call["task"], call["from"])
+                else:
+                    stats.ran(call["task"], call["code"], Phases(**call["us"]), call["from"])
+        assert json.loads(stats.text())["tasks"] == case["tasks"], case["title"]
+    for case in measured["failures"]:
+        recent = RecentFailures()
+        for each in case["failures"]:
+            recent.keep(
+                each["task"], each["id"], each["at"], each["code"], each["message"], each["from"], each["execUs"]
+            )
+        assert json.loads(recent.text()) == case["published"], case["title"]
 
 
 def test_scripts_are_those_of_the_reference_to_the_byte() -> None:

@@ -236,6 +236,35 @@ class TestCalls < PshubTest
     assert_equal [4, Process.pid, "pshub-ruby/#{Pshub::VERSION}"], card.values_at("slots", "pid", "client")
   end
 
+  def test_recent_failures_and_callers
+    failing = declare("raise:1.0") { |_| raise ArgumentError, "the disk is full" }
+    # As a worker in another language that died left it.
+    %w[stats taskstats slow failures].each { |key| server.client.hset("pshub:#{key}", "dead", '{"seen":1}') }
+    serving = worker(adder, failing)
+    shop = hub(name: "shop")
+    error = nil
+    12.times { error = assert_raises(Pshub::TaskFailed) { shop.call("raise:1.0") } }
+    shop.call("add:1.0", { x: 1 })
+    seconds = server.client.time.first
+    late = { task: "add:1.0", id: "late", ttl: 5, at: (seconds - 60) * 1_000_000 }
+    server.client.rpush("pshub:{default}:calls", [late, { task: "add:1.0", id: "invalid", args: 1 }].map { |each| JSON.generate(each) })
+    server.client.rpush("pshub:{default}:bell", 1)
+    read = ->(key) { JSON.parse(server.client.hget(key, serving.id) || "{}") }
+    eventually { read.call("pshub:failures").fetch("add:1.0", []).size == 2 }
+    failures = read.call("pshub:failures")
+    assert_equal 10, failures["raise:1.0"].map { |each| each["id"] }.uniq.size
+    newest = failures["raise:1.0"].first
+    assert_equal [error.id, "TaskFailed", "the disk is full", "shop"], newest.values_at("id", "code", "message", "from")
+    assert_in_delta seconds, newest["at"] / 1e6, 10
+    by_id = failures["add:1.0"].to_h { |each| [each["id"], each] }
+    assert_equal ["Expired", 0, nil], by_id["late"].values_at("code", "execUs", "from")
+    assert_equal "InvalidArgs", by_id["invalid"]["code"]
+    eventually { read.call("pshub:taskstats").dig("tasks", "add:1.0", "callers") == { "shop" => 1, "" => 2 } }
+    assert_equal({ "shop" => 12 }, read.call("pshub:taskstats").dig("tasks", "raise:1.0", "window", "callers"))
+    serving.stop
+    %w[stats taskstats slow failures].each { |key| assert_empty server.client.hkeys("pshub:#{key}"), key }
+  end
+
   def test_timings_go_to_statsd
     daemon = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
     address = "127.0.0.1:#{daemon.addr[1]}"

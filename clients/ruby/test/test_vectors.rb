@@ -150,6 +150,58 @@ class TestVectors < Minitest::Test
       "args" => card.args, "maxPayloadBytes" => limit[card.max_payload_bytes], "maxBacklog" => limit[card.max_backlog] }
   end
 
+  def test_measured
+    file = vectors("measured.json")
+    file["taskStats"].each do |each|
+      stats = Pshub::TaskStats.new
+      each["calls"].each { |call| call["times"].times { tell(stats, *call.values_at("task", "code", "us", "from")) } }
+      assert_equal each["tasks"], JSON.parse(stats.text)["tasks"], each["title"]
+    end
+    file["failures"].each do |each|
+      recent = Pshub::RecentFailures.new
+      each["failures"].each do |failed|
+        request = Pshub::Request.new.tap { |one| one.id, one.task, one.from = failed.values_at("id", "task", "from") }
+        recent.keep(request, *failed.values_at("at", "code", "message", "execUs"))
+      end
+      assert_equal each["published"], JSON.parse(recent.text), each["title"]
+    end
+  end
+
+  def test_a_quiet_caller_makes_room_for_a_new_one
+    callers = Pshub::Callers.new
+    windows = [Hash.new(0), Hash.new(0)]
+    20.times { |n| callers.count("s#{n}", 1, windows) }
+    callers.count("late", 1, windows)
+    assert_equal [1, 1], [callers.totals["*"], windows.last["*"]]
+    # Nobody but s1 called in what is the last minute now.
+    windows = [{ "s1" => 1 }, Hash.new(0)]
+    ["late", "s1", *Array.new(20) { |n| "new#{n}" }].each { |name| callers.count(name, 2, windows) }
+    assert_equal [1, 2, false], [callers.totals["late"], callers.totals["s1"], callers.totals.key?("s0")]
+    assert_equal [21, 43], [callers.totals.size, callers.totals.values.sum]
+  end
+
+  def test_recent_failures_are_of_a_bounded_length
+    failures = Pshub::RecentFailures.new
+    refute_predicate failures, :changed?
+    request = Pshub::Request.new
+    500.times do |n|
+      request.id, request.task = "x#{n}", "t#{n % 50}:1.0"
+      failures.keep(request, 1, "TaskFailed", "\u0001" * 500, 1)
+    end
+    assert_predicate failures, :changed?
+    text = failures.text
+    assert_operator text.length, :<=, 131_072
+    refute_predicate failures, :changed?
+    told = JSON.parse(text)
+    assert_equal ["t49:1.0", [10]], [told.keys.first, told.values.map(&:size).uniq]
+  end
+
+  def tell(stats, task, code, phases, from)
+    return stats.expired(task, from) unless phases
+
+    stats.ran(task, code, Pshub::Phases.read(phases), from)
+  end
+
   def test_schemas
     vectors("schemas.json")["cases"].each do |each|
       schema = Pshub::Schema.own(each["schema"], "a schema")

@@ -14,6 +14,7 @@ from .estimates import RunTimes
 from .events import Events
 from .executor import Executor
 from .keys import Keys, new_id
+from .measures import Measures
 from .queue import Beat, Claimed, Queue
 from .registrar import Registrar
 from .registry import Catalogue
@@ -27,7 +28,7 @@ from .roles.reconcile import Found, Reconcile
 from .roles.settle import Settle
 from .roles.unserved import Unserved
 from .slots import Slots
-from .stats import BusyShare, TaskStats, rss_bytes
+from .stats import BusyShare, rss_bytes
 from .task import NestedCall, Task
 
 #: How long start() waits for Redis, and the end for the last confirmations.
@@ -57,11 +58,11 @@ class Crew:
         self.slots = Slots(settings.slots)
         self.state = "new"
         self._counters = {"ok": 0, "failed": 0, "expired": 0, "malformed": 0, "unserved": 0}
-        self._task_stats = TaskStats()
         self._busy_share = BusyShare(settings.slots)
         self._run_times = RunTimes()
         self._long_runs: List[Word] = []
         self._clock = RedisClock()
+        self._measures = Measures(self._clock)
         self._keys = Keys(settings.namespace)
         self._commands, self._waiting = make_connections("worker", settings.redis, events)
         self._queue = Queue(settings.queue, self._keys)
@@ -82,7 +83,7 @@ class Crew:
         worker_id = self._worker_id
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
         self._intake = Intake(
-            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._counters, self._task_stats,
+            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._counters, self._measures,
             self._run_times, events, worker_id, lambda settlement: self._settle.add(settlement), unserved.verdict,
             self._hand_back_to_others, lambda: self._fetch.slots_idle(),
         )  # fmt: skip
@@ -258,8 +259,11 @@ class Crew:
         return (self._beat.redis_now_us - claimed.now_us) / 1e6
 
     async def _publish(self, now_ms: int) -> None:
-        text = self._task_stats.text() if self._task_stats.is_changed else None
-        await self._registrar.publish(self._commands, self.id, now_ms, self._stats(now_ms), text)
+        try:
+            await self._registrar.publish(self._commands, self.id, now_ms, self._stats(now_ms), self._measures.texts)
+        except BaseException:
+            self._measures.repeat()
+            raise
 
     def _stats(self, seen_ms: int) -> Dict[str, Any]:
         stats: Dict[str, Any] = {

@@ -220,3 +220,8 @@ def explained(message: str) -> str:
 
 def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def published(value: Any) -> str:
+    """The same as ASCII, for what holds names and messages of others: half of a surrogate pair has no UTF-8."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

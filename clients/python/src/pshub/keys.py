@@ -57,6 +57,8 @@ class Keys:
         self.workers = f"{namespace}:workers"
         self.stats = f"{namespace}:stats"
         self.taskstats = f"{namespace}:taskstats"
+        self.slow = f"{namespace}:slow"
+        self.failures = f"{namespace}:failures"
         self._reply = f"{namespace}:reply:{{"
         self._queues: Dict[str, QueueKeys] = {}
 

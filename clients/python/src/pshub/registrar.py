@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .answers import ReplyError
 from .config import Settings
 from .connection import Command, Connection
 from .errors import compact
 from .events import Events
+from .measures import Measured
 from .queue import Queue
 from .registry import REPUBLISH_MS, Catalogue, Providers
 from .task import Task
@@ -31,15 +32,17 @@ class Registrar:
         self._published_at = 0
 
     async def publish(
-        self, connection: Connection, worker_id: str, now_ms: int, stats: Dict[str, Any], task_stats: Optional[str]
+        self, connection: Connection, worker_id: str, now_ms: int, stats: Dict[str, Any], measured: Callable[[bool], Measured]
     ) -> None:
         """Cards go out with the first beat of an identity that gets them through, and again from time to time."""
         keys = self._catalogue.keys
         is_first = self._published_id != worker_id
         is_due = is_first or now_ms - self._published_at > REPUBLISH_MS
         commands: List[Command] = [("HSET", keys.stats, worker_id, compact(stats))]
-        if task_stats is not None:
-            commands.append(("HSET", keys.taskstats, worker_id, task_stats))
+        told = measured(is_due)
+        for key, text in ((keys.taskstats, told.task_stats), (keys.failures, told.failures)):
+            if text is not None:
+                commands.append(("HSET", key, worker_id, text))
         if is_due:
             seconds = now_ms // 1000
             commands.append(("HSET", keys.workers, worker_id, compact(self._card(worker_id, seconds))))

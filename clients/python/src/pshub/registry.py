@@ -111,7 +111,9 @@ class Catalogue:
 
     async def remove_workers(self, connection: Connection, ids: Sequence[str]) -> None:
         if ids:
-            hashes = (self.keys.workers, self.keys.stats, self.keys.taskstats)
+            keys = self.keys
+            # Of the slowest calls there are those of workers in other languages, which are swept here.
+            hashes = (keys.workers, keys.stats, keys.taskstats, keys.slow, keys.failures)
             first(await connection.post(*(("HDEL", key, *ids) for key in hashes)))
 
     async def sweep(self, connection: Connection, now_ms: int) -> None:

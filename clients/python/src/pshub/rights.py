@@ -38,6 +38,8 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
         _Use(keys.workers, False, "HDEL HMGET HSET"),
         _Use(keys.stats, False, "HDEL HMGET HSCAN HSET"),
         _Use(keys.taskstats, False, "HDEL HSET"),
+        _Use(keys.slow, False, "HDEL"),
+        _Use(keys.failures, False, "HDEL HSET"),
         _Use(of.leases, True, "ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE"),
         _Use(of.calls, True, "LLEN LPOP LPUSH RPUSH"),
         _Use(of.bell, True, "BLPOP DEL LLEN RPUSH"),

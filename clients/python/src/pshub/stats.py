@@ -6,8 +6,9 @@ import math
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
+from .callers import Callers
 from .clock import now_s
-from .errors import compact
+from .errors import published
 from .message import Phases
 
 #: Some 38 hours; larger values count as this one.
@@ -110,12 +111,13 @@ def _is_whole(value: Any) -> bool:
 class _Window:
     """What ended in one slice of time, or in several."""
 
-    __slots__ = ("errors", "number", "ok", "us")
+    __slots__ = ("callers", "errors", "number", "ok", "us")
 
     def __init__(self, number: int = 0) -> None:
         self.number = number
         self.ok = 0
         self.errors: Dict[str, int] = {}
+        self.callers: Dict[str, int] = {}
         self.us: Tuple[Histogram, Histogram, Histogram] = (Histogram(), Histogram(), Histogram())
 
     def count(self, code: Optional[str], by: int = 1) -> None:
@@ -128,6 +130,8 @@ class _Window:
         self.ok += other.ok
         for code, count in other.errors.items():
             self.count(code, count)
+        for name, count in other.callers.items():
+            self.callers[name] = self.callers.get(name, 0) + count
         for mine, theirs in zip(self.us, other.us):
             mine.add(theirs)
 
@@ -135,20 +139,22 @@ class _Window:
     def total(self) -> int:
         return self.ok + sum(self.errors.values())
 
-    def to_json(self) -> Dict[str, Any]:
+    def to_json(self, of_one_task: bool = True) -> Dict[str, Any]:
         us = {name: histogram.to_json() for name, histogram in zip(Phases._fields, self.us)}
-        return {"ok": self.ok, "errors": self.errors, "us": us}
+        callers = {"callers": self.callers} if of_one_task else {}
+        return {"ok": self.ok, "errors": self.errors, **callers, "us": us}
 
 
 class _TaskRecord:
-    __slots__ = ("errors", "ok", "slices")
+    __slots__ = ("callers", "errors", "ok", "slices")
 
     def __init__(self) -> None:
         self.ok = 0
         self.errors: Dict[str, int] = {}
         self.slices: List[_Window] = []
+        self.callers = Callers()
 
-    def count(self, code: Optional[str], number: int) -> _Window:
+    def count(self, code: Optional[str], number: int, from_: str) -> _Window:
         if code is None:
             self.ok += 1
         else:
@@ -158,6 +164,7 @@ class _TaskRecord:
             self.slices.append(_Window(number))
         window = self.slices[-1]
         window.count(code)
+        self.callers.count(from_, number, [each.callers for each in self.slices])
         return window
 
 
@@ -169,21 +176,22 @@ class TaskStats:
         self._tasks: Dict[str, _TaskRecord] = {}
         self._changed_at = -math.inf
 
-    def ran(self, task: str, code: Optional[str], us: Phases) -> None:
-        window = self._count(task, code)
+    def ran(self, task: str, code: Optional[str], us: Phases, from_: Optional[str] = None) -> None:
+        """``from_`` is the calling service."""
+        window = self._count(task, code, from_)
         for histogram, value in zip(window.us, us):
             histogram.record(value)
 
-    def expired(self, task: str) -> None:
+    def expired(self, task: str, from_: Optional[str] = None) -> None:
         """A call was not started, because its time was up."""
-        self._count(task, "Expired")
+        self._count(task, "Expired", from_)
 
-    def _count(self, task: str, code: Optional[str]) -> _Window:
+    def _count(self, task: str, code: Optional[str], from_: Optional[str]) -> _Window:
         now = self._changed_at = now_s()
         record = self._tasks.get(task)
         if record is None:
             record = self._tasks[task] = _TaskRecord()
-        return record.count(code, int(now // _SLICE_S))
+        return record.count(code, int(now // _SLICE_S), from_ or "")
 
     @property
     def is_changed(self) -> bool:
@@ -206,7 +214,7 @@ class TaskStats:
         chars = 0
         for task, window in sorted(windows.items(), key=lambda each: -each[1].total):
             told = window.to_json()
-            chars += len(compact(told))
+            chars += len(published(told))
             if len(written) < _MAX_WINDOWS and chars <= _MAX_WINDOW_CHARS:
                 written[task] = told
             else:
@@ -214,8 +222,11 @@ class TaskStats:
         tasks: Dict[str, Any] = {}
         chars = 0
         for task, record in self._tasks.items():
-            entry: Dict[str, Any] = {"ok": record.ok, "errors": record.errors}
-            chars += len(task) + 60 + 30 * len(record.errors)
+            callers = record.callers.totals
+            chars += len(task) + 60 + 30 * len(record.errors) + len(published(callers))
+            # Names may be long and made up: they must not make all of it too long to be read.
+            told_callers = {} if chars > _MAX_CHARS else {"callers": callers}
+            entry: Dict[str, Any] = {"ok": record.ok, "errors": record.errors, **told_callers}
             if task in written:
                 entry["window"] = written[task]
             elif chars > _MAX_CHARS:
@@ -224,8 +235,8 @@ class TaskStats:
         covered_s = min(now - self._started_at, now - oldest * _SLICE_S)
         value: Dict[str, Any] = {"ms": max(1, round(covered_s * 1000)), "tasks": tasks}
         if others.total:
-            value["others"] = others.to_json()
-        return compact(value)
+            value["others"] = others.to_json(of_one_task=False)
+        return published(value)
 
 
 class BusyShare:

@@ -103,7 +103,10 @@ module Pshub
     end
 
     def publish(now_ms)
-      @registrar.publish(@commands, @worker_id, now_ms, stats(now_ms), @intake.task_stats_text)
+      @registrar.publish(@commands, @worker_id, now_ms, stats(now_ms), @intake.measures)
+    rescue StandardError
+      @intake.measures.repeat
+      raise
     end
 
     def beaten(beat)

@@ -37,7 +37,7 @@ module Pshub
       def pushed(hub_id) = "#{@base}:pushed:#{hub_id}"
     end
 
-    attr_reader :namespace, :tasks, :workers, :stats, :task_stats, :slow
+    attr_reader :namespace, :tasks, :workers, :stats, :task_stats, :slow, :failures
 
     def initialize(namespace)
       @namespace = namespace
@@ -46,6 +46,7 @@ module Pshub
       @stats = "#{namespace}:stats"
       @task_stats = "#{namespace}:taskstats"
       @slow = "#{namespace}:slow"
+      @failures = "#{namespace}:failures"
       @reply_list = /\A#{Regexp.escape(namespace)}:reply:\{([A-Za-z0-9_-]{1,64})\}\z/
     end
 

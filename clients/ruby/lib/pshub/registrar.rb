@@ -17,11 +17,13 @@ module Pshub
     end
 
     # Cards go out with the first beat of an identity that gets them through, and again from time to time.
-    def publish(connection, worker_id, now_ms, stats, task_stats)
+    def publish(connection, worker_id, now_ms, stats, measures)
       first = @published_id != worker_id
       due = first || now_ms - @published_at > Catalogue::REPUBLISH_MS
       commands = [["HSET", @keys.stats, worker_id, Payload.compact(stats)]]
-      commands << ["HSET", @keys.task_stats, worker_id, task_stats] if task_stats
+      told = measures.texts(due)
+      commands << ["HSET", @keys.task_stats, worker_id, told.task_stats] if told.task_stats
+      commands << ["HSET", @keys.failures, worker_id, told.failures] if told.failures
       commands.concat(cards(worker_id, now_ms / 1000)) if due
       refused = connection.run(*commands).find { |answer| answer.is_a?(ReplyError) }
       raise refused if refused

@@ -75,7 +75,7 @@ module Pshub
     def remove_workers(connection, ids)
       return if ids.empty?
 
-      hashes = [@keys.workers, @keys.stats, @keys.task_stats, @keys.slow]
+      hashes = [@keys.workers, @keys.stats, @keys.task_stats, @keys.slow, @keys.failures]
       connection.run(*hashes.map { |key| ["HDEL", key, *ids] })
     end
 

@@ -47,6 +47,7 @@ module Pshub
       [
         [nil, false, "EVAL EVALSHA TIME"], [keys.tasks, false, "HDEL HMGET HSCAN HSET"], [keys.workers, false, "HDEL HMGET HSET"],
         [keys.stats, false, "HDEL HMGET HSCAN HSET"], [keys.task_stats, false, "HDEL HSET"], [keys.slow, false, "HDEL"],
+        [keys.failures, false, "HDEL HSET"],
         [of.leases, true, "ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE"], [of.calls, true, "LLEN LPOP LPUSH RPUSH"],
         [of.bell, true, "BLPOP DEL LLEN RPUSH"], [of.jobs, true, "LLEN LPOP LPUSH RPUSH"], [of.job_bell, true, "DEL LLEN RPUSH"],
         [of.dead, false, "ZADD"], [of.reporter, true, "DEL GET"], [of.paused, true, "GET"],

@@ -11,10 +11,10 @@ from ..estimates import RunTimes
 from ..events import Events
 from ..executor import Execution, Executor
 from ..keys import Keys
+from ..measures import Measures
 from ..message import MalformedMessage, Phases, Request, decode_request, error_reply, leading_id, ok_reply
 from ..queue import Claimed
 from ..slots import Slots
-from ..stats import TaskStats
 from ..task import DEFAULT_TIMEOUT_S, Task
 from .settle import Settlement
 
@@ -31,7 +31,7 @@ class Intake:
         slots: Slots,
         clock: RedisClock,
         counters: Dict[str, int],
-        task_stats: TaskStats,
+        measures: Measures,
         run_times: RunTimes,
         events: Events,
         worker_id: Callable[[], str],
@@ -47,7 +47,7 @@ class Intake:
         self._slots = slots
         self._clock = clock
         self._counters = counters
-        self._task_stats = task_stats
+        self._measures = measures
         self._run_times = run_times
         self._events = events
         self._worker_id = worker_id
@@ -164,20 +164,19 @@ class Intake:
         request = self._try_decode(text, None)
         if request is None:
             return
-        if self._executor.has(request.task):
-            self._task_stats.expired(request.task)
         message = f"{request.task} usually runs longer than what was left of the call's time, so it was not started."
+        if self._executor.has(request.task):
+            self._measures.expired(request, message)
         error = compact({"code": "Expired", "message": message, "retryable": True})
         self._settle(Settlement("", worker_id, request.hub_id, error_reply(request.id, error, worker_id, None), False))
 
     def _expire(self, request: Request, worker_id: str) -> None:
         """Its time was up, where the claim script could not see that, or before it was its turn here."""
         self._counters["expired"] += 1
+        message = "The deadline passed before the task was started."
         if self._executor.has(request.task):
-            self._task_stats.expired(request.task)
-        error = compact(
-            {"code": "Expired", "message": "The deadline passed before the task was started.", "retryable": True}
-        )
+            self._measures.expired(request, message)
+        error = compact({"code": "Expired", "message": message, "retryable": True})
         reply = error_reply(request.id, error, worker_id, None)
         self._settle(Settlement(request.held_id, worker_id, request.hub_id, reply, True))
 
@@ -219,7 +218,7 @@ class Intake:
             self._slots.free([request.held_id])
             self._returning.add(request.held_id)
             return
-        self._task_stats.ran(request.task, outcome.code, us)
+        self._measures.ran(request, outcome.code, outcome.message, us)
         if outcome.code is None:
             self._counters["ok"] += 1
             self._run_times.note(request.task, execution.exec_s)

@@ -7,7 +7,7 @@ module Pshub
       MAX_PUT_BACK = 1000
       LATE = { "code" => "Expired", "message" => "The deadline passed before the task was started.", "retryable" => true }.freeze
 
-      attr_reader :run_times
+      attr_reader :measures, :run_times
 
       # +crew+ is asked for #worker_id and #unserved, and told #settle and #hand_back_to_others.
       def initialize(crew, keys, queue_name, tasks, executor, slots, clock, events)
@@ -21,7 +21,7 @@ module Pshub
         @events = events
         @lock = Monitor.new
         @counters = { "ok" => 0, "failed" => 0, "expired" => 0, "malformed" => 0, "unserved" => 0 }
-        @task_stats = TaskStats.new
+        @measures = Measures.new(clock)
         @run_times = RunTimes.new
         # Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
         @put_back = {}
@@ -63,9 +63,6 @@ module Pshub
       end
 
       def counters = @lock.synchronize { @counters.dup }
-
-      # For the registry; nil when nothing changed.
-      def task_stats_text = @lock.synchronize { @task_stats.text if @task_stats.changed? }
 
       private
 
@@ -113,18 +110,16 @@ module Pshub
       # Dropped by the claim script, so it is not held; its caller need not wait for the deadline.
       def refuse_hopeless(text, worker_id)
         request = decode_adopted(text, "") or return
-        @lock.synchronize { @task_stats.expired(request.task) } if @executor.has?(request.task)
         message = "#{request.task} usually runs longer than what was left of the call's time, so it was not started."
+        @measures.expired(request, message) if @executor.has?(request.task)
         error = { "code" => "Expired", "message" => message, "retryable" => true }
         settle(nil, worker_id, request.hub_id, Message.error_reply(request.id, Payload.compact(error), worker_id))
       end
 
       # Its time was up, where the claim script could not see that, or before it was its turn here.
       def expire(request, worker_id)
-        @lock.synchronize do
-          @counters["expired"] += 1
-          @task_stats.expired(request.task) if @executor.has?(request.task)
-        end
+        @lock.synchronize { @counters["expired"] += 1 }
+        @measures.expired(request, LATE["message"]) if @executor.has?(request.task)
         refuse(request, worker_id, LATE)
       end
 
@@ -154,7 +149,7 @@ module Pshub
         return give_back(request) if verdict.code == "WorkerLost" && @tasks[request.task].idempotent
 
         phases = Phases.new(backlog_us, micros(execution.queue_s), micros(execution.exec_s))
-        count(request.task, verdict.code, phases)
+        count(request, verdict, phases)
         reply = if verdict.code then Message.error_reply(request.id, verdict.text, worker_id, phases)
                 else Message.ok_reply(request.id, verdict.text, worker_id, phases)
                 end
@@ -172,12 +167,10 @@ module Pshub
 
       def micros(seconds) = [0, (seconds * 1e6).round].max
 
-      def count(task, code, phases)
-        @lock.synchronize do
-          @counters[code ? "failed" : "ok"] += 1
-          @task_stats.ran(task, code, phases)
-        end
-        @run_times.note(task, phases.exec / 1e6) unless code
+      def count(request, verdict, phases)
+        @lock.synchronize { @counters[verdict.code ? "failed" : "ok"] += 1 }
+        @measures.ran(request, verdict.code, verdict.message, phases)
+        @run_times.note(request.task, phases.exec / 1e6) unless verdict.code
       end
 
       def tell(request, verdict, phases)

@@ -1,0 +1,71 @@
+import { Catalogue } from '../catalogue.ts'
+import { makeKeys } from '../keys.ts'
+import { type FailureOverview, readFailures } from '../overview.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { formatDuration } from './duration.ts'
+import { exitCodes } from './exit-codes.ts'
+import { formatMs, phaseTitles } from './figures.ts'
+import { limitOf, limitOption } from './limit.ts'
+import { jsonOption } from './options.ts'
+import { printable } from './printable.ts'
+import { withRedis } from './redis-session.ts'
+import { type Column, writeTable } from './table.ts'
+import { shortId } from './workers.ts'
+
+const columnsAt = (nowMs: number): Column<FailureOverview>[] => [
+  { title: 'WHEN', value: ({ at }) => `${formatDuration(Math.max(0, nowMs - at / 1000))} ago`, right: true },
+  { title: 'TASK', value: ({ task }) => task },
+  { title: 'CODE', value: ({ code }) => code, style: () => 'red' },
+  { title: `${phaseTitles.exec} ms`, value: ({ execUs }) => formatMs(execUs), right: true, rank: 3 },
+  { title: 'WORKER', value: ({ worker }) => shortId(worker), rank: 2 },
+  { title: 'FROM', value: ({ from }) => from || '-', rank: 1 },
+  { title: 'ID', value: ({ id }) => id, rank: 4 },
+  { title: 'MESSAGE', value: ({ message }) => message },
+]
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { positionals, flags, output } = invocation
+  const settings = settingsOf('hub', failuresCommand, invocation, 'silent')
+  const limit = limitOf(flags.limit, 'failures')
+  const { failures, nowMs } = await withRedis(settings, async connection => {
+    const all = await connection.send(client => readFailures(client, new Catalogue(makeKeys(settings.namespace))))
+    const [seconds, micros] = await connection.send(client => client.time())
+    return { failures: all, nowMs: Number(seconds) * 1000 + Number(micros) / 1000 }
+  })
+  const [wanted] = positionals
+  const matching = failures.filter(({ task }) => wanted === undefined || task.includes(wanted))
+  const shown = matching.slice(0, limit)
+  if (flags.json !== undefined) output.json(shown)
+  else if (shown.length > 0) {
+    writeTable(output.out, columnsAt(nowMs), shown)
+    const more = matching.length - shown.length
+    if (more > 0) output.err.line(`${more} more: --limit ${matching.length}, or the name of a task.`)
+  } else {
+    const what = wanted === undefined ? 'No call' : `No call of a task with '${printable(wanted)}' in its name`
+    output.err.line(`${what} failed on a worker in the last hour. How they fare: pshub tasks`)
+  }
+  return exitCodes.ok
+}
+
+export const failuresCommand: Command = {
+  name: 'failures',
+  usage: 'failures [part of a name]',
+  summary: 'show the calls that failed lately, and why',
+  about: [
+    'Shows the calls and jobs that did not end well on a worker in the last hour, newest first: when each ended, its code, how ' +
+      'long its handler ran (EXEC), the service that called (FROM), and the MESSAGE that the caller was told, cut to 300 ' +
+      'characters. A worker keeps the last ten of each of its tasks; how many there were is in: pshub tasks.',
+    'TaskFailed is an error of the handler, InvalidArgs and InvalidResult are against its schemas, and Expired was not started ' +
+      'any more: slots were busy for too long. What never reached a worker (Overloaded, NoWorkers), and what only the caller ' +
+      'noticed, is in the logs and metrics of the caller. The log of the worker has the same ID, and the stack.',
+  ],
+  arity: { min: 0, max: 1 },
+  options: [limitOption, jsonOption],
+  examples: [
+    { line: 'pshub failures', about: 'of all tasks' },
+    { line: 'pshub failures resize_image:1.0', about: 'of one' },
+    { line: "pshub failures --json | jq -r '.[].message' | sort | uniq -c | sort -rn", about: 'the most frequent' },
+  ],
+  run,
+}
