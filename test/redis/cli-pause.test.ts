@@ -39,7 +39,7 @@ describe('pshub pause and resume', () => {
     expect((await run(['workers'])).out).toMatch(/ live\n$/)
     worker.signal('SIGTERM')
     await worker.ended
-  })
+  }, 60_000)
 
   it('take --json, and a queue that nobody serves', async () => {
     const paused = JSON.parse((await run(['pause', 'later', '--json'])).out)
