@@ -134,6 +134,7 @@ describe('users with exactly the listed rights', () => {
     expect(await admin.queues()).toMatchObject([{ queue: 'q', pausedMs }])
     expect(await admin.resume('q')).toBe(true)
     await admin.slowCalls()
+    await admin.failures()
     await worker.stop({ graceMs: 50 })
     expect((await stays).code).toBe('WorkerLost')
     await hub.close()
