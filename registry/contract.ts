@@ -14,10 +14,25 @@ export interface Session {
   version: string
 }
 
+/** POST api/login: answered with a Session and its cookie. POST api/logout, with {}, ends it (204). */
+export interface Login {
+  token: string
+}
+
 /** Answer of every request that failed. `problems` name offending fields of arguments. */
 export interface ApiError {
   error: {
-    code: ErrorCode | 'Unauthorized' | 'Forbidden' | 'NotFound' | 'BadRequest' | 'TooManyRequests' | 'Internal'
+    code:
+      | ErrorCode
+      | 'Unauthorized'
+      | 'Forbidden'
+      | 'NotFound'
+      | 'BadRequest'
+      | 'WrongHost'
+      | 'UnsupportedMediaType'
+      | 'TooManyRequests'
+      | 'Unavailable'
+      | 'Internal'
     message: string
     retryable?: boolean
     ran?: 'no' | 'maybe' | 'yes'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Hub } from 'pshub'
-import { type Session, type Topic, topics } from '../contract.ts'
+import { type Topic, topics } from '../contract.ts'
 import type { HistoryStore, Range } from './history.ts'
 import { LiveStream } from './live.ts'
 import type { Readings } from './readings.ts'
@@ -11,30 +11,32 @@ export interface ReadParts {
   hub: Hub
   readings: Readings
   history: HistoryStore
-  session: Session
 }
+
+const view = { config: { registryAccess: 'view' as const } }
 
 /** Everything that only looks. */
 export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promise<void> => {
-  const { hub, readings, history, session } = parts
+  const { hub, readings, history } = parts
   const rows = async <Row>(list: (reading: Awaited<ReturnType<Readings['latest']>>) => { row: Row }[]) =>
     list(await readings.latest()).map(({ row }) => row)
 
-  app.get('/api/session', async () => session)
-  app.get('/api/overview', async () => summaryOf((await readings.latest()).overview))
-  app.get('/api/tasks', () => rows(({ overview }) => taskRows(overview, history)))
-  app.get('/api/workers', () => rows(({ overview }) => workerRows(overview)))
-  app.get('/api/queues', () => rows(({ overview }) => queueRows(overview, history)))
-  app.get<{ Params: { task: string } }>('/api/tasks/:task', async (request, reply) => {
+  app.get('/api/overview', view, async () => summaryOf((await readings.latest()).overview))
+  app.get('/api/tasks', view, () => rows(({ overview }) => taskRows(overview, history)))
+  app.get('/api/workers', view, () => rows(({ overview }) => workerRows(overview)))
+  app.get('/api/queues', view, () => rows(({ overview }) => queueRows(overview, history)))
+  app.get<{ Params: { task: string } }>('/api/tasks/:task', view, async (request, reply) => {
     const detail = await taskDetail(hub, await readings.latest(), history, request.params.task)
     return detail ?? reply.code(404).send(noTask(request.params.task))
   })
-  app.get<{ Querystring: { range?: Range; queue?: string; task?: string } }>('/api/history', async request => {
+  app.get<{ Querystring: { range?: Range; queue?: string; task?: string } }>('/api/history', view, async request => {
     const { range = '15m', queue, task } = request.query
     if (task !== undefined) return history.read('task', task, range)
     return queue === undefined ? history.read('all', '', range) : history.read('queue', queue, range)
   })
-  app.get<{ Querystring: { topics?: string } }>('/api/live', (request, reply) => openStream(parts, request, reply))
+  app.get<{ Querystring: { topics?: string } }>('/api/live', { ...view, exposeHeadRoute: false }, (request, reply) =>
+    openStream(parts, request, reply),
+  )
 }
 
 const noTask = (task: string) => ({
