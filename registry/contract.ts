@@ -104,6 +104,8 @@ export interface TaskDetail {
   result: JsonSchema | undefined
   /** Why the arguments' schema is not used for a form and checks, undefined when it is. */
   unusable: string | undefined
+  /** False: the service's `runTasks` leaves it out, so nobody may run it from here. */
+  runnable?: boolean
   /** All versions of this name with their schemas, newest first; this one is among them. */
   versions: TaskVersion[]
   /** Ids of live workers that provide it. */

@@ -10,7 +10,7 @@ export { type Logger, makeLogger } from './logger.ts'
 export type { Overview, QueueOverview, SlowCallOverview, TaskOverview, WorkerOverview } from './overview.ts'
 export type { CallPhases, Phases } from './phases.ts'
 export { prometheusMetrics, prometheusText } from './prometheus.ts'
-export type { JsonSchema } from './schema.ts'
+export { type JsonSchema, whyUnusable } from './schema.ts'
 export {
   defineTask,
   type Handler,

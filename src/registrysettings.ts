@@ -24,6 +24,8 @@ export interface RegistrySettings {
   runTasks: readonly string[]
   /** Longest arguments that are taken, bytes; at most `maxPayloadBytes`. Default 256 KiB. */
   maxBodyBytes: number
+  /** Runs that one session or token may start in a second. Default 10. */
+  maxRunsPerSecond: number
 }
 
 const token: Omit<Setting<string | undefined>, 'env'> = {
@@ -106,5 +108,12 @@ export const registryTable: { [K in keyof RegistrySettings]: Setting<RegistrySet
     fallback: 256 * 1024,
     parse: number,
     check: integerIn(1024, 64 * 1024 * 1024),
+  },
+  maxRunsPerSecond: {
+    users: ['registry'],
+    env: 'PSHUB_REGISTRY_MAX_RUNS_PER_SECOND',
+    fallback: 10,
+    parse: number,
+    check: integerIn(1, 1_000_000),
   },
 }

@@ -22,13 +22,13 @@ export interface Limits {
 /** Whoever has one IPv6 address has 2^64 of them. */
 export const addressOf = ({ ip }: FastifyRequest): string => normalizeIP(ip, 64)
 
-export const makeLimits = async (app: FastifyInstance): Promise<Limits> => {
+export const makeLimits = async (app: FastifyInstance, maxRunsPerSecond: number): Promise<Limits> => {
   // A server that we are mounted in may have it already; then its store serves us too.
   if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false })
   return {
-    requests: makeLimit(app, 'requests', 1000, 10_000),
+    requests: makeLimit(app, 'requests', 1000 + 20 * maxRunsPerSecond, 10_000),
     wrongTokens: makeLimit(app, 'wrong tokens', 10, 60_000),
-    runs: makeLimit(app, 'runs', 10, 1000),
+    runs: makeLimit(app, 'runs', maxRunsPerSecond, 1000),
   }
 }
 

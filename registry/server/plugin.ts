@@ -3,10 +3,12 @@ import { ConfigError, Hub, type HubOptions, readSettings, type Settings, version
 import type { Role, Session } from '../contract.ts'
 import { addAccess } from './access.ts'
 import { takeJson } from './body.ts'
+import { callRoutes, taskFilter } from './call-routes.ts'
 import { addCookies, SessionCookie } from './cookies.ts'
 import { Guard } from './guard.ts'
 import { HistoryStore } from './history.ts'
 import { makeLimits } from './limits.ts'
+import { liveRoutes } from './live-routes.ts'
 import { addPages } from './page-routes.ts'
 import { readRoutes } from './read-routes.ts'
 import { Readings } from './readings.ts'
@@ -16,13 +18,41 @@ import { TokenBook } from './tokens.ts'
 
 type Setup = Pick<
   Settings,
-  'viewToken' | 'runToken' | 'adminToken' | 'readOnly' | 'allowedHosts' | 'behindProxy' | 'runTasks' | 'maxBodyBytes'
+  | 'viewToken'
+  | 'runToken'
+  | 'adminToken'
+  | 'readOnly'
+  | 'allowedHosts'
+  | 'behindProxy'
+  | 'runTasks'
+  | 'maxBodyBytes'
+  | 'maxRunsPerSecond'
 >
 
 /** At least one token is needed; what is left out comes from the environment or is the default. */
-export interface RegistryOptions extends Partial<Setup> {
-  /** A hub of your own, or what to make one with. The registry closes only what it made. */
+export interface RegistryOptions extends Partial<Setup>, Omit<HubOptions, 'name'> {
+  /** A hub of your own instead of what `redis` and the like say, or more to make one with. Only what was made is closed. */
   hub?: Hub | HubOptions
+}
+
+const hubSettings = [
+  'redis',
+  'namespace',
+  'maxPayloadBytes',
+  'maxBacklog',
+  'statsd',
+  'statsdPrefix',
+  'statsdFormat',
+  'statsdSampleRate',
+  'statsdFlushMs',
+  'logLevel',
+  'logFormat',
+  'tracing',
+] as const
+
+const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub => {
+  const options = Object.fromEntries(hubSettings.map(name => [name, setup[name]]))
+  return new Hub({ name: 'registry', ...options, ...more })
 }
 
 /** Adds it to an instance of its own. `ownsServer`: what leads nowhere outside of the prefix is the registry's to answer too. */
@@ -33,7 +63,7 @@ export const addRegistry = async (
 ): Promise<void> => {
   const setup = readSettings('registry', { options: { ...options }, env: process.env })
   const tokens = new TokenBook({ view: setup.viewToken, run: setup.runToken, admin: setup.adminToken })
-  const hub = given instanceof Hub ? given : new Hub({ name: 'registry', ...given })
+  const hub = given instanceof Hub ? given : makeHub(setup, given)
   if (setup.maxBodyBytes > hub.maxPayloadBytes)
     throw new ConfigError(
       `maxBodyBytes is ${setup.maxBodyBytes}, but the hub sends no more than maxPayloadBytes, ${hub.maxPayloadBytes}.`,
@@ -51,14 +81,17 @@ export const addRegistry = async (
     tokens,
     cookie: new SessionCookie(app, setup.behindProxy),
     guard: new Guard(setup),
-    limits: await makeLimits(app),
+    limits: await makeLimits(app, setup.maxRunsPerSecond),
     readOnly: setup.readOnly,
   }
   app.setErrorHandler(sendError)
   takeJson(app, setup.maxBodyBytes)
   addAccess(app, access)
   await app.register(sessionRoutes, { ...access, sessionOf })
-  await app.register(readRoutes, { hub, readings, history })
+  const mayRun = taskFilter(setup.runTasks)
+  await app.register(readRoutes, { hub, readings, history, behindProxy: setup.behindProxy, mayRun })
+  await app.register(liveRoutes, { readings, history })
+  await app.register(callRoutes, { hub, limits: access.limits, mayRun })
   addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })
 }
 
