@@ -12,6 +12,7 @@ import { metricsCommand } from './metrics.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
 import { pauseCommand, resumeCommand } from './pause.ts'
 import { queuesCommand } from './queues.ts'
+import { registryCommand } from './registry-command.ts'
 import { report } from './report.ts'
 import { slowCommand } from './slow.ts'
 import { tasksCommand } from './tasks.ts'
@@ -30,6 +31,7 @@ const commands: readonly Command[] = [
   slowCommand,
   failuresCommand,
   topCommand,
+  registryCommand,
   metricsCommand,
   checkCommand,
 ]
