@@ -1,5 +1,15 @@
 /** What the service tells its pages, and nothing else: both sides are checked against these types. */
-import type { ErrorCode, JsonSchema, Load, Problem, QueueOverview, SlowCallOverview, WorkerOverview } from 'pshub'
+import type {
+  ErrorCode,
+  FailureOverview,
+  JsonSchema,
+  Load,
+  Problem,
+  QueueOverview,
+  SlowCallOverview,
+  TaskCaller,
+  WorkerOverview,
+} from 'pshub'
 
 /** What somebody may do: look; run tasks too; pause and resume queues too. Each includes the ones before. */
 export const roles = ['view', 'run', 'admin'] as const
@@ -111,6 +121,16 @@ export interface TaskDetail {
   /** Ids of live workers that provide it. */
   providers: string[]
   slow: SlowCallOverview[]
+  /** Calls and jobs of the last hour that did not end well, newest first. */
+  failures: FailureOverview[]
+  /** Services that call it, busiest first. */
+  callers: TaskCaller[]
+}
+
+/** POST api/queues/<queue>/pause or /resume, with {}: since when it is paused, Redis milliseconds; absent: it is served. */
+export interface PauseAnswer {
+  queue: string
+  pausedMs?: number
 }
 
 export interface TaskVersion {

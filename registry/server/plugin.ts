@@ -10,6 +10,7 @@ import { HistoryStore } from './history.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
 import { addPages } from './page-routes.ts'
+import { queueRoutes } from './queue-routes.ts'
 import { readRoutes } from './read-routes.ts'
 import { Readings } from './readings.ts'
 import { sendError } from './refusal.ts'
@@ -92,6 +93,7 @@ export const addRegistry = async (
   await app.register(readRoutes, { hub, readings, history, behindProxy: setup.behindProxy, mayRun })
   await app.register(liveRoutes, { readings, history })
   await app.register(callRoutes, { hub, limits: access.limits, mayRun })
+  await app.register(queueRoutes, { hub })
   addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })
 }
 

@@ -21,14 +21,16 @@ export interface ReadParts {
 const view = { config: { registryAccess: 'view' as const } }
 const ranges: readonly Range[] = ['15m', '1d']
 const maxNameLength = 200
-const slowMaxAgeMs = 1000
+/** How old lists may be that are read apart from the rest. */
+const listMaxAgeMs = 1000
 /** How old a reading may be that says that Redis is there. */
 const healthMaxAgeMs = 6000
 
 /** Everything that only looks, once. */
 export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promise<void> => {
   const { hub, readings, history, behindProxy, mayRun } = parts
-  const slowCalls = sharedRead(() => hub.slowCalls(), slowMaxAgeMs)
+  const slowCalls = sharedRead(() => hub.slowCalls(), listMaxAgeMs)
+  const failures = sharedRead(() => hub.failures(), listMaxAgeMs)
   const rows = async <Row>(list: (reading: Reading) => { row: Row }[]) =>
     list(await readings.latest()).map(({ row }) => row)
 
@@ -37,10 +39,12 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
   app.get('/api/workers', view, () => rows(({ overview }) => workerRows(overview)))
   app.get('/api/queues', view, () => rows(({ overview }) => queueRows(overview, history)))
   app.get('/api/slow', view, () => slowCalls())
+  app.get('/api/failures', view, () => failures())
   // Names of tasks have slashes.
   app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
     const name = request.params['*']
-    const detail = taskDetail(await readings.latest(), history, name, await slowCalls(), mayRun)
+    const [reading, slow, failed] = await Promise.all([readings.latest(), slowCalls(), failures()])
+    const detail = taskDetail(reading, history, name, { slow, failures: failed }, mayRun)
     if (detail) return detail
     throw new Refusal(404, 'NotFound', `The registry knows no task ${JSON.stringify(name.slice(0, maxNameLength))}.`)
   })

@@ -74,7 +74,7 @@ export const summaryOf = ({ tasks, workers, queues, load }: Overview): Summary =
     draining: live.filter(({ stats }) => stats?.draining).length,
     lost: workers.length - live.length,
     queues: queues.length,
-    paused: 0,
+    paused: queues.filter(({ pausedMs }) => pausedMs !== undefined).length,
     backlog: sum(queues, ({ backlog }) => backlog),
     oldestMs: ages.length > 0 ? Math.max(...ages) : undefined,
     jobs: sum(queues, ({ jobs }) => jobs),

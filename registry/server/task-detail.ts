@@ -1,4 +1,4 @@
-import { type JsonSchema, type SlowCallOverview, type TaskOverview, whyUnusable } from 'pshub'
+import { type FailureOverview, type JsonSchema, type SlowCallOverview, type TaskOverview, whyUnusable } from 'pshub'
 import type { TaskDetail, TaskVersion } from '../contract.ts'
 import type { HistoryStore } from './history.ts'
 import type { Reading } from './readings.ts'
@@ -9,7 +9,7 @@ export const taskDetail = (
   { overview }: Reading,
   history: HistoryStore,
   name: string,
-  slow: SlowCallOverview[],
+  { slow, failures }: { slow: SlowCallOverview[]; failures: FailureOverview[] },
   mayRun: (task: string) => boolean,
 ): TaskDetail | undefined => {
   const task = overview.tasks.find(known => known.task === name)
@@ -26,6 +26,8 @@ export const taskDetail = (
     versions: sameName.map(versionOf),
     providers: task.workers,
     slow: slow.filter(call => call.task === name),
+    failures: failures.filter(failure => failure.task === name),
+    callers: task.callers,
   }
 }
 

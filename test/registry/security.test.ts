@@ -44,11 +44,14 @@ const addressOf = ({ url }: Route) =>
   url
     .replace('/api/call/*', '/api/call/echo:1.0')
     .replace('/api/tasks/*', '/api/tasks/echo:1.0')
+    .replace(':queue/', 'x/')
     .replace(/[:*][a-z]*$/, 'x')
 
 /** What each route needs, as a second list: one that is added has to be put here too. */
 const needed: Record<string, Role | 'anybody'> = {
   'POST /api/call/*': 'run',
+  'POST /api/queues/:queue/pause': 'admin',
+  'POST /api/queues/:queue/resume': 'admin',
   'POST /api/login': 'anybody',
   'POST /api/logout': 'anybody',
   'GET /api/session': 'view',
@@ -58,6 +61,7 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /api/workers': 'view',
   'GET /api/queues': 'view',
   'GET /api/slow': 'view',
+  'GET /api/failures': 'view',
   'GET /api/history': 'view',
   'GET /api/live': 'view',
   'GET /metrics': 'view',

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { eventually } from '../support/hub-fixture.ts'
+import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
+
+const fixture = useRegistry()
+
+const echo = defineTask('echo:1.0', {}, (value: unknown) => value)
+const fail = defineTask('fail:1.0', {}, () => {
+  throw new Error('no luck')
+})
+
+describe('POST /api/queues/<queue>', () => {
+  it('pauses and resumes a queue, and what is shown says so', async () => {
+    await fixture.worker([echo])
+    const registry = await fixture.registry()
+    const paused = await jsonOf(await registry.post('api/queues/q/pause', {}))
+    expect(paused).toEqual({ queue: 'q', pausedMs: expect.any(Number) })
+    expect((await jsonOf(await registry.post('api/queues/q/pause', {}))).pausedMs).toBe(paused.pausedMs)
+    await eventually(async () => (await jsonOf(await registry.get('api/overview'))).paused === 1)
+    expect(await jsonOf(await registry.get('api/queues'))).toMatchObject([{ queue: 'q', pausedMs: paused.pausedMs }])
+    expect(await jsonOf(await registry.post('api/queues/q/resume', {}))).toEqual({ queue: 'q' })
+    await eventually(async () => (await jsonOf(await registry.get('api/overview'))).paused === 0)
+    expect((await registry.post('api/call/echo:1.0', { x: 1 })).status).toBe(200)
+  })
+
+  it('is for admins, not for a read-only registry, and only for names that queues can have', async () => {
+    const registry = await fixture.registry()
+    for (const role of ['view', 'run'] as const)
+      expect((await registry.post('api/queues/q/pause', {}, { role })).status).toBe(403)
+    const response = await registry.post('api/queues/a%20b/pause', {})
+    expect([response.status, (await jsonOf(response)).error]).toEqual([
+      400,
+      { code: 'BadRequest', message: expect.stringContaining("'a b' is not the name of a queue") },
+    ])
+    const readOnly = await fixture.registry({ readOnly: true })
+    expect((await readOnly.post('api/queues/q/pause', {})).status).toBe(403)
+    expect(await fixture.keys()).toEqual([])
+  })
+})
+
+describe('GET /api/tasks/<task>', () => {
+  it('tells who calls it and what failed lately', async () => {
+    await fixture.worker([echo, fail])
+    const registry = await fixture.registry()
+    const hub = fixture.hub({ name: 'shop' })
+    await hub.call('echo:1.0', {})
+    await hub.call('fail:1.0', {}).catch(() => undefined)
+    await eventually(async () => (await hub.failures()).length === 1)
+    const detail = await jsonOf(await registry.get('api/tasks/fail:1.0'))
+    expect(detail.callers).toMatchObject([{ name: 'shop', calls: 1 }])
+    expect(detail.failures).toMatchObject([{ task: 'fail:1.0', code: 'TaskFailed', message: 'no luck', from: 'shop' }])
+    expect((await jsonOf(await registry.get('api/tasks/echo:1.0'))).failures).toEqual([])
+    expect(await jsonOf(await registry.get('api/failures'))).toHaveLength(1)
+  })
+})
