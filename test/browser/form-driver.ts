@@ -97,6 +97,8 @@ export class Driver {
   }
 
   async #addKey(pointer: string, key: string): Promise<boolean> {
+    const more = this.#page.locator(`[data-more-keys=${cssString(pointer)}]`)
+    if (await more.count()) await more.click()
     const name = this.#page.locator(`[data-new-key=${cssString(pointer)}]`)
     if ((await name.count()) === 0) return false
     await name.fill(key)
