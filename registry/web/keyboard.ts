@@ -15,6 +15,9 @@ export const keys = [
 
 export const isHelpOpen = signal(false)
 
+/** Somebody goes to a page for its search: it takes the focus as soon as it is drawn. */
+export const isSearchWanted = signal(false)
+
 export interface KeyActions {
   go(place: string): void
   pause(): void
@@ -56,11 +59,8 @@ const search = (go: KeyActions['go']): void => {
     field.select()
     return
   }
+  isSearchWanted.value = true
   go('tasks')
-  // The page of tasks is drawn in the meantime.
-  requestAnimationFrame(() =>
-    requestAnimationFrame(() => document.querySelector<HTMLInputElement>('input[type=search]')?.focus()),
-  )
 }
 
 const isTyping = (target: EventTarget | null): boolean =>

@@ -1,4 +1,4 @@
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import type { Role } from '../../registry/contract.ts'
 import { defineTask, type Task } from '../../src/index.ts'
 import type { BrowserFixture } from './browser.ts'
@@ -16,9 +16,13 @@ export const openPage = async (
   return page
 }
 
-/** Text of a table's row, its cells parted by spaces. */
-export const rowText = async (page: Page, name: string | RegExp): Promise<string> =>
-  (await page.getByRole('row').filter({ hasText: name }).first().innerText()).replace(/\s+/g, ' ')
+/** What is to be read there, with single spaces. */
+export const textOf = async (locator: Locator): Promise<string> =>
+  ((await locator.first().allInnerTexts())[0] ?? '').replace(/\s+/g, ' ').trim()
+
+/** Text of a table's row. */
+export const rowText = (page: Page, name: string | RegExp): Promise<string> =>
+  textOf(page.getByRole('row').filter({ hasText: name }))
 
 /** Whether anything is wider than the window. */
 export const overflows = (page: Page): Promise<boolean> =>
