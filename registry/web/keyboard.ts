@@ -34,7 +34,10 @@ export const startKeyboard = ({ go, pause }: KeyActions): (() => void) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.isComposing) return
     if (document.querySelector('dialog[open]')) return
     if (isTyping(event.target)) {
-      if (event.key === 'Escape') (event.target as HTMLElement).blur()
+      if (event.key !== 'Escape') return
+      // A browser's own Esc would empty the field, and tell nobody once it lost the focus.
+      event.preventDefault()
+      ;(event.target as HTMLElement).blur()
       return
     }
     const isJump = event.timeStamp - jumpedAt < patienceMs

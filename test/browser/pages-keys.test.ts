@@ -40,6 +40,7 @@ describe('by keyboard alone', () => {
     await page.keyboard.type('always')
     await page.getByText('1 of 3 tasks').waitFor()
     await page.keyboard.press('Escape')
+    expect(await page.getByRole('searchbox').inputValue()).toBe('always')
     await page.keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keys' })
     await help.getByText('Go to the workers').waitFor()

@@ -78,7 +78,7 @@ export class Crowd {
       const stats = { seen: Date.now(), busy: this.#turn % 8, draining: false, counters, busyShare: 0.5, rssBytes: 8e7 }
       pipeline.hset(keys.stats, id, JSON.stringify(stats))
       const windows = tasks.map((task, at) => [task, this.#windowOf(at % 2 === 0 ? 60 : 60 + 60 * (this.#turn % 2))])
-      pipeline.hset(keys.taskstats, id, JSON.stringify({ ms: 60_000, tasks: Object.fromEntries(windows) }))
+      pipeline.hset(keys.taskStats, id, JSON.stringify({ ms: 60_000, tasks: Object.fromEntries(windows) }))
     }
     await pipeline.exec()
   }
