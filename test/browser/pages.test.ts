@@ -86,6 +86,38 @@ describe('the pages, with a live worker', () => {
     await browser.screenshot(page, 'pages-task')
   })
 
+  it('show who calls a task and how it failed, as text', async () => {
+    const page = await openPage(browser, await shop(), '')
+    await page.route('**/api/tasks/always_fails*', async route => {
+      const response = await route.fetch()
+      const callers = [
+        { name: '<b>web', calls: 1200, callsPerSecond: 2 },
+        { name: '', calls: 1, callsPerSecond: 0 },
+      ]
+      const failure = {
+        id: 'x',
+        at: Date.now() * 1000,
+        code: 'TaskFailed',
+        execUs: 1500,
+        worker: 'w',
+        host: 'h',
+        pid: 7,
+      }
+      const failures = [{ ...failure, message: `<script>document.title='ran'</script>\u202e${'m'.repeat(300)}` }]
+      await route.fulfill({ response, json: { ...(await response.json()), callers, failures } })
+    })
+    await page.getByRole('link', { name: 'always_fails:1.0' }).first().click()
+    const parts = page.getByRole('navigation', { name: 'Parts of this page' })
+    await parts.getByRole('link', { name: 'Workers' }).click()
+    await expect.poll(() => rowText(page, '<b>web')).toBe('<b>web 2/s 1,200')
+    await parts.getByRole('link', { name: 'Failures' }).click()
+    await expect
+      .poll(() => rowText(page, '<script>'))
+      .toMatch(/^.* TaskFailed <script>document.title='ran'<\/script>\\u202em+ 1\.5 ms – h pid 7$/)
+    expect(await page.title()).toContain('always_fails:1.0')
+    await browser.screenshot(page, 'pages-failures')
+  })
+
   it('show workers by host, with what they do and the tasks they have', async () => {
     const page = await openPage(browser, await shop(), 'workers')
     await page.getByText('serving', { exact: true }).waitFor()

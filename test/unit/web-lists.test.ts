@@ -160,6 +160,8 @@ describe('the list of queues', () => {
     expect(list({ state: 'unserved' })).toEqual(['b'])
     expect(list({ q: ' C ' })).toEqual(['c'])
     expect(list({ state: 'paused' })).toEqual([])
+    rows.push({ ...queue('d'), pausedMs: 1 } as QueueRow)
+    expect(list({ state: 'paused' })).toEqual(['d'])
   })
 })
 
