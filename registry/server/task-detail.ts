@@ -19,6 +19,7 @@ export const taskDetail = (
   return {
     row,
     description: task.description,
+    registeredMs: task.at * 1000,
     args: usable(task.args),
     result: usable(task.result),
     unusable: task.args === undefined ? undefined : whyUnusable(task.args),
