@@ -8,8 +8,10 @@ import { testClients } from './clients.mjs'
 
 prepare()
 const { ensureServer } = await import('../tools/redis-server.mjs')
+const { ensureBrowser } = await import('../tools/browser.mjs')
 try {
   console.log(`Redis server: ${ensureServer()}`)
+  console.log(`Browser: ${ensureBrowser()}`)
 } catch (error) {
   console.error(error.message)
   process.exit(1)
