@@ -14,7 +14,7 @@ export const parseArguments = (text: string): Parsed => {
   // Some editors begin a file with a byte order mark, which JSON does not allow.
   const json = text.replace(/^\ufeff/, '')
   try {
-    return { ok: true, value: valueOf(readJson(json)) }
+    return { ok: true, value: asValue(readJson(json)) }
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error
     return { ok: false, message: error.message, ...placeOf(json, error.at) }
@@ -24,9 +24,9 @@ export const parseArguments = (text: string): Parsed => {
 /** Arguments as the JSON tab shows them; nothing for what is absent. */
 export const textOf = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, undefined, 2))
 
-const valueOf = (node: JsonNode): unknown => {
+const asValue = (node: JsonNode): unknown => {
   if (node.kind === 'object') return objectOf(node.members)
-  if (node.kind === 'array') return node.items.map(valueOf)
+  if (node.kind === 'array') return node.items.map(asValue)
   if (node.kind === 'number') return numberOf(node.text, node.at)
   return node.value
 }
@@ -36,7 +36,7 @@ const objectOf = (members: [string, JsonNode][]): Record<string, unknown> => {
   for (const [key, node] of members) {
     if (key === '__proto__') throw new JsonTextError('A key named __proto__ is not allowed.', node.at)
     if (Object.hasOwn(object, key)) throw new JsonTextError(`The key ${JSON.stringify(key)} comes twice.`, node.at)
-    object[key] = valueOf(node)
+    object[key] = asValue(node)
   }
   return object
 }

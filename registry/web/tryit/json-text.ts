@@ -145,9 +145,9 @@ class Reader {
   }
 
   private escapeLength(): number {
-    const escape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.exec(this.text.slice(this.at, this.at + 6))
-    if (!escape) throw new JsonTextError('There is no such escape; a backslash itself is written as \\\\.', this.at)
-    return escape[0].length - 1
+    const found = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.exec(this.text.slice(this.at, this.at + 6))
+    if (!found) throw new JsonTextError('There is no such escape; a backslash itself is written as \\\\.', this.at)
+    return found[0].length - 1
   }
 }
 

@@ -36,8 +36,11 @@ export const rubyLiteral = (value: unknown): string =>
     text: rubyText,
   })
 
+/** Half of a character that is written as two. */
+const loneHalf = /\p{Surrogate}/gu
+
 /** A # can begin code within double quotes, and Ruby has no lone halves of characters. */
-const rubyText = (text: string): string => jsonLiteral(text.toWellFormed()).replaceAll('#', '\\#')
+const rubyText = (text: string): string => jsonLiteral(text.replace(loneHalf, '\ufffd')).replaceAll('#', '\\#')
 
 interface Language {
   null: string
