@@ -15,12 +15,7 @@ export const PhaseBar = ({ phases }: { phases: CallPhases }) => {
     <div class="phases">
       <div class="phase-bar" aria-hidden="true">
         {parts.map(({ key, name }) => (
-          <div
-            key={key}
-            data-phase={key}
-            style={{ flexGrow: phases[key] / sum }}
-            title={`${name}: ${us(phases[key])}`}
-          >
+          <div key={key} data-phase={key} style={{ flexGrow: phases[key] / sum }} title={`${name}: ${us(phases[key])}`}>
             {phases[key] / sum > 0.14 && <span>{name}</span>}
           </div>
         ))}
