@@ -72,7 +72,6 @@ const Examples = ({ schema, onFill }: Pick<ToolsProps, 'schema' | 'onFill'>) => 
           }}
         >
           {examples.map((one, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the schema's own order
             <option key={at} value={at}>
               {at + 1}: {summary(one)}
             </option>

@@ -67,7 +67,6 @@ const Branch = ({ label, node, entries, depth }: BranchProps) => {
         <>
           <div class="json-inner">
             {entries.slice(0, shown).map(([name, inner], at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a result never changes
               <Entry key={at} {...(name === undefined ? {} : { name })} node={inner} depth={depth + 1} />
             ))}
             {more > 0 && (

@@ -25,7 +25,10 @@ export const RunControls = ({ timeout, defaultMs, onTimeout, startedMs, onRun, o
         aria-describedby="run-refused"
         onClick={onRun}
       >
-        Run <kbd aria-hidden="true">Ctrl ⏎</kbd>
+        Run{' '}
+        <span class="key" aria-hidden="true">
+          Ctrl ⏎
+        </span>
       </button>
       <TimeoutField choice={timeout} defaultMs={defaultMs} onChoose={onTimeout} />
       <button type="button" onClick={onShare}>

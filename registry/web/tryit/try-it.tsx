@@ -62,8 +62,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
     keepTabInAddress(to)
   }
   return (
-    // biome-ignore lint/a11y/useSemanticElements: it is a section; keys are heard here for all that is in it
-    <section class="tryit" aria-label="Try it" role="region" onKeyDown={onRunKey(() => void start(false))}>
+    <section class="tryit" aria-label="Try it" onKeyDown={onRunKey(() => void start(false))}>
       <div class="tryit-columns">
         <div class="tryit-in">
           <ArgumentsEditor
