@@ -85,6 +85,8 @@ export interface Summary {
 export interface TaskDetail {
   row: TaskRow
   description: string
+  /** Redis' milliseconds of the last time a worker published it; 0 when it is not known. */
+  registeredMs: number
   args: JsonSchema | undefined
   result: JsonSchema | undefined
   /** Why the arguments' schema is not used for a form and checks, undefined when it is. */

@@ -19,6 +19,7 @@ export const taskDetail = async (
   return {
     row,
     description: task.description,
+    registeredMs: task.at * 1000,
     args: task.args,
     result: task.result,
     unusable: undefined,

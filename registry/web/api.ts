@@ -1,5 +1,6 @@
 import type { ApiError } from '../contract.ts'
 import { at } from './base.ts'
+import { access, session } from './session.ts'
 
 /** What the service refused, or that it cannot be reached. */
 export class ApiFailure extends Error {
@@ -19,6 +20,10 @@ export const request = async <T>(path: string, init: RequestInit = {}): Promise<
   const text = await response.text()
   const value = parse(text)
   if (response.ok) return value as T
+  if (response.status === 401) {
+    session.value = undefined
+    access.value = 'out'
+  }
   const error = (value as ApiError | undefined)?.error
   throw new ApiFailure(
     response.status,

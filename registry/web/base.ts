@@ -6,3 +6,9 @@ export const at = (path: string): string => base + path
 
 /** Address of a task's page. */
 export const taskPath = (task: string): string => at(`tasks/${encodeURIComponent(task)}`)
+
+/** Address of a queue's page. */
+export const queuePath = (queue: string): string => at(`queues/${encodeURIComponent(queue)}`)
+
+/** The page an address is of, without the base path: '' for the overview, `tasks/x` for a task. */
+export const placeOf = (path: string): string => `${path}/`.slice(base.length).replace(/\/+$/, '')

@@ -1,7 +1,10 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Delta, LiveProblem, LiveReading, QueueRow, Summary, TaskRow, Topic, WorkerRow } from '../contract.ts'
+import type { LiveProblem, LiveReading, QueueRow, Summary, TaskRow, Topic, WorkerRow } from '../contract.ts'
 import { at } from './base.ts'
+import { applied } from './live-rows.ts'
+import { openSession } from './login.ts'
+import { access } from './session.ts'
 
 /** What the live stream last said. Rows are in the order of the registry. */
 export const summary = signal<Summary | undefined>(undefined)
@@ -9,66 +12,113 @@ export const tasks = signal<ReadonlyMap<string, TaskRow> | undefined>(undefined)
 export const workers = signal<ReadonlyMap<string, WorkerRow> | undefined>(undefined)
 export const queues = signal<ReadonlyMap<string, QueueRow> | undefined>(undefined)
 
-/** `lost`: the service cannot be reached; `blind`: it cannot read the registry, and says why in `problem`. */
-export const state = signal<'connecting' | 'live' | 'paused' | 'lost' | 'blind'>('connecting')
+/**
+ * `hidden`: nobody sees the page, so that nothing is read for it. `lost`: the service cannot be reached; `blind`: it cannot
+ * read the registry. `problem` says why.
+ */
+export type LiveState = 'connecting' | 'live' | 'paused' | 'hidden' | 'lost' | 'blind'
+export const state = signal<LiveState>('connecting')
 export const problem = signal<string | undefined>(undefined)
-/** This browser's clock when the last reading came; undefined before the first. */
-export const receivedAtMs = signal<number | undefined>(undefined)
+
+/** When the last reading came, on the clock of performance.now(), which nobody sets; undefined before the first. */
+const receivedAt = signal<number | undefined>(undefined)
 /** Redis' clock at the last reading. */
 export const readAtMs = signal<number | undefined>(undefined)
+/** A turn every second: what reads it is drawn anew then. Still while the page is hidden. */
+export const turn = signal(0)
+
+/** Age of what is shown, milliseconds; undefined before the first reading. */
+export const dataAgeMs = (): number | undefined =>
+  receivedAt.value === undefined ? undefined : Math.max(0, performance.now() - receivedAt.value)
 /** What pages count ages from: Redis' clock now, as far as it is known here. */
-export const redisNowMs = (): number =>
-  (readAtMs.value ?? Date.now()) + (Date.now() - (receivedAtMs.value ?? Date.now()))
+export const redisNowMs = (): number => (readAtMs.value ?? Date.now()) + (dataAgeMs() ?? 0)
 
 export const isPaused = signal(false)
 const wanted = signal<readonly Topic[]>([])
 const query = computed(() => [...new Set(wanted.value)].sort().join(','))
 
+/** Readings come every second; a stream that is silent for so long is dead, whatever the browser thinks of it. */
+const silenceMs = 20_000
+const firstRetryMs = 1000
+const longestRetryMs = 10_000
+
 let source: EventSource | undefined
+let timer: ReturnType<typeof setTimeout> | undefined
+let failures = 0
 
 /** Opens the stream anew when what is wanted changes, and ends it while it is paused or nobody sees the page. */
 const follow = (): void => {
   source?.close()
   source = undefined
+  clearTimeout(timer)
   if (isPaused.value || document.hidden) {
-    state.value = 'paused'
+    state.value = isPaused.value ? 'paused' : 'hidden'
     return
   }
-  if (query.value === '') return
-  state.value = 'connecting'
-  source = new EventSource(at(`api/live?topics=${query.value}`))
-  source.addEventListener('reading', event => take(JSON.parse(event.data) as LiveReading))
-  source.addEventListener('problem', event => {
+  if (query.value === '' || access.value === 'out') return
+  // A page opened after another goes on with what is shown; only the first time there is nothing yet.
+  if (state.value !== 'live' && state.value !== 'lost' && state.value !== 'blind') state.value = 'connecting'
+  open(new EventSource(at(`api/live?topics=${query.value}`)))
+}
+
+const open = (stream: EventSource): void => {
+  source = stream
+  const heard = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => lose(stream, `Nothing was heard for ${silenceMs / 1000} s.`), silenceMs)
+  }
+  heard()
+  stream.addEventListener('reading', event => {
+    heard()
+    failures = 0
+    take(JSON.parse(event.data) as LiveReading)
+  })
+  stream.addEventListener('problem', event => {
+    heard()
     state.value = 'blind'
     problem.value = (JSON.parse(event.data) as LiveProblem).message
   })
-  source.addEventListener('error', () => {
-    state.value = 'lost'
-  })
+  stream.addEventListener('error', () => void lose(stream, 'The registry cannot be reached.'))
+}
+
+/**
+ * A browser tries again by itself when a connection breaks, but gives up for good after an answer such as 401 or 503, and tells
+ * neither apart. So every error ends the stream, the session says what is wrong, and the next try comes from here.
+ */
+const lose = async (stream: EventSource, why: string): Promise<void> => {
+  stream.close()
+  if (source !== stream) return
+  source = undefined
+  clearTimeout(timer)
+  const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** failures++) * (0.75 + Math.random() / 2)
+  // One broken connection that is back at once is nobody's concern.
+  if (failures > 1 || state.value === 'connecting') tellLost(why)
+  await openSession()
+  if (source !== undefined || access.value === 'out' || state.value === 'paused' || state.value === 'hidden') return
+  if (access.value === 'away') tellLost(why)
+  timer = setTimeout(follow, failures === 1 && access.value === 'in' ? 100 : waitMs)
+}
+
+const tellLost = (why: string): void => {
+  state.value = 'lost'
+  problem.value = why
+}
+
+/** Tries again now. */
+export const reconnect = (): void => {
+  failures = 0
+  follow()
 }
 
 const take = (reading: LiveReading): void => {
   state.value = 'live'
   problem.value = undefined
   readAtMs.value = reading.atMs
-  receivedAtMs.value = Date.now()
+  receivedAt.value = performance.now()
   if (reading.summary) summary.value = reading.summary
   if (reading.tasks) tasks.value = applied(tasks.value, reading.tasks, row => row.task)
   if (reading.workers) workers.value = applied(workers.value, reading.workers, row => row.id)
   if (reading.queues) queues.value = applied(queues.value, reading.queues, row => row.queue)
-}
-
-/** The same map when nothing changed, so that nothing is drawn again. */
-const applied = <Row>(
-  before: ReadonlyMap<string, Row> | undefined,
-  { full, rows, gone }: Delta<Row>,
-  keyOf: (row: Row) => string,
-): ReadonlyMap<string, Row> => {
-  if (before && !full && rows.length === 0 && gone.length === 0) return before
-  const after = new Map(full ? [] : before)
-  for (const key of gone) after.delete(key)
-  for (const row of rows) after.set(keyOf(row), row)
-  return after
 }
 
 /** For a page: what it shows of the live stream while it is open. */
@@ -83,16 +133,29 @@ export const useLive = (...names: Topic[]): void => {
   }, [])
 }
 
-/** Starts following; called once. */
-export const startLive = (): void => {
+/** Starts following; the function that is returned ends it. */
+export const startLive = (): (() => void) => {
   let before: string | undefined
   const check = () => {
-    const now = `${query.value} ${isPaused.value} ${document.hidden}`
+    const now = `${query.value} ${isPaused.value} ${document.hidden} ${access.value === 'out'}`
     if (now === before) return
     before = now
     follow()
   }
-  query.subscribe(() => queueMicrotask(check))
-  isPaused.subscribe(() => queueMicrotask(check))
+  const later = () => queueMicrotask(check)
+  const ends = [query.subscribe(later), isPaused.subscribe(later), access.subscribe(later)]
   document.addEventListener('visibilitychange', check)
+  addEventListener('online', reconnect)
+  const ticking = setInterval(() => {
+    if (!document.hidden) turn.value++
+  }, 1000)
+  return () => {
+    for (const end of ends) end()
+    document.removeEventListener('visibilitychange', check)
+    removeEventListener('online', reconnect)
+    clearInterval(ticking)
+    clearTimeout(timer)
+    source?.close()
+    source = undefined
+  }
 }

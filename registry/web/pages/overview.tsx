@@ -1,11 +1,89 @@
-import { summary, useLive } from '../live.ts'
+import { useMemo } from 'preact/hooks'
+import { at } from '../base.ts'
+import { amount, count, ms, percent, plural, us } from '../format.ts'
+import { headlineOf, healthOf } from '../health.ts'
+import { queues, summary, useLive } from '../live.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Loading } from '../parts/empty.tsx'
+import { HistoryCharts } from '../parts/history-charts.tsx'
+import { NoWorkersYet } from '../parts/no-workers.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { WrappedText } from '../parts/text.tsx'
+import { Tile } from '../parts/tile.tsx'
+import { LeadingTasks, QueuesAtAGlance } from './overview-tables.tsx'
 
 export const OverviewPage = () => {
-  useLive('summary')
+  useLive('summary', 'tasks', 'queues')
+  const { value } = summary
+  const isEmpty = value !== undefined && value.tasks === 0 && value.workers + value.lost === 0
   return (
     <>
-      <h1>Overview</h1>
-      <pre>{JSON.stringify(summary.value, undefined, 2)}</pre>
+      <PageHead title="Overview" />
+      {!value && <Loading />}
+      {isEmpty && <NoWorkersYet />}
+      {value && !isEmpty && (
+        <>
+          <Health />
+          <Tiles />
+          <HistoryCharts charts={['rate', 'errors', 'backlog', 'waits', 'run', 'busy']} />
+          <div class="columns">
+            <LeadingTasks />
+            <QueuesAtAGlance />
+          </div>
+        </>
+      )}
     </>
+  )
+}
+
+const Health = () => {
+  const { value } = summary
+  const rows = queues.value
+  const concerns = useMemo(() => (value ? healthOf(value, rows?.values() ?? []) : []), [value, rows])
+  return (
+    <section class="part" aria-labelledby="health">
+      <h2 id="health">{headlineOf(concerns)}</h2>
+      <ul class="health">
+        {concerns.map(({ name, tone, state, text, place }) => (
+          <li key={name} class={tone}>
+            <a href={at(place)}>
+              <span class="health-name">
+                {name} <Badge tone={tone}>{state}</Badge>
+              </span>
+              <WrappedText>{text}</WrappedText>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const Tiles = () => {
+  const now = summary.value!
+  const { load } = now
+  return (
+    <section class="part" aria-label="Figures of the last minute">
+      <dl class="tiles">
+        <Tile name="Calls per second" value={amount(load.callsPerSecond)}>
+          last minute
+        </Tile>
+        <Tile name="Errors" value={percent(load.errorRate)}>
+          of calls
+        </Tile>
+        <Tile name="Wait p95" value={us(load.us.backlog?.p95)}>
+          p50 {us(load.us.backlog?.p50)}
+        </Tile>
+        <Tile name="Run p95" value={us(load.us.exec?.p95)}>
+          p50 {us(load.us.exec?.p50)}
+        </Tile>
+        <Tile name="Backlog" value={count(now.backlog)}>
+          {now.oldestMs === undefined ? plural(now.jobs, 'job') : `oldest ${ms(now.oldestMs)}`}
+        </Tile>
+        <Tile name="Slots busy" value={`${count(now.busy)} / ${count(now.slots)}`}>
+          {plural(now.workers, 'worker')}
+        </Tile>
+      </dl>
+    </section>
   )
 }

@@ -1,11 +1,63 @@
+import { useMemo } from 'preact/hooks'
+import { count, plural } from '../format.ts'
 import { queues, useLive } from '../live.ts'
+import { Empty, Loading } from '../parts/empty.tsx'
+import { NoWorkersYet } from '../parts/no-workers.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { QueueTable } from '../parts/queue-table.tsx'
+import { ChoiceField, SearchField } from '../parts/search-field.tsx'
+import { useQuery } from '../parts/use-query.ts'
+import { type QueueState, queueList, queueStates, queueView } from '../queue-list.ts'
+
+const stateNames: Record<QueueState, string> = {
+  all: 'All',
+  paused: 'Paused',
+  growing: 'Growing',
+  unserved: 'Without workers',
+}
 
 export const QueuesPage = () => {
   useLive('queues')
+  const state = useQuery()
+  const rows = queues.value
+  const view = useMemo(() => queueView(state.query), [state.query])
+  const listed = useMemo(() => (rows ? queueList(rows.values(), view) : undefined), [rows, view])
   return (
     <>
-      <h1>Queues</h1>
-      <pre>{JSON.stringify([...(queues.value?.values() ?? [])], undefined, 2)}</pre>
+      <PageHead title="Queues">
+        {rows && listed && (
+          <p class="quiet" role="status">
+            {listed.length === rows.size
+              ? plural(rows.size, 'queue')
+              : `${count(listed.length)} of ${plural(rows.size, 'queue')}`}
+          </p>
+        )}
+      </PageHead>
+      {!listed && <Loading />}
+      {rows?.size === 0 && <NoWorkersYet />}
+      {rows && rows.size > 0 && listed && (
+        <>
+          <search class="filters">
+            <SearchField name="Search queues" state={state} />
+            <ChoiceField
+              label="State"
+              name="state"
+              value={view.state}
+              state={state}
+              options={queueStates.map(value => ({ value, text: stateNames[value] }))}
+            />
+          </search>
+          {listed.length > 0 ? (
+            <QueueTable rows={listed} view={view} state={state} />
+          ) : (
+            <Empty title={view.state === 'paused' ? 'No queue is paused.' : 'No queue fits.'}>
+              <p>
+                <a href={state.link({ q: undefined, state: undefined })}>Show all queues</a>
+              </p>
+            </Empty>
+          )}
+        </>
+      )}
     </>
   )
 }

@@ -1,18 +1,95 @@
-import { taskPath } from '../base.ts'
+import { useMemo } from 'preact/hooks'
+import { count, plural } from '../format.ts'
 import { tasks, useLive } from '../live.ts'
+import { Empty, Loading } from '../parts/empty.tsx'
+import { NoWorkersYet } from '../parts/no-workers.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { Pager } from '../parts/pager.tsx'
+import { ChoiceField, SearchField } from '../parts/search-field.tsx'
+import { TaskTable } from '../parts/task-table.tsx'
+import { type QueryState, useQuery } from '../parts/use-query.ts'
+import { printable } from '../printable.ts'
+import { type TaskState, taskPage, taskStates, taskView } from '../task-list.ts'
+
+const stateNames: Record<TaskState, string> = {
+  all: 'All',
+  serving: 'Serving',
+  unserved: 'Without workers',
+  conflict: 'Conflicting schemas',
+  failing: 'Failing',
+}
 
 export const TasksPage = () => {
   useLive('tasks')
+  const state = useQuery()
+  const rows = tasks.value
+  const view = useMemo(() => taskView(state.query), [state.query])
+  const listed = useMemo(() => (rows ? taskPage(rows.values(), view) : undefined), [rows, view])
   return (
     <>
-      <h1>Tasks</h1>
-      <ul>
-        {[...(tasks.value?.values() ?? [])].map(({ task, summary }) => (
-          <li key={task}>
-            <a href={taskPath(task)}>{task}</a> {summary}
-          </li>
-        ))}
-      </ul>
+      <PageHead title="Tasks">
+        {rows && (
+          <p class="quiet" role="status">
+            {listed!.found.length === rows.size
+              ? plural(rows.size, 'task')
+              : `${count(listed!.found.length)} of ${plural(rows.size, 'task')}`}
+          </p>
+        )}
+      </PageHead>
+      {!rows && <Loading />}
+      {rows?.size === 0 && <NoWorkersYet />}
+      {rows && listed && rows.size > 0 && (
+        <>
+          <Filters state={state} />
+          {listed.found.length === 0 ? (
+            <Empty title="No task fits.">
+              <p>
+                <a href={state.link({ q: undefined, queue: undefined, state: undefined, page: undefined })}>
+                  Show all tasks
+                </a>
+              </p>
+            </Empty>
+          ) : (
+            <TaskTable rows={listed.shown} view={view} state={state} />
+          )}
+          <Pager page={listed.page} pages={listed.pages} state={state} />
+        </>
+      )}
     </>
+  )
+}
+
+const Filters = ({ state }: { state: QueryState }) => {
+  const queues = useMemo(() => [...new Set([...tasks.value!.values()].map(({ queue }) => queue))].sort(), [tasks.value])
+  const view = taskView(state.query)
+  const known = queues.includes(view.queue) || view.queue === '' ? queues : [...queues, view.queue]
+  return (
+    <search class="filters">
+      <SearchField name="Search tasks" state={state} />
+      <ChoiceField
+        label="Queue"
+        name="queue"
+        value={view.queue}
+        state={state}
+        options={[{ value: '', text: 'All' }, ...known.map(value => ({ value, text: printable(value) }))]}
+      />
+      <ChoiceField
+        label="State"
+        name="state"
+        value={view.state}
+        state={state}
+        options={taskStates.map(value => ({ value, text: stateNames[value] }))}
+      />
+      <ChoiceField
+        label="Times"
+        name="times"
+        value={view.times}
+        state={state}
+        options={[
+          { value: 'run', text: 'Run' },
+          { value: 'wait', text: 'Wait in the backlog' },
+        ]}
+      />
+    </search>
   )
 }

@@ -1,10 +1,15 @@
-import { base } from '../base.ts'
+import { at, base } from '../base.ts'
+import { Empty } from '../parts/empty.tsx'
+import { PageHead } from '../parts/page-head.tsx'
 
 export const UnknownPage = () => (
   <>
-    <h1>There is no such page</h1>
-    <p>
-      Go to the <a href={base}>overview</a>.
-    </p>
+    <PageHead title="There is no such page" />
+    <Empty title="Nothing is at this address.">
+      <p>
+        Go to the <a href={base}>overview</a>, the <a href={at('tasks')}>tasks</a>, the{' '}
+        <a href={at('workers')}>workers</a> or the <a href={at('queues')}>queues</a>.
+      </p>
+    </Empty>
   </>
 )

@@ -1,11 +1,102 @@
+import { useMemo } from 'preact/hooks'
+import { count, plural } from '../format.ts'
 import { useLive, workers } from '../live.ts'
+import { Bar } from '../parts/bar.tsx'
+import { Command } from '../parts/command.tsx'
+import { Empty, Loading } from '../parts/empty.tsx'
+import { NoWorkersYet } from '../parts/no-workers.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { Pager } from '../parts/pager.tsx'
+import { ChoiceField, SearchField } from '../parts/search-field.tsx'
+import { Text } from '../parts/text.tsx'
+import { type QueryState, useQuery } from '../parts/use-query.ts'
+import { WorkerTable } from '../parts/worker-table.tsx'
+import { printable } from '../printable.ts'
+import { type HostGroup, type WorkerState, workerGroups, workerStates, workerView } from '../worker-list.ts'
 
+const stateNames: Record<WorkerState, string> = { all: 'All', serving: 'Serving', draining: 'Draining', lost: 'Lost' }
+
+/** Hosts, their processes, and the tasks of each. */
 export const WorkersPage = () => {
   useLive('workers')
+  const state = useQuery()
+  const rows = workers.value
+  const view = useMemo(() => workerView(state.query), [state.query])
+  const listed = useMemo(() => (rows ? workerGroups(rows.values(), view) : undefined), [rows, view])
   return (
     <>
-      <h1>Workers</h1>
-      <pre>{JSON.stringify([...(workers.value?.values() ?? [])], undefined, 2)}</pre>
+      <PageHead title="Workers">
+        {rows && listed && (
+          <p class="quiet" role="status">
+            {listed.found === rows.size
+              ? plural(rows.size, 'worker')
+              : `${count(listed.found)} of ${plural(rows.size, 'worker')}`}
+          </p>
+        )}
+      </PageHead>
+      {!listed && <Loading />}
+      {rows?.size === 0 && <NoWorkersYet />}
+      {rows && rows.size > 0 && listed && (
+        <>
+          <Filters state={state} />
+          {listed.found === 0 && <NoneFits state={state} view={view.state} />}
+          {listed.groups.map(group => (
+            <Host key={group.host} group={group} />
+          ))}
+          <Pager page={listed.page} pages={listed.pages} state={state} />
+        </>
+      )}
     </>
   )
 }
+
+const Filters = ({ state }: { state: QueryState }) => {
+  const view = workerView(state.query)
+  const queues = useMemo(
+    () => [...new Set([...workers.value!.values()].map(({ queue }) => queue))].sort(),
+    [workers.value],
+  )
+  const known = queues.includes(view.queue) || view.queue === '' ? queues : [...queues, view.queue]
+  return (
+    <search class="filters">
+      <SearchField name="Search workers" state={state} />
+      <ChoiceField
+        label="Queue"
+        name="queue"
+        value={view.queue}
+        state={state}
+        options={[{ value: '', text: 'All' }, ...known.map(value => ({ value, text: printable(value) }))]}
+      />
+      <ChoiceField
+        label="State"
+        name="state"
+        value={view.state}
+        state={state}
+        options={workerStates.map(value => ({ value, text: stateNames[value] }))}
+      />
+    </search>
+  )
+}
+
+const NoneFits = ({ state, view }: { state: QueryState; view: WorkerState }) => (
+  <Empty title={view === 'lost' ? 'No worker is lost.' : 'No worker fits.'}>
+    <p>
+      <a href={state.link({ q: undefined, queue: undefined, state: undefined, page: undefined })}>Show all workers</a>,
+      or start one:
+    </p>
+    <Command>pshub worker ./tasks.mjs --queue default --redis redis://127.0.0.1:6379</Command>
+  </Empty>
+)
+
+const Host = ({ group: { host, workers: rows, busy, slots } }: { group: HostGroup }) => (
+  <section class="part" aria-label={`Host ${printable(host)}`}>
+    <div class="part-head host-head">
+      <h2>
+        <Text>{host || 'unknown host'}</Text>
+      </h2>
+      <span class="quiet">{plural(rows.length, 'process', 'processes')}</span>
+      <Bar value={busy} total={slots} name="slots busy" />
+    </div>
+    <WorkerTable rows={rows} />
+  </section>
+)

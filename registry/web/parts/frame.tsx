@@ -1,45 +1,82 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { at, base } from '../base.ts'
-import { startLive } from '../live.ts'
+import { at, base, placeOf } from '../base.ts'
+import { isHelpOpen, startKeyboard } from '../keyboard.ts'
+import { isPaused, startLive } from '../live.ts'
+import { namespace } from '../session.ts'
+import { ConnectionBanner } from './connection-banner.tsx'
+import { Help } from './help.tsx'
 import { LiveState } from './live-state.tsx'
+import { Text } from './text.tsx'
 import { ThemeChoice } from './theme-choice.tsx'
+import { Who } from './who.tsx'
 
 const places = [
-  { path: base, name: 'Overview' },
-  { path: at('tasks'), name: 'Tasks' },
-  { path: at('workers'), name: 'Workers' },
-  { path: at('queues'), name: 'Queues' },
+  { place: '', name: 'Overview' },
+  { place: 'tasks', name: 'Tasks' },
+  { place: 'workers', name: 'Workers' },
+  { place: 'queues', name: 'Queues' },
 ]
 
 /** What is around every page. */
 export const Frame = ({ children }: { children: ComponentChildren }) => {
-  const { path } = useLocation()
+  const { path, route } = useLocation()
+  const here = placeOf(path).split('/')[0]
   useEffect(startLive, [])
-  const isHere = (place: string) => (place === base ? path === base : path.startsWith(place))
+  useEffect(
+    () =>
+      startKeyboard({
+        go: place => route(at(place)),
+        pause: () => {
+          isPaused.value = !isPaused.value
+        },
+      }),
+    [],
+  )
   return (
     <>
       <a class="skip" href="#content">
         Skip to content
       </a>
       <header class="top">
-        <a class="brand" href={base}>
-          pshub <span>registry</span>
-        </a>
-        <nav aria-label="Pages">
-          {places.map(place => (
-            <a key={place.path} href={place.path} aria-current={isHere(place.path) ? 'page' : undefined}>
-              {place.name}
-            </a>
-          ))}
-        </nav>
-        <LiveState />
-        <ThemeChoice />
+        <div class="top-inside">
+          <a class="brand" href={base}>
+            pshub
+            {namespace.value && namespace.value !== 'pshub' && (
+              <span class="namespace">
+                <Text>{namespace.value}</Text>
+              </span>
+            )}
+          </a>
+          <nav aria-label="Pages">
+            {places.map(({ place, name }) => (
+              <a key={place} href={at(place)} aria-current={here === place ? 'page' : undefined}>
+                {name}
+              </a>
+            ))}
+          </nav>
+          <div class="top-tools">
+            <LiveState />
+            <ThemeChoice />
+            <button
+              type="button"
+              class="small"
+              aria-label="Keys"
+              title="Keys ( ? )"
+              onClick={() => (isHelpOpen.value = true)}
+            >
+              ?
+            </button>
+            <Who />
+          </div>
+        </div>
       </header>
+      <ConnectionBanner />
       <main id="content" tabIndex={-1}>
         {children}
       </main>
+      <Help />
     </>
   )
 }

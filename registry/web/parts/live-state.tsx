@@ -1,19 +1,35 @@
-import { isPaused, state } from '../live.ts'
+import { ago } from '../format.ts'
+import { dataAgeMs, isPaused, type LiveState as State, state, turn } from '../live.ts'
 
-const texts = {
+const texts: Record<State, string> = {
   connecting: 'Connecting',
   live: 'Live',
   paused: 'Paused',
+  hidden: 'Paused while hidden',
   lost: 'Connection lost',
   blind: 'Redis away',
-} as const
+}
 
-/** Whether what is shown is of now, and the switch that stops it. */
+/** Whether what is shown is of now, how old it is, and the switch that stops it. */
 export const LiveState = () => (
   <div class="live" data-state={state.value}>
+    <span class="live-dot" aria-hidden="true" />
     <span role="status">{texts[state.value]}</span>
-    <button type="button" aria-pressed={isPaused.value} onClick={() => (isPaused.value = !isPaused.value)}>
+    <DataAge />
+    <button type="button" class="small" onClick={() => (isPaused.value = !isPaused.value)}>
       {isPaused.value ? 'Go on' : 'Pause'}
     </button>
   </div>
 )
+
+/** By Redis' clock; not inside the status, which would be read aloud every second. */
+const DataAge = () => {
+  turn.value
+  const ageMs = dataAgeMs()
+  if (ageMs === undefined) return null
+  return (
+    <span class="live-age quiet" title="Age of what is shown">
+      {ageMs < 2500 ? 'now' : ago(ageMs)}
+    </span>
+  )
+}

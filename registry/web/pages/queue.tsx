@@ -1,0 +1,129 @@
+import { useMemo } from 'preact/hooks'
+import { useRoute } from 'preact-iso'
+import type { QueueRow } from '../../contract.ts'
+import { at } from '../base.ts'
+import { count, ms, perSecond, plural, span, us } from '../format.ts'
+import { queues, tasks, useLive, workers } from '../live.ts'
+import { Bar } from '../parts/bar.tsx'
+import { Command } from '../parts/command.tsx'
+import { Empty, Loading } from '../parts/empty.tsx'
+import { HistoryCharts } from '../parts/history-charts.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { PauseButton } from '../parts/pause-button.tsx'
+import { QueueBadges } from '../parts/queue-badges.tsx'
+import { TaskTable } from '../parts/task-table.tsx'
+import { Tile } from '../parts/tile.tsx'
+import { Since } from '../parts/time.tsx'
+import { useQuery } from '../parts/use-query.ts'
+import { WorkerTable } from '../parts/worker-table.tsx'
+import { pausedSinceMs } from '../queue-state.ts'
+import { pageSize, taskPage, taskView } from '../task-list.ts'
+
+export const QueuePage = () => {
+  useLive('queues', 'tasks', 'workers')
+  const queue = useRoute().params.queue ?? ''
+  const rows = queues.value
+  const row = rows?.get(queue)
+  return (
+    <>
+      <PageHead title={queue} before={<a href={at('queues')}>Queues</a>}>
+        {row && (
+          <div class="head-tools">
+            <QueueBadges row={row} />
+            <PauseButton row={row} />
+          </div>
+        )}
+      </PageHead>
+      {!rows && <Loading />}
+      {rows && !row && (
+        <Empty title="The registry knows no such queue.">
+          <p>
+            A queue is there as soon as a worker serves it. See <a href={at('queues')}>all queues</a>, or start a
+            worker:
+          </p>
+          <Command>{`pshub worker ./tasks.mjs --queue ${/^[\w.-]+$/.test(queue) ? queue : 'default'} --redis redis://127.0.0.1:6379`}</Command>
+        </Empty>
+      )}
+      {row && <QueueParts row={row} />}
+    </>
+  )
+}
+
+const QueueParts = ({ row }: { row: QueueRow }) => {
+  const { queue, load } = row
+  const paused = pausedSinceMs(row)
+  return (
+    <>
+      {paused !== undefined && (
+        <p class="note warn">
+          Paused for <Since atMs={paused} />: its workers take nothing until it is resumed.
+        </p>
+      )}
+      <section class="part" aria-label="Figures of the last minute">
+        <dl class="tiles">
+          <Tile name="Backlog" value={count(row.backlog)}>
+            {row.oldestMs === undefined ? 'nothing waits' : `oldest ${ms(row.oldestMs)}`}
+          </Tile>
+          <Tile name="Drains in" value={row.backlog === 0 ? '–' : span(row.drainMs)}>
+            at {perSecond(load.callsPerSecond)}
+          </Tile>
+          <Tile name="Wait p95" value={us(load.us.backlog?.p95)}>
+            p50 {us(load.us.backlog?.p50)}
+          </Tile>
+          <Tile name="Jobs" value={count(row.jobs)}>
+            {count(row.dead)} given up
+          </Tile>
+          <Tile name="Held" value={count(row.held)}>
+            by {plural(row.workers, 'worker')}
+          </Tile>
+          <div class="tile">
+            <dt>Slots busy</dt>
+            <dd>
+              <Bar value={row.busy} total={row.slots} name="slots busy" />
+            </dd>
+          </div>
+        </dl>
+      </section>
+      <HistoryCharts of={{ queue }} charts={['backlog', 'oldest', 'waits', 'rate', 'errors', 'busy']} />
+      <QueueTasks queue={queue} />
+      <QueueWorkers queue={queue} />
+    </>
+  )
+}
+
+const QueueTasks = ({ queue }: { queue: string }) => {
+  const state = useQuery()
+  const rows = tasks.value
+  const view = useMemo(
+    () => ({ ...taskView(state.query), search: '', state: 'all' as const, queue }),
+    [state.query, queue],
+  )
+  const listed = useMemo(() => taskPage(rows?.values() ?? [], view), [rows, view])
+  return (
+    <section class="part" aria-labelledby="queue-tasks">
+      <div class="part-head">
+        <h2 id="queue-tasks">{plural(listed.found.length, 'task')}</h2>
+        <a href={at(`tasks?queue=${encodeURIComponent(queue)}`)}>
+          {listed.found.length > pageSize ? 'All, with search' : 'With search'}
+        </a>
+      </div>
+      {listed.found.length > 0 && <TaskTable rows={listed.shown} view={view} state={state} />}
+    </section>
+  )
+}
+
+const QueueWorkers = ({ queue }: { queue: string }) => {
+  const rows = workers.value
+  const own = useMemo(() => [...(rows?.values() ?? [])].filter(row => row.queue === queue), [rows, queue])
+  return (
+    <section class="part" aria-labelledby="queue-workers">
+      <div class="part-head">
+        <h2 id="queue-workers">{plural(own.length, 'worker')}</h2>
+        <a href={at(`workers?queue=${encodeURIComponent(queue)}`)}>
+          {own.length > pageSize ? 'All, by host' : 'By host'}
+        </a>
+      </div>
+      {own.length > 0 && <WorkerTable rows={own.slice(0, pageSize)} withHost />}
+    </section>
+  )
+}

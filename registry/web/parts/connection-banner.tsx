@@ -1,0 +1,27 @@
+import { ago } from '../format.ts'
+import { dataAgeMs, problem, reconnect, state, turn } from '../live.ts'
+import { printable } from '../printable.ts'
+
+/** What is wrong while nothing new comes. */
+export const ConnectionBanner = () => {
+  const { value } = state
+  if (value !== 'lost' && value !== 'blind') return null
+  return (
+    <div class="banner" role="alert">
+      <strong>{value === 'lost' ? 'Connection lost.' : 'The registry cannot be read.'}</strong>{' '}
+      <span class="wrap">{printable(problem.value)}</span> <ShownSince /> It goes on by itself.
+      {value === 'lost' && (
+        <button type="button" class="small" onClick={reconnect}>
+          Try now
+        </button>
+      )}
+    </div>
+  )
+}
+
+const ShownSince = () => {
+  turn.value
+  const ageMs = dataAgeMs()
+  if (ageMs === undefined) return null
+  return <span aria-live="off">What is shown was read {ago(ageMs)}.</span>
+}

@@ -1,0 +1,106 @@
+import type { TaskRow } from '../../contract.ts'
+import { queuePath, taskPath } from '../base.ts'
+import { count, percent, perSecond, us } from '../format.ts'
+import type { TaskTimes, TaskView } from '../task-list.ts'
+import { memo } from './memo.ts'
+import { SortHead } from './sort-head.tsx'
+import { Sparkline } from './sparkline.tsx'
+import { TaskBadges } from './task-badges.tsx'
+import { Text } from './text.tsx'
+import type { QueryState } from './use-query.ts'
+
+/** Tasks with their figures of the last minute. */
+export const TaskTable = ({ rows, view, state }: { rows: TaskRow[]; view: TaskView; state: QueryState }) => {
+  const { sort, times } = view
+  const head = { sort, state }
+  return (
+    <div class="scroll panel">
+      <table class="rows cards">
+        <caption class="visually-hidden">Tasks, with figures of the last minute</caption>
+        <thead>
+          <tr>
+            <SortHead {...head} column="task">
+              task
+            </SortHead>
+            <SortHead {...head} column="version">
+              version
+            </SortHead>
+            <SortHead {...head} column="queue">
+              queue
+            </SortHead>
+            <SortHead {...head} column="workers" isNumber>
+              workers
+            </SortHead>
+            <SortHead {...head} column="rate" isNumber>
+              rate
+            </SortHead>
+            <th scope="col">15 min</th>
+            {(['p50', 'p95', 'p99'] as const).map(column => (
+              <SortHead key={column} {...head} column={column} isNumber>
+                {times} {column}
+              </SortHead>
+            ))}
+            <SortHead {...head} column="errors" isNumber>
+              errors
+            </SortHead>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <Row key={row.task} row={row} times={times} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const Row = memo(({ row, times }: { row: TaskRow; times: TaskTimes }) => {
+  const { load } = row
+  const waits = times === 'run' ? load.us.exec : load.us.backlog
+  return (
+    <tr>
+      <th scope="row" class="grow">
+        <a href={taskPath(row.task)}>
+          <Text>{row.name}</Text>
+        </a>
+        <TaskBadges row={row} />
+        {row.summary && (
+          <span class="summary quiet">
+            <Text>{row.summary}</Text>
+          </span>
+        )}
+      </th>
+      <td data-name="version">
+        <Text class="short">{row.version}</Text>
+      </td>
+      <td data-name="queue">
+        <a class="plain" href={queuePath(row.queue)}>
+          <Text class="short">{row.queue}</Text>
+        </a>
+      </td>
+      <td data-name="workers" class="number" title={`${row.workers} on ${row.hosts} hosts`}>
+        {count(row.workers)}
+        <span class="quiet"> on {count(row.hosts)}</span>
+      </td>
+      <td data-name="rate" class="number">
+        {perSecond(load.callsPerSecond)}
+      </td>
+      <td data-name="15 min">
+        <Sparkline values={row.trend} name="Calls per second" format={perSecond} />
+      </td>
+      <td data-name={`${times} p50`} class="number">
+        {us(waits?.p50)}
+      </td>
+      <td data-name={`${times} p95`} class="number">
+        {us(waits?.p95)}
+      </td>
+      <td data-name={`${times} p99`} class="number">
+        {us(waits?.p99)}
+      </td>
+      <td data-name="errors" class={load.errorRate > 0 ? 'number failing' : 'number'}>
+        {percent(load.errorRate)}
+      </td>
+    </tr>
+  )
+})

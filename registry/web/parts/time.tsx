@@ -1,0 +1,30 @@
+import { ago, dateTime, span } from '../format.ts'
+import { redisNowMs, turn } from '../live.ts'
+
+interface TimeProps {
+  /** On Redis' clock, milliseconds since 1970; undefined: not known. */
+  atMs: number | undefined
+}
+
+const isMoment = (atMs: number | undefined): atMs is number =>
+  atMs !== undefined && atMs > 0 && !Number.isNaN(new Date(atMs).getTime())
+
+const Time = ({ atMs, text }: { atMs: number; text: string }) => (
+  <time dateTime={new Date(atMs).toISOString()} title={`${dateTime(atMs)} ${zone}`}>
+    {text}
+  </time>
+)
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** How long ago something was; counts on by itself. */
+export const Ago = ({ atMs }: TimeProps) => {
+  turn.value
+  return isMoment(atMs) ? <Time atMs={atMs} text={ago(redisNowMs() - atMs)} /> : <>–</>
+}
+
+/** How long something has gone on. */
+export const Since = ({ atMs }: TimeProps) => {
+  turn.value
+  return isMoment(atMs) ? <Time atMs={atMs} text={span(redisNowMs() - atMs)} /> : <>–</>
+}

@@ -1,0 +1,22 @@
+import type { WorkerRow } from '../../contract.ts'
+import { stateOf } from '../worker-list.ts'
+import { Badge } from './badge.tsx'
+
+const states = {
+  serving: { tone: 'good', text: 'serving', means: 'It takes requests.' },
+  draining: {
+    tone: 'warn',
+    text: 'draining',
+    means: 'It was told to stop: it finishes what runs and takes nothing new.',
+  },
+  lost: { tone: 'bad', text: 'lost', means: 'Its lease ended: it died or is cut off from Redis.' },
+} as const
+
+export const WorkerState = ({ row }: { row: WorkerRow }) => {
+  const { tone, text, means } = states[stateOf(row)]
+  return (
+    <Badge tone={tone} title={means}>
+      {text}
+    </Badge>
+  )
+}

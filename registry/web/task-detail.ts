@@ -1,0 +1,70 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { TaskDetail } from '../contract.ts'
+import { type ApiFailure, request } from './api.ts'
+import { state } from './live.ts'
+
+export type DetailState =
+  | { kind: 'reading' }
+  /** The registry knows no such task; it is asked again all the same. */
+  | { kind: 'unknown' }
+  | { kind: 'failed'; message: string }
+  | { kind: 'there'; detail: TaskDetail }
+
+const refreshMs = 5000
+/** A worker that has just started is in the registry within a moment: until then nothing is said. */
+const patience = { tries: 5, everyMs: 400 }
+const unknownMs = 1000
+const failedMs = 2000
+
+/** All about one task, read again while the page is live. */
+export const useTaskDetail = (task: string): DetailState => {
+  const shown = useSignal<DetailState>({ kind: 'reading' })
+  useEffect(() => {
+    const abort = new AbortController()
+    let timer: ReturnType<typeof setTimeout>
+    let misses = 0
+    const read = async () => {
+      if (state.value === 'paused' || state.value === 'hidden') return refreshMs
+      try {
+        const detail = await request<TaskDetail>(`tasks/${encodeURIComponent(task)}`, { signal: abort.signal })
+        shown.value = { kind: 'there', detail: kept(shown.value, detail) }
+        return refreshMs
+      } catch (error) {
+        if (abort.signal.aborted) return 0
+        return missed(error as ApiFailure)
+      }
+    }
+    const missed = ({ status, message }: ApiFailure) => {
+      if (status === 404) {
+        if (++misses < patience.tries && shown.value.kind === 'reading') return patience.everyMs
+        shown.value = { kind: 'unknown' }
+        return unknownMs
+      }
+      // What was read stays while the connection is lost; the frame says so.
+      if (shown.value.kind !== 'there') shown.value = { kind: 'failed', message }
+      return failedMs
+    }
+    const round = async () => {
+      const waitMs = await read()
+      if (!abort.signal.aborted) timer = setTimeout(round, waitMs)
+    }
+    shown.value = { kind: 'reading' }
+    void round()
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+    }
+  }, [task])
+  return shown.value
+}
+
+/** The new detail with the old one's parts where they are equal, so that a form is not made anew under somebody's hands. */
+const kept = (before: DetailState, after: TaskDetail): TaskDetail => {
+  if (before.kind !== 'there') return after
+  const result = { ...after } as Record<string, unknown>
+  const old = before.detail as unknown as Record<string, unknown>
+  for (const key of Object.keys(result))
+    if (JSON.stringify(old[key]) === JSON.stringify(result[key])) result[key] = old[key]
+  return result as unknown as TaskDetail
+}
