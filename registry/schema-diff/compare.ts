@@ -7,7 +7,7 @@ import { annotations, asSchema, isObject, keyword, resolve, type Schema, shown }
 import { compareKinds, compareListed } from './types.ts'
 
 /** Schemas from the registry are somebody else's: the work on them ends. */
-const limits = { changes: 200, pairs: 3_000, steps: 200_000, depth: 100, nodes: 20_000, hops: 20 } as const
+const limits = { changes: 200, pairs: 3_000, steps: 50_000, depth: 100, nodes: 20_000, hops: 20 } as const
 
 /**
  * What changed between two schemas of the same task, and whether that breaks its callers: for arguments, when something
