@@ -6,14 +6,14 @@ const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 export const count = (value: number | undefined | null): string => (isKnown(value) ? grouped.format(value) : unknown)
 
-/** Three digits that tell: 0, 0.42, 4.2, 42, 4,200. */
+/** Two digits that tell: 0, 0.42, 4.2, 42, 4,200. */
 export const amount = (value: number | undefined | null): string => {
   if (!isKnown(value)) return unknown
   const size = Math.abs(value)
   if (size === 0) return '0'
   if (size < 0.01) return '<0.01'
   if (size < 1) return String(Number(value.toFixed(2)))
-  if (size < 9.95) return value.toFixed(1)
+  if (size < 9.95) return String(Number(value.toFixed(1)))
   return grouped.format(value)
 }
 

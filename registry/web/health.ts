@@ -36,7 +36,7 @@ export const headlineOf = (concerns: readonly Concern[]): string => {
   const bad = concerns.filter(({ tone }) => tone === 'bad').length
   const warn = concerns.filter(({ tone }) => tone === 'warn').length
   if (bad + warn === 0) return 'All is well'
-  const parts = [...(bad > 0 ? [plural(bad, 'problem')] : []), ...(warn > 0 ? [`${warn} to look at`] : [])]
+  const parts = [...(bad > 0 ? [plural(bad, 'problem')] : []), ...(warn > 0 ? [`${warn} to check`] : [])]
   return parts.join(', ')
 }
 
@@ -65,7 +65,7 @@ const conflicts = ({ conflicts: count }: Summary): Concern =>
     : {
         name: 'Schemas',
         tone: 'warn',
-        state: 'Look',
+        state: 'Check',
         text: `${plural(count, 'task')} declared with different schemas.`,
         place: 'tasks?state=conflict',
       }
@@ -76,12 +76,12 @@ const lost = ({ lost: count, workers, draining }: Summary): Concern => {
     return {
       name: 'Workers',
       tone: 'warn',
-      state: 'Look',
+      state: 'Check',
       text: `${plural(count, 'worker')} lost: they died or are cut off.${drains}`,
       place: 'workers?state=lost',
     }
   if (workers === 0)
-    return { name: 'Workers', tone: 'warn', state: 'Look', text: 'No worker is live.', place: 'workers' }
+    return { name: 'Workers', tone: 'warn', state: 'Check', text: 'No worker is live.', place: 'workers' }
   return good('Workers', `${plural(workers, 'worker')} live, none lost.${drains}`, 'workers')
 }
 
@@ -113,7 +113,7 @@ const paused = ({ paused: count }: Summary): Concern =>
     : {
         name: 'Pauses',
         tone: 'warn',
-        state: 'Look',
+        state: 'Check',
         text: `${plural(count, 'queue')} paused: requests wait until somebody resumes.`,
         place: 'queues?state=paused',
       }
@@ -125,7 +125,7 @@ const errors = ({ load }: Summary): Concern => {
   return {
     name: 'Errors',
     tone: load.errorRate >= alarmingErrors ? 'bad' : 'warn',
-    state: load.errorRate >= alarmingErrors ? 'Problem' : 'Look',
+    state: load.errorRate >= alarmingErrors ? 'Problem' : 'Check',
     text: `${percent(load.errorRate)} of the calls of the last minute failed${most}.`,
     place: 'tasks?sort=-errors&state=failing',
   }
@@ -134,7 +134,7 @@ const errors = ({ load }: Summary): Concern => {
 const dead = ({ dead: count }: Summary): Concern => ({
   name: 'Jobs',
   tone: 'warn',
-  state: 'Look',
+  state: 'Check',
   text: `${plural(count, 'job')} given up.`,
   place: 'queues?sort=-dead',
 })

@@ -24,7 +24,8 @@ export const useHistory = (range: Range, of: { queue?: string; task?: string } =
     })
     const abort = new AbortController()
     const read = async () => {
-      if (state.value === 'paused' || state.value === 'hidden') return
+      const isStill = state.value === 'paused' || state.value === 'hidden'
+      if (isStill && shown.value?.key === key) return
       try {
         shown.value = { key, history: await request<History>(`history?${query}`, { signal: abort.signal }) }
       } catch {

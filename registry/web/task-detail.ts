@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { TaskDetail } from '../contract.ts'
 import { type ApiFailure, request } from './api.ts'
-import { state } from './live.ts'
+import { state, tasks } from './live.ts'
 
 export type DetailState =
   | { kind: 'reading' }
@@ -13,8 +13,10 @@ export type DetailState =
 
 const refreshMs = 5000
 /** A worker that has just started is in the registry within a moment: until then nothing is said. */
-const patience = { tries: 5, everyMs: 400 }
-const unknownMs = 1000
+const patienceMs = 2000
+const unknownMs = 250
+/** The stream tells of a new task; without one the service is asked so often. */
+const askAgainMs = 5000
 const failedMs = 2000
 
 /** All about one task, read again while the page is live. */
@@ -23,11 +25,17 @@ export const useTaskDetail = (task: string): DetailState => {
   useEffect(() => {
     const abort = new AbortController()
     let timer: ReturnType<typeof setTimeout>
-    let misses = 0
+    const openedAt = performance.now()
+    let isMissing = false
+    let askedAt = Number.NEGATIVE_INFINITY
     const read = async () => {
-      if (state.value === 'paused' || state.value === 'hidden') return refreshMs
+      const isStill = state.value === 'paused' || state.value === 'hidden'
+      if (isStill && shown.value.kind === 'there') return refreshMs
+      if (!isWorthAsking(performance.now() - askedAt)) return unknown()
+      askedAt = performance.now()
       try {
         const detail = await request<TaskDetail>(`tasks/${encodeURIComponent(task)}`, { signal: abort.signal })
+        isMissing = false
         shown.value = { kind: 'there', detail: kept(shown.value, detail) }
         return refreshMs
       } catch (error) {
@@ -35,12 +43,15 @@ export const useTaskDetail = (task: string): DetailState => {
         return missed(error as ApiFailure)
       }
     }
+    const isWorthAsking = (agoMs: number) => !isMissing || agoMs > askAgainMs || tasks.value?.has(task) === true
+    const unknown = () => {
+      const isEarly = performance.now() - openedAt < patienceMs
+      if (!isEarly || shown.value.kind === 'there') shown.value = { kind: 'unknown' }
+      return unknownMs
+    }
     const missed = ({ status, message }: ApiFailure) => {
-      if (status === 404) {
-        if (++misses < patience.tries && shown.value.kind === 'reading') return patience.everyMs
-        shown.value = { kind: 'unknown' }
-        return unknownMs
-      }
+      isMissing = status === 404
+      if (isMissing) return unknown()
       // What was read stays while the connection is lost; the frame says so.
       if (shown.value.kind !== 'there') shown.value = { kind: 'failed', message }
       return failedMs

@@ -78,3 +78,7 @@ const values = (times: TaskTimes): Record<TaskColumn, (row: TaskRow) => string |
     errors: row => row.load.errorRate,
   }
 }
+
+/** The first line of a description without the marks of Markdown. */
+export const plainSummary = (text: string): string =>
+  text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/^#+\s*|\*\*|`/g, '')

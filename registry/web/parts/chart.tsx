@@ -30,7 +30,7 @@ const together = uPlot.sync('page')
 export const Chart = (props: ChartProps) => {
   const { title, series, format } = props
   const box = useRef<HTMLDivElement>(null)
-  const legend = useRef<HTMLParagraphElement>(null)
+  const legend = useRef<HTMLSpanElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const latest = useRef(props)
   latest.current = props
@@ -60,6 +60,7 @@ export const Chart = (props: ChartProps) => {
     <figure class="chart">
       <figcaption>
         <span class="chart-title">{title}</span>
+        <span ref={legend} class="chart-at" aria-hidden="true" />
         <span class="chart-now">
           {series.map(({ label, values, colour }) => (
             <span key={label}>
@@ -74,7 +75,6 @@ export const Chart = (props: ChartProps) => {
         </span>
       </figcaption>
       <div ref={box} class="chart-box" role="img" aria-label={inWords(props)} />
-      <p ref={legend} class="chart-at" aria-hidden="true" />
     </figure>
   )
 }
@@ -111,6 +111,7 @@ const optionsOf = (props: ChartProps, box: HTMLElement, legend: HTMLElement): uP
   return {
     width: Math.max(200, Math.floor(box.clientWidth)),
     height,
+    padding: [10, 6, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: together.key }, drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_, _low, high) => [0, Math.max(high * 1.08, props.least ?? 0) || 1] } },

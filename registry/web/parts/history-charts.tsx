@@ -82,7 +82,7 @@ export const HistoryCharts = ({
           options={ranges.map(value => ({ value, text: value === '15m' ? '15 minutes' : '1 day' }))}
         />
       </div>
-      <div class="charts">
+      <div class="charts" data-count={charts.length}>
         {charts.map(name => (
           <PlannedChart key={`${name} ${range}`} plan={chartPlans[name]} history={history} />
         ))}

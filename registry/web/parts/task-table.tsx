@@ -1,7 +1,7 @@
 import type { TaskRow } from '../../contract.ts'
 import { queuePath, taskPath } from '../base.ts'
 import { count, percent, perSecond, us } from '../format.ts'
-import type { TaskTimes, TaskView } from '../task-list.ts'
+import { plainSummary, type TaskTimes, type TaskView } from '../task-list.ts'
 import { memo } from './memo.ts'
 import { SortHead } from './sort-head.tsx'
 import { Sparkline } from './sparkline.tsx'
@@ -67,7 +67,7 @@ const Row = memo(({ row, times }: { row: TaskRow; times: TaskTimes }) => {
         <TaskBadges row={row} />
         {row.summary && (
           <span class="summary quiet">
-            <Text>{row.summary}</Text>
+            <Text>{plainSummary(row.summary)}</Text>
           </span>
         )}
       </th>
