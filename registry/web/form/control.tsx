@@ -1,0 +1,69 @@
+import { ArrayItems } from './array-items.tsx'
+import { Choice } from './choice.tsx'
+import type { ControlProps } from './control-props.ts'
+import { FileInput } from './file-input.tsx'
+import { JsonInput } from './json-input.tsx'
+import { shows } from './model/view.ts'
+import { NumberInput } from './number-input.tsx'
+import { ObjectFields } from './object-fields.tsx'
+import { OptionsInput } from './options-input.tsx'
+import { TextInput } from './text-input.tsx'
+
+/** Values nested deeper than this are shown as JSON. */
+const maxDepth = 32
+
+/** What is operated to give a value, without its label. */
+export const Control = (props: ControlProps) => {
+  const { view, value, path } = props
+  if (value === null && view.nullable) return <output class="constant quiet">null</output>
+  if (path.length > maxDepth || !shows(view, value)) return <JsonInput {...props} />
+  switch (view.kind) {
+    case 'never':
+      return value === undefined ? <p class="quiet">Nothing is allowed here.</p> : <JsonInput {...props} />
+    case 'null':
+      return <Constant {...props} constant={null} />
+    case 'fixed':
+      return <Constant {...props} constant={view.fixed} />
+    case 'options':
+      return <OptionsInput {...props} options={view.options} />
+    case 'number':
+      return <NumberInput {...props} />
+    case 'text':
+      return view.text === 'file' ? <FileInput {...props} /> : <TextInput {...props} text={view.text} />
+    case 'object':
+      return <ObjectFields {...props} />
+    case 'array':
+      return <ArrayItems {...props} />
+    case 'choice':
+      return <Choice {...props} branches={view.branches} />
+    case 'any':
+      return <Choice {...props} branches={anything} />
+  }
+}
+
+const anything = [
+  { schema: { type: 'string' }, label: 'text', index: 0 },
+  { schema: { type: 'number' }, label: 'number', index: 0 },
+  { schema: { type: 'boolean' }, label: 'true or false', index: 0 },
+  { schema: { type: 'null' }, label: 'null', index: 0 },
+  { schema: { type: 'object' }, label: 'object', index: 0 },
+  { schema: { type: 'array' }, label: 'list', index: 0 },
+]
+
+/** A value that cannot be another: giving it is all there is to do. */
+const Constant = (props: ControlProps & { constant: unknown }) => {
+  const { value, constant, put, pointer } = props
+  const text = JSON.stringify(constant)
+  if (value !== undefined && JSON.stringify(value) !== text) return <JsonInput {...props} />
+  if (value === undefined)
+    return (
+      <button type="button" class="small" data-give={pointer} onClick={() => put(constant)}>
+        Give {text}
+      </button>
+    )
+  return (
+    <output class="constant" data-node={pointer} tabIndex={-1}>
+      {text}
+    </output>
+  )
+}

@@ -1,0 +1,146 @@
+import { typesOf } from './flatten.ts'
+import { equal, has, isObject, type JsonObject, own, ownArray, ownNumber, ownObject, ownText, typeOf } from './json.ts'
+import { matches } from './patterns.ts'
+import type { Refs } from './refs.ts'
+
+/**
+ * Whether a value fits a schema, as far as the form must know it between two key strokes: to choose a branch and to show what
+ * a condition adds. `undefined`: not decided, because a pattern may not be run here, or because it takes too many steps. The
+ * real check runs in a worker. `hits` counts fixed values that agree: a branch with more of them is meant.
+ */
+export interface Fit {
+  ok: boolean | undefined
+  hits: number
+}
+
+const maxSteps = 5_000
+
+export const fits = (schema: unknown, value: unknown, refs: Refs): Fit => {
+  let steps = 0
+  let hits = 0
+
+  const all = (results: Iterable<boolean | undefined>): boolean | undefined => {
+    let unsure = false
+    for (const result of results) {
+      if (result === false) return false
+      unsure ||= result === undefined
+    }
+    return unsure ? undefined : true
+  }
+  const count = (schemas: readonly unknown[], value: unknown): { sure: number; maybe: number } => {
+    const before = hits
+    let best = 0
+    let sure = 0
+    let maybe = 0
+    for (const one of schemas) {
+      hits = 0
+      const result = test(one, value)
+      if (result) sure++
+      if (result === undefined) maybe++
+      if (result !== false) best = Math.max(best, hits)
+    }
+    hits = before + best
+    return { sure, maybe }
+  }
+
+  function test(schema: unknown, value: unknown): boolean | undefined {
+    if (typeof schema === 'boolean') return schema
+    if (!isObject(schema)) return true
+    if (++steps > maxSteps) return undefined
+    return all([...ofAny(schema, value), ...ofType(schema, value), ...combined(schema, value)])
+  }
+
+  function* ofAny(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
+    const types = typesOf(own(schema, 'type'))
+    if (types.length) yield types.some(type => isOfType(value, type))
+    if (has(schema, 'const')) yield hit(equal(own(schema, 'const'), value))
+    const allowed = ownArray(schema, 'enum')
+    if (allowed) yield hit(allowed.some(one => equal(one, value)))
+  }
+
+  const hit = (agrees: boolean): boolean => {
+    if (agrees) hits++
+    return agrees
+  }
+
+  function* ofType(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
+    if (isObject(value)) yield* ofObject(schema, value)
+    else if (Array.isArray(value)) yield* ofArray(schema, value)
+    else if (typeof value === 'number') yield inRange(schema, value)
+    else if (typeof value === 'string') {
+      yield value.length >= (ownNumber(schema, 'minLength') ?? 0)
+      yield value.length <= (ownNumber(schema, 'maxLength') ?? Number.POSITIVE_INFINITY)
+      const pattern = ownText(schema, 'pattern')
+      if (pattern !== undefined) yield matches(pattern, value)
+    }
+  }
+
+  function* ofObject(schema: JsonObject, value: JsonObject): Generator<boolean | undefined> {
+    for (const name of ownArray(schema, 'required') ?? []) yield has(value, String(name))
+    const properties = ownObject(schema, 'properties')
+    const patterns = Object.keys(ownObject(schema, 'patternProperties') ?? {})
+    const rest = own(schema, 'additionalProperties')
+    for (const [name, inner] of Object.entries(value)) {
+      if (has(properties, name)) yield test(own(properties, name), inner)
+      else if (patterns.length === 0 && rest !== undefined) yield test(rest, inner)
+    }
+  }
+
+  function* ofArray(schema: JsonObject, value: readonly unknown[]): Generator<boolean | undefined> {
+    yield value.length >= (ownNumber(schema, 'minItems') ?? 0)
+    yield value.length <= (ownNumber(schema, 'maxItems') ?? Number.POSITIVE_INFINITY)
+    const prefix = ownArray(schema, 'prefixItems') ?? []
+    const items = own(schema, 'items')
+    for (const [i, item] of value.entries()) yield test(i < prefix.length ? prefix[i] : items, item)
+  }
+
+  function* combined(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
+    const ref = ownText(schema, '$ref')
+    if (ref !== undefined) yield test(refs.resolve(ref, schema), value)
+    for (const inner of ownArray(schema, 'allOf') ?? []) yield test(inner, value)
+    const any = ownArray(schema, 'anyOf')
+    if (any) {
+      const { sure, maybe } = count(any, value)
+      yield sure > 0 ? true : maybe > 0 ? undefined : false
+    }
+    const one = ownArray(schema, 'oneOf')
+    if (one) {
+      const { sure, maybe } = count(one, value)
+      yield sure > 1 ? false : maybe > 0 ? undefined : sure === 1
+    }
+    if (has(schema, 'not')) {
+      const before = hits
+      const result = test(own(schema, 'not'), value)
+      hits = before
+      yield result === undefined ? undefined : !result
+    }
+  }
+
+  return { ok: test(schema, value), hits }
+}
+
+export const isOfType = (value: unknown, type: string): boolean => {
+  if (type === 'integer') return Number.isInteger(value)
+  return typeOf(value) === type
+}
+
+const inRange = (schema: JsonObject, value: number): boolean =>
+  value >= (ownNumber(schema, 'minimum') ?? Number.NEGATIVE_INFINITY) &&
+  value <= (ownNumber(schema, 'maximum') ?? Number.POSITIVE_INFINITY) &&
+  value > (ownNumber(schema, 'exclusiveMinimum') ?? Number.NEGATIVE_INFINITY) &&
+  value < (ownNumber(schema, 'exclusiveMaximum') ?? Number.POSITIVE_INFINITY)
+
+/** The branch that suits a value best: one that fits, then one that may, then the one whose fixed values agree most. */
+export const bestBranch = (branches: readonly unknown[], value: unknown, refs: Refs): number => {
+  let best = 0
+  let bestScore = -1
+  for (const [i, branch] of branches.entries()) {
+    const { ok, hits } = fits(branch, value, refs)
+    const score = (ok === true ? 2_000 : ok === undefined ? 1_000 : 0) + Math.min(hits, 999)
+    if (score > bestScore) {
+      best = i
+      bestScore = score
+    }
+  }
+  return best
+}

@@ -1,0 +1,54 @@
+import '../../../registry/web/styles/ground.css'
+import '../../../registry/web/styles/form.css'
+import './page.css'
+import { render } from 'preact'
+import { useState } from 'preact/hooks'
+import type { JsonSchema, Problem } from 'pshub'
+import { ProblemSummary, parseJson, SchemaForm } from '../../../registry/web/form/schema-form.tsx'
+
+interface Stage {
+  schema: JsonSchema | boolean
+  value?: unknown
+  verdict?: Problem[]
+}
+
+/** Only what a panel does around the form: it keeps the value, shows it as JSON both ways, and lists the problems. */
+const Page = ({ stage }: { stage: Stage }) => {
+  const [value, setValue] = useState<unknown>(stage.value)
+  const [own, setOwn] = useState<Problem[]>([])
+  const [text, setText] = useState<string>()
+  const shown = text ?? JSON.stringify(value, undefined, 2) ?? ''
+  return (
+    <>
+      <SchemaForm
+        schema={stage.schema}
+        value={value}
+        onChange={next => {
+          setText(undefined)
+          setValue(next)
+        }}
+        problems={stage.verdict ?? []}
+        onProblems={setOwn}
+      />
+      <ProblemSummary problems={own} />
+      <textarea
+        id="json"
+        aria-label="JSON"
+        value={shown}
+        onInput={event => {
+          setText(event.currentTarget.value)
+          const parsed = parseJson(event.currentTarget.value)
+          if (parsed.problem === undefined) setValue(parsed.value)
+        }}
+      />
+      <output id="own" hidden>
+        {JSON.stringify(own)}
+      </output>
+    </>
+  )
+}
+
+// The stage comes as JSON text, the way a schema comes from the service.
+const stage = (await (await fetch(`stage${location.search}`)).json()) as Stage
+render(<Page stage={stage} />, document.getElementById('app')!)
+document.documentElement.dataset.ready = ''
