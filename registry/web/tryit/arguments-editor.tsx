@@ -4,12 +4,12 @@ import type { TaskDetail } from '../../contract.ts'
 import { focusField, SchemaForm } from '../form/schema-form.tsx'
 import { printable } from '../printable.ts'
 import { EditorTools, textOfFile } from './editor-tools.tsx'
-import { initialValue } from './example.ts'
 import { placeOfPointer } from './json-place.ts'
 import { JsonTab } from './json-tab.tsx'
 import { ProblemList } from './problem-list.tsx'
+import { own } from './schema-steps.ts'
 import { Tabs } from './tabs.tsx'
-import type { Arguments } from './use-arguments.ts'
+import { type Arguments, startOf } from './use-arguments.ts'
 
 export type EditorTab = 'form' | 'json'
 
@@ -35,6 +35,8 @@ export const ArgumentsEditor = (props: EditorProps) => {
   const [goTo, setGoTo] = useState({ at: 0, wish: 0 })
   const [isOver, setOver] = useState(false)
   const formRefusal = refusalOfForm(detail, args)
+  // The form offers the schema's own examples itself.
+  const hasOwnExamples = tab === 'form' && own(detail.args, 'examples') !== undefined
   const onFile = async (file: File) => {
     try {
       args.setText(await textOfFile(file))
@@ -73,9 +75,9 @@ export const ArgumentsEditor = (props: EditorProps) => {
       }}
     >
       <EditorTools
-        schema={detail.args}
+        schema={hasOwnExamples ? undefined : detail.args}
         onFill={args.setValue}
-        onReset={() => args.setValue(initialValue(detail.args))}
+        onReset={() => args.setValue(startOf(detail))}
         onFile={onFile}
       />
       <Tabs label="How arguments are written" tabs={tabs} chosen={tab} onChoose={id => onTab(id as EditorTab)}>
@@ -89,6 +91,7 @@ export const ArgumentsEditor = (props: EditorProps) => {
               onChange={args.setValue}
               problems={verdict}
               onProblems={props.onFindings}
+              showAll={findings.length > 0}
             />
           </div>
         )}

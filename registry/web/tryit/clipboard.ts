@@ -12,7 +12,7 @@ const copyBySelection = (text: string): boolean => {
   const focused = document.activeElement as HTMLElement | null
   const field = document.createElement('textarea')
   field.value = text
-  field.className = 'unseen'
+  field.className = 'visually-hidden'
   field.readOnly = true
   document.body.append(field)
   field.select()

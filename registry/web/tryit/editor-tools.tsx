@@ -39,7 +39,7 @@ export const EditorTools = ({ schema, onFill, onReset, onFile }: ToolsProps) => 
       <input
         ref={file}
         type="file"
-        class="unseen"
+        class="visually-hidden"
         tabIndex={-1}
         aria-label="File with arguments as JSON"
         accept=".json,application/json,text/plain"

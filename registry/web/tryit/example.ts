@@ -8,14 +8,6 @@ export const examplesOf = (schema: unknown): unknown[] => {
   return [new Maker(schema).value(schema, 0)]
 }
 
-/** What the form begins with: the schema's default, else an empty object where one is taken. */
-export const initialValue = (schema: unknown): unknown => {
-  const given = own(schema, 'default')
-  if (given !== undefined) return given
-  const types = [own(schema, 'type')].flat()
-  return types.includes('object') || types[0] === undefined ? {} : undefined
-}
-
 const maxSteps = 500
 /** Beyond it only what is required is filled in, so that a recursive schema ends. */
 const maxOptionalDepth = 3

@@ -34,7 +34,7 @@ export const HistoryView = ({ runs, onUse, onClear }: HistoryProps) => (
                 {run.args === undefined ? 'too large to keep' : printable(run.args.slice(0, 200))}
               </code>
               <button type="button" disabled={run.args === undefined} onClick={() => onUse(run)}>
-                Use again<span class="unseen"> the arguments of {clock(run.atMs)}</span>
+                Use again<span class="visually-hidden"> the arguments of {clock(run.atMs)}</span>
               </button>
               {!run.isWhole && <span class="quiet">without its secret fields</span>}
             </li>

@@ -12,7 +12,7 @@ const parts = [
 export const PhaseBar = ({ phases }: { phases: CallPhases }) => {
   const sum = parts.reduce((all, { key }) => all + phases[key], 0) || 1
   return (
-    <div class="phases">
+    <div class="call-phases">
       <div class="phase-bar" aria-hidden="true">
         {parts.map(({ key, name }) => (
           <div key={key} data-phase={key} style={{ flexGrow: phases[key] / sum }} title={`${name}: ${us(phases[key])}`}>
@@ -21,7 +21,7 @@ export const PhaseBar = ({ phases }: { phases: CallPhases }) => {
         ))}
       </div>
       <table>
-        <caption class="unseen">Where the time went</caption>
+        <caption class="visually-hidden">Where the time went</caption>
         <tbody>
           {parts.map(({ key, name, about }) => (
             <tr key={key}>

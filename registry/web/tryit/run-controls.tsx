@@ -20,7 +20,7 @@ export const RunControls = ({ timeout, defaultMs, onTimeout, startedMs, onRun, o
     <div class="run-controls">
       <button
         type="button"
-        class="run"
+        class="main run"
         aria-disabled={refused !== undefined || isRunning}
         aria-describedby="run-refused"
         onClick={onRun}

@@ -53,7 +53,7 @@ export const Tabs = ({ label, tabs, chosen, onChoose, children }: TabsProps) => 
           </button>
         ))}
       </div>
-      <div class="panel" role="tabpanel" id={`${own}-panel`} aria-labelledby={`${own}-${chosen}`}>
+      <div class="tab-panel" role="tabpanel" id={`${own}-panel`} aria-labelledby={`${own}-${chosen}`}>
         {children}
       </div>
     </>

@@ -92,7 +92,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
           {run.last ? (
             <OutcomeView task={task} isIdempotent={idempotent} run={run.last} previous={run.previous} />
           ) : (
-            <p class="empty">The result will be here, with where its time went.</p>
+            <p class="no-outcome">The result will be here, with where its time went.</p>
           )}
         </div>
       </div>
@@ -166,7 +166,7 @@ const useNotice = () => {
     show: say(true),
     whisper: say(false),
     line: (
-      <p role="status" class={said.isSeen ? 'notice' : 'unseen'}>
+      <p role="status" class={said.isSeen ? 'notice' : 'visually-hidden'}>
         <span key={said.count}>{said.text}</span>
       </p>
     ),

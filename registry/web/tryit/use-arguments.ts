@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskDetail } from '../../contract.ts'
+import { initialValue } from '../form/schema-form.tsx'
 import { parseArguments, type TextProblem, textOf } from './arguments-text.ts'
-import { initialValue } from './example.ts'
+import { own } from './schema-steps.ts'
 import { argsFromFragment } from './share-link.ts'
 
 /** The arguments as the form and the JSON tab share them: whichever was touched last is what counts. */
@@ -30,8 +31,17 @@ const ofText = (text: string, before: State): State => {
     : { value: before.value, text, textProblem: parsed }
 }
 
-export const useArguments = ({ args }: TaskDetail, tell: (message: string) => void): Arguments => {
-  const [state, setState] = useState<State>(() => ofValue(initialValue(args)))
+/** What the form begins with: what the schema prescribes, else what tasks take that need nothing. */
+export const startOf = ({ args, unusable }: TaskDetail): unknown =>
+  (unusable === undefined ? initialValue(args ?? true) : undefined) ?? (takesObject(args) ? {} : undefined)
+
+const takesObject = (schema: unknown): boolean => {
+  const types = [own(schema, 'type')].flat()
+  return types[0] === undefined || types.includes('object')
+}
+
+export const useArguments = (detail: TaskDetail, tell: (message: string) => void): Arguments => {
+  const [state, setState] = useState<State>(() => ofValue(startOf(detail)))
   const setText = (text: string) => setState(before => ofText(text, before))
   useEffect(() => {
     let isOver = false
