@@ -1,3 +1,4 @@
+import '../styles/form.css'
 import '../styles/tryit.css'
 import { useState } from 'preact/hooks'
 import type { Problem } from 'pshub'
