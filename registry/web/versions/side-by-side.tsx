@@ -59,14 +59,17 @@ const Row = ({ before, after }: LinePair) => {
 
 const words = { '-': 'removed: ', '+': 'added: ' } as const
 
-const Cell = ({ line, sign }: { line: string | undefined; sign: '' | '-' | '+' }) => (
-  <>
-    <td class="sign" data-sign={sign} aria-hidden="true">
-      {sign}
-    </td>
-    <td class="line" data-sign={line === undefined ? 'none' : sign}>
-      {sign !== '' && <span class="visually-hidden">{words[sign]}</span>}
-      {line}
-    </td>
-  </>
-)
+const Cell = ({ line, sign }: { line: string | undefined; sign: '' | '-' | '+' }) => {
+  const mark = line === undefined ? 'none' : sign
+  return (
+    <>
+      <td class="sign" data-sign={mark} aria-hidden="true">
+        {sign}
+      </td>
+      <td class="line" data-sign={mark}>
+        {sign !== '' && <span class="visually-hidden">{words[sign]}</span>}
+        {line}
+      </td>
+    </>
+  )
+}
