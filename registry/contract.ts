@@ -14,10 +14,25 @@ export interface Session {
   version: string
 }
 
+/** POST api/login: answered with a Session and its cookie. POST api/logout, with {}, ends it (204). */
+export interface Login {
+  token: string
+}
+
 /** Answer of every request that failed. `problems` name offending fields of arguments. */
 export interface ApiError {
   error: {
-    code: ErrorCode | 'Unauthorized' | 'Forbidden' | 'NotFound' | 'BadRequest' | 'TooManyRequests' | 'Internal'
+    code:
+      | ErrorCode
+      | 'Unauthorized'
+      | 'Forbidden'
+      | 'NotFound'
+      | 'BadRequest'
+      | 'WrongHost'
+      | 'UnsupportedMediaType'
+      | 'TooManyRequests'
+      | 'Unavailable'
+      | 'Internal'
     message: string
     retryable?: boolean
     ran?: 'no' | 'maybe' | 'yes'
@@ -91,6 +106,8 @@ export interface TaskDetail {
   result: JsonSchema | undefined
   /** Why the arguments' schema is not used for a form and checks, undefined when it is. */
   unusable: string | undefined
+  /** False: the service's `runTasks` leaves it out, so nobody may run it from here. */
+  runnable?: boolean
   /** All versions of this name with their schemas, newest first; this one is among them. */
   versions: TaskVersion[]
   /** Ids of live workers that provide it. */

@@ -76,6 +76,16 @@ export class Hub {
     ]
   }
 
+  /** Prefix of every key, from the settings. */
+  get namespace(): string {
+    return this.#settings.namespace
+  }
+
+  /** Largest arguments it sends, in bytes of JSON. */
+  get maxPayloadBytes(): number {
+    return this.#settings.maxPayloadBytes
+  }
+
   /**
    * Calls a task and awaits its result.
    *

@@ -1,14 +1,16 @@
 export type { Finding } from './bootcheck.ts'
 export type { LiveWorker, WorkerCard, WorkerStats } from './cards.ts'
+export { readSettings, type Settings, type Sources } from './config.ts'
 export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, TaskError } from './errors.ts'
 export type { CallOptions, GatherEntry, Gathered, WithPhases } from './gather.ts'
 export { Hub, type HubOptions } from './hub.ts'
 export type { FromSchema } from './infer.ts'
 export type { Load, Waits } from './load.ts'
+export { type Logger, makeLogger } from './logger.ts'
 export type { Overview, QueueOverview, SlowCallOverview, TaskOverview, WorkerOverview } from './overview.ts'
 export type { CallPhases, Phases } from './phases.ts'
 export { prometheusMetrics, prometheusText } from './prometheus.ts'
-export type { JsonSchema } from './schema.ts'
+export { type JsonSchema, whyUnusable } from './schema.ts'
 export {
   defineTask,
   type Handler,

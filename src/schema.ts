@@ -103,6 +103,21 @@ export const compileForeign = (text: string): Validate => {
   return (value, size) => (size <= limit ? direct(value, size) : guarded(direct, value, size))
 }
 
+/**
+ * Why a schema that came from the registry is not to be used: too large, too deep, or referring to something outside itself.
+ * It is looked at as data and never compiled. Undefined when it may be used.
+ */
+export const whyUnusable = (schema: unknown): string | undefined => {
+  try {
+    survey(asSchema(schema))
+    // After the walk, which knows that it is not too deep for this.
+    const isLarge = JSON.stringify(schema).length > foreignBounds.bytes
+    return isLarge ? `it is larger than ${foreignBounds.bytes} bytes` : undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
 /** How much a foreign schema is trusted: `patterns` are harmless on short arguments, `high` never. */
 type Risk = 'none' | 'patterns' | 'high'
 

@@ -37,6 +37,8 @@ const layers: string[][] = [
     'busyshare',
     'metrics',
     'statsdaddress',
+    'settingkinds',
+    'registrysettings',
   ],
   [
     'client',
@@ -50,7 +52,7 @@ const layers: string[][] = [
     'statsd',
     'tracing',
   ],
-  ['scripts', 'task', 'config', 'tasklog', 'connections'],
+  ['scripts', 'task', 'settings', 'config', 'tasklog', 'connections'],
   [
     'queue',
     'cards',

@@ -11,8 +11,10 @@ export type Range = keyof typeof ranges
 
 /** Sparklines show the 15 minutes in this many points. */
 const trendPoints = 30
-/** What is remembered is bounded: so many queues and tasks, the first ones seen; the others have no charts. */
+/** What is remembered is bounded: so many queues and tasks. While all of these are there, further ones have no charts. */
 const maxNames = 2000
+/** What is gone may come back, as after a loss of Redis' data. */
+const forgetMs = 24 * 3600_000
 
 /** Mean values per step, in a ring that forgets what is older than its range. */
 class Track {
@@ -31,7 +33,7 @@ class Track {
   add(value: number | undefined, atMs: number): void {
     const step = this.#forgetUntil(atMs)
     if (value === undefined || step < this.#step) return
-    const place = step % this.#steps
+    const place = this.#place(step)
     const before = this.#values[place]!
     this.#values[place] = this.#count === 0 ? value : before + (value - before) / (this.#count + 1)
     this.#count++
@@ -41,20 +43,32 @@ class Track {
   read(atMs: number): (number | null)[] {
     const last = this.#forgetUntil(atMs)
     return Array.from({ length: this.#steps }, (_, at) => {
-      const value = this.#values[(last - this.#steps + 1 + at) % this.#steps]!
+      const value = this.#values[this.#place(last - this.#steps + 1 + at)]!
       return Number.isNaN(value) ? null : Number(value.toPrecision(5))
     })
   }
 
   #forgetUntil(atMs: number): number {
     const step = Math.floor(atMs / this.#stepMs)
+    // Redis' clock went back, as to that of another server: what was remembered is of no time that is known here.
+    if (step < this.#step - 1) this.#step = Number.NEGATIVE_INFINITY
     if (step <= this.#step) return step
     const first = Math.max(this.#step + 1, step - this.#steps + 1)
-    for (let gone = first; gone <= step; gone++) this.#values[gone % this.#steps] = Number.NaN
+    for (let gone = first; gone <= step; gone++) this.#values[this.#place(gone)] = Number.NaN
     this.#step = step
     this.#count = 0
     return step
   }
+
+  #place(step: number): number {
+    return ((step % this.#steps) + this.#steps) % this.#steps
+  }
+}
+
+/** What is remembered of one name. */
+interface Known {
+  seenMs: number
+  tracks: Map<HistorySeries, Record<Range, Track>>
 }
 
 /** Recent values of what has sparklines. */
@@ -67,16 +81,19 @@ export interface Trends {
  * and names are bounded.
  */
 export class HistoryStore implements Watcher, Trends {
-  readonly #tracks = new Map<string, Map<HistorySeries, Record<Range, Track>>>()
+  /** Those that were seen longest ago come first. */
+  readonly #known = new Map<string, Known>()
   #atMs = 0
+  #lastMs = 0
 
   onReading({ overview }: Reading): void {
+    this.#lastMs = this.#atMs
     this.#atMs = overview.atMs
     this.#record('all', '', valuesOf(overview))
     for (const { queue, ...values } of overview.queues)
       this.#record('queue', queue, { ...values, ...loadValues(values.load) })
     for (const { task, load } of overview.tasks) this.#record('task', task, loadValues(load))
-    this.#forgetGone(overview)
+    this.#forgetLongGone()
   }
 
   onProblem(): void {
@@ -85,7 +102,7 @@ export class HistoryStore implements Watcher, Trends {
 
   read(kind: Kind, name: string, range: Range): History {
     const { stepMs, steps } = ranges[range]
-    const tracks = this.#tracks.get(keyOf(kind, name))
+    const tracks = this.#known.get(keyOf(kind, name))?.tracks
     const series = historySeries.map(key => [
       key,
       tracks?.get(key)?.[range].read(this.#atMs) ?? new Array<null>(steps).fill(null),
@@ -95,7 +112,7 @@ export class HistoryStore implements Watcher, Trends {
   }
 
   of(kind: Kind, name: string, series: HistorySeries): (number | null)[] {
-    const track = this.#tracks.get(keyOf(kind, name))?.get(series)?.['15m']
+    const track = this.#known.get(keyOf(kind, name))?.tracks.get(series)?.['15m']
     if (!track) return new Array<null>(trendPoints).fill(null)
     const values = track.read(this.#atMs)
     const width = values.length / trendPoints
@@ -106,12 +123,9 @@ export class HistoryStore implements Watcher, Trends {
   }
 
   #record(kind: Kind, name: string, values: Values): void {
-    const key = keyOf(kind, name)
-    let tracks = this.#tracks.get(key)
-    if (!tracks) {
-      if (this.#tracks.size >= maxNames) return
-      this.#tracks.set(key, (tracks = new Map()))
-    }
+    const known = this.#see(keyOf(kind, name))
+    if (!known) return
+    const { tracks } = known
     for (const series of historySeries) {
       if (!(series in values)) continue
       let track = tracks.get(series)
@@ -120,13 +134,29 @@ export class HistoryStore implements Watcher, Trends {
     }
   }
 
-  #forgetGone({ tasks, queues }: Overview): void {
-    const there = new Set([
-      keyOf('all', ''),
-      ...tasks.map(({ task }) => keyOf('task', task)),
-      ...queues.map(({ queue }) => keyOf('queue', queue)),
-    ])
-    for (const key of this.#tracks.keys()) if (!there.has(key)) this.#tracks.delete(key)
+  /** Undefined when there is no room. */
+  #see(key: string): Known | undefined {
+    let known = this.#known.get(key)
+    if (!known) {
+      if (this.#known.size >= maxNames && !this.#forgetOneGone()) return undefined
+      known = { seenMs: this.#atMs, tracks: new Map() }
+    }
+    known.seenMs = this.#atMs
+    this.#known.delete(key)
+    this.#known.set(key, known)
+    return known
+  }
+
+  #forgetOneGone(): boolean {
+    const [first] = this.#known
+    return first !== undefined && first[1].seenMs < this.#lastMs && this.#known.delete(first[0])
+  }
+
+  #forgetLongGone(): void {
+    for (const [key, { seenMs }] of this.#known) {
+      if (this.#atMs - seenMs <= forgetMs) return
+      this.#known.delete(key)
+    }
   }
 }
 

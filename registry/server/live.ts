@@ -4,8 +4,9 @@ import type { Trends } from './history.ts'
 import type { Reading, Watcher } from './readings.ts'
 import { type KeyedRow, queueRows, summaryOf, taskRows, workerRows } from './rows.ts'
 
-/** A page that does not read for so long a text is sent nothing more until it has. */
+/** A page that has so many characters to read yet is sent nothing more until it has; and after so long its stream ends. */
 const maxBuffered = 1_000_000
+const maxStuckMs = 30_000
 /** Proxies close connections that are silent. */
 const pingMs = 15_000
 
@@ -49,18 +50,20 @@ export class LiveStream implements Watcher {
   readonly #trends: Trends
   readonly #told = { tasks: new Told(), workers: new Told(), queues: new Told() }
   readonly #ping: NodeJS.Timeout
+  #stuckSince: number | undefined
 
   constructor(response: ServerResponse, topics: readonly Topic[], trends: Trends) {
     this.#response = response
     this.#topics = topics
     this.#trends = trends
-    this.#ping = setInterval(() => response.write(':\n\n'), pingMs)
+    this.#ping = setInterval(() => this.#write(':\n\n'), pingMs)
+    this.#ping.unref()
     response.on('close', () => clearInterval(this.#ping))
   }
 
   onReading(reading: Reading): void {
     // What it misses now is in the next delta it gets, because only what was sent counts as told.
-    if (this.#response.writableLength > maxBuffered) return
+    if (this.#isStuck()) return
     const rows = rowsOf(reading, this.#trends)
     const message: LiveReading = { atMs: reading.overview.atMs, tookMs: reading.tookMs }
     for (const topic of this.#topics) {
@@ -71,7 +74,7 @@ export class LiveStream implements Watcher {
   }
 
   onProblem(message: string): void {
-    this.#send('problem', { message })
+    if (!this.#isStuck()) this.#send('problem', { message })
   }
 
   end(): void {
@@ -79,7 +82,21 @@ export class LiveStream implements Watcher {
     this.#response.end()
   }
 
+  #isStuck(): boolean {
+    if (this.#response.writableLength <= maxBuffered) {
+      this.#stuckSince = undefined
+      return false
+    }
+    this.#stuckSince ??= performance.now()
+    if (performance.now() - this.#stuckSince > maxStuckMs) this.#response.destroy()
+    return true
+  }
+
   #send(event: string, data: LiveReading | LiveProblem): void {
-    this.#response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+    this.#write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+
+  #write(text: string): void {
+    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.write(text)
   }
 }

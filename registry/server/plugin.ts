@@ -1,31 +1,106 @@
-import type { FastifyPluginAsync } from 'fastify'
-import { Hub, type HubOptions, version } from 'pshub'
-import type { Session } from '../contract.ts'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { ConfigError, Hub, type HubOptions, readSettings, type Settings, version } from 'pshub'
+import type { Role, Session } from '../contract.ts'
+import { addAccess } from './access.ts'
+import { takeJson } from './body.ts'
+import { callRoutes, taskFilter } from './call-routes.ts'
+import { addCookies, SessionCookie } from './cookies.ts'
+import { Guard } from './guard.ts'
 import { HistoryStore } from './history.ts'
-import { pageRoutes } from './page-routes.ts'
+import { makeLimits } from './limits.ts'
+import { liveRoutes } from './live-routes.ts'
+import { addPages } from './page-routes.ts'
 import { readRoutes } from './read-routes.ts'
 import { Readings } from './readings.ts'
+import { sendError } from './refusal.ts'
+import { sessionRoutes } from './session-routes.ts'
+import { TokenBook } from './tokens.ts'
 
-export interface RegistryOptions {
-  /** A hub of your own, or what to make one with. The registry closes only what it made. */
+type Setup = Pick<
+  Settings,
+  | 'viewToken'
+  | 'runToken'
+  | 'adminToken'
+  | 'readOnly'
+  | 'allowedHosts'
+  | 'behindProxy'
+  | 'runTasks'
+  | 'maxBodyBytes'
+  | 'maxRunsPerSecond'
+>
+
+/** At least one token is needed; what is left out comes from the environment or is the default. */
+export interface RegistryOptions extends Partial<Setup>, Omit<HubOptions, 'name'> {
+  /** A hub of your own instead of what `redis` and the like say, or more to make one with. Only what was made is closed. */
   hub?: Hub | HubOptions
 }
 
-/**
- * The registry as a fastify plugin: register it in a server of your own, with fastify's `prefix` as its base path.
- * @throws ConfigError
- */
-export const registry: FastifyPluginAsync<RegistryOptions> = async (app, options) => {
-  const isOwn = !(options.hub instanceof Hub)
-  const hub = options.hub instanceof Hub ? options.hub : new Hub({ name: 'registry', ...options.hub })
+const hubSettings = [
+  'redis',
+  'namespace',
+  'maxPayloadBytes',
+  'maxBacklog',
+  'statsd',
+  'statsdPrefix',
+  'statsdFormat',
+  'statsdSampleRate',
+  'statsdFlushMs',
+  'logLevel',
+  'logFormat',
+  'tracing',
+] as const
+
+const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub => {
+  const options = Object.fromEntries(hubSettings.map(name => [name, setup[name]]))
+  return new Hub({ name: 'registry', ...options, ...more })
+}
+
+/** Adds it to an instance of its own. `ownsServer`: what leads nowhere outside of the prefix is the registry's to answer too. */
+export const addRegistry = async (
+  app: FastifyInstance,
+  { hub: given, ...options }: RegistryOptions,
+  ownsServer: boolean,
+): Promise<void> => {
+  const setup = readSettings('registry', { options: { ...options }, env: process.env })
+  const tokens = new TokenBook({ view: setup.viewToken, run: setup.runToken, admin: setup.adminToken })
+  const hub = given instanceof Hub ? given : makeHub(setup, given)
+  if (setup.maxBodyBytes > hub.maxPayloadBytes)
+    throw new ConfigError(
+      `maxBodyBytes is ${setup.maxBodyBytes}, but the hub sends no more than maxPayloadBytes, ${hub.maxPayloadBytes}.`,
+    )
   const history = new HistoryStore()
   const readings = new Readings(hub, history)
-  const session: Session = { role: 'admin', readOnly: false, namespace: 'pshub', version }
   app.addHook('onReady', async () => readings.start())
   app.addHook('onClose', async () => {
     readings.close()
-    if (isOwn) await hub.close()
+    if (hub !== given) await hub.close()
   })
-  await app.register(readRoutes, { hub, readings, history, session })
-  await app.register(pageRoutes)
+  const sessionOf = (role: Role): Session => ({ role, readOnly: setup.readOnly, namespace: hub.namespace, version })
+  await addCookies(app)
+  const access = {
+    tokens,
+    cookie: new SessionCookie(app, setup.behindProxy),
+    guard: new Guard(setup),
+    limits: await makeLimits(app, setup.maxRunsPerSecond),
+    readOnly: setup.readOnly,
+  }
+  app.setErrorHandler(sendError)
+  takeJson(app, setup.maxBodyBytes)
+  addAccess(app, access)
+  await app.register(sessionRoutes, { ...access, sessionOf })
+  const mayRun = taskFilter(setup.runTasks)
+  await app.register(readRoutes, { hub, readings, history, behindProxy: setup.behindProxy, mayRun })
+  await app.register(liveRoutes, { readings, history })
+  await app.register(callRoutes, { hub, limits: access.limits, mayRun })
+  addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })
+}
+
+/**
+ * The registry as a fastify plugin: register it in a server of your own, with fastify's `prefix` as its base path. What it adds
+ * holds for its own routes only.
+ * @throws ConfigError
+ */
+export const registry: FastifyPluginAsync<RegistryOptions> = async (app, options) => {
+  const { prefix: _, ...own } = options as RegistryOptions & { prefix?: string }
+  await addRegistry(app, own, false)
 }

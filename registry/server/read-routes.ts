@@ -1,62 +1,70 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Hub } from 'pshub'
-import { type Session, type Topic, topics } from '../contract.ts'
+import type { FastifyInstance } from 'fastify'
+import { type Hub, prometheusText } from 'pshub'
 import type { HistoryStore, Range } from './history.ts'
-import { LiveStream } from './live.ts'
-import type { Readings } from './readings.ts'
+import { openApiDocument } from './openapi.ts'
+import { queryChoice, queryText } from './query.ts'
+import type { Reading, Readings } from './readings.ts'
+import { Refusal } from './refusal.ts'
 import { queueRows, summaryOf, taskRows, workerRows } from './rows.ts'
+import { sharedRead } from './shared-read.ts'
 import { taskDetail } from './task-detail.ts'
+import { whenceOf } from './whence.ts'
 
 export interface ReadParts {
   hub: Hub
   readings: Readings
   history: HistoryStore
-  session: Session
+  behindProxy: boolean
+  mayRun(task: string): boolean
 }
 
-/** Everything that only looks. */
+const view = { config: { registryAccess: 'view' as const } }
+const ranges: readonly Range[] = ['15m', '1d']
+const maxNameLength = 200
+const slowMaxAgeMs = 1000
+/** How old a reading may be that says that Redis is there. */
+const healthMaxAgeMs = 6000
+
+/** Everything that only looks, once. */
 export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promise<void> => {
-  const { hub, readings, history, session } = parts
-  const rows = async <Row>(list: (reading: Awaited<ReturnType<Readings['latest']>>) => { row: Row }[]) =>
+  const { hub, readings, history, behindProxy, mayRun } = parts
+  const slowCalls = sharedRead(() => hub.slowCalls(), slowMaxAgeMs)
+  const rows = async <Row>(list: (reading: Reading) => { row: Row }[]) =>
     list(await readings.latest()).map(({ row }) => row)
 
-  app.get('/api/session', async () => session)
-  app.get('/api/overview', async () => summaryOf((await readings.latest()).overview))
-  app.get('/api/tasks', () => rows(({ overview }) => taskRows(overview, history)))
-  app.get('/api/workers', () => rows(({ overview }) => workerRows(overview)))
-  app.get('/api/queues', () => rows(({ overview }) => queueRows(overview, history)))
-  app.get<{ Params: { task: string } }>('/api/tasks/:task', async (request, reply) => {
-    const detail = await taskDetail(hub, await readings.latest(), history, request.params.task)
-    return detail ?? reply.code(404).send(noTask(request.params.task))
+  app.get('/api/overview', view, async () => summaryOf((await readings.latest()).overview))
+  app.get('/api/tasks', view, () => rows(({ overview }) => taskRows(overview, history)))
+  app.get('/api/workers', view, () => rows(({ overview }) => workerRows(overview)))
+  app.get('/api/queues', view, () => rows(({ overview }) => queueRows(overview, history)))
+  app.get('/api/slow', view, () => slowCalls())
+  // Names of tasks have slashes.
+  app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
+    const name = request.params['*']
+    const detail = taskDetail(await readings.latest(), history, name, await slowCalls(), mayRun)
+    if (detail) return detail
+    throw new Refusal(404, 'NotFound', `The registry knows no task ${JSON.stringify(name.slice(0, maxNameLength))}.`)
   })
-  app.get<{ Querystring: { range?: Range; queue?: string; task?: string } }>('/api/history', async request => {
-    const { range = '15m', queue, task } = request.query
+  app.get('/api/history', view, async request => {
+    const range = queryChoice(request, 'range', ranges)
+    const task = queryText(request, 'task', maxNameLength)
+    const queue = queryText(request, 'queue', maxNameLength)
     if (task !== undefined) return history.read('task', task, range)
     return queue === undefined ? history.read('all', '', range) : history.read('queue', queue, range)
   })
-  app.get<{ Querystring: { topics?: string } }>('/api/live', (request, reply) => openStream(parts, request, reply))
-}
-
-const noTask = (task: string) => ({
-  error: { code: 'NotFound', message: `The registry knows no task ${JSON.stringify(task)}.` },
-})
-
-const openStream = (
-  { readings, history }: ReadParts,
-  request: FastifyRequest<{ Querystring: { topics?: string } }>,
-  reply: FastifyReply,
-): void => {
-  const asked = (request.query.topics ?? '').split(',')
-  const wanted = topics.filter((topic: Topic) => asked.includes(topic))
-  reply.hijack()
-  for (const [name, value] of Object.entries(reply.getHeaders()))
-    if (value !== undefined) reply.raw.setHeader(name, value)
-  reply.raw.writeHead(200, {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
+  app.get('/metrics', view, async (_request, reply) => {
+    const { overview } = await readings.latest()
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(prometheusText(overview))
   })
-  const stream = new LiveStream(reply.raw, wanted.length > 0 ? wanted : topics, history)
-  const leave = readings.watch(stream)
-  reply.raw.on('close', leave)
+  app.get('/openapi.json', view, async request => {
+    const { host, isHttps } = whenceOf(request, behindProxy)
+    const server = `${isHttps ? 'https' : 'http'}://${host}${app.prefix}`
+    return openApiDocument((await readings.latest()).overview, { server, namespace: hub.namespace })
+  })
+  app.get('/healthz', { config: { registryAccess: 'open' } }, async (_request, reply) => {
+    const isThere = await readings.latest(healthMaxAgeMs).then(
+      () => true,
+      () => false,
+    )
+    return reply.code(isThere ? 200 : 503).send({ redis: isThere ? 'ok' : 'away' })
+  })
 }

@@ -28,6 +28,7 @@ export class Readings {
   #latestAt = Number.NEGATIVE_INFINITY
   #underWay: Promise<Reading> | undefined
   #timer: NodeJS.Timeout | undefined
+  #isInRound = false
   #isClosed = false
 
   /** @param recorder is told of each reading, but does not count as somebody who looks */
@@ -45,9 +46,10 @@ export class Readings {
     clearTimeout(this.#timer)
   }
 
-  /** Somebody looks, until the function that is returned is called. */
+  /** Somebody looks, until the function that is returned is called; the last reading is what is seen at first. */
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher)
+    if (this.#latest && performance.now() - this.#latestAt <= 2 * unwatchedMs) watcher.onReading(this.#latest)
     if (this.#watchers.size === 1) this.#schedule(0)
     return () => this.#watchers.delete(watcher)
   }
@@ -84,14 +86,15 @@ export class Readings {
   }
 
   async #round(): Promise<void> {
-    const all = [this.#recorder, ...this.#watchers]
-    try {
-      const reading = await this.#read()
-      for (const watcher of all) watcher.onReading(reading)
-    } catch (error) {
-      const message = error instanceof HubError ? error.message : 'The registry could not be read.'
-      for (const watcher of all) watcher.onProblem(message)
+    // Somebody came while one was under way, which tells all.
+    if (this.#isInRound) return
+    this.#isInRound = true
+    const reading = await this.#read().catch((error: unknown) => error as Error)
+    for (const watcher of [this.#recorder, ...this.#watchers]) {
+      if (!(reading instanceof Error)) watcher.onReading(reading)
+      else watcher.onProblem(reading instanceof HubError ? reading.message : 'The registry could not be read.')
     }
+    this.#isInRound = false
     this.#schedule(this.#watchers.size > 0 ? watchedMs : unwatchedMs)
   }
 }

@@ -1,26 +1,79 @@
-import fastify from 'fastify'
-import { type RegistryOptions, registry } from './plugin.ts'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify'
+import { type Logger, makeLogger, readSettings, type Settings } from 'pshub'
+import { addRegistry, type RegistryOptions } from './plugin.ts'
+import { Refusal, sendError } from './refusal.ts'
+import { securityHeaders } from './response-headers.ts'
+import { newToken } from './tokens.ts'
 
-export interface StandaloneOptions extends RegistryOptions {
-  /** Default 127.0.0.1. */
-  host?: string
-  /** 0 takes a free one. Default 7421. */
-  port?: number
-  /** Where it is mounted. Default /. */
-  basePath?: string
-}
+/** `host`, `port` and `basePath` say where. Without any token an admin's is made. */
+export interface StandaloneOptions
+  extends RegistryOptions,
+    Partial<Pick<Settings, 'host' | 'port' | 'basePath' | 'logLevel' | 'logFormat'>> {}
 
 export interface RunningRegistry {
   /** Where it can be reached, with its base path. */
   url: string
+  /** The admin's token, if none was given. */
+  token: string | undefined
   close(): Promise<void>
 }
 
-/** The registry as a server of its own. */
-export const startRegistry = async (options: StandaloneOptions = {}): Promise<RunningRegistry> => {
-  const { host = '127.0.0.1', port = 7421, basePath = '/', ...rest } = options
-  const app = fastify({ forceCloseConnections: true })
-  await app.register(registry, { ...rest, prefix: basePath.replace(/\/+$/, '') })
+/**
+ * The registry as a server of its own.
+ * @throws ConfigError; what the system says of an address that cannot be had
+ */
+export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {}): Promise<RunningRegistry> => {
+  const { host, port, basePath, ...setup } = readSettings('registry', { options: { ...options }, env: process.env })
+  const hasToken = setup.viewToken ?? setup.runToken ?? setup.adminToken
+  const token = hasToken === undefined ? newToken() : undefined
+  const app = makeServer(setup.behindProxy, makeLogger(setup))
+  const given = {
+    ...options,
+    ...(hub === undefined ? {} : { hub }),
+    ...(token === undefined ? {} : { adminToken: token }),
+  }
+  const { host: _host, port: _port, basePath: _basePath, ...rest } = given
+  const allowedHosts = [...setup.allowedHosts, ...(isName(host) ? [host] : [])]
+  const prefix = basePath.replace(/\/$/, '')
+  app.register(instance => addRegistry(instance, { ...rest, allowedHosts }, true), { prefix })
   const address = await app.listen({ host, port })
-  return { url: `${address}${basePath}`, close: () => app.close() }
+  return { url: `${address}${prefix}/`, token, close: () => app.close() }
+}
+
+/** Not one that stands for all addresses of the machine. */
+const isName = (host: string): boolean => host !== '0.0.0.0' && host !== '::'
+
+const makeServer = (behindProxy: boolean, log: Logger): FastifyInstance => {
+  const app = fastify<Server>({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    forceCloseConnections: true,
+    // The last address of X-Forwarded-For is the one that the proxy saw; the others were sent to it.
+    trustProxy: behindProxy ? (_address, hop) => hop === 0 : false,
+    requestTimeout: 30_000,
+    frameworkErrors: (_error, request, reply) =>
+      void sendError(new Refusal(400, 'BadRequest', 'This address cannot be read.'), request, withHeaders(reply)),
+    clientErrorHandler: answerNoHttp,
+  })
+  app.addHook('onRequest', async (_request, reply) => void withHeaders(reply))
+  app.setErrorHandler(sendError)
+  return app
+}
+
+const withHeaders = (reply: FastifyReply): FastifyReply => reply.headers(securityHeaders)
+
+/** What is not HTTP, or has too many headers. */
+const answerNoHttp = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request'
+  const body = JSON.stringify({ error: { code: 'BadRequest', message: 'This is not a request that can be read.' } })
+  const headers = Object.entries({
+    ...securityHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  })
+  socket.end(`HTTP/1.1 ${status}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
 }

@@ -1,33 +1,38 @@
-import type { Hub, TaskOverview } from 'pshub'
+import { type JsonSchema, type SlowCallOverview, type TaskOverview, whyUnusable } from 'pshub'
 import type { TaskDetail, TaskVersion } from '../contract.ts'
 import type { HistoryStore } from './history.ts'
 import type { Reading } from './readings.ts'
 import { hostsOf, taskRow } from './rows.ts'
 
 /** All that the page of one task shows; undefined for one that the registry does not know. */
-export const taskDetail = async (
-  hub: Hub,
+export const taskDetail = (
   { overview }: Reading,
   history: HistoryStore,
   name: string,
-): Promise<TaskDetail | undefined> => {
+  slow: SlowCallOverview[],
+  mayRun: (task: string) => boolean,
+): TaskDetail | undefined => {
   const task = overview.tasks.find(known => known.task === name)
   if (!task) return undefined
   const row = taskRow(task, hostsOf(overview), history)
   const sameName = overview.tasks.filter(known => known.task.startsWith(`${row.name}:`))
-  const slow = await hub.slowCalls()
   return {
     row,
     description: task.description,
     registeredMs: task.at * 1000,
-    args: task.args,
-    result: task.result,
-    unusable: undefined,
+    args: usable(task.args),
+    result: usable(task.result),
+    unusable: task.args === undefined ? undefined : whyUnusable(task.args),
+    runnable: mayRun(name),
     versions: sameName.map(versionOf),
     providers: task.workers,
     slow: slow.filter(call => call.task === name),
   }
 }
+
+/** Schemas are somebody else's data: those beyond the bounds are not even shown. */
+const usable = (schema: JsonSchema | undefined): JsonSchema | undefined =>
+  schema === undefined || whyUnusable(schema) === undefined ? schema : undefined
 
 const versionOf = ({ task, workers, description, timeoutMs, idempotent, args, result }: TaskOverview): TaskVersion => ({
   task,
@@ -36,6 +41,6 @@ const versionOf = ({ task, workers, description, timeoutMs, idempotent, args, re
   description,
   timeoutMs,
   idempotent,
-  args,
-  result,
+  args: usable(args),
+  result: usable(result),
 })

@@ -18,17 +18,18 @@ export class ApiFailure extends Error {
 export const request = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
   const response = await send(path, init)
   const text = await response.text()
-  const value = parse(text)
-  if (response.ok) return value as T
+  if (response.ok) return parse(text) as T
   if (response.status === 401) {
     session.value = undefined
     access.value = 'out'
   }
-  const error = (value as ApiError | undefined)?.error
-  throw new ApiFailure(
-    response.status,
-    error ?? { code: 'Internal', message: `The registry answered ${response.status}.` },
-  )
+  throw failureOf(response.status, text)
+}
+
+/** What an answer that is not 2xx says. */
+export const failureOf = (status: number, text: string): ApiFailure => {
+  const error = (parse(text) as ApiError | undefined)?.error
+  return new ApiFailure(status, error ?? { code: 'Internal', message: `The registry answered ${status}.` })
 }
 
 export const post = <T>(path: string, body: unknown, init: RequestInit = {}): Promise<T> =>
@@ -39,7 +40,8 @@ export const post = <T>(path: string, body: unknown, init: RequestInit = {}): Pr
     body: JSON.stringify(body),
   })
 
-const send = async (path: string, init: RequestInit): Promise<Response> => {
+/** The answer itself, whatever its status. Throws ApiFailure when there is none. */
+export const send = async (path: string, init: RequestInit): Promise<Response> => {
   try {
     return await fetch(at(`api/${path}`), init)
   } catch (error) {

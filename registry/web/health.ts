@@ -100,11 +100,11 @@ const backlog = (summary: Summary, queues: QueueRow[]): Concern => {
   return good('Backlog', waiting, 'queues')
 }
 
-/** Longer than a minute or two ago, and old: the workers do not keep up. */
+/** Clearly longer than some minutes ago, and old: the workers do not keep up. A backlog that goes up and down a little is steady. */
 export const isGrowing = ({ backlog, oldestMs, trend }: QueueRow): boolean => {
   if (backlog === 0 || (oldestMs ?? 0) < oldMs) return false
   const before = trend.slice(-6).find(value => value !== null)
-  return before !== undefined && before !== null && backlog > before
+  return before !== undefined && before !== null && backlog > before * 1.2 + 1
 }
 
 const paused = ({ paused: count }: Summary): Concern =>

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { LiveProblem, LiveReading, QueueRow, Summary, TaskRow, Topic, WorkerRow } from '../contract.ts'
+import { ApiFailure, failureOf, send } from './api.ts'
 import { at } from './base.ts'
 import { applied } from './live-rows.ts'
 import { openSession } from './login.ts'
@@ -94,9 +95,24 @@ const lose = async (stream: EventSource, why: string): Promise<void> => {
   // One broken connection that is back at once is nobody's concern.
   if (failures > 1 || state.value === 'connecting') tellLost(why)
   await openSession()
+  if (access.value === 'in' && failures > 1) tellLost((await whyRefused()) ?? why)
   if (source !== undefined || access.value === 'out' || state.value === 'paused' || state.value === 'hidden') return
   if (access.value === 'away') tellLost(why)
   timer = setTimeout(follow, failures === 1 && access.value === 'in' ? 100 : waitMs)
+}
+
+/** What the service says to a stream that it does not open; an EventSource keeps that to itself. */
+const whyRefused = async (): Promise<string | undefined> => {
+  const abort = new AbortController()
+  try {
+    const response = await send(`live?topics=${query.value}`, { signal: abort.signal })
+    if (response.ok) return undefined
+    return failureOf(response.status, await response.text()).message
+  } catch (error) {
+    return error instanceof ApiFailure ? error.message : undefined
+  } finally {
+    abort.abort()
+  }
 }
 
 const tellLost = (why: string): void => {

@@ -92,7 +92,7 @@ const checkCount = (positionals: string[], command: Command): void => {
  * @throws ConfigError
  */
 export const settingsOf = (
-  user: 'hub' | 'worker',
+  user: 'hub' | 'worker' | 'registry',
   command: Command,
   { flags }: Pick<Invocation, 'flags'>,
   defaultLogLevel: string,

@@ -1,6 +1,7 @@
 import { lexer, type Token, type Tokens } from 'marked'
 import type { ComponentChild } from 'preact'
 import { printable, printableLines } from '../printable.ts'
+import { safeAddress } from '../safe-address.ts'
 
 /** Longer ones are cut: they come from strangers. */
 const maxLength = 20_000
@@ -143,14 +144,4 @@ const link = ({ href }: { href: string }, children: ComponentChild[], key: numbe
       {children}
     </a>
   )
-}
-
-/** Whole addresses of http and https only: one that begins otherwise, or has no beginning of its own, is shown as text. */
-export const safeAddress = (href: string): string | undefined => {
-  try {
-    const { protocol, href: whole } = new URL(href)
-    return protocol === 'http:' || protocol === 'https:' ? whole : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../contract.ts'
 import { queuePath, taskPath } from '../base.ts'
-import { count, percent, perSecond, us } from '../format.ts'
+import { count, percent, perSecond, plural, us } from '../format.ts'
 import { plainSummary, type TaskTimes, type TaskView } from '../task-list.ts'
 import { memo } from './memo.ts'
 import { SortHead } from './sort-head.tsx'
@@ -79,9 +79,11 @@ const Row = memo(({ row, times }: { row: TaskRow; times: TaskTimes }) => {
           <Text class="short">{row.queue}</Text>
         </a>
       </td>
-      <td data-name="workers" class="number" title={`${row.workers} on ${row.hosts} hosts`}>
-        {count(row.workers)}
-        <span class="quiet"> on {count(row.hosts)}</span>
+      <td data-name="workers" class="number" title={`${plural(row.workers, 'worker')} on ${plural(row.hosts, 'host')}`}>
+        <span>
+          {count(row.workers)}
+          <span class="quiet"> on {count(row.hosts)}</span>
+        </span>
       </td>
       <td data-name="rate" class="number">
         {perSecond(load.callsPerSecond)}

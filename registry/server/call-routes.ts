@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type CallOptions, type CallPhases, errorTable, type Hub, HubError } from 'pshub'
+import type { ApiError } from '../contract.ts'
+import { identityOf } from './access.ts'
+import { addressOf, type Limits } from './limits.ts'
+import { Refusal } from './refusal.ts'
+
+export interface CallRoutesOptions {
+  hub: Hub
+  limits: Limits
+  /** Whether a task may be run from here. */
+  mayRun(task: string): boolean
+}
+
+interface CallRequest {
+  Params: { '*': string }
+}
+
+const maxTimeoutMs = 10 * 60_000
+
+/** The gateway: `POST api/call/<task>` with the arguments as JSON is a call, and its answer the result. */
+export const callRoutes = async (app: FastifyInstance, options: CallRoutesOptions): Promise<void> => {
+  const { hub, limits } = options
+  // Said whatever the level of the log is, unless that is silent.
+  const audit = app.log.level === 'silent' ? app.log : app.log.child({ audit: 'run' }, { level: 'info' })
+  app.post<CallRequest>(
+    '/api/call/*',
+    {
+      config: { registryAccess: 'run' },
+      // Before the body is read.
+      onRequest: request => limits.runs.count(request, identityOf(request).key),
+    },
+    async (request, reply) => {
+      const startedAt = performance.now()
+      const task = request.params['*']
+      const tell = (code: string) =>
+        audit.info(
+          { ...callerOf(request), task, argsHash: hashOf(request.body), code, ms: msSince(startedAt) },
+          'task run',
+        )
+      try {
+        if (!options.mayRun(task))
+          throw new Refusal(403, 'Forbidden', `${task} is not among the tasks that may be run here.`)
+        const { result, phases } = await hub.call(task, argsOf(request), callOptions(request, reply))
+        tell('ok')
+        return withPhases(reply, phases)
+          .type('application/json; charset=utf-8')
+          .send(JSON.stringify(result ?? null))
+      } catch (thrown) {
+        const isRefusal = thrown instanceof HubError || thrown instanceof Refusal
+        tell(isRefusal ? thrown.code : 'Internal')
+        if (!(thrown instanceof HubError)) throw thrown
+        return sendCallError(thrown, reply)
+      }
+    },
+  )
+}
+
+/** `*` stands for any characters. The name is judged as it is called: who may run mail:1.0 only may not run mail. */
+export const taskFilter = (patterns: readonly string[]): ((task: string) => boolean) => {
+  const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+  const expressions = patterns.map(pattern => new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 's'))
+  return task => expressions.some(expression => expression.test(task))
+}
+
+const argsOf = ({ body }: FastifyRequest): unknown => (body === undefined ? {} : body)
+
+const callOptions = ({ headers }: FastifyRequest, reply: FastifyReply): CallOptions & { phases: true } => {
+  const gone = new AbortController()
+  reply.raw.on('close', () => {
+    if (!reply.raw.writableFinished) gone.abort(new Error('the client closed its connection'))
+  })
+  const timeoutMs = timeoutIn(headers['pshub-timeout-ms'])
+  const { traceparent, tracestate } = headers
+  return {
+    phases: true,
+    signal: gone.signal,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(typeof traceparent === 'string' && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
+      ? { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined }
+      : {}),
+  }
+}
+
+const timeoutIn = (header: string | string[] | undefined): number | undefined => {
+  if (header === undefined) return undefined
+  const timeoutMs = /^\d{1,6}$/.test(String(header)) ? Number(header) : Number.NaN
+  if (timeoutMs >= 1 && timeoutMs <= maxTimeoutMs) return timeoutMs
+  throw new Refusal(400, 'BadRequest', `The header pshub-timeout-ms must be a whole number from 1 to ${maxTimeoutMs}.`)
+}
+
+const phaseNames = ['backlog', 'queue', 'exec', 'reply', 'total'] as const
+
+/** Where the time went: for people's browsers, in milliseconds, and as JSON in microseconds. */
+const withPhases = (reply: FastifyReply, phases: CallPhases | undefined): FastifyReply => {
+  if (!phases) return reply
+  const timing = phaseNames.map(name => `${name};dur=${(phases[name] / 1000).toFixed(3)}`).join(', ')
+  return reply.header('server-timing', timing).header('pshub-phases', JSON.stringify(phases))
+}
+
+const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => {
+  const { code, message, ran, retryable, task, id, data, status, phases } = failure
+  const error: ApiError['error'] = {
+    code,
+    message,
+    ran,
+    retryable,
+    meaning: errorTable[code].meaning,
+    ...(task === undefined ? {} : { task }),
+    ...(id === undefined ? {} : { id }),
+    ...(data === undefined ? {} : { data }),
+  }
+  if (id !== undefined) reply.header('pshub-id', id)
+  if (code === 'Overloaded') reply.header('retry-after', '1')
+  return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(JSON.stringify({ error }))
+}
+
+const callerOf = (request: FastifyRequest): { who: string; address: string } => {
+  const { role, key } = identityOf(request)
+  return { who: `${role}:${key}`, address: addressOf(request) }
+}
+
+/** Tells equal arguments from others, and nothing of what they are. */
+const hashOf = (body: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(body ?? {}))
+    .digest('hex')
+    .slice(0, 12)
+
+const msSince = (startedAt: number): number => Math.round(performance.now() - startedAt)

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import fastifyCookie from '@fastify/cookie'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { portOf, type Whence, whenceOf } from './whence.ts'
+
+/**
+ * The session's cookie. Browsers share cookies among the ports of a host: without TLS its name contains the port, so that two
+ * registries on one machine do not log each other out. Two in one server differ by their paths.
+ */
+export class SessionCookie {
+  readonly #app: FastifyInstance
+  readonly #path: string
+  readonly #behindProxy: boolean
+
+  /** @param app with the plugin of `addCookies` */
+  constructor(app: FastifyInstance, behindProxy: boolean) {
+    this.#app = app
+    this.#path = app.prefix || '/'
+    this.#behindProxy = behindProxy
+  }
+
+  read(request: FastifyRequest): string | undefined {
+    return this.#app.parseCookie(request.headers.cookie ?? '')[this.#name(whenceOf(request, this.#behindProxy))]
+  }
+
+  /** A Set-Cookie header; with an empty value the browser forgets it. */
+  write(request: FastifyRequest, value: string, maxAgeMs: number): string {
+    const whence = whenceOf(request, this.#behindProxy)
+    return this.#app.serializeCookie(this.#name(whence), value, {
+      // A browser takes a __Host- cookie only for all paths.
+      path: whence.isHttps ? '/' : this.#path,
+      httpOnly: true,
+      secure: whence.isHttps,
+      sameSite: 'strict',
+      maxAge: Math.floor(maxAgeMs / 1000),
+    })
+  }
+
+  #name(whence: Whence): string {
+    if (!whence.isHttps) return `pshub_registry_${portOf(whence)}`
+    const place = createHash('sha256').update(this.#path).digest('hex').slice(0, 8)
+    return `__Host-pshub_registry_${place}`
+  }
+}
+
+/** A server that we are mounted in may have it already; what we take of it is the same. */
+export const addCookies = async (app: FastifyInstance): Promise<void> => {
+  if (!app.hasRequestDecorator('cookies')) await app.register(fastifyCookie)
+}

@@ -1,0 +1,56 @@
+import rateLimit, { normalizeIP } from '@fastify/rate-limit'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Refusal } from './refusal.ts'
+
+/** Counts requests of one sender in a window of time. */
+interface Limit {
+  /** Counts one more. Throws a Refusal when it is one too many. */
+  count(request: FastifyRequest, sender: string): Promise<void>
+  /** Throws a Refusal when the next one would be. */
+  check(request: FastifyRequest, sender: string): Promise<void>
+}
+
+export interface Limits {
+  /** Of one address, whatever it asks for. */
+  requests: Limit
+  /** Tokens of one address that were wrong. */
+  wrongTokens: Limit
+  /** Runs of one session or token. */
+  runs: Limit
+}
+
+/** Whoever has one IPv6 address has 2^64 of them. */
+export const addressOf = ({ ip }: FastifyRequest): string => normalizeIP(ip, 64)
+
+export const makeLimits = async (app: FastifyInstance, maxRunsPerSecond: number): Promise<Limits> => {
+  // A server that we are mounted in may have it already; then its store serves us too.
+  if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false })
+  return {
+    requests: makeLimit(app, 'requests', 1000 + 20 * maxRunsPerSecond, 10_000),
+    wrongTokens: makeLimit(app, 'wrong tokens', 10, 60_000),
+    runs: makeLimit(app, 'runs', maxRunsPerSecond, 1000),
+  }
+}
+
+const makeLimit = (app: FastifyInstance, name: string, max: number, windowMs: number): Limit => {
+  const senders = new WeakMap<object, string>()
+  const state = app.createRateLimit({
+    max,
+    timeWindow: windowMs,
+    allowList: [],
+    keyGenerator: request => `pshub registry ${app.prefix} ${name} ${senders.get(request)}`,
+  })
+  const ask = async (request: FastifyRequest, sender: string, increment: boolean): Promise<void> => {
+    senders.set(request, sender)
+    const seen = await state(request, { increment })
+    if (seen.isAllowed || !(increment ? seen.isExceeded : seen.remaining === 0)) return
+    const seconds = String(Math.max(1, seen.ttlInSeconds))
+    throw new Refusal(429, 'TooManyRequests', `Too many ${name}; try again in ${seconds} s.`, {
+      'retry-after': seconds,
+    })
+  }
+  return {
+    count: (request, sender) => ask(request, sender, true),
+    check: (request, sender) => ask(request, sender, false),
+  }
+}

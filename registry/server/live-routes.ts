@@ -1,0 +1,58 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { topics } from '../contract.ts'
+import { identityOf } from './access.ts'
+import type { HistoryStore } from './history.ts'
+import { LiveStream } from './live.ts'
+import { queryText } from './query.ts'
+import type { Readings } from './readings.ts'
+import { Refusal } from './refusal.ts'
+
+export interface LiveParts {
+  readings: Readings
+  history: HistoryStore
+}
+
+/** Open pages of one service. */
+const maxStreams = 100
+/** A page whose stream ends opens another one, for which it has to be somebody still. */
+const maxStreamMs = 15 * 60_000
+
+/** What changes, as it changes: GET api/live. */
+export const liveRoutes = async (app: FastifyInstance, { readings, history }: LiveParts): Promise<void> => {
+  const streams = new Set<LiveStream>()
+  // Before the server waits for its connections to end.
+  app.addHook('preClose', async () => {
+    for (const stream of streams) stream.end()
+  })
+  app.get('/api/live', { config: { registryAccess: 'view' }, exposeHeadRoute: false }, (request, reply) => {
+    if (streams.size >= maxStreams)
+      throw new Refusal(503, 'Unavailable', `${maxStreams} pages are open already; close some.`, {
+        'retry-after': '10',
+      })
+    const asked = queryText(request, 'topics', 100)?.split(',') ?? []
+    const wanted = topics.filter(topic => asked.includes(topic))
+    const stream = new LiveStream(openStream(reply), wanted.length > 0 ? wanted : topics, history)
+    streams.add(stream)
+    const leave = readings.watch(stream)
+    const ending = setTimeout(() => stream.end(), lifetimeMs(request))
+    ending.unref()
+    reply.raw.on('close', () => {
+      leave()
+      streams.delete(stream)
+      clearTimeout(ending)
+    })
+  })
+}
+
+const lifetimeMs = (request: FastifyRequest): number => {
+  const { untilMs = Number.POSITIVE_INFINITY } = identityOf(request)
+  return Math.max(0, Math.min(maxStreamMs, untilMs - Date.now()))
+}
+
+const openStream = (reply: FastifyReply) => {
+  reply.hijack()
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value)
+  reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+  return reply.raw
+}

@@ -1,0 +1,170 @@
+import {
+  type ErrorCode,
+  errorTable,
+  type JsonSchema,
+  type Overview,
+  type TaskOverview,
+  version,
+  whyUnusable,
+} from 'pshub'
+import { movedSchema } from './schema-parts.ts'
+
+interface About {
+  /** Where the service is, as whoever asks sees it. */
+  server: string
+  namespace: string
+}
+
+/** All schemas of a document together, in characters of JSON; what comes after is left open. */
+const maxSchemasLength = 8 * 1024 * 1024
+const namePattern = /^[A-Za-z][A-Za-z0-9_./-]{0,99}:\d{1,6}\.\d{1,6}$/
+
+/** An OpenAPI 3.1 description of the gateway: one operation for each task that a live worker provides. */
+export const openApiDocument = ({ tasks }: Overview, { server, namespace }: About): object => {
+  const schemas = new Schemas()
+  const live = tasks.filter(({ task, workers }) => workers.length > 0 && namePattern.test(task))
+  const paths = live.map(task => [
+    `/api/call/${encodeURIComponent(task.task).replaceAll('%3A', ':')}`,
+    { post: operation(task, schemas) },
+  ])
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: `Tasks of ${namespace}`,
+      version,
+      description: 'Each operation is a call of a task: it is answered when a worker has run it.',
+    },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: server }],
+    security: [{ token: [] }],
+    paths: Object.fromEntries(paths),
+    components: {
+      schemas: { ...schemas.all, Error: errorSchema },
+      responses: errorResponses,
+      parameters,
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of the role run or admin.' } },
+    },
+  }
+}
+
+const operation = (
+  { task, description, args, result, idempotent, timeoutMs, queue }: TaskOverview,
+  schemas: Schemas,
+) => {
+  const operationId = schemas.freeName(task)
+  return {
+    operationId,
+    summary: (/\S.*/.exec(description)?.[0] ?? task).slice(0, 160),
+    description:
+      `${description}\n\nQueue ${queue}, ${idempotent ? 'idempotent' : 'not idempotent'}, waits ${timeoutMs} ms.`.trim(),
+    tags: [queue],
+    parameters: Object.keys(parameters).map(name => ({ $ref: `#/components/parameters/${name}` })),
+    requestBody: { required: args !== undefined, content: json(schemas.add(`${operationId}_args`, args)) },
+    responses: {
+      200: {
+        description: 'The result.',
+        headers: resultHeaders,
+        content: json(schemas.add(`${operationId}_result`, result)),
+      },
+      ...Object.fromEntries(
+        Object.keys(errorResponses).map(name => [name.slice(1), { $ref: `#/components/responses/${name}` }]),
+      ),
+    },
+  }
+}
+
+const json = (schema: object) => ({ 'application/json': { schema } })
+
+/** The components, which names of tasks alone might not tell apart. */
+class Schemas {
+  readonly all: Record<string, object> = {}
+  readonly #names = new Set(['Error'])
+  #length = 0
+
+  freeName(wanted: string): string {
+    const name = wanted.replace(/[^A-Za-z0-9_.-]/g, '_')
+    let free = name
+    for (let count = 2; this.#names.has(free); count++) free = `${name}_${count}`
+    this.#names.add(free)
+    return free
+  }
+
+  /** A reference to the schema; what cannot be used is open to anything, and says why. */
+  add(wanted: string, schema: JsonSchema | undefined): object {
+    if (schema === undefined) return {}
+    const name = this.freeName(wanted)
+    const base = `#/components/schemas/${name}`
+    this.all[name] = this.#fit(schema, base)
+    return { $ref: base }
+  }
+
+  #fit(schema: JsonSchema, base: string): object {
+    const why = whyUnusable(schema)
+    if (why !== undefined) return left(why)
+    const moved = movedSchema(schema, base)
+    if (!moved) return left('it refers to a part that is not there')
+    this.#length += JSON.stringify(moved).length
+    return this.#length > maxSchemasLength ? left('the document is too long for it') : moved
+  }
+}
+
+const left = (why: string): object => ({ $comment: `The schema of the registry is not used: ${why}.` })
+
+const parameters = {
+  timeout: {
+    name: 'pshub-timeout-ms',
+    in: 'header',
+    description: "How long to wait at most, in milliseconds. Default: the task's own.",
+    schema: { type: 'integer', minimum: 1, maximum: 600_000 },
+  },
+  traceparent: { name: 'traceparent', in: 'header', description: 'W3C trace context.', schema: { type: 'string' } },
+}
+
+const resultHeaders = {
+  'server-timing': { description: 'How long each part took, in milliseconds.', schema: { type: 'string' } },
+  'pshub-phases': { description: 'The same as JSON, in microseconds.', schema: { type: 'string' } },
+}
+
+const errorSchema = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'string' },
+        message: { type: 'string' },
+        ran: { enum: ['no', 'maybe', 'yes'], description: 'Whether the task was started.' },
+        retryable: { type: 'boolean' },
+        meaning: { type: 'string' },
+        task: { type: 'string' },
+        id: { type: 'string' },
+        data: { description: 'For InvalidArgs and InvalidResult { problems: [{ pointer, message }] }.' },
+      },
+    },
+  },
+}
+
+/** Of the gateway itself, by status. */
+const ownErrors: Record<number, string> = {
+  400: 'BadRequest: the body or a header cannot be read.',
+  401: 'Unauthorized: there is no token, or it is wrong.',
+  403: 'Forbidden: the role may not run tasks, or this task is not to be run from here.',
+  413: 'PayloadTooLarge: the body is longer than the gateway takes.',
+  415: 'UnsupportedMediaType: the body is not declared as JSON.',
+  429: 'TooManyRequests: this token starts too many runs.',
+}
+
+/** Components of responses, `e404` for the status 404. Whoever aborts a call does not read its answer. */
+const errorResponses = Object.fromEntries(
+  [...new Set([...Object.keys(ownErrors).map(Number), ...Object.values(errorTable).map(({ status }) => status)])]
+    .filter(status => status !== errorTable.Aborted.status)
+    .sort((a, b) => a - b)
+    .map(status => {
+      const codes = (Object.keys(errorTable) as ErrorCode[]).filter(code => errorTable[code].status === status)
+      const lines = codes.map(code => `${code}: ${errorTable[code].meaning}`)
+      const description = [...(ownErrors[status] ? [ownErrors[status]] : []), ...lines].join('\n\n')
+      return [`e${status}`, { description, content: json({ $ref: '#/components/schemas/Error' }) }]
+    }),
+)
