@@ -45,7 +45,7 @@ const numberOf = (text: string, at: number): number => {
   const number = Number(text)
   if (!Number.isFinite(number)) throw new JsonTextError(`${text} is larger than a number can be.`, at)
   const isWhole = !/[.eE]/.test(text)
-  if (isWhole && !Number.isSafeInteger(number))
+  if (isWhole && String(number) !== text.replace(/^-0$/, '0'))
     throw new JsonTextError(
       `${text} would be changed to ${BigInt(number)}: whole numbers are exact up to 9007199254740991. Send it as text, if the task takes that.`,
       at,

@@ -6,8 +6,8 @@ export interface TimeoutChoice {
 }
 
 const unitMs = { ms: 1, s: 1000 } as const
-/** What a timer can count. */
-const mostMs = 2 ** 31 - 1
+/** Longer than this the gateway does not wait. */
+const mostMs = 600_000
 
 /** Milliseconds; undefined for the task's own; a message when it is neither. */
 export const timeoutOf = ({ text, unit }: TimeoutChoice): { timeoutMs: number | undefined } | { wrong: string } => {
@@ -16,7 +16,7 @@ export const timeoutOf = ({ text, unit }: TimeoutChoice): { timeoutMs: number | 
   const timeoutMs = Math.round(number * unitMs[unit])
   if (!Number.isFinite(number)) return { wrong: 'This is not a number.' }
   if (timeoutMs < 1) return { wrong: 'It must be at least 1 ms.' }
-  return timeoutMs > mostMs ? { wrong: 'That is longer than 24 days.' } : { timeoutMs }
+  return timeoutMs > mostMs ? { wrong: 'It must be at most 10 minutes.' } : { timeoutMs }
 }
 
 interface TimeoutFieldProps {
