@@ -11,7 +11,11 @@ export interface PastRun {
 }
 
 /** What is used of a browser's storage. */
-export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
+export interface Store {
+  getItem(key: string): string | null
+  setItem(key: string, value: string): void
+  removeItem(key: string): void
+}
 
 export const maxRuns = 20
 const maxArgsLength = 20_000

@@ -34,7 +34,7 @@ const through = async (
   transform: CompressionStream | DecompressionStream,
 ): Promise<Uint8Array<ArrayBuffer>> => {
   const reader = new Blob([data]).stream().pipeThrough(transform).getReader()
-  const chunks: BlobPart[] = []
+  const chunks: Uint8Array<ArrayBuffer>[] = []
   let length = 0
   for (;;) {
     const { done, value } = await reader.read()
@@ -44,7 +44,7 @@ const through = async (
       void reader.cancel()
       throw new Error('too large')
     }
-    chunks.push(value as BlobPart)
+    chunks.push(value as Uint8Array<ArrayBuffer>)
   }
 }
 

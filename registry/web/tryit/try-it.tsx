@@ -39,7 +39,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
     if (run.startedMs !== undefined) return
     const obstacle = obstacleTo(args, checkedTimeout)
     if (obstacle !== undefined) return notice.show(obstacle)
-    if (!isSentAnyway && checks.findings.length > 0) return checks.refuse()
+    if (!isSentAnyway && checks.isRefusing()) return checks.refuse()
     notice.whisper('Running.')
     checks.forget()
     const finished = await run.start(args.value, timeoutMs)
@@ -129,16 +129,19 @@ const obstacleTo = (
   return 'wrong' in timeout ? `The timeout cannot be used. ${timeout.wrong}` : undefined
 }
 
+const noFindings = { findings: [], foundIn: undefined }
+
 /** What the form and the worker found wrong, and when the list of it is to take the focus. */
 const useChecks = (value: unknown) => {
-  const [findings, setFindings] = useState<readonly Problem[]>([])
+  const [{ findings, foundIn }, setFound] = useState<{ findings: readonly Problem[]; foundIn: unknown }>(noFindings)
   const [isRefused, setRefused] = useState(false)
   const [verdict, setVerdict] = useState<Verdict>()
   const [attention, setAttention] = useState(0)
   const demand = () => setAttention(count => count + 1)
   return {
-    findings,
-    setFindings,
+    setFindings: (found: readonly Problem[]) => setFound({ findings: found, foundIn: value }),
+    /** The form checks a moment after each key: what it said of values that changed since does not count. */
+    isRefusing: () => standing({ args: foundIn, problems: findings }, value).length > 0,
     shownFindings: isRefused ? findings : [],
     verdict: verdict ? standing(verdict, value) : [],
     attention,
