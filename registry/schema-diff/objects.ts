@@ -66,7 +66,7 @@ const removedField = (to: Comparing, pointer: string, field: Schema, others: Sch
   if (!isOpen(others)) return to.compare(pointer, field, others)
   if (isOpen(field)) return to.tell(pointer, 'docs', 'The field is not described any more.')
   if (to.direction === 'args')
-    return to.tell(pointer, 'unclear', 'The field was removed. It is still let through, but who knows what it does.')
+    return to.tell(pointer, 'unclear', 'The field was removed. It is still let through, and may be ignored.')
   to.tell(pointer, 'unclear', 'The field was removed: it may not come any more, or as anything.')
 }
 

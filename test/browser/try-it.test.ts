@@ -221,6 +221,17 @@ describe('the try-it form', () => {
     expect(await page.getByRole('button', { name: 'Use again' }).count()).toBe(0)
   })
 
+  it('repeats a run, and sums up', async () => {
+    const { page } = await open([resize], 'resize:1.0')
+    await field(page, 'width').fill('40')
+    await field(page, 'height').fill('30')
+    await fold(page, 'Repeat').click()
+    await page.getByRole('textbox', { name: 'Runs, one after the other' }).fill('5')
+    await page.getByRole('button', { name: 'Repeat', exact: true }).click()
+    await page.getByText('5 runs are over.').waitFor()
+    expect(await page.locator('.repeat-summary').textContent()).toMatch(/Runs5Succeeded5Fastest.+p50.+p95.+Slowest/)
+  })
+
   it('can be used with the keyboard alone', async () => {
     const { page } = await open([resize], 'resize:1.0')
     const focused = (selector: string) => page.locator(`${selector}:focus`).count()

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { examplesOf } from '../../registry/web/tryit/example.ts'
 import { repeatText } from '../../registry/web/tryit/explain.ts'
+import type { FinishedRun } from '../../registry/web/tryit/finished-run.ts'
 import {
   addRun,
   clearRuns,
@@ -13,6 +14,7 @@ import {
   readRuns,
   type Store,
 } from '../../registry/web/tryit/history-store.ts'
+import { summaryOf } from '../../registry/web/tryit/repeat-summary.ts'
 import { withoutSecrets } from '../../registry/web/tryit/secrets.ts'
 import { argsFromFragment, argsToFragment } from '../../registry/web/tryit/share-link.ts'
 import { errorTable } from '../../src/errors.ts'
@@ -198,6 +200,31 @@ describe('an example', () => {
     const endless = { type: 'object', properties: { a: { $ref: '#' }, b: { $ref: '#' } }, required: ['a', 'b'] }
     expect(JSON.stringify(examplesOf(endless)).length).toBeLessThan(20_000)
     expect(examplesOf({ $ref: '#' })).toEqual([null])
+  })
+})
+
+describe('many runs', () => {
+  const finished = (tookMs: number, code?: 'Timeout' | 'TaskFailed'): FinishedRun => ({
+    outcome: code ? { ok: false, failure: { code, message: '' } } : { ok: true, text: '1', node: undefined },
+    tookMs,
+    atMs: 0,
+    id: undefined,
+    phases: undefined,
+  })
+  it('are summed up', () => {
+    const runs = [
+      ...Array.from({ length: 20 }, (_, n) => finished(20 - n)),
+      finished(900, 'Timeout'),
+      finished(1, 'Timeout'),
+    ]
+    expect(summaryOf(runs)).toEqual({
+      done: 22,
+      ok: 20,
+      failures: [['Timeout', 2]],
+      waits: { least: 1, p50: 10, p95: 19, most: 20 },
+    })
+    expect(summaryOf([finished(5)]).waits).toEqual({ least: 5, p50: 5, p95: 5, most: 5 })
+    expect(summaryOf([finished(5, 'TaskFailed')])).toMatchObject({ ok: 0, waits: undefined })
   })
 })
 

@@ -1,6 +1,4 @@
-import type { ApiError } from '../../contract.ts'
-
-type Failure = ApiError['error']
+import type { Failure } from './finished-run.ts'
 
 /** Whether the handler was started, in plain words. */
 export const ranText = ({ ran }: Failure): string | undefined =>

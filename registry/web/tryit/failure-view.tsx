@@ -1,7 +1,7 @@
 import type { Problem } from 'pshub'
 import { printable, printableLines } from '../printable.ts'
 import { meaningOf, ranText, repeatText } from './explain.ts'
-import type { Failure } from './gateway.ts'
+import type { Failure } from './finished-run.ts'
 import { readJson } from './json-text.ts'
 import { JsonTree } from './json-tree.tsx'
 import { own } from './schema-steps.ts'

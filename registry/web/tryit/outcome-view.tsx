@@ -1,7 +1,7 @@
 import { us } from '../format.ts'
 import { printable } from '../printable.ts'
 import { FailureView } from './failure-view.tsx'
-import type { FinishedRun } from './gateway.ts'
+import type { FinishedRun } from './finished-run.ts'
 import { PhaseBar } from './phase-bar.tsx'
 import { Result } from './result.tsx'
 

@@ -9,10 +9,12 @@ import { ArgumentsEditor, type EditorTab } from './arguments-editor.tsx'
 import { copyText } from './clipboard.ts'
 import { CopyAs } from './copy-as.tsx'
 import { problemsOf } from './failure-view.tsx'
-import { type FinishedRun, gatewayUrl } from './gateway.ts'
+import type { FinishedRun } from './finished-run.ts'
+import { gatewayUrl } from './gateway.ts'
 import type { PastRun } from './history-store.ts'
 import { HistoryView } from './history-view.tsx'
 import { OutcomeView, outcomeSentence } from './outcome-view.tsx'
+import { Repeat } from './repeat.tsx'
 import { RunControls } from './run-controls.tsx'
 import { timeoutOf } from './timeout-field.tsx'
 import { useArguments } from './use-arguments.ts'
@@ -105,6 +107,14 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
           namespace: session.value?.namespace ?? 'pshub',
           url: gatewayUrl(task),
         }}
+      />
+      <Repeat
+        task={task}
+        args={args.value}
+        timeoutMs={timeoutMs}
+        isIdempotent={idempotent}
+        obstacle={() => obstacleTo(args, checkedTimeout)}
+        tell={notice.show}
       />
       <HistoryView runs={history.runs} onUse={reuse} onClear={history.clear} />
     </section>

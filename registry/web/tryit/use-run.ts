@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type FinishedRun, runTask } from './gateway.ts'
+import type { FinishedRun } from './finished-run.ts'
+import { runTask } from './gateway.ts'
 
 export interface Run {
   /** When the run that is waited for was started, on performance.now's clock; undefined while none is. */
