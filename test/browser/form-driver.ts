@@ -34,11 +34,19 @@ export class Driver {
   async #choose(pointer: string, value: unknown, look: Look): Promise<void> {
     const told = this.#branches[pointer]
     const order = told === undefined ? sorted(look.branches, value) : [told]
+    const list = this.#page.locator(`[data-branch=${cssString(pointer)}]`)
+    let best = { label: '', taken: -1 }
     for (const label of order) {
-      await this.#page.locator(`[data-branch=${cssString(pointer)}]`).selectOption({ label })
+      await list.selectOption({ label })
       await this.#operate(pointer, value, await this.#look(pointer))
-      if (order.length === 1 || same(await valueOf(this.#page, pointer), value)) return
+      const now = await valueOf(this.#page, pointer)
+      if (order.length === 1 || same(now, value)) return
+      const wanted = Object.keys(Object(value))
+      const taken = wanted.filter(key => Object.hasOwn(Object(now), key)).length * 100 - Object.keys(Object(now)).length
+      if (taken > best.taken) best = { label, taken }
     }
+    // A value that is wrong in part fits none: back to the kind that took most of it. It kept what was entered.
+    if (best.label !== '') await list.selectOption({ label: best.label })
   }
 
   async #operate(pointer: string, value: unknown, look: Look): Promise<void> {
@@ -89,6 +97,8 @@ export class Driver {
   }
 
   async #addKey(pointer: string, key: string): Promise<boolean> {
+    const more = this.#page.locator(`[data-more-keys=${cssString(pointer)}]`)
+    if (await more.count()) await more.click()
     const name = this.#page.locator(`[data-new-key=${cssString(pointer)}]`)
     if ((await name.count()) === 0) return false
     await name.fill(key)

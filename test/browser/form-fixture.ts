@@ -63,10 +63,11 @@ export const useFormPage = () => {
     folder,
     /** Opens the form of a schema; resolves when it is drawn. `text` is given as it stands: JSON knows a key `__proto__`. */
     async open(page: Page, stage: Stage | string): Promise<void> {
-      const search = `?${++count}`
-      stages.set(search, typeof stage === 'string' ? stage : JSON.stringify(stage))
-      await page.goto(url + search)
-      await page.locator('html[data-ready]').waitFor({ state: 'attached' })
+      const name = String(++count)
+      stages.set(`?${name}`, typeof stage === 'string' ? stage : JSON.stringify(stage))
+      // Only the first one loads the page.
+      await page.goto(`${url}#${name}`)
+      await page.locator(`html[data-ready="${name}"]`).waitFor({ state: 'attached' })
     },
   }
 }

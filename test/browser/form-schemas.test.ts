@@ -27,8 +27,9 @@ const visit = async (page: Page, pointer: string): Promise<void> => {
 }
 
 describe('each schema of the set', () => {
-  const browser = useBrowser()
+  const browser = useBrowser({ keepPages: true })
   const form = useFormPage()
+  let page: Page
 
   it('has at least 64 and tells of those that the form cannot express', () => {
     expect(schemaCases.length).toBeGreaterThanOrEqual(64)
@@ -37,7 +38,7 @@ describe('each schema of the set', () => {
   })
 
   it.each(schemaCases)('$file', { timeout: 60_000 }, async ({ text, case: one }) => {
-    const page = await browser.page()
+    page ??= await browser.page()
     await form.open(page, text)
     for (const value of one.valid) {
       await form.open(page, text)

@@ -35,9 +35,10 @@ export interface BrowserFixture {
   screenshot(page: Page, name: string): Promise<void>
 }
 
-export const useBrowser = (): BrowserFixture => {
+/** `keepPages`: pages live until the end of the file and are shared by its tests; complaints still count per test. */
+export const useBrowser = ({ keepPages = false } = {}): BrowserFixture => {
   let browser: Browser
-  let contexts: BrowserContext[] = []
+  const contexts: BrowserContext[] = []
   let complaints: string[] = []
   let allowed: RegExp[] = []
   beforeAll(async () => {
@@ -46,8 +47,7 @@ export const useBrowser = (): BrowserFixture => {
   afterAll(() => browser?.close())
   afterEach(async () => {
     const unexpected = complaints.filter(text => !allowed.some(pattern => pattern.test(text)))
-    await Promise.all(contexts.map(context => context.close()))
-    contexts = []
+    if (!keepPages) await Promise.all(contexts.splice(0).map(context => context.close()))
     complaints = []
     allowed = []
     expect(unexpected, 'complaints of the page').toEqual([])

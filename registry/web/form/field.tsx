@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useMemo } from 'preact/hooks'
-import { useActions, useMessages } from './context.ts'
+import { useMemo, useState } from 'preact/hooks'
+import { useActions, useForm, useMessages } from './context.ts'
 import { Control } from './control.tsx'
 import type { ControlProps } from './control-props.ts'
 import { hintOf } from './model/hints.ts'
@@ -41,8 +41,20 @@ export const Field = (props: FieldProps) => {
   const description = ownText(keywords, 'description')
   const isGroup = groups.has(view.kind)
   const isSealed = own(keywords, 'readOnly') === true && !required && value === undefined
-  const isClosed = isSealed || (isGroup && value === undefined && (!required || path.length > maxOpened))
-  const put = (next: unknown): void => set(path, next, kept)
+  // A kind was chosen and its value is still to come.
+  const { epoch } = useForm()
+  const [openedIn, setOpened] = useState(-1)
+  const isOpened = openedIn === epoch
+  const isClosed = isSealed || (isGroup && value === undefined && !isOpened && (!required || path.length > maxOpened))
+  const put = (next: unknown): void => {
+    const isToCome = next === undefined && (view.kind === 'choice' || view.kind === 'any')
+    if (isToCome) setOpened(epoch)
+    set(path, next, kept || isToCome)
+  }
+  const leaveOut = (): void => {
+    setOpened(-1)
+    set(path, undefined, kept)
+  }
   const described = [description !== undefined && `${id}-about`, messages.length > 0 && `${id}-wrong`].filter(Boolean)
   const attributes: ControlProps['attributes'] = {
     id,
@@ -57,7 +69,13 @@ export const Field = (props: FieldProps) => {
       <div class="field-head">
         <Name {...props} id={id} view={view} isGroup={isGroup} />
         <Marks view={view} />
-        {!isSealed && <State {...{ view, value, pointer, label, required, put }} given={() => givenOf(schema, refs)} />}
+        {!isSealed && (
+          <State
+            {...{ view, value, pointer, label, required, put, leaveOut }}
+            isOpened={isOpened || (isGroup && !isClosed)}
+            given={() => givenOf(schema, refs)}
+          />
+        )}
         {props.tools !== undefined && <span class="tools">{props.tools}</span>}
       </div>
       {isGroup && description !== undefined && <About id={id} text={description} />}
@@ -159,19 +177,28 @@ interface StateProps {
   pointer: string
   label: string
   required: boolean
+  isOpened: boolean
   put(value: unknown): void
+  leaveOut(): void
   given(): unknown
 }
 
 /** Absent, null and given are three different things; an empty text is given. */
-const State = ({ view, value, pointer, label, required, put, given }: StateProps) => {
+const State = ({ view, value, pointer, label, required, isOpened, put, leaveOut, given }: StateProps) => {
   const isNull = value === null && view.nullable
-  const mayMiss = !required || (value === undefined && view.kind !== 'choice')
+  const mayMiss = !required || (value === undefined && view.kind !== 'choice' && view.kind !== 'any')
   if (!mayMiss && !view.nullable) return null
-  const now = value === undefined ? 'absent' : isNull ? 'null' : 'given'
-  const change = (state: string): void => {
-    if (state === now) return
-    put(state === 'absent' ? undefined : state === 'null' ? null : given())
+  const now = isNull ? 'null' : value === undefined && !(isOpened && !required) ? 'absent' : 'given'
+  const change = (list: HTMLSelectElement): void => {
+    const next = list.value
+    const initial = next === 'given' ? given() : null
+    if (next === 'absent') leaveOut()
+    else if (initial !== undefined || view.kind === 'choice') put(initial)
+    else {
+      // A number or one of several values: which one has to be said at the control itself.
+      list.value = now
+      list.closest('.field')?.querySelector<HTMLElement>('[data-pointer]')?.focus()
+    }
   }
   return (
     <select
@@ -180,7 +207,7 @@ const State = ({ view, value, pointer, label, required, put, given }: StateProps
       data-now={now}
       aria-label={`${label}: given or not`}
       value={now}
-      onChange={event => change(event.currentTarget.value)}
+      onChange={event => change(event.currentTarget)}
     >
       {(mayMiss || value === undefined) && <option value="absent">not given</option>}
       {view.nullable && <option value="null">null</option>}

@@ -19,7 +19,13 @@ export const focusField = (pointer: string, root: ParentNode = document): boolea
 /** A name in an attribute selector; pointers hold any character. */
 export const quoted = (pointer: string): string => `"${CSS.escape(pointer)}"`
 
-const elementOf = (pointer: string, root: ParentNode): HTMLElement | null =>
-  root.querySelector<HTMLElement>(`[data-pointer=${quoted(pointer)}]:not([type=radio]:not(:checked))`) ??
-  root.querySelector<HTMLElement>(`[data-pointer=${quoted(pointer)}]`) ??
-  root.querySelector<HTMLElement>(`[data-node=${quoted(pointer)}]`)
+/** Where the focus goes, best first: what takes the value, what gives it, the group around it. */
+const elementOf = (pointer: string, root: ParentNode): HTMLElement | null => {
+  const at = quoted(pointer)
+  const places = [`[data-pointer=${at}]:not([type=radio]:not(:checked))`, `[data-pointer=${at}]`, `[data-give=${at}]`]
+  for (const place of [...places, `[data-node=${at}]`, `[data-state=${at}]`]) {
+    const found = root.querySelector<HTMLElement>(place)
+    if (found) return found
+  }
+  return null
+}

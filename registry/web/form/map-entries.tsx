@@ -135,6 +135,7 @@ const NewEntry = ({
 }: Pick<Props, 'object' | 'value' | 'path' | 'pointer' | 'label'>) => {
   const { set, refs, focusNext, id } = useActions()
   const [name, setName] = useState('')
+  const [isOpen, setOpen] = useState(object.isMap)
   const problem = name === '' ? undefined : problemOf(name, key => has(value, key))
   const wrongId = `${id}${pointer}-new`.replaceAll(/\s/g, '_')
   const add = (): void => {
@@ -146,6 +147,20 @@ const NewEntry = ({
     focusNext(`[data-pointer=${at}], [data-branch=${at}], [data-node=${at}]`)
   }
   const what = object.isMap ? 'entry' : 'other field'
+  if (!isOpen)
+    return (
+      <button
+        type="button"
+        class="more-keys"
+        data-more-keys={pointer}
+        onClick={() => {
+          setOpen(true)
+          focusNext(`[data-new-key=${quoted(pointer)}]`)
+        }}
+      >
+        + other field<span class="unseen"> of {label}</span>
+      </button>
+    )
   return (
     <div class="new-entry">
       <input

@@ -63,6 +63,7 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
   const { epoch } = newest.current
   const checks = useChecks({ schema, value, epoch, problems, onProblems, showAll })
   const focus = useRef<string | undefined>(undefined)
+  const [, setDrawn] = useState(0)
   const actions = useMemo<FormActions>(
     () => ({
       refs,
@@ -75,6 +76,8 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
       setBranch: checks.setBranch,
       focusNext: selector => {
         focus.current = selector
+        // What it is for may change nothing that draws the whole form.
+        setDrawn(count => count + 1)
       },
     }),
     [refs],

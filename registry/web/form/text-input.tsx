@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { ControlProps } from './control-props.ts'
-import { ownArray, ownText } from './model/json.ts'
+import { ownArray, ownNumber, ownText } from './model/json.ts'
 import type { TextKind } from './model/view.ts'
 
 const pickers: Record<string, 'date' | 'time' | 'datetime-local' | undefined> = {
@@ -26,7 +26,7 @@ export const TextInput = ({ view, value, label, attributes, put, text }: Control
     onInput: (event: { currentTarget: { value: string } }) => put(event.currentTarget.value),
   }
   if (text === 'secret') return <Secret shared={shared} label={label} />
-  if (isLong) return <textarea {...shared} rows={Math.min(12, Math.max(3, shown.split('\n').length))} />
+  if (isLong) return <textarea {...shared} rows={rowsOf(view.flat.keywords, shown)} />
   const picker = Object.hasOwn(pickers, format) ? pickers[format] : undefined
   const mode = Object.hasOwn(inputModes, format) ? inputModes[format] : undefined
   if (!picker) return <input type="text" inputMode={mode} {...shared} />
@@ -43,6 +43,13 @@ export const TextInput = ({ view, value, label, attributes, put, text }: Control
       />
     </span>
   )
+}
+
+/** What may be short starts as one line and grows. */
+const rowsOf = (keywords: object, shown: string): number => {
+  const isShort =
+    (ownNumber(keywords, 'maxLength') ?? 1_000) <= 500 && ownText(keywords, 'contentMediaType') === undefined
+  return Math.min(12, Math.max(isShort ? 1 : 3, shown.split('\n').length))
 }
 
 const Secret = ({ shared, label }: { shared: object; label: string }) => {

@@ -65,7 +65,7 @@ export const useChecks = ({ schema, value, epoch, problems, onProblems, showAll 
     touch: (path: Path) => touched.set(toPointer(path), true),
     onFocusOut: (event: { target: unknown }) => {
       const { dataset } = event.target as HTMLElement
-      const pointer = dataset.pointer ?? dataset.branch ?? dataset.state
+      const pointer = dataset.pointer ?? dataset.branch ?? dataset.state ?? dataset.give ?? dataset.node
       if (pointer !== undefined) touched.set(pointer, true)
     },
   }

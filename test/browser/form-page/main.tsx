@@ -48,7 +48,11 @@ const Page = ({ stage }: { stage: Stage }) => {
   )
 }
 
-// The stage comes as JSON text, the way a schema comes from the service.
-const stage = (await (await fetch(`stage${location.search}`)).json()) as Stage
-render(<Page stage={stage} />, document.getElementById('app')!)
-document.documentElement.dataset.ready = ''
+// The stage comes as JSON text, the way a schema comes from the service; another one for each fragment of the address.
+const show = async () => {
+  const stage = (await (await fetch(`stage?${location.hash.slice(1)}`)).json()) as Stage
+  render(<Page key={location.hash} stage={stage} />, document.getElementById('app')!)
+  document.documentElement.dataset.ready = location.hash.slice(1)
+}
+addEventListener('hashchange', show)
+void show()

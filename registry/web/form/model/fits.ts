@@ -6,7 +6,7 @@ import type { Refs } from './refs.ts'
 /**
  * Whether a value fits a schema, as far as the form must know it between two key strokes: to choose a branch and to show what
  * a condition adds. `undefined`: not decided, because a pattern may not be run here, or because it takes too many steps. The
- * real check runs in a worker. `hits` counts fixed values that agree: a branch with more of them is meant.
+ * real check runs in a worker. `hits` counts types and fixed values that agree: a branch with more of them is meant.
  */
 export interface Fit {
   ok: boolean | undefined
@@ -52,7 +52,7 @@ export const fits = (schema: unknown, value: unknown, refs: Refs): Fit => {
 
   function* ofAny(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
     const types = typesOf(own(schema, 'type'))
-    if (types.length) yield types.some(type => isOfType(value, type))
+    if (types.length) yield hit(types.some(type => isOfType(value, type)))
     if (has(schema, 'const')) yield hit(equal(own(schema, 'const'), value))
     const allowed = ownArray(schema, 'enum')
     if (allowed) yield hit(allowed.some(one => equal(one, value)))

@@ -153,7 +153,8 @@ const typeKeywords: [string, string[]][] = [
 
 /** The types a value may have; where none is named, the ones that the other keywords speak of. Empty: any. */
 export const likelyTypes = (flat: Flat): string[] => {
-  if (has(flat.keywords, 'type')) return [...new Set(typesOf(own(flat.keywords, 'type')))]
+  const type = own(flat.keywords, 'type')
+  if (typeof type === 'string' || Array.isArray(type)) return [...new Set(typesOf(type))]
   const spoken = typeKeywords.filter(([, keywords]) => keywords.some(keyword => has(flat.keywords, keyword)))
   const found = [...new Set(spoken.map(([type]) => type))]
   if (found.length === 0 && flat.conditions.some(one => ownObject(ownObject(one, 'then'), 'properties')))

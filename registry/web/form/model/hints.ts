@@ -35,6 +35,7 @@ const range = (keywords: object, least: string, most: string): string => {
 const span = (keywords: object, least: string, most: string, what: string): string => {
   const from = ownNumber(keywords, least) ?? 0
   const to = ownNumber(keywords, most)
+  if (to !== undefined && from <= 1) return from === to ? `${to} ${what}` : `≤ ${to} ${what}`
   if (to !== undefined) return from === to ? `${to} ${what}` : `${from} to ${to} ${what}`
   return from > 1 ? `≥ ${from} ${what}` : ''
 }

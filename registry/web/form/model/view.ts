@@ -1,5 +1,5 @@
 import { isOfType } from './fits.ts'
-import { asSchema, type Flat, flatten, likelyTypes, type Schema } from './flatten.ts'
+import { asSchema, type Flat, flatten, likelyTypes, type Schema, typesOf } from './flatten.ts'
 import { has, isObject, type JsonObject, own, ownArray, ownNumber, ownText } from './json.ts'
 import type { Refs } from './refs.ts'
 
@@ -47,8 +47,11 @@ const byType = (flat: Flat): View => {
   const types = likelyTypes(flat)
   const rest = types.filter(type => type !== 'null')
   const nullable = types.length > rest.length
-  if (rest.length === 0)
-    return { kind: types.length ? 'null' : has(flat.keywords, 'type') ? 'never' : 'any', flat, nullable: false }
+  if (rest.length === 0) {
+    // No type is left of those that all parts allow; what is no name of a type at all says nothing.
+    const isRuledOut = typesOf(own(flat.keywords, 'type')).length > 0 || Array.isArray(own(flat.keywords, 'type'))
+    return { kind: types.length ? 'null' : isRuledOut ? 'never' : 'any', flat, nullable: false }
+  }
   if (rest.length > 1) {
     const branches = rest.map((type, index) => ({
       schema: { ...flat.keywords, type },

@@ -1,0 +1,215 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { useBrowser } from '../support/browser.ts'
+import { Driver } from './form-driver.ts'
+import { problemsOf, useFormPage } from './form-fixture.ts'
+import { cssString, valueOf } from './form-look.ts'
+import { schemaCases } from './form-schemas.ts'
+
+const at = (page: Page, pointer: string) => page.locator(`[data-pointer=${cssString(pointer)}]`)
+const wrongAt = (page: Page, pointer: string) => page.locator(`[data-field=${cssString(pointer)}] .wrong`).first()
+const focused = (page: Page) => page.locator(':focus')
+const schemaOf = (file: string) => schemaCases.find(one => one.file === file)!.case.schema
+
+describe('the form in a browser', () => {
+  const browser = useBrowser({ keepPages: true })
+  const form = useFormPage()
+  let shared: Page
+  const open = async (stage: Parameters<typeof form.open>[1]): Promise<Page> => {
+    shared ??= await browser.page()
+    await form.open(shared, stage)
+    return shared
+  }
+
+  it('keeps the chosen kind and the focus while a value is typed that would fit another', async () => {
+    const page = await open({ schema: schemaOf('choice-titles') })
+    const kind = page.locator('[data-branch=""]')
+    await kind.selectOption({ label: 'By name' })
+    await at(page, '/name').click()
+    await page.keyboard.type('42 is a number too')
+    expect(await kind.locator('option:checked').textContent()).toBe('By name')
+    expect(await focused(page).getAttribute('data-pointer')).toBe('/name')
+    expect(await valueOf(page)).toEqual({ name: '42 is a number too' })
+  })
+
+  it('keeps the data of each kind while another one is shown', async () => {
+    const page = await open({ schema: schemaOf('choice-discriminator') })
+    const kind = page.locator('[data-branch="/shape"]')
+    await kind.selectOption({ label: 'circle' })
+    await at(page, '/shape/radius').fill('3')
+    await kind.selectOption({ label: 'box' })
+    await at(page, '/shape/width').fill('4')
+    await kind.selectOption({ label: 'circle' })
+    expect(await valueOf(page)).toEqual({ shape: { kind: 'circle', radius: 3 } })
+    await kind.selectOption({ label: 'box' })
+    expect(await valueOf(page)).toEqual({ shape: { kind: 'box', width: 4 } })
+  })
+
+  it('shows the kind that fits a value from outside', async () => {
+    const page = await open({ schema: schemaOf('choice-discriminator') })
+    await page.locator('#json').fill('{"shape":{"kind":"box","width":1,"height":2}}')
+    await expect.poll(() => page.locator('[data-branch="/shape"] option:checked').textContent()).toBe('box')
+    expect(await at(page, '/shape/height').inputValue()).toBe('2')
+  })
+
+  it('tells absent, null and empty apart', async () => {
+    const page = await open({ schema: schemaOf('text-empty-absent-null'), value: {} })
+    const state = page.getByLabel('nick: given or not')
+    expect(await state.inputValue()).toBe('absent')
+    await state.selectOption('given')
+    expect(await valueOf(page)).toEqual({ nick: '' })
+    await state.selectOption('null')
+    expect(await valueOf(page)).toEqual({ nick: null })
+    await state.selectOption('absent')
+    expect(await valueOf(page)).toEqual({})
+  })
+
+  it('moves the focus along when items are added, moved and removed by keyboard', async () => {
+    const page = await open({ schema: { type: 'array', items: { type: 'string' } }, value: ['a', 'b'] })
+    await page.getByRole('button', { name: 'Add an item' }).focus()
+    await page.keyboard.press('Enter')
+    expect(await focused(page).getAttribute('data-pointer')).toBe('/2')
+    await page.keyboard.type('c')
+    await page.getByRole('button', { name: 'Move up: Arguments 3' }).focus()
+    await page.keyboard.press('Space')
+    expect(await valueOf(page)).toEqual(['a', 'c', 'b'])
+    expect(await focused(page).getAttribute('aria-label')).toBe('Move up: Arguments 2')
+    await page.keyboard.press('Space')
+    expect(await valueOf(page)).toEqual(['c', 'a', 'b'])
+    expect(await focused(page).getAttribute('aria-label')).toBe('Move down: Arguments 1')
+    await page.getByRole('button', { name: 'Duplicate: Arguments 1' }).click()
+    await page.getByRole('button', { name: 'Remove: Arguments 4' }).click()
+    expect(await valueOf(page)).toEqual(['c', 'c', 'a'])
+    expect(await focused(page).getAttribute('aria-label')).toBe('Remove: Arguments 3')
+  })
+
+  it('keeps a half-typed number with its item', async () => {
+    const page = await open({ schema: { type: 'array', items: { type: 'number' } }, value: [1, 2] })
+    await at(page, '/0').fill('1e')
+    await page.getByRole('button', { name: 'Move down: Arguments 1' }).click()
+    expect(await at(page, '/1').inputValue()).toBe('1e')
+    await wrongAt(page, '/1').getByText('Is not a number').waitFor()
+    expect((await problemsOf(page)).map(one => one.pointer)).toEqual(['/1'])
+  })
+
+  it('renames a key, and refuses one that is taken or not allowed', async () => {
+    const page = await open({
+      schema: { type: 'object', additionalProperties: { type: 'integer' } },
+      value: { a: 1, ab: 2 },
+    })
+    const key = page.getByLabel('Key of a', { exact: true })
+    await key.fill('ab')
+    await page.getByText('ab is there already').waitFor()
+    await page.keyboard.press('Tab')
+    expect(await valueOf(page)).toEqual({ a: 1, ab: 2 })
+    await key.fill('__proto__')
+    await page.getByText('a key named __proto__ is not allowed').waitFor()
+    await key.fill('abc')
+    await page.keyboard.press('Enter')
+    expect(JSON.stringify(await valueOf(page))).toBe('{"abc":1,"ab":2}')
+  })
+
+  it('refuses an integer that would be changed, and keeps what was typed', async () => {
+    const page = await open({ schema: schemaOf('number-large'), value: { id: 1 } })
+    await at(page, '/id').fill('9007199254740993')
+    await wrongAt(page, '/id').getByText('9007199254740993 is larger than 9007199254740991').waitFor()
+    expect(await at(page, '/id').inputValue()).toBe('9007199254740993')
+    expect(await at(page, '/id').getAttribute('aria-invalid')).toBe('true')
+  })
+
+  it("shows somebody else's verdict at its field, linked for those who cannot see it", async () => {
+    const verdict = [{ pointer: '/person/home/city', message: 'is not served' }]
+    const page = await open({
+      schema: schemaOf('object-nested'),
+      value: { person: { name: 'Ada', home: { city: 'X' } } },
+      verdict,
+    })
+    const described = (await at(page, '/person/home/city').getAttribute('aria-describedby')) ?? ''
+    expect(await page.locator(`[id=${cssString(described)}]`).textContent()).toBe('Is not served.')
+    await page.getByLabel('city').waitFor()
+  })
+
+  it('leads from the list of problems to the field; required fields are not marked before they were visited', async () => {
+    const page = await open({ schema: schemaOf('object-nested') })
+    await expect.poll(() => problemsOf(page).then(list => list.map(one => one.pointer))).toContain('/person/home/city')
+    expect(await page.locator('.schema-form .wrong').count()).toBe(0)
+    await page.getByRole('button', { name: '/person/home/city' }).click()
+    expect(await focused(page).getAttribute('data-pointer')).toBe('/person/home/city')
+    await page.keyboard.press('Tab')
+    await wrongAt(page, '/person/home/city').getByText('Is required.').waitFor()
+  })
+
+  it('starts with defaults and fills in an example', async () => {
+    const page = await open({ schema: schemaOf('object-defaults') })
+    await expect.poll(() => valueOf(page)).toEqual({ size: 10, sort: 'up' })
+    await open({ schema: schemaOf('object-examples') })
+    await page.getByRole('button', { name: 'example 2' }).click()
+    expect(await valueOf(page)).toEqual({ from: 'OSL', to: 'ROM' })
+    expect(await at(page, '/from').inputValue()).toBe('OSL')
+  })
+
+  it('opens recursive parts on demand only', async () => {
+    const page = await open({ schema: schemaOf('ref-tree') })
+    expect(await page.locator('[data-field]').count()).toBe(3)
+    await page.getByLabel('children: given or not').selectOption('given')
+    await page.getByRole('button', { name: 'Add an item' }).click()
+    expect(await page.locator('[data-field]').count()).toBe(6)
+  })
+
+  it('shows a text as text: code and links to http addresses, and nothing else of it', async () => {
+    const description = 'See `x<b>` at [here](https://example.org/) or [there](javascript:alert(1)). <b>bold</b>'
+    const page = await open({ schema: { type: 'object', properties: { a: { type: 'string', description } } } })
+    const about = page.locator('.about')
+    expect(await about.textContent()).toBe('See x<b> at here or [there](javascript:alert(1)). <b>bold</b>')
+    expect(await about.locator('a').getAttribute('href')).toBe('https://example.org/')
+    expect(await about.locator('a').count()).toBe(1)
+    expect(await about.locator('b').count()).toBe(0)
+  })
+
+  it('names every input, and nothing is wider than a narrow screen', async () => {
+    for (const theme of ['light', 'dark'] as const) {
+      const page = await browser.page({ viewport: { width: 390, height: 700 }, colorScheme: theme })
+      for (const file of ['pod', 'payment', 'text-formats-time', 'hostile-payloads', 'hostile-long-texts']) {
+        const { schema, valid } = schemaCases.find(one => one.file === file)!.case
+        await form.open(page, { schema, value: valid[0] })
+        await page.locator('.schema-form .field').first().waitFor()
+        const { nameless, width } = await page.evaluate(measured)
+        expect(nameless, file).toEqual([])
+        expect(width, file).toBeLessThanOrEqual(390)
+        await browser.screenshot(page, `form-${file}-${theme}`)
+      }
+    }
+  })
+
+  it('is filled by keyboard alone', async () => {
+    const page = await open({ schema: schemaOf('boolean') })
+    await page.locator('.schema-form input').first().focus()
+    await page.keyboard.press('Space')
+    expect(await valueOf(page)).toEqual({ sure: true })
+    await page.keyboard.press('ArrowRight')
+    expect(await valueOf(page)).toEqual({ sure: false })
+  })
+
+  it('fields of two kinds do not share what was typed when the schema changes', async () => {
+    const page = await open({ schema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] } })
+    await new Driver(page).enter('/a', 'x')
+    await open({ schema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } })
+    expect(await at(page, '/a').inputValue()).toBe('')
+    await expect.poll(() => problemsOf(page)).toEqual([{ pointer: '/a', message: 'is required' }])
+  })
+})
+
+/** Runs in the page. */
+const measured = () => {
+  // biome-ignore lint/suspicious/noExplicitAny: the tests are checked without the types of a page
+  const page = (globalThis as any).document
+  const named = (input: { labels: unknown[]; ariaLabel: string | null; getAttribute(name: string): string }) =>
+    input.labels.length > 0 ||
+    input.ariaLabel ||
+    (input.getAttribute('aria-labelledby') ?? '').split(' ').some(id => page.getElementById(id)?.textContent)
+  const inputs = [...page.querySelectorAll('.schema-form :is(input, select, textarea)')]
+  return {
+    nameless: inputs.filter(input => !named(input)).map(input => input.outerHTML),
+    width: page.documentElement.scrollWidth,
+  }
+}
