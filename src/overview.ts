@@ -75,10 +75,8 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
     cards.push(...(await catalogue.taskCards(client, names.slice(from, from + 200))))
   }
   const queueNames = [...new Set([...cards.map(card => card.queue), ...known.map(worker => worker.queue)])].sort()
-  const liveIds = new Set<string>()
-  for (const name of queueNames) {
-    for (const id of await client.zrangebyscore(keys.queue(name).leases, nowMs, '+inf')) liveIds.add(id)
-  }
+  const leases = await inPages(queueNames, name => client.zrangebyscore(keys.queue(name).leases, nowMs, '+inf'))
+  const liveIds = new Set(leases.flat())
   const records = await catalogue.workerRecords(
     client,
     known.filter(({ id }) => liveIds.has(id)),
@@ -92,8 +90,7 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
     }))
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
-  const queues: QueueOverview[] = []
-  for (const name of queueNames) queues.push(await readQueue(client, keys, name, live, nowMs, records))
+  const queues = await inPages(queueNames, name => readQueue(client, keys, name, live, nowMs, records))
   return {
     atMs: nowMs,
     tasks: cards.map(card => taskOverview(card, live, records)).sort(byName),
@@ -101,6 +98,16 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
     queues,
     load: workerLoad(live, records),
   }
+}
+
+/** Queues that are asked for at once: their commands go out together, and no more answers than these wait here. */
+const queuePage = 20
+
+const inPages = async <T>(names: string[], read: (name: string) => Promise<T>): Promise<T[]> => {
+  const all: T[] = []
+  for (let from = 0; from < names.length; from += queuePage)
+    all.push(...(await Promise.all(names.slice(from, from + queuePage).map(read))))
+  return all
 }
 
 /** One of the slowest calls of the last minutes, with its task and the worker that ran it. */

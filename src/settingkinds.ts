@@ -21,7 +21,8 @@ export const integerIn = (low: number, high: number) => (value: unknown) =>
     ? undefined
     : `must be a whole number from ${low} to ${high}`
 
-const switches: Record<string, boolean> = { on: true, off: false }
+/** A flag that is a switch comes as `true`. */
+const switches: Record<string, boolean> = { on: true, off: false, true: true, false: false }
 export const switched = (value: string) => switches[value] ?? value
 export const isSwitch = (value: unknown) =>
   typeof value === 'boolean' ? undefined : 'must be on or off; true or false in code and files'

@@ -108,8 +108,9 @@ const importers: Record<string, string[]> = {
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
 const moduleOf = (file: string) => file.replace(/\.(ts|mjs)$/, '')
 const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
-const importsOf = (file: string) =>
-  [...textOf(file).matchAll(/from '([^']+)'|(?:import|import\.meta\.url\))\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
+const importedBy = (text: string) =>
+  [...text.matchAll(/from '([^']+)'|(?:import|import\.meta\.url\))\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
+const importsOf = (file: string) => importedBy(textOf(file))
 const layerOf = (module: string) =>
   layers.findIndex(row => row.some(name => module === name || (name.endsWith('/') && module.startsWith(name))))
 
@@ -150,6 +151,48 @@ describe('layers', () => {
       const base = name.split('/')[0]!
       expect(importers[base], `${file} imports ${name}`).toContain(moduleOf(file))
     }
+  })
+})
+
+describe('the registry', () => {
+  const registry = join(root, 'registry')
+  const packages = (folder: string) => {
+    const names = readdirSync(join(registry, folder), { recursive: true, encoding: 'utf8' })
+    return names
+      .filter(name => /\.tsx?$/.test(name))
+      .flatMap(name => {
+        const path = join(registry, folder, name)
+        return importedBy(readFileSync(path, 'utf8')).map(imported => ({ file: join(folder, name), path, imported }))
+      })
+  }
+  const isWithin = (path: string, imported: string, ...places: string[]) => {
+    const target = relative(registry, resolve(dirname(path), imported))
+    return places.some(place => target === place || target.startsWith(`${place}/`))
+  }
+
+  it('has a service of node, fastify, the public library and its own files', () => {
+    const known = /^(node:.+|pshub|fastify|@fastify\/(cookie|rate-limit))$/
+    const all = packages('server')
+    expect(all.length).toBeGreaterThan(50)
+    for (const { file, path, imported } of all) {
+      const isKnown = imported.startsWith('.')
+        ? isWithin(path, imported, 'server', 'contract.ts')
+        : known.test(imported)
+      expect(isKnown, `${file} imports ${imported}`).toBe(true)
+    }
+  })
+
+  it('has pages of their own files, the contract and their packages', () => {
+    const known = /^(preact|preact-iso|@preact\/signals|@cfworker\/json-schema|uplot|marked)(\/.+)?$/
+    for (const { file, path, imported } of packages('web')) {
+      const isKnown = imported.startsWith('.') ? isWithin(path, imported, 'web', 'contract.ts') : known.test(imported)
+      expect(isKnown || imported === 'pshub', `${file} imports ${imported}`).toBe(true)
+    }
+  })
+
+  it('has pages that take only types of the library', () => {
+    for (const { file, path } of packages('web').filter(({ imported }) => imported === 'pshub'))
+      expect(readFileSync(path, 'utf8'), file).not.toMatch(/import (?!type)[^\n]* from 'pshub'/)
   })
 })
 

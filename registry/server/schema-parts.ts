@@ -103,4 +103,4 @@ const decoded = (fragment: string): string => {
 }
 
 /** As it is written in a URI's fragment. */
-const encoded = (pointer: string): string => pointer.split('/').map(encodeURIComponent).join('/')
+const encoded = (pointer: string): string => pointer.split('/').map(encodeURIComponent).join('/').replaceAll('%24', '$')

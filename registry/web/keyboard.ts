@@ -15,6 +15,9 @@ export const keys = [
 
 export const isHelpOpen = signal(false)
 
+/** Somebody goes to a page for its search: it takes the focus as soon as it is drawn. */
+export const isSearchWanted = signal(false)
+
 export interface KeyActions {
   go(place: string): void
   pause(): void
@@ -31,7 +34,10 @@ export const startKeyboard = ({ go, pause }: KeyActions): (() => void) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.isComposing) return
     if (document.querySelector('dialog[open]')) return
     if (isTyping(event.target)) {
-      if (event.key === 'Escape') (event.target as HTMLElement).blur()
+      if (event.key !== 'Escape') return
+      // A browser's own Esc would empty the field, and tell nobody once it lost the focus.
+      event.preventDefault()
+      ;(event.target as HTMLElement).blur()
       return
     }
     const isJump = event.timeStamp - jumpedAt < patienceMs
@@ -56,11 +62,8 @@ const search = (go: KeyActions['go']): void => {
     field.select()
     return
   }
+  isSearchWanted.value = true
   go('tasks')
-  // The page of tasks is drawn in the meantime.
-  requestAnimationFrame(() =>
-    requestAnimationFrame(() => document.querySelector<HTMLInputElement>('input[type=search]')?.focus()),
-  )
 }
 
 const isTyping = (target: EventTarget | null): boolean =>

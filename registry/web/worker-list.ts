@@ -1,5 +1,5 @@
 import type { WorkerRow } from '../contract.ts'
-import { choiceOf, pageOf } from './query.ts'
+import { choiceOf, compare, pageOf } from './query.ts'
 
 export const workerStates = ['all', 'serving', 'draining', 'lost'] as const
 export type WorkerState = (typeof workerStates)[number]
@@ -32,10 +32,10 @@ export interface HostGroup {
   slots: number
 }
 
-/** Processes that show at once; more go on further pages. */
+/** About so many processes show at once; hosts are not torn apart, and go on further pages. */
 const pageSize = 100
 
-/** Workers that are found, by host, and the part of them on the page that is shown. */
+/** Workers that are found, by host, and the hosts on the page that is shown. */
 export const workerGroups = (
   rows: Iterable<WorkerRow>,
   view: WorkerView,
@@ -47,10 +47,27 @@ export const workerGroups = (
       (view.queue === '' || row.queue === view.queue) &&
       hasAll(row, words),
   )
-  found.sort((a, b) => order(a.host, b.host) || order(a.queue, b.queue) || a.pid - b.pid || order(a.id, b.id))
-  const pages = Math.max(1, Math.ceil(found.length / pageSize))
-  const page = pageOf(view.page, pages)
-  return { found: found.length, groups: grouped(found.slice((page - 1) * pageSize, page * pageSize)), page, pages }
+  found.sort(
+    (a, b) =>
+      compare(a.host, b.host, false) || compare(a.queue, b.queue, false) || a.pid - b.pid || compare(a.id, b.id, false),
+  )
+  const pages = paged(grouped(found))
+  const page = pageOf(view.page, pages.length)
+  return { found: found.length, groups: pages[page - 1] ?? [], page, pages: pages.length }
+}
+
+const paged = (groups: HostGroup[]): HostGroup[][] => {
+  const pages: HostGroup[][] = []
+  let count = 0
+  for (const group of groups) {
+    if (count === 0 || count + group.workers.length > pageSize) {
+      pages.push([])
+      count = 0
+    }
+    pages.at(-1)!.push(group)
+    count += group.workers.length
+  }
+  return pages
 }
 
 const grouped = (rows: WorkerRow[]): HostGroup[] => {
@@ -71,5 +88,3 @@ const hasAll = ({ id, host, pid, queue, tasks, client }: WorkerRow, words: strin
   const text = `${id} ${host} ${pid} ${queue} ${client} ${Object.keys(tasks).join(' ')}`.toLowerCase()
   return words.every(word => text.includes(word))
 }
-
-const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)

@@ -10,6 +10,7 @@ import { writeHelp, writeOverview } from './help.ts'
 import { metricsCommand } from './metrics.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
 import { queuesCommand } from './queues.ts'
+import { registryCommand } from './registry-command.ts'
 import { report } from './report.ts'
 import { slowCommand } from './slow.ts'
 import { tasksCommand } from './tasks.ts'
@@ -25,6 +26,7 @@ const commands: readonly Command[] = [
   queuesCommand,
   slowCommand,
   topCommand,
+  registryCommand,
   metricsCommand,
   checkCommand,
 ]

@@ -117,6 +117,7 @@ describe('npm start -- --once', { timeout: 90_000 }, () => {
     }
     if (hasPython) expect(demo.output).toMatch(/moon_tonight:1\.0 +[\d.]+ ms +ok/)
     expect(demo.output.match(/not available/g) ?? []).toHaveLength(hasPython ? 0 : 1)
+    expect(demo.output).not.toContain('Registry')
   })
 
   it('does without the moon where there is no Python, and says so', async () => {
@@ -140,10 +141,16 @@ describe('npm start', { timeout: 90_000 }, () => {
     const { address, pids } = await demo.up()
     expect(Object.keys(pids).sort()).toEqual([...(hasPython ? ['moon'] : []), 'places', 'sky', 'web'])
 
-    const { headers } = await fetch(address)
-    expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+    const front = await fetch(address)
+    expect(front.headers.get('content-security-policy')).toContain("default-src 'none'")
     const page = await pageThat(address + paris, isWhole)
     expect(page).toContain('Day length')
+
+    const [, registry, token] = await demo.printed(/Registry +(http\S+)#token=(\S+)/)
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ query: 'Paris' })
+    const call = await fetch(`${registry}api/call/city_search:1.0`, { method: 'POST', headers, body })
+    expect([call.status, await call.text()]).toEqual([200, expect.stringContaining('2988507')])
 
     const late = await (await fetch(`${address}${paris}?slow=sky`)).text()
     expect(late).toMatch(/sun times: not available right now \(Timeout after \d+ ms\)/)

@@ -111,6 +111,20 @@ describe('the list of workers', () => {
       ['z', ['w3'], 2, 4],
     ])
   })
+  it('leaves hosts whole on their pages', () => {
+    const many = Array.from({ length: 130 }, (_, at) =>
+      worker(`w${at}`, { host: `host-${Math.floor(at / 60)}`, pid: at }),
+    )
+    const page = (page: string) => {
+      const listed = workerGroups(many, workerView({ page }))
+      return [...listed.groups.map(({ host, workers }) => `${host} ${workers.length}`), listed.pages]
+    }
+    expect([page('1'), page('2'), page('3')]).toEqual([
+      ['host-0 60', 2],
+      ['host-1 60', 'host-2 10', 2],
+      ['host-1 60', 'host-2 10', 2],
+    ])
+  })
   it('is found by task, and by state', () => {
     const ids = (query: Record<string, string>) =>
       workerGroups(rows, workerView(query)).groups.flatMap(({ workers }) => workers.map(({ id }) => id))

@@ -1,5 +1,5 @@
 // Puts the demo together: Redis, two workers of different domains, one more in Python where that is there, and the web server
-// or one page on the terminal.
+// with the registry beside it, or one page on the terminal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Hub } from 'pshub'
 import { root } from '../../../tools/prepare.mjs'
@@ -9,6 +9,7 @@ import { Crew } from './crew.mjs'
 import { prepareMoon } from './moon.mjs'
 import { untilProvided } from './ready.mjs'
 import { openRedis, shown } from './redis.mjs'
+import { openRegistry } from './registry.mjs'
 import { textPage } from './text-page.mjs'
 import { welcome } from './welcome.mjs'
 
@@ -113,7 +114,7 @@ const startWeb = crew =>
     })
   })
 
-const start = async (options, redis, crew, hub, preparation) => {
+const start = async (options, { redis, crew, hub, preparation, closing }) => {
   await hub.tasks().catch(error => {
     throw new Error(`${error.message} The address was ${shown(redis.url)}.`)
   })
@@ -125,8 +126,10 @@ const start = async (options, redis, crew, hub, preparation) => {
     return printOnce(hub, options.cityId)
   }
   const { pid, address } = await startWeb(crew)
+  const registry = await openRegistry(redis)
+  closing.push(registry.close)
   crew.isUp = true
-  console.log(welcome({ address, redis, pids: { ...pids, web: pid }, moon, againMs }))
+  console.log(welcome({ address, registry: registry.address, redis, pids: { ...pids, web: pid }, moon, againMs }))
   return undefined
 }
 
@@ -135,14 +138,17 @@ const runWith = async (options, redis, hub) => {
   const { crew, failed } = makeCrew(redis)
   const preparation = prepareMoon({ mayMake: !options.once })
   const stopped = Promise.race([untilSignal(crew), untilNpmIsGone()])
+  const closing = []
   try {
-    const code = await Promise.race([start(options, redis, crew, hub, preparation), failed, stopped])
+    const parts = { redis, crew, hub, preparation, closing }
+    const code = await Promise.race([start(options, parts), failed, stopped])
     if (code !== undefined || !crew.isUp) return code ?? 0
     await stopped
     console.log('Stopping ...')
     return 0
   } finally {
     preparation.stop()
+    for (const close of closing) await close()
     await crew.stop(graceMs)
   }
 }

@@ -15,7 +15,8 @@ Options
 Environment
   PSHUB_REDIS   Redis to use, as in redis://127.0.0.1:6379 (default: an embedded one, in memory)
   PORT          port of the web server (default: 3000, or the next that is free)
-  HOST          address it listens on (default: 127.0.0.1, this machine only)`
+  HOST          address it listens on (default: 127.0.0.1, this machine only)
+  PSHUB_REGISTRY_PORT  port of the registry (default: one that is free)`
 
 const known = {
   once: { type: 'boolean' },

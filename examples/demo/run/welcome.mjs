@@ -19,10 +19,10 @@ const moonHint = ({ reason }, target) =>
       node dist/cli/main.js call moon_phase:1.0 ${quoted('{"at":"2024-01-25T12:00:00Z"}')} ${target}`
 
 /**
- * @param {{ address: string, redis: { url: string, embedded: boolean }, pids: Record<string, number>,
+ * @param {{ address: string, registry: string, redis: { url: string, embedded: boolean }, pids: Record<string, number>,
  *   moon: { pid?: number, reason?: string }, againMs: number }} demo
  */
-export const welcome = ({ address, redis, pids, moon, againMs }) => {
+export const welcome = ({ address, registry, redis, pids, moon, againMs }) => {
   const target = `--redis ${shown(redis.url)}`
   const kind = redis.embedded ? 'embedded: in memory, gone when the demo stops' : 'from PSHUB_REDIS'
   const processes = [...Object.entries(pids).map(([name, pid]) => `${name} (pid ${pid})`), ...moonProcess(moon)]
@@ -30,6 +30,7 @@ export const welcome = ({ address, redis, pids, moon, againMs }) => {
 Cities, a pshub demo
 
   Page        ${address}
+  Registry    ${registry}
   Redis       ${shown(redis.url)} (${kind})
   Processes   ${processes.join(', ')}
 
@@ -40,6 +41,7 @@ What to try
       ${address}/city/3133895?slow=sky
   Take the sky worker away, then reload a city; its parts become gaps until it comes back after ${againMs / 1000} s:
       ${killCommand(pids.sky)}
+  Open the registry: see the tasks at work, fill in the form of one, and run it.
   Call a task yourself, from another terminal:
       node dist/cli/main.js call city_search:1.0 ${quoted('{"query":"Springfield, Illinois"}')} ${target}
   ${moonHint(moon, target)}

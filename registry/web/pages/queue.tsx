@@ -5,7 +5,6 @@ import { at } from '../base.ts'
 import { count, ms, perSecond, plural, span, us } from '../format.ts'
 import { queues, tasks, useLive, workers } from '../live.ts'
 import { Bar } from '../parts/bar.tsx'
-import { Command } from '../parts/command.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { HistoryCharts } from '../parts/history-charts.tsx'
 import { PageHead } from '../parts/page-head.tsx'
@@ -15,6 +14,7 @@ import { TaskTable } from '../parts/task-table.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { Since } from '../parts/time.tsx'
 import { useQuery } from '../parts/use-query.ts'
+import { WorkerCommand } from '../parts/worker-command.tsx'
 import { WorkerTable } from '../parts/worker-table.tsx'
 import { pausedSinceMs } from '../queue-state.ts'
 import { pageSize, taskPage, taskView } from '../task-list.ts'
@@ -41,7 +41,7 @@ export const QueuePage = () => {
             A queue is there as soon as a worker serves it. See <a href={at('queues')}>all queues</a>, or start a
             worker:
           </p>
-          <Command>{`pshub worker ./tasks.mjs --queue ${/^[\w.-]+$/.test(queue) ? queue : 'default'} --redis redis://127.0.0.1:6379`}</Command>
+          <WorkerCommand queue={queue} />
         </Empty>
       )}
       {row && <QueueParts row={row} />}

@@ -3,8 +3,8 @@ import type { TaskDetail, WorkerRow } from '../../contract.ts'
 import { at } from '../base.ts'
 import { plural } from '../format.ts'
 import { workers } from '../live.ts'
-import { Command } from '../parts/command.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
+import { WorkerCommand } from '../parts/worker-command.tsx'
 import { WorkerTable } from '../parts/worker-table.tsx'
 
 const most = 100
@@ -27,7 +27,7 @@ export const Providers = ({ detail }: { detail: TaskDetail }) => {
       {rows && own.length === 0 && (
         <Empty title="No worker provides it now.">
           <p>Its calls fail with NoWorkers at once. Start a worker that has it:</p>
-          <Command>{`pshub worker ./tasks.mjs --queue ${/^[\w.-]+$/.test(queue) ? queue : 'default'} --redis redis://127.0.0.1:6379`}</Command>
+          <WorkerCommand queue={queue} />
         </Empty>
       )}
       {own.length > 0 && <WorkerTable rows={own.slice(0, most)} withHost />}

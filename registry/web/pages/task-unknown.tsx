@@ -1,9 +1,9 @@
 import { at, taskPath } from '../base.ts'
 import { tasks } from '../live.ts'
 import { nearNames } from '../near-names.ts'
-import { Command } from '../parts/command.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Text } from '../parts/text.tsx'
+import { WorkerCommand } from '../parts/worker-command.tsx'
 
 /** A task that no worker ever declared: its name may be misspelt, or its worker has yet to start. */
 export const UnknownTask = ({ task }: { task: string }) => {
@@ -28,7 +28,7 @@ export const UnknownTask = ({ task }: { task: string }) => {
         It appears here by itself as soon as a worker declares it. See <a href={at('tasks')}>all tasks</a>, or start a
         worker:
       </p>
-      <Command>pshub worker ./tasks.mjs --queue default --redis redis://127.0.0.1:6379</Command>
+      <WorkerCommand />
     </Empty>
   )
 }

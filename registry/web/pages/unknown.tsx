@@ -1,15 +1,19 @@
 import { at, base } from '../base.ts'
+import { useLive } from '../live.ts'
 import { Empty } from '../parts/empty.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 
-export const UnknownPage = () => (
-  <>
-    <PageHead title="There is no such page" />
-    <Empty title="Nothing is at this address.">
-      <p>
-        Go to the <a href={base}>overview</a>, the <a href={at('tasks')}>tasks</a>, the{' '}
-        <a href={at('workers')}>workers</a> or the <a href={at('queues')}>queues</a>.
-      </p>
-    </Empty>
-  </>
-)
+export const UnknownPage = () => {
+  useLive('summary')
+  return (
+    <>
+      <PageHead title="There is no such page" />
+      <Empty title="Nothing is at this address.">
+        <p>
+          Go to the <a href={base}>overview</a>, the <a href={at('tasks')}>tasks</a>, the{' '}
+          <a href={at('workers')}>workers</a> or the <a href={at('queues')}>queues</a>.
+        </p>
+      </Empty>
+    </>
+  )
+}

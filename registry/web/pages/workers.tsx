@@ -2,7 +2,6 @@ import { useMemo } from 'preact/hooks'
 import { count, plural } from '../format.ts'
 import { useLive, workers } from '../live.ts'
 import { Bar } from '../parts/bar.tsx'
-import { Command } from '../parts/command.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
 import { PageHead } from '../parts/page-head.tsx'
@@ -10,6 +9,7 @@ import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, SearchField } from '../parts/search-field.tsx'
 import { Text } from '../parts/text.tsx'
 import { type QueryState, useQuery } from '../parts/use-query.ts'
+import { WorkerCommand } from '../parts/worker-command.tsx'
 import { WorkerTable } from '../parts/worker-table.tsx'
 import { printable } from '../printable.ts'
 import { type HostGroup, type WorkerState, workerGroups, workerStates, workerView } from '../worker-list.ts'
@@ -84,7 +84,7 @@ const NoneFits = ({ state, view }: { state: QueryState; view: WorkerState }) => 
       <a href={state.link({ q: undefined, queue: undefined, state: undefined, page: undefined })}>Show all workers</a>,
       or start one:
     </p>
-    <Command>pshub worker ./tasks.mjs --queue default --redis redis://127.0.0.1:6379</Command>
+    <WorkerCommand />
   </Empty>
 )
 

@@ -111,7 +111,7 @@ const optionsOf = (props: ChartProps, box: HTMLElement, legend: HTMLElement): uP
   return {
     width: Math.max(200, Math.floor(box.clientWidth)),
     height,
-    padding: [10, 6, 0, 0],
+    padding: [10, 16, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: together.key }, drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_, _low, high) => [0, Math.max(high * 1.08, props.least ?? 0) || 1] } },

@@ -23,5 +23,5 @@ const ShownSince = () => {
   turn.value
   const ageMs = dataAgeMs()
   if (ageMs === undefined) return null
-  return <span aria-live="off">What is shown was read {ago(ageMs)}.</span>
+  return <span aria-live="off">What is shown was read {ageMs < 1500 ? 'just now' : ago(ageMs)}.</span>
 }

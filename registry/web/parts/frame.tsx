@@ -42,7 +42,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
       <header class="top">
         <div class="top-inside">
           <a class="brand" href={base}>
-            pshub
+            pshub{' '}
             {namespace.value && namespace.value !== 'pshub' && (
               <span class="namespace">
                 <Text>{namespace.value}</Text>

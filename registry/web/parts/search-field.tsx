@@ -1,19 +1,30 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { isSearchWanted } from '../keyboard.ts'
 import type { QueryState } from './use-query.ts'
 
 /** The search of a page; `/` goes there. */
-export const SearchField = ({ name, state }: { name: string; state: QueryState }) => (
-  <label class="field search">
-    <span class="visually-hidden">{name}</span>
-    <input
-      type="search"
-      placeholder={`${name}  ( / )`}
-      value={state.query.q ?? ''}
-      autocomplete="off"
-      spellcheck={false}
-      onInput={event => state.change({ q: event.currentTarget.value, page: undefined }, true)}
-    />
-  </label>
-)
+export const SearchField = ({ name, state }: { name: string; state: QueryState }) => {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (!isSearchWanted.peek()) return
+    isSearchWanted.value = false
+    field.current?.focus()
+  }, [])
+  return (
+    <label class="field search">
+      <span class="visually-hidden">{name}</span>
+      <input
+        ref={field}
+        type="search"
+        placeholder={`${name}  ( / )`}
+        value={state.query.q ?? ''}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={event => state.change({ q: event.currentTarget.value, page: undefined }, true)}
+      />
+    </label>
+  )
+}
 
 /** A filter or another choice of a page, as a list to choose from. */
 export const ChoiceField = ({

@@ -8,6 +8,9 @@ import { Text } from './text.tsx'
 import { Ago, Since } from './time.tsx'
 import { WorkerState } from './worker-state.tsx'
 
+/** Rows that one table shows. */
+const most = 200
+
 /** Processes with their figures of the last minute; the tasks of each unfold. */
 export const WorkerTable = ({ rows, withHost = false }: { rows: readonly WorkerRow[]; withHost?: boolean }) => (
   <div class="scroll panel">
@@ -40,11 +43,16 @@ export const WorkerTable = ({ rows, withHost = false }: { rows: readonly WorkerR
         </tr>
       </thead>
       <tbody>
-        {rows.map(row => (
+        {rows.slice(0, most).map(row => (
           <ProcessRows key={row.id} row={row} withHost={withHost} />
         ))}
       </tbody>
     </table>
+    {rows.length > most && (
+      <p class="quiet nothing">
+        {plural(rows.length - most, 'further process', 'further processes')}: search for less.
+      </p>
+    )}
   </div>
 )
 

@@ -1,0 +1,151 @@
+import { isIP } from 'node:net'
+import type { Settings } from '../config.ts'
+import { ConfigError } from '../errors.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { exitCodes, signalCodes } from './exit-codes.ts'
+import { callerOptions } from './options.ts'
+import type { Output } from './output.ts'
+import { onStopSignals } from './stop-signals.ts'
+
+/** What is used of the service, which is loaded when it is wanted: it is built on this library, and not the other way round. */
+interface Service {
+  startRegistry(
+    settings: Partial<Settings>,
+  ): Promise<{ url: string; token: string | undefined; close(): Promise<void> }>
+}
+
+const service = 'pshub/registry'
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const settings = settingsOf('registry', registryCommand, invocation, 'info')
+  const { startRegistry } = (await import(service)) as Service
+  let stop = (): void => undefined
+  const stopped = new Promise<void>(resolve => {
+    stop = resolve
+  })
+  const endOfSignals = onStopSignals(stop, signal => process.exit(signalCodes[signal]))
+  try {
+    const running = await startRegistry(settings).catch(error => {
+      throw explained(error, settings)
+    })
+    tell(running, settings, invocation.output)
+    await stopped
+    await running.close()
+    return exitCodes.ok
+  } finally {
+    endOfSignals()
+  }
+}
+
+const reasons: Record<string, string> = {
+  EADDRINUSE: 'is taken; choose another --port, or 0 for a free one',
+  EACCES: 'needs rights that this user does not have; choose a --port above 1023',
+  EADDRNOTAVAIL: 'is none of this machine; see --host',
+  ENOTFOUND: 'is not known; see --host',
+}
+
+const explained = (error: NodeJS.ErrnoException, { host, port }: Readonly<Settings>): Error => {
+  const reason = reasons[error.code ?? '']
+  return reason === undefined ? error : new ConfigError(`${host} port ${port} ${reason}.`)
+}
+
+const tell = (
+  { url, token }: { url: string; token: string | undefined },
+  settings: Readonly<Settings>,
+  { out, err }: Output,
+): void => {
+  const { readOnly, behindProxy, host } = settings
+  // What follows # stays in the browser: no server and no log sees it.
+  out.line(`Registry: ${token === undefined ? url : `${url}#token=${token}`}`)
+  out.line(
+    token === undefined
+      ? `Tokens are set for ${rolesOf(settings)}.`
+      : 'Whoever has this address is admin, until it stops.',
+  )
+  if (readOnly) out.line('It is read-only: nobody can run or change anything.')
+  if (isLoopback(host) || behindProxy) return
+  err.line(err.paint(['bold', 'red'], `WARNING: it can be reached from other machines (${host}), and without TLS:`))
+  err.line('tokens, arguments and results can be read on the way. Put a proxy with TLS in front of it and set')
+  err.line('--behind-proxy and --allowed-hosts, or bind 127.0.0.1.')
+}
+
+const rolesOf = ({ viewToken, runToken, adminToken }: Readonly<Settings>): string =>
+  Object.entries({ view: viewToken, run: runToken, admin: adminToken })
+    .filter(([, token]) => token !== undefined)
+    .map(([role]) => role)
+    .join(', ')
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+
+export const registryCommand: Command = {
+  name: 'registry',
+  usage: 'registry',
+  summary: 'serve the web pages and the HTTP API of the registry',
+  about: [
+    'Serves pages that show tasks, workers and queues live and run tasks from forms, and an HTTP API: ' +
+      'POST /api/call/<task> calls one, /openapi.json describes them all, /metrics is for Prometheus, /healthz for probes.',
+    'Who comes needs a token: that of view may look, that of run may run tasks too, that of admin may do everything. ' +
+      'Programs send it as a bearer token, people log in with it. Without any, one for an admin is made and printed as part of ' +
+      'the address. Set tokens in the environment or the file: flags are seen by whoever lists processes.',
+    'Only this machine can reach it, unless --host says otherwise. While Redis is away the pages say so. Every run is logged ' +
+      'on stderr: who, what, how it ended, and never the arguments. Ctrl-C or SIGTERM end it.',
+  ],
+  arity: { min: 0, max: 0 },
+  options: [
+    { flag: 'host', value: 'address', about: 'address to bind', setting: 'host' },
+    { flag: 'port', value: 'n', about: '0 takes a free one', setting: 'port' },
+    { flag: 'base-path', value: 'path', about: 'where the pages begin, as in /registry', setting: 'basePath' },
+    { flag: 'view-token', value: 'token', about: 'who has it may look', setting: 'viewToken' },
+    { flag: 'run-token', value: 'token', about: 'who has it may run tasks too', setting: 'runToken' },
+    { flag: 'admin-token', value: 'token', about: 'who has it may do everything', setting: 'adminToken' },
+    { flag: 'read-only', about: 'nobody may run or change anything', setting: 'readOnly', fallback: 'off' },
+    {
+      flag: 'run-tasks',
+      value: 'names',
+      about: 'tasks that may be run, as in mail/*,add:1.0',
+      setting: 'runTasks',
+      fallback: 'all',
+    },
+    {
+      flag: 'allowed-hosts',
+      value: 'names',
+      about: 'names it answers to, besides those of this machine',
+      setting: 'allowedHosts',
+      fallback: 'none',
+    },
+    {
+      flag: 'behind-proxy',
+      about: 'a proxy says in X-Forwarded-Host, -Proto and -For what was asked for',
+      setting: 'behindProxy',
+      fallback: 'off',
+    },
+    { flag: 'max-body-bytes', value: 'n', about: 'longest arguments that are taken', setting: 'maxBodyBytes' },
+    {
+      flag: 'max-runs-per-second',
+      value: 'n',
+      about: 'runs that one session or token may start',
+      setting: 'maxRunsPerSecond',
+    },
+    ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
+  ],
+  examples: [
+    { line: 'pshub registry', about: 'for yourself; open the address that it prints' },
+    {
+      line: 'PSHUB_REGISTRY_ADMIN_TOKEN=$(openssl rand -base64 24) pshub registry --behind-proxy --allowed-hosts hub.example',
+      about: 'for a team, behind a proxy with TLS',
+    },
+    {
+      line: `curl -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"a":1,"b":2}' http://127.0.0.1:7421/api/call/add:1.0`,
+      about: 'call a task over HTTP',
+    },
+  ],
+  exitCodes: {
+    0: 'ended by a signal',
+    1: 'it failed',
+    2: 'the command line, a setting or the address is wrong',
+    130: 'ended at once by a second Ctrl-C (143 by a second SIGTERM)',
+  },
+  run,
+}

@@ -1,0 +1,118 @@
+import { createServer } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { readSettings } from '../../src/config.ts'
+import { useCli } from '../support/cli-fixture.ts'
+
+const cli = useCli()
+const token = 'a-token-of-sixteen-or-more'
+
+const started = async (args: string[], env: Record<string, string> = {}) => {
+  const running = cli.start(['registry', '--port', '0', ...args], env)
+  let out = ''
+  running.child.stdout.on('data', data => {
+    out += data
+  })
+  await running.shows('Registry: http')
+  const [, url] = /Registry: (http\S+)/.exec(out)!
+  return { running, url: new URL(url!), out: () => out }
+}
+
+const sessionAt = async (url: URL, bearer: string) => {
+  const response = await fetch(new URL('api/session', url.href.split('#')[0]), {
+    headers: { authorization: `Bearer ${bearer}` },
+  })
+  return [response.status, await response.json()]
+}
+
+describe('pshub registry', () => {
+  it('prints an address that lets in whoever has it, serves, and ends with a signal', async () => {
+    const { running, url } = await started([])
+    expect([url.hostname, url.hash]).toEqual(['127.0.0.1', expect.stringMatching(/^#token=[\w-]{32}$/)])
+    const admin = { role: 'admin', readOnly: false, namespace: cli.namespace }
+    expect(await sessionAt(url, url.hash.slice('#token='.length))).toMatchObject([200, admin])
+    running.signal('SIGTERM')
+    const { code, err } = await running.ended
+    expect([code, err.includes('WARNING')]).toEqual([0, false])
+  })
+
+  it('takes flags before the environment, and shows no token that it was given', async () => {
+    const { running, url, out } = await started(['--run-token', token, '--read-only', '--base-path', '/hub'], {
+      PSHUB_REGISTRY_RUN_TOKEN: 'another-token-entirely',
+      PSHUB_REGISTRY_VIEW_TOKEN: 'the-token-of-viewers',
+    })
+    expect([url.pathname, url.hash]).toEqual(['/hub/', ''])
+    expect(await sessionAt(url, token)).toMatchObject([200, { role: 'run', readOnly: true }])
+    expect(await sessionAt(url, 'the-token-of-viewers')).toMatchObject([200, { role: 'view' }])
+    expect((await sessionAt(url, 'another-token-entirely'))[0]).toBe(401)
+    expect(out()).toContain('Tokens are set for view, run.')
+    running.signal('SIGINT')
+    const ended = await running.ended
+    expect(ended.code).toBe(0)
+    expect(ended.out + ended.err).not.toContain(token)
+  })
+
+  it('warns when others can reach it without TLS', async () => {
+    const { running } = await started(['--host', '0.0.0.0'])
+    await running.shows('WARNING: it can be reached from other machines (0.0.0.0), and without TLS')
+    const behind = await started(['--host', '0.0.0.0', '--behind-proxy'])
+    behind.running.signal('SIGTERM')
+    expect((await behind.running.ended).err).not.toContain('WARNING')
+  })
+
+  it('starts while Redis is away, and says so where it is asked', async () => {
+    const { url } = await started(['--redis', 'redis://127.0.0.1:1', '--view-token', token])
+    expect((await fetch(new URL('healthz', url))).status).toBe(503)
+    expect((await fetch(url)).status).toBe(200)
+  })
+
+  it('says what is wrong, in one line', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await new Promise(resolve => server.once('listening', resolve))
+    const { port } = server.address() as { port: number }
+    const failed = async (...args: string[]) => {
+      const { code, err } = await cli.run(['registry', ...args])
+      expect(err).not.toMatch(/\n\s+at /)
+      return [code, err]
+    }
+    expect(await failed('--port', String(port))).toEqual([
+      2,
+      expect.stringContaining(`127.0.0.1 port ${port} is taken; choose`),
+    ])
+    expect(await failed('--host', '192.0.2.1', '--port', '0')).toEqual([
+      2,
+      expect.stringContaining('is none of this machine'),
+    ])
+    expect(await failed('--view-token', 'short')).toEqual([2, expect.stringMatching(/^--view-token must have 16/)])
+    expect(await failed('--view-token', token, '--run-token', token)).toEqual([
+      2,
+      'Tokens of different roles must differ.\n',
+    ])
+    expect(await failed('--base-path', 'x')).toEqual([2, expect.stringContaining('must be a path like /registry')])
+    expect(await failed('--max-body-bytes', '2000000')).toEqual([2, expect.stringContaining('maxPayloadBytes')])
+    server.close()
+  })
+})
+
+describe('settings of the registry', () => {
+  it('come from flags, the environment, and are refused when they are none', () => {
+    const env = { PSHUB_REGISTRY_READ_ONLY: 'on', PSHUB_REGISTRY_ALLOWED_HOSTS: 'a.example, b.example,' }
+    expect(readSettings('registry', { env })).toMatchObject({
+      readOnly: true,
+      allowedHosts: ['a.example', 'b.example'],
+      port: 7421,
+    })
+    expect(readSettings('registry', { env, flags: { readOnly: 'off' } }).readOnly).toBe(false)
+    const wrong: [object, RegExp][] = [
+      [{ flags: { readOnly: 'yes' } }, /--read-only must be on or off/],
+      [{ options: { slots: 3 } }, /no option 'slots'/],
+      [{ options: { allowedHosts: 'a' } }, /must be names of hosts/],
+      [{ options: { runTasks: ['a b'] } }, /must be names of tasks/],
+      [{ flags: { port: '70000' } }, /--port must be a whole number/],
+      [{ options: { basePath: '/a/../../b?' } }, /must be a path/],
+      [{ env: { PSHUB_REGISTRY_ADMIN_TOKEN: 'canary' } }, /^PSHUB_REGISTRY_ADMIN_TOKEN must have 16/],
+    ]
+    for (const [sources, message] of wrong) expect(() => readSettings('registry', sources)).toThrow(message)
+    expect(() => readSettings('registry', { env: { PSHUB_REGISTRY_ADMIN_TOKEN: 'canary' } })).not.toThrow(/canary/)
+    expect(() => readSettings('hub', { options: { port: 1 } })).toThrow(/no option 'port'/)
+  })
+})

@@ -1,0 +1,96 @@
+import type { Redis } from 'ioredis'
+import { makeKeys } from '../../src/keys.ts'
+
+/** So many workers that serve so many tasks, as the registry says; none of them runs. */
+export interface CrowdSize {
+  tasks: number
+  workers: number
+  queues: number
+  /** Workers of each task. */
+  providers: number
+}
+
+const leaseMs = 600_000
+
+/** Entries of a crowd in the registry, which change like those of workers that are at work. */
+export class Crowd {
+  readonly #redis: Redis
+  readonly #namespace: string
+  readonly #size: CrowdSize
+  readonly #tasksOf = new Map<string, string[]>()
+  #turn = 0
+
+  constructor(redis: Redis, namespace: string, size: CrowdSize) {
+    this.#redis = redis
+    this.#namespace = namespace
+    this.#size = size
+  }
+
+  async come(): Promise<void> {
+    const { tasks, workers, queues, providers } = this.#size
+    const keys = makeKeys(this.#namespace)
+    const now = Date.now()
+    const pipeline = this.#redis.pipeline()
+    for (let at = 0; at < workers; at++) this.#tasksOf.set(`crowd-${String(at).padStart(4, '0')}`, [])
+    const ids = [...this.#tasksOf.keys()]
+    for (let at = 0; at < tasks; at++) {
+      const task = `task_${String(at).padStart(4, '0')}:1.0`
+      const queue = at % queues
+      const own = ids.filter((_, worker) => worker % queues === queue)
+      for (let count = 0; count < providers; count++)
+        this.#tasksOf.get(own[(Math.floor(at / queues) + count) % own.length]!)!.push(task)
+      const card = {
+        task,
+        queue: `queue-${queue}`,
+        description: `Number ${at} of many.`,
+        timeoutMs: 1000,
+        at: Math.floor(now / 1000),
+      }
+      pipeline.hset(keys.tasks, task, JSON.stringify(card))
+    }
+    for (const [at, id] of ids.entries()) {
+      const queue = `queue-${at % queues}`
+      const own = Object.fromEntries(this.#tasksOf.get(id)!.map(task => [task, 'd']))
+      const card = {
+        id,
+        queue,
+        host: `host-${at % 25}`,
+        pid: 1000 + at,
+        slots: 8,
+        tasks: own,
+        client: 'crowd/1',
+        started: Math.floor(now / 1000),
+      }
+      pipeline.hset(keys.workers, id, JSON.stringify(card))
+      pipeline.zadd(keys.queue(queue).leases, now + leaseMs, id)
+    }
+    await pipeline.exec()
+    await this.work()
+  }
+
+  /** A second later: all have beaten, and half of the tasks have other figures. */
+  async work(): Promise<void> {
+    const keys = makeKeys(this.#namespace)
+    const pipeline = this.#redis.pipeline()
+    const counters = { ok: this.#turn, failed: 0, expired: 0, malformed: 0, unserved: 0 }
+    this.#turn++
+    for (const [id, tasks] of this.#tasksOf) {
+      const stats = { seen: Date.now(), busy: this.#turn % 8, draining: false, counters, busyShare: 0.5, rssBytes: 8e7 }
+      pipeline.hset(keys.stats, id, JSON.stringify(stats))
+      const windows = tasks.map((task, at) => [task, this.#windowOf(at % 2 === 0 ? 60 : 60 + 60 * (this.#turn % 2))])
+      pipeline.hset(keys.taskStats, id, JSON.stringify({ ms: 60_000, tasks: Object.fromEntries(windows) }))
+    }
+    await pipeline.exec()
+  }
+
+  async leave(): Promise<void> {
+    const { queues } = this.#size
+    const keys = makeKeys(this.#namespace)
+    for (let at = 0; at < queues; at++) await this.#redis.del(keys.queue(`queue-${at}`).leases)
+  }
+
+  #windowOf(ok: number): object {
+    const waits = { counts: [20, ok], sum: 20 * ok, max: 20 }
+    return { ok, errors: {}, window: { ok, errors: {}, us: { backlog: waits, queue: waits, exec: waits } } }
+  }
+}
