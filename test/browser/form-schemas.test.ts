@@ -39,7 +39,7 @@ describe('each schema of the set', () => {
 
   it.each(schemaCases)('$file', { timeout: 60_000 }, async ({ text, case: one }) => {
     page ??= await browser.page()
-    await form.open(page, text)
+    if (one.valid.length + one.invalid.length === 0) await form.open(page, text)
     for (const value of one.valid) {
       await form.open(page, text)
       await enter(page, one, value)

@@ -168,15 +168,15 @@ describe('the form in a browser', () => {
 
   it('names every input, and nothing is wider than a narrow screen', async () => {
     for (const theme of ['light', 'dark'] as const) {
-      const page = await browser.page({ viewport: { width: 390, height: 700 }, colorScheme: theme })
+      const narrow = await browser.page({ viewport: { width: 390, height: 700 }, colorScheme: theme })
       for (const file of ['pod', 'payment', 'text-formats-time', 'hostile-payloads', 'hostile-long-texts']) {
         const { schema, valid } = schemaCases.find(one => one.file === file)!.case
-        await form.open(page, { schema, value: valid[0] })
-        await page.locator('.schema-form .field').first().waitFor()
-        const { nameless, width } = await page.evaluate(measured)
+        await form.open(narrow, { schema, value: valid[0] })
+        await narrow.locator('.schema-form .field').first().waitFor()
+        await browser.screenshot(narrow, `form-${file}-${theme}`)
+        const { nameless, width } = await narrow.evaluate(measured)
         expect(nameless, file).toEqual([])
         expect(width, file).toBeLessThanOrEqual(390)
-        await browser.screenshot(page, `form-${file}-${theme}`)
       }
     }
   })

@@ -1,7 +1,7 @@
 import { dereference, type Schema, validate } from '@cfworker/json-schema'
 import type { Problem } from 'pshub'
-import { own } from '../model/json.ts'
 import { gapsOf, problemsOf } from './problems.ts'
+import { makeSchemaAt } from './schema-at.ts'
 
 /** What the page asks: the schema once, then values. */
 export type Question = { schema: unknown } | { id: number; value: unknown; chosen: [string, number][] }
@@ -30,26 +30,15 @@ const reason = (error: unknown): string => {
   return (error as Error).message.split('\n')[0]!.slice(0, 200)
 }
 
-/** Follows a location of the output through the schema; `$ref` leads to what the validator resolved it to. */
-const schemaAt = (location: string): unknown => {
-  let node: unknown = ready?.schema
-  for (const part of location.split('/').slice(1)) {
-    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
-    if (name === '$ref') {
-      const { __absolute_ref__: absolute, $ref } = node as { __absolute_ref__?: string; $ref?: string }
-      node = ready?.lookup[absolute ?? $ref ?? '']
-    } else node = Array.isArray(node) ? node[Number(name)] : own(node, name)
-  }
-  return node
-}
-
 const check = (value: unknown, chosen: [string, number][]): { problems: Problem[]; unchecked?: string } => {
-  const gaps = gapsOf(value)
-  if (gaps.length) return { problems: gaps }
-  if (!ready) return { problems: [], unchecked: unusable ?? 'it cannot be read' }
   try {
+    const gaps = gapsOf(value)
+    if (gaps.length) return { problems: gaps }
+    if (!ready) return { problems: [], unchecked: unusable ?? 'it cannot be read' }
     const { valid, errors } = validate(value, ready.schema, '2020-12', ready.lookup, false)
-    return { problems: valid ? [] : problemsOf(errors, value, schemaAt, new Map(chosen)) }
+    return {
+      problems: valid ? [] : problemsOf(errors, value, makeSchemaAt(ready.schema, ready.lookup), new Map(chosen)),
+    }
   } catch (error) {
     return { problems: [], unchecked: reason(error) }
   }

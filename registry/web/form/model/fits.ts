@@ -14,9 +14,11 @@ export interface Fit {
 }
 
 const maxSteps = 5_000
+const maxDepth = 100
 
 export const fits = (schema: unknown, value: unknown, refs: Refs): Fit => {
   let steps = 0
+  let depth = 0
   let hits = 0
 
   const all = (results: Iterable<boolean | undefined>): boolean | undefined => {
@@ -46,8 +48,11 @@ export const fits = (schema: unknown, value: unknown, refs: Refs): Fit => {
   function test(schema: unknown, value: unknown): boolean | undefined {
     if (typeof schema === 'boolean') return schema
     if (!isObject(schema)) return true
-    if (++steps > maxSteps) return undefined
-    return all([...ofAny(schema, value), ...ofType(schema, value), ...combined(schema, value)])
+    if (++steps > maxSteps || depth >= maxDepth) return undefined
+    depth++
+    const result = all([...ofAny(schema, value), ...ofType(schema, value), ...combined(schema, value)])
+    depth--
+    return result
   }
 
   function* ofAny(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
