@@ -3,6 +3,7 @@ import { taskPath } from '../base.ts'
 import { count, ms } from '../format.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Text } from '../parts/text.tsx'
+import { Versions as VersionChanges } from '../versions/versions.tsx'
 
 /** All versions of this name, newest first; what changed between two of them belongs below the table. */
 export const Versions = ({ detail }: { detail: TaskDetail }) => (
@@ -45,5 +46,6 @@ export const Versions = ({ detail }: { detail: TaskDetail }) => (
         </tbody>
       </table>
     </div>
+    <VersionChanges detail={detail} />
   </section>
 )

@@ -1,0 +1,301 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it, vi } from 'vitest'
+import { defineTask, TaskError } from '../../src/index.ts'
+import { useBrowser } from '../support/browser.ts'
+import { tokens, useRegistry } from '../support/registry-fixture.ts'
+
+// A browser on a machine that does other things as well.
+vi.setConfig({ testTimeout: 60_000 })
+
+const fixture = useRegistry()
+const browser = useBrowser()
+
+const resize = defineTask(
+  'resize:1.0',
+  {
+    description: 'Fits an image into a box.',
+    args: {
+      type: 'object',
+      properties: {
+        width: { type: 'integer', minimum: 1, description: 'In pixels.' },
+        height: { type: 'integer', minimum: 1, description: 'In pixels.' },
+        box: { type: 'integer', minimum: 1, default: 800 },
+        secret: { type: 'string', format: 'password' },
+      },
+      required: ['width', 'height'],
+      additionalProperties: false,
+      examples: [{ width: 4000, height: 3000, box: 800 }],
+    },
+    idempotent: true,
+  },
+  ({ width, height, box = 800 }) => {
+    if (width === 13) throw new TaskError('Thirteen is <b>unlucky</b>.', { data: { reason: 'luck' } })
+    const scale = Math.min(1, box / Math.max(width, height))
+    return { width: Math.round(width * scale), height: Math.round(height * scale), steps: [{ name: 'scale' }] }
+  },
+)
+
+const older = defineTask(
+  'resize:0.9',
+  {
+    description: 'Fits an image.',
+    args: { type: 'object', properties: { width: { type: 'number' }, mode: { enum: ['fit', 'cut'] } } },
+    timeoutMs: 9000,
+  },
+  () => ({}),
+)
+
+/** Waits until its caller gives up, and tells of it. */
+const forever = (onAbort: () => void) =>
+  defineTask('forever:1.0', { timeoutMs: 60_000 }, (_args, { signal }) => {
+    return new Promise(resolve => {
+      signal.addEventListener('abort', () => {
+        onAbort()
+        resolve(null)
+      })
+    })
+  })
+
+const open = async (
+  tasks: Parameters<typeof fixture.worker>[0],
+  task: string,
+  options: Parameters<typeof browser.page>[0] = {},
+  role = tokens.run,
+) => {
+  await fixture.worker(tasks)
+  const registry = await fixture.registry()
+  const page = await browser.page({ viewport: { width: 1400, height: 900 }, ...options })
+  const path = registry.at(`tasks/${encodeURIComponent(task)}`)
+  await page.goto(`${path}#token=${role}`)
+  await tryIt(page).waitFor()
+  return { page, path }
+}
+
+const tryIt = (page: Page) => page.getByRole('region', { name: 'Try it' })
+const run = (page: Page) => page.getByRole('button', { name: 'Run', exact: false }).first()
+const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true })
+const field = (page: Page, name: string) => page.locator(`input[data-pointer="/${name}"]`)
+const jsonField = (page: Page) => page.getByRole('textbox', { name: 'Arguments as JSON' })
+const heading = (page: Page, name: string) => page.getByRole('heading', { name })
+const fold = (page: Page, name: string) => page.locator('summary', { hasText: name })
+
+/** From the top, because what sticks to the top of a window would lie in the middle of the picture. */
+const shot = async (page: Page, name: string) => {
+  await page.evaluate('scrollTo(0, 0)')
+  await browser.screenshot(page, name)
+}
+
+describe('the try-it form', () => {
+  it('runs a task, and shows its result and where the time went', async () => {
+    const { page } = await open([resize], 'resize:1.0')
+    await field(page, 'width').fill('4000')
+    await field(page, 'height').fill('3000')
+    await run(page).click()
+    await heading(page, 'Result').waitFor()
+    const tree = page.locator('.json-tree')
+    expect(await tree.textContent()).toMatch(/"width": 800[\s\S]*"height": 600[\s\S]*"name": "scale"/)
+    for (const part of ['Backlog', 'Queue', 'Run', 'Reply', 'Total'])
+      expect(await page.getByRole('row', { name: new RegExp(`^${part} .*(µs|ms|s)`) }).count(), part).toBe(1)
+    expect(await page.getByRole('status').allInnerTexts()).toContainEqual(
+      expect.stringMatching(/^The result came after/),
+    )
+    await tab(page, 'Raw').click()
+    expect(await page.locator('.raw').textContent()).toBe('{"width":800,"height":600,"steps":[{"name":"scale"}]}')
+    await shot(page, 'try-it-result')
+    await field(page, 'width').fill('1000')
+    await field(page, 'height').fill('500')
+    await run(page).click()
+    await tab(page, 'Changes').click()
+    expect(await page.locator('.changes').textContent()).toMatch(/\/height was 600, is 400/)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await fold(page, 'Copy as').click()
+    expect(await page.locator('.snippet').textContent()).toContain(`--data-raw '{"width":1000,"height":500`)
+    await fold(page, 'History').click()
+    await shot(page, 'try-it-dark')
+  })
+
+  it('lays what is wrong on its field, and leads there', async () => {
+    browser.allow(/status of (400|500)/)
+    const { page } = await open([resize], 'resize:1.0')
+    await field(page, 'width').fill('0')
+    await field(page, 'height').fill('10')
+    // The form has said so itself, and the run is not sent.
+    await expect.poll(() => field(page, 'width').getAttribute('aria-invalid')).toBe('true')
+    await run(page).click()
+    const list = page.locator('.problem-list')
+    await list.waitFor()
+    expect(await list.textContent()).toContain('Not ready to run')
+    expect(await list.textContent()).toContain('/width')
+    await shot(page, 'try-it-problems')
+    await list.getByRole('button').first().click()
+    expect(await page.locator('input[data-pointer="/width"]:focus').count()).toBe(1)
+    await page.getByRole('button', { name: 'Let the worker judge' }).click()
+    await heading(page, 'InvalidArgs').waitFor()
+    expect(await page.locator('.problem-list').textContent()).toContain('What the worker refused')
+    expect(await page.locator('.schema-form').textContent()).toMatch(/must be >= 1/i)
+    expect(await page.locator('.failure').textContent()).toMatch(/It certainly did not run/)
+    await field(page, 'width').fill('13')
+    await expect.poll(() => page.locator('.problem-list').count()).toBe(0)
+    await run(page).click()
+    await heading(page, 'TaskFailed').waitFor()
+    expect(await page.locator('.failure').textContent()).toMatch(
+      /Thirteen is <b>unlucky<\/b>\.[\s\S]*It ran\.[\s\S]*"luck"/,
+    )
+    await shot(page, 'try-it-failed')
+  })
+
+  it('gives up waiting when told to, and the handler hears of it', async () => {
+    let heard = (): void => undefined
+    const aborted = new Promise<void>(resolve => {
+      heard = resolve
+    })
+    const { page } = await open([forever(() => heard())], 'forever:1.0')
+    await run(page).click()
+    await page.getByRole('timer').waitFor()
+    await expect.poll(() => page.getByRole('timer').textContent()).toMatch(/Waiting [1-9]/)
+    await shot(page, 'try-it-waiting')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await heading(page, 'Aborted').waitFor()
+    expect(await page.locator('.failure').textContent()).toMatch(/It may have run[\s\S]*not declared idempotent/)
+    await aborted
+  })
+
+  it('takes the timeout that is chosen', async () => {
+    browser.allow(/status of 504/)
+    const { page } = await open([forever(() => undefined)], 'forever:1.0')
+    await page.getByRole('textbox', { name: 'Timeout' }).fill('0')
+    await run(page).click()
+    expect(await page.getByText('The timeout cannot be used').textContent()).toContain('at least 1 ms')
+    await page.getByRole('combobox', { name: 'Unit of the timeout' }).selectOption('ms')
+    await page.getByRole('textbox', { name: 'Timeout' }).fill('300')
+    await run(page).click()
+    await heading(page, 'Timeout').waitFor()
+  })
+
+  it('keeps the form and the JSON alike', async () => {
+    const { page } = await open([resize], 'resize:1.0')
+    await field(page, 'width').fill('7')
+    await tab(page, 'JSON').click()
+    expect(JSON.parse(await jsonField(page).inputValue())).toMatchObject({ width: 7 })
+    expect(page.url()).toContain('#as=json')
+    await jsonField(page).fill('{\n  "width": 12345678901234567890\n}')
+    await page.getByText('Line 2, column 12').waitFor()
+    expect(await tab(page, 'Form').getAttribute('aria-disabled')).toBe('true')
+    await tab(page, 'Form').click({ force: true })
+    expect(await jsonField(page).count()).toBe(1)
+    await run(page).click()
+    await page.getByText('The arguments cannot be sent: line 2, column 12.').waitFor()
+    await shot(page, 'try-it-json')
+    await jsonField(page).fill('{"width": 9, "height": 3}')
+    await tab(page, 'Form').click()
+    expect(await field(page, 'width').inputValue()).toBe('9')
+    await page.getByLabel('File with arguments as JSON').setInputFiles({
+      name: 'a.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from('{"width": 21, "height": 4}'),
+    })
+    await expect.poll(() => field(page, 'width').inputValue()).toBe('21')
+  })
+
+  it('keeps runs and shares arguments, both without secrets', async () => {
+    const { page, path } = await open([resize], 'resize:1.0')
+    await tab(page, 'JSON').click()
+    await jsonField(page).fill('{"width": 40, "height": 30, "secret": "hush"}')
+    await run(page).click()
+    await heading(page, 'Result').waitFor()
+    await page.getByRole('button', { name: 'Share link' }).click()
+    await page.getByText('Secret fields were left out.').waitFor()
+    const link = page.url()
+    expect(link).toMatch(/#as=json&args=/)
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('hush')
+
+    await page.goto('about:blank')
+    await page.goto(link)
+    await expect.poll(() => jsonField(page).inputValue()).toMatch(/"width": 40/)
+    expect(await jsonField(page).inputValue()).not.toContain('secret')
+
+    await page.goto('about:blank')
+    await page.goto(path)
+    await fold(page, 'History').click()
+    await page.getByRole('button', { name: 'Use again' }).click()
+    await expect.poll(() => field(page, 'width').inputValue()).toBe('40')
+    await page.getByText('without their secret fields').waitFor()
+    await page.getByRole('button', { name: 'Clear history' }).click()
+    expect(await page.getByRole('button', { name: 'Use again' }).count()).toBe(0)
+  })
+
+  it('repeats a run, and sums up', async () => {
+    const { page } = await open([resize], 'resize:1.0')
+    await field(page, 'width').fill('40')
+    await field(page, 'height').fill('30')
+    await fold(page, 'Repeat').click()
+    await page.getByRole('textbox', { name: 'Runs, one after the other' }).fill('5')
+    await page.getByRole('button', { name: 'Repeat', exact: true }).click()
+    await page.getByText('5 runs are over.').waitFor()
+    expect(await page.locator('.repeat-summary').textContent()).toMatch(/Runs5Succeeded5Fastest.+p50.+p95.+Slowest/)
+  })
+
+  it('can be used with the keyboard alone', async () => {
+    const { page } = await open([resize], 'resize:1.0')
+    const focused = (selector: string) => page.locator(`${selector}:focus`).count()
+    const tabTo = async (selector: string) => {
+      for (let steps = 0; (await focused(selector)) === 0; steps++) {
+        expect(steps, `${selector} is reached`).toBeLessThan(60)
+        await page.keyboard.press('Tab')
+      }
+    }
+    await tabTo('[role=tab]')
+    await page.keyboard.press('ArrowRight')
+    expect(await tab(page, 'JSON').getAttribute('aria-selected')).toBe('true')
+    await page.keyboard.press('Home')
+    await tabTo('input[data-pointer="/width"]')
+    await page.keyboard.type('8')
+    await tabTo('input[data-pointer="/height"]')
+    await page.keyboard.type('6')
+    await page.keyboard.press('Control+Enter')
+    await heading(page, 'Result').waitFor()
+    await tabTo('button.run')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.locator('summary', { hasText: 'History' }).textContent()).toMatch(/2/)
+  })
+
+  it('fits a narrow screen', async () => {
+    const { page } = await open([resize], 'resize:1.0', { viewport: { width: 390, height: 800 }, colorScheme: 'dark' })
+    await field(page, 'width').fill('4000')
+    await field(page, 'height').fill('3000')
+    await run(page).click()
+    await heading(page, 'Result').waitFor()
+    await fold(page, 'Copy as').click()
+    await fold(page, 'History').click()
+    await shot(page, 'try-it-narrow')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+  })
+
+  it('says why somebody may not run', async () => {
+    const { page } = await open([resize], 'resize:1.0', {}, tokens.view)
+    await page.getByText('This needs the role run').waitFor()
+    expect(await run(page).getAttribute('aria-disabled')).toBe('true')
+    await run(page).click({ force: true })
+    await page.locator('.notice', { hasText: 'This needs the role run' }).waitFor()
+    expect(await page.getByText('The result will be here').count()).toBe(1)
+  })
+})
+
+describe('two versions of a task', () => {
+  it('are compared', async () => {
+    const { page, path } = await open([resize, older], 'resize:1.0')
+    await page.goto(`${path}?part=versions`)
+    const versions = page.getByRole('region', { name: 'What changed between two versions' })
+    await versions.waitFor()
+    const text = await versions.textContent()
+    expect(text).toMatch(/breaks callers\s*\/width Type was number, is integer\./)
+    expect(text).toMatch(/look yourself\s*timeout Was 9 s, is 5 s/)
+    expect(await versions.locator('.line[data-sign="-"]').first().textContent()).toMatch(/^removed: /)
+    await shot(page, 'versions')
+    await page.getByRole('button', { name: 'Swap' }).click()
+    await expect.poll(() => versions.textContent()).toMatch(/Type was integer, is number/)
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    await shot(page, 'versions-narrow')
+  })
+})
