@@ -142,5 +142,11 @@ describe('a narrow screen', () => {
     expect(await overflows(page)).toBe(false)
     expect(await textOf(page.locator('main'))).toContain("<script>document.title='ran'</script>\\u202eWWW")
     await browser.screenshot(page, 'pages-hostile')
+    for (const path of ['tasks', 'workers', 'queues', '']) {
+      await page.setViewportSize({ width: 820, height: 900 })
+      await page.goto(registry.at(path))
+      await page.getByText('Live', { exact: true }).waitFor()
+      expect([path, await overflows(page)]).toEqual([path, false])
+    }
   })
 })
