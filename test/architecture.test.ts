@@ -189,9 +189,16 @@ describe('the registry', () => {
   it('has pages of their own files, the contract and their packages', () => {
     const known = /^(preact|preact-iso|@preact\/signals|@cfworker\/json-schema|uplot|marked)(\/.+)?$/
     for (const { file, path, imported } of packages('web')) {
-      const isKnown = imported.startsWith('.') ? isWithin(path, imported, 'web', 'contract.ts') : known.test(imported)
+      const isKnown = imported.startsWith('.')
+        ? isWithin(path, imported, 'web', 'schema-diff', 'contract.ts')
+        : known.test(imported)
       expect(isKnown || imported === 'pshub', `${file} imports ${imported}`).toBe(true)
     }
+  })
+
+  it('compares schemas without anything else', () => {
+    for (const { file, path, imported } of packages('schema-diff'))
+      expect(isWithin(path, imported, 'schema-diff'), `${file} imports ${imported}`).toBe(true)
   })
 
   it('has pages that take only types of the library', () => {

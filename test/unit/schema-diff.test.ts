@@ -293,7 +293,11 @@ const { schema: anySchema } = fc.letrec<{ schema: object | boolean; object: obje
 
 /** A schema with definitions for its references. */
 const anyDocument = fc
-  .record({ schema: anySchema, x: leaf, y: fc.oneof(leaf, fc.constant({ items: { $ref: '#/$defs/x' } })) })
+  .record({
+    schema: fc.oneof(leaf, anySchema),
+    x: leaf,
+    y: fc.oneof(leaf, fc.constant({ items: { $ref: '#/$defs/x' } })),
+  })
   .map(({ schema, x, y }) => ({ ...(typeof schema === 'object' ? schema : { allOf: [schema] }), $defs: { x, y } }))
 
 interface Place {
@@ -320,7 +324,7 @@ const tweaked = (schema: object, { at, by }: { at: number; by: number }): object
   const value = holder[key]
   if (typeof value === 'number' && by < 6) holder[key] = value + (by % 2 === 0 ? 1 : -1)
   else if (typeof value === 'boolean') holder[key] = !value
-  else if (Array.isArray(value) && by < 3) value.pop()
+  else if (Array.isArray(value) && value.length > 1 && by < 3) value.pop()
   else if (Array.isArray(value) && by < 6)
     value.push(...value.slice(0, 1), ...(typeof value[0] === 'string' ? ['title'] : [{}]))
   else if (Array.isArray(holder)) holder[Number(key)] = by < 5 ? {} : value
@@ -342,15 +346,22 @@ const anyPair = fc
     return isTurned ? [after, before] : [before, after]
   })
 
-const anyValue = fc.letrec<{ value: unknown; scalar: unknown }>(tie => ({
-  scalar: fc.constantFrom('', 'a', 'b', 'bb', 'ccc', 0, 1, 2, 2.5, 3, 4, -1, null, true),
-  value: fc.oneof(
-    { maxDepth: 3 },
-    tie('scalar'),
-    fc.array(tie('value'), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom('a', 'b', 'title', 'other'), tie('value'), { maxKeys: 3, noNullPrototype: true }),
-  ),
-})).value
+const scalars = ['', 'a', 'b', 'bb', 'ccc', 0, 1, 2, 2.5, 3, 4, -1, null, true]
+/** Every scalar that the schemas tell apart, alone, in lists and in fields. */
+const values: unknown[] = [
+  ...scalars,
+  [],
+  {},
+  ...scalars.flatMap(one => [
+    [one],
+    [one, one],
+    [1, one],
+    { a: one },
+    { b: one, title: 1 },
+    { a: 'a', b: one, other: one },
+  ]),
+  ...scalars.flatMap(one => [[[one]], [{ a: one }], { a: [one] }, { a: { a: one } }]),
+]
 
 /** With allErrors, as the library has it: without, this validator lets an empty list through `contains` beside `prefixItems`. */
 const judge = new Ajv2020({
@@ -374,7 +385,7 @@ describe('what is said to fit', () => {
     direction => {
       let fitting = 0
       fc.assert(
-        fc.property(anyPair, fc.array(anyValue, { minLength: 8, maxLength: 16 }), ([before, after], values) => {
+        fc.property(anyPair, ([before, after]) => {
           fc.pre(judge.validateSchema(before) === true && judge.validateSchema(after) === true)
           const verdict = worst(before, after, direction)
           if (verdict !== 'fits' && verdict !== 'none') return
@@ -386,7 +397,7 @@ describe('what is said to fit', () => {
             if (direction === 'result' || verdict === 'none') expect(!now || old, JSON.stringify(value)).toBe(true)
           }
         }),
-        { numRuns: 300, endOnFailure: true },
+        { numRuns: 400, endOnFailure: true },
       )
       expect(fitting).toBeGreaterThan(20)
     },

@@ -158,7 +158,7 @@ describe('snippets', () => {
   /** The library is played by a few lines that print what they are given. */
   it('of TypeScript give the arguments to the hub', () => {
     const program = typescriptSnippet(call(value)).replace(
-      "import { Hub } from 'pshub'",
+      'import { Hub } from "pshub"',
       'class Hub { constructor(o) { this.o = o }; close() {}; async call(...given) { return JSON.stringify([this.o, ...given]) } }',
     )
     const [options, task, args, rest] = JSON.parse(run(process.execPath, ['--input-type=module', '-'], program))

@@ -48,9 +48,9 @@ export const typescriptSnippet = ({ task, args, timeoutMs, namespace }: CallToWr
   const options = timeoutMs === undefined ? '' : `, { timeoutMs: ${timeoutMs} }`
   const inNamespace = namespace === 'pshub' ? '' : `, namespace: ${javascriptLiteral(namespace)}`
   return [
-    "import { Hub } from 'pshub'",
+    'import { Hub } from "pshub"',
     '',
-    `const hub = new Hub({ redis: '${redis}'${inNamespace} })`,
+    `const hub = new Hub({ redis: "${redis}"${inNamespace} })`,
     `const result = await hub.call(${javascriptLiteral(task)}, ${javascriptLiteral(args)}${options})`,
     'console.log(result)',
     'await hub.close()',
