@@ -142,6 +142,8 @@ describe(`${scriptPayloads.length} texts that would be scripts`, () => {
       throw new Error(text)
     })
     await fixture.worker([echo, fail])
+    // A browser tells of each answer that is an error.
+    browser.allow(/status of 500 .*fail%3A1\.0/)
     const registry = await fixture.registry({ maxRunsPerSecond: 1000 })
     for (const task of ['echo:1.0', 'fail:1.0']) {
       const page = await prepared(await openPage(browser, registry, `tasks/${task}`))
