@@ -100,7 +100,10 @@ const unread = 'The registry could not be read.'
 
 /** One that cannot be told, because of what somebody wrote into the registry, does not keep the others from it. */
 const tell = (watcher: Watcher, reading: Reading | Error): void => {
-  if (reading instanceof Error) return watcher.onProblem(reading instanceof HubError ? reading.message : unread)
+  if (reading instanceof Error) {
+    watcher.onProblem(reading instanceof HubError ? reading.message : unread)
+    return
+  }
   try {
     watcher.onReading(reading)
   } catch {
