@@ -65,6 +65,9 @@ export const addRegistry = async (
   const setup = readSettings('registry', { options: { ...options }, env: process.env })
   const tokens = new TokenBook({ view: setup.viewToken, run: setup.runToken, admin: setup.adminToken })
   const hub = given instanceof Hub ? given : makeHub(setup, given)
+  app.addHook('onClose', async () => {
+    if (hub !== given) await hub.close()
+  })
   if (setup.maxBodyBytes > hub.maxPayloadBytes)
     throw new ConfigError(
       `maxBodyBytes is ${setup.maxBodyBytes}, but the hub sends no more than maxPayloadBytes, ${hub.maxPayloadBytes}.`,
@@ -72,10 +75,7 @@ export const addRegistry = async (
   const history = new HistoryStore()
   const readings = new Readings(hub, history)
   app.addHook('onReady', async () => readings.start())
-  app.addHook('onClose', async () => {
-    readings.close()
-    if (hub !== given) await hub.close()
-  })
+  app.addHook('onClose', async () => readings.close())
   const sessionOf = (role: Role): Session => ({ role, readOnly: setup.readOnly, namespace: hub.namespace, version })
   await addCookies(app)
   const access = {

@@ -49,7 +49,7 @@ export class Readings {
   /** Somebody looks, until the function that is returned is called; the last reading is what is seen at first. */
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher)
-    if (this.#latest && performance.now() - this.#latestAt <= 2 * unwatchedMs) watcher.onReading(this.#latest)
+    if (this.#latest && performance.now() - this.#latestAt <= 2 * unwatchedMs) tell(watcher, this.#latest)
     if (this.#watchers.size === 1) this.#schedule(0)
     return () => this.#watchers.delete(watcher)
   }
@@ -90,11 +90,23 @@ export class Readings {
     if (this.#isInRound) return
     this.#isInRound = true
     const reading = await this.#read().catch((error: unknown) => error as Error)
-    for (const watcher of [this.#recorder, ...this.#watchers]) {
-      if (!(reading instanceof Error)) watcher.onReading(reading)
-      else watcher.onProblem(reading instanceof HubError ? reading.message : 'The registry could not be read.')
-    }
+    for (const watcher of [this.#recorder, ...this.#watchers]) tell(watcher, reading)
     this.#isInRound = false
     this.#schedule(this.#watchers.size > 0 ? watchedMs : unwatchedMs)
+  }
+}
+
+const unread = 'The registry could not be read.'
+
+/** One that cannot be told, because of what somebody wrote into the registry, does not keep the others from it. */
+const tell = (watcher: Watcher, reading: Reading | Error): void => {
+  if (reading instanceof Error) {
+    watcher.onProblem(reading instanceof HubError ? reading.message : unread)
+    return
+  }
+  try {
+    watcher.onReading(reading)
+  } catch {
+    watcher.onProblem(unread)
   }
 }

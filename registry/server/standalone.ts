@@ -38,7 +38,10 @@ export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {})
   const allowedHosts = [...setup.allowedHosts, ...(isName(host) ? [host] : [])]
   const prefix = basePath.replace(/\/$/, '')
   app.register(instance => addRegistry(instance, { ...rest, allowedHosts }, true), { prefix })
-  const address = await app.listen({ host, port })
+  const address = await app.listen({ host, port }).catch(async error => {
+    await app.close()
+    throw error
+  })
   return { url: `${address}${prefix}/`, token, close: () => app.close() }
 }
 

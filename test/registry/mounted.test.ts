@@ -21,6 +21,7 @@ describe('in a server of its user', () => {
     fixture.onEnd(() => app.close())
     await app.register(cookie, { secret: 'of the user' })
     await app.register(rateLimit, { max: 1000 })
+    app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, _body, done) => done(null, 'my own'))
     app.addContentTypeParser('text/csv', { parseAs: 'string' }, (_request, body, done) => done(null, body))
     app.setErrorHandler((_error, _request, reply) => reply.code(418).send('my error'))
     app.setNotFoundHandler((_request, reply) => reply.code(404).send('my nothing'))
