@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { cssString, type Look, lookAt, valueOf } from './form-look.ts'
+import { cssString, type Look, lookAt, shownValue } from './form-look.ts'
 
 /**
  * Enters values through the form's own controls, the way a person does: looks what is at a place, then types, chooses, adds and
@@ -39,7 +39,7 @@ export class Driver {
     for (const label of order) {
       await list.selectOption({ label })
       await this.#operate(pointer, value, await this.#look(pointer))
-      const now = await valueOf(this.#page, pointer)
+      const now = await shownValue(this.#page, pointer)
       if (order.length === 1 || same(now, value)) return
       const wanted = Object.keys(Object(value))
       const taken = wanted.filter(key => Object.hasOwn(Object(now), key)).length * 100 - Object.keys(Object(now)).length
@@ -91,7 +91,7 @@ export class Driver {
       if (!(await this.#look(inner)).isThere && !(await this.#addKey(pointer, key))) continue
       await this.enter(inner, value[key])
     }
-    const now = (await valueOf(this.#page, pointer)) as Record<string, unknown> | undefined
+    const now = (await shownValue(this.#page, pointer)) as Record<string, unknown> | undefined
     for (const key of Object.keys(now ?? {}))
       if (!Object.hasOwn(value, key)) await this.#leaveOut(pointer + segment(key))
   }
@@ -117,7 +117,7 @@ export class Driver {
     const at = placeOf(value, options)
     if (at >= 0) await radios.nth(at).check()
     else
-      for (let i = 0; i < options.length && !same(await valueOf(this.#page, pointer), value); i++)
+      for (let i = 0; i < options.length && !same(await shownValue(this.#page, pointer), value); i++)
         await radios.nth(i).check()
   }
 
@@ -127,7 +127,7 @@ export class Driver {
     if (at >= 0) await list.selectOption({ label: options[at]! })
     else
       for (const label of options) {
-        if (same(await valueOf(this.#page, pointer), value)) return
+        if (same(await shownValue(this.#page, pointer), value)) return
         await list.selectOption({ label })
       }
   }

@@ -60,7 +60,7 @@ const look = (pointer: string): Look => {
 export const lookAt = (page: Page, pointer: string): Promise<Look> => page.evaluate(look, pointer)
 
 /** The part of the value that the page shows as JSON. */
-export const valueOf = async (page: Page, pointer = ''): Promise<unknown> => {
+export const shownValue = async (page: Page, pointer = ''): Promise<unknown> => {
   const text = await page.locator('#json').inputValue()
   let value: unknown = text === '' ? undefined : JSON.parse(text)
   for (const part of pointer.split('/').slice(1)) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { useBrowser } from '../support/browser.ts'
 import { Driver, same } from './form-driver.ts'
 import { problemsOf, useFormPage } from './form-fixture.ts'
-import { cssString, valueOf } from './form-look.ts'
+import { cssString, shownValue } from './form-look.ts'
 import { type SchemaCase, schemaCases } from './form-schemas.ts'
 
 const wrongAt = (page: Page, pointer: string) =>
@@ -43,7 +43,7 @@ describe('each schema of the set', () => {
     for (const value of one.valid) {
       await form.open(page, text)
       await enter(page, one, value)
-      await expect.poll(() => valueOf(page).then(found => same(found, value) || found)).toBe(true)
+      await expect.poll(() => shownValue(page).then(found => same(found, value) || found)).toBe(true)
       await expect.poll(() => problemsOf(page), { message: JSON.stringify(value) }).toEqual([])
     }
     for (const { value, pointer, via } of one.invalid) {
@@ -59,7 +59,7 @@ describe('each schema of the set', () => {
       await form.open(page, text)
       await enter(page, one, one.slow.value)
       await page.getByText('Not checked here: it took too long').waitFor()
-      expect(await valueOf(page)).toEqual(one.slow.value)
+      expect(await shownValue(page)).toEqual(one.slow.value)
     }
     expect(await page.title(), 'a text was run').toBe('form')
   })

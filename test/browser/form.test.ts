@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { useBrowser } from '../support/browser.ts'
 import { Driver } from './form-driver.ts'
 import { problemsOf, useFormPage } from './form-fixture.ts'
-import { cssString, valueOf } from './form-look.ts'
+import { cssString, shownValue } from './form-look.ts'
 import { schemaCases } from './form-schemas.ts'
 
 const at = (page: Page, pointer: string) => page.locator(`[data-pointer=${cssString(pointer)}]`)
@@ -29,7 +29,7 @@ describe('the form in a browser', () => {
     await page.keyboard.type('42 is a number too')
     expect(await kind.locator('option:checked').textContent()).toBe('By name')
     expect(await focused(page).getAttribute('data-pointer')).toBe('/name')
-    expect(await valueOf(page)).toEqual({ name: '42 is a number too' })
+    expect(await shownValue(page)).toEqual({ name: '42 is a number too' })
   })
 
   it('keeps the data of each kind while another one is shown', async () => {
@@ -40,9 +40,9 @@ describe('the form in a browser', () => {
     await kind.selectOption({ label: 'box' })
     await at(page, '/shape/width').fill('4')
     await kind.selectOption({ label: 'circle' })
-    expect(await valueOf(page)).toEqual({ shape: { kind: 'circle', radius: 3 } })
+    expect(await shownValue(page)).toEqual({ shape: { kind: 'circle', radius: 3 } })
     await kind.selectOption({ label: 'box' })
-    expect(await valueOf(page)).toEqual({ shape: { kind: 'box', width: 4 } })
+    expect(await shownValue(page)).toEqual({ shape: { kind: 'box', width: 4 } })
   })
 
   it('shows the kind that fits a value from outside', async () => {
@@ -57,11 +57,11 @@ describe('the form in a browser', () => {
     const state = page.getByLabel('nick: given or not')
     expect(await state.inputValue()).toBe('absent')
     await state.selectOption('given')
-    expect(await valueOf(page)).toEqual({ nick: '' })
+    expect(await shownValue(page)).toEqual({ nick: '' })
     await state.selectOption('null')
-    expect(await valueOf(page)).toEqual({ nick: null })
+    expect(await shownValue(page)).toEqual({ nick: null })
     await state.selectOption('absent')
-    expect(await valueOf(page)).toEqual({})
+    expect(await shownValue(page)).toEqual({})
   })
 
   it('moves the focus along when items are added, moved and removed by keyboard', async () => {
@@ -72,14 +72,14 @@ describe('the form in a browser', () => {
     await page.keyboard.type('c')
     await page.getByRole('button', { name: 'Move up: Arguments 3' }).focus()
     await page.keyboard.press('Space')
-    expect(await valueOf(page)).toEqual(['a', 'c', 'b'])
+    expect(await shownValue(page)).toEqual(['a', 'c', 'b'])
     expect(await focused(page).getAttribute('aria-label')).toBe('Move up: Arguments 2')
     await page.keyboard.press('Space')
-    expect(await valueOf(page)).toEqual(['c', 'a', 'b'])
+    expect(await shownValue(page)).toEqual(['c', 'a', 'b'])
     expect(await focused(page).getAttribute('aria-label')).toBe('Move down: Arguments 1')
     await page.getByRole('button', { name: 'Duplicate: Arguments 1' }).click()
     await page.getByRole('button', { name: 'Remove: Arguments 4' }).click()
-    expect(await valueOf(page)).toEqual(['c', 'c', 'a'])
+    expect(await shownValue(page)).toEqual(['c', 'c', 'a'])
     expect(await focused(page).getAttribute('aria-label')).toBe('Remove: Arguments 3')
   })
 
@@ -101,12 +101,12 @@ describe('the form in a browser', () => {
     await key.fill('ab')
     await page.getByText('ab is there already').waitFor()
     await page.keyboard.press('Tab')
-    expect(await valueOf(page)).toEqual({ a: 1, ab: 2 })
+    expect(await shownValue(page)).toEqual({ a: 1, ab: 2 })
     await key.fill('__proto__')
     await page.getByText('a key named __proto__ is not allowed').waitFor()
     await key.fill('abc')
     await page.keyboard.press('Enter')
-    expect(JSON.stringify(await valueOf(page))).toBe('{"abc":1,"ab":2}')
+    expect(JSON.stringify(await shownValue(page))).toBe('{"abc":1,"ab":2}')
   })
 
   it('refuses an integer that would be changed, and keeps what was typed', async () => {
@@ -141,10 +141,10 @@ describe('the form in a browser', () => {
 
   it('starts with defaults and fills in an example', async () => {
     const page = await open({ schema: schemaOf('object-defaults') })
-    await expect.poll(() => valueOf(page)).toEqual({ size: 10, sort: 'up' })
+    await expect.poll(() => shownValue(page)).toEqual({ size: 10, sort: 'up' })
     await open({ schema: schemaOf('object-examples') })
     await page.getByRole('button', { name: 'example 2' }).click()
-    expect(await valueOf(page)).toEqual({ from: 'OSL', to: 'ROM' })
+    expect(await shownValue(page)).toEqual({ from: 'OSL', to: 'ROM' })
     expect(await at(page, '/from').inputValue()).toBe('OSL')
   })
 
@@ -185,9 +185,9 @@ describe('the form in a browser', () => {
     const page = await open({ schema: schemaOf('boolean') })
     await page.locator('.schema-form input').first().focus()
     await page.keyboard.press('Space')
-    expect(await valueOf(page)).toEqual({ sure: true })
+    expect(await shownValue(page)).toEqual({ sure: true })
     await page.keyboard.press('ArrowRight')
-    expect(await valueOf(page)).toEqual({ sure: false })
+    expect(await shownValue(page)).toEqual({ sure: false })
   })
 
   it('fields of two kinds do not share what was typed when the schema changes', async () => {

@@ -1,5 +1,4 @@
 import '../../../registry/web/styles/ground.css'
-import '../../../registry/web/styles/form.css'
 import './page.css'
 import { render } from 'preact'
 import { useState } from 'preact/hooks'
