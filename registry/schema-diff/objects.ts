@@ -1,7 +1,8 @@
 import { compareLengths } from './limits.ts'
+import { escapePointer } from './pointer.ts'
 import type { Comparing } from './report.ts'
 import { isSameKeyword } from './same.ts'
-import { asSchema, escapePointer, isObject, keyword, member, type Schema } from './schema.ts'
+import { asSchema, isObject, keyword, member, type Schema } from './schema.ts'
 
 /** What a schema says about the fields it does not name. */
 const othersOf = (schema: Schema): Schema => asSchema(keyword(schema, 'additionalProperties'))

@@ -1,3 +1,5 @@
+import { partNamed } from './pointer.ts'
+
 /** A JSON Schema as it is found in the registry: of any shape, written by somebody else. */
 export type Schema = Record<string, unknown> | boolean
 
@@ -35,26 +37,9 @@ export const annotations = new Set([
 
 /** The part of a document that a `$ref` names; undefined for what lies outside it or is not there. */
 export const resolve = (root: Schema, ref: unknown): Schema | undefined => {
-  if (typeof ref !== 'string' || ref.length > 1000 || !/^#(\/|$)/.test(ref)) return undefined
-  let found: unknown = root
-  for (const step of ref.split('/').slice(1)) {
-    const name = unescaped(step)
-    found = Array.isArray(found) ? found[Number(name)] : member(found, name)
-  }
+  const found = partNamed(root, ref)
   return typeof found === 'boolean' || isObject(found) ? found : undefined
 }
-
-const unescaped = (step: string): string => {
-  let text = step
-  try {
-    text = decodeURIComponent(step)
-  } catch {
-    // A lone % stands for itself.
-  }
-  return text.replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** A value in few words. */
 export const shown = (value: unknown): string => {

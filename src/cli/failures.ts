@@ -1,16 +1,11 @@
-import { Catalogue } from '../catalogue.ts'
-import { makeKeys } from '../keys.ts'
 import { type FailureOverview, readFailures } from '../overview.ts'
-import { settingsOf } from './arguments.ts'
-import type { Command, Invocation } from './command.ts'
+import { showCalls } from './call-list.ts'
+import type { Command } from './command.ts'
 import { formatDuration } from './duration.ts'
-import { exitCodes } from './exit-codes.ts'
 import { formatMs, phaseTitles } from './figures.ts'
-import { limitOf, limitOption } from './limit.ts'
+import { limitOption } from './limit.ts'
 import { jsonOption } from './options.ts'
-import { printable } from './printable.ts'
-import { withRedis } from './redis-session.ts'
-import { type Column, writeTable } from './table.ts'
+import type { Column } from './table.ts'
 import { shortId } from './workers.ts'
 
 const columnsAt = (nowMs: number): Column<FailureOverview>[] => [
@@ -23,30 +18,6 @@ const columnsAt = (nowMs: number): Column<FailureOverview>[] => [
   { title: 'ID', value: ({ id }) => id, rank: 4 },
   { title: 'MESSAGE', value: ({ message }) => message },
 ]
-
-const run = async (invocation: Invocation): Promise<number> => {
-  const { positionals, flags, output } = invocation
-  const settings = settingsOf('hub', failuresCommand, invocation, 'silent')
-  const limit = limitOf(flags.limit, 'failures')
-  const { failures, nowMs } = await withRedis(settings, async connection => {
-    const all = await connection.send(client => readFailures(client, new Catalogue(makeKeys(settings.namespace))))
-    const [seconds, micros] = await connection.send(client => client.time())
-    return { failures: all, nowMs: Number(seconds) * 1000 + Number(micros) / 1000 }
-  })
-  const [wanted] = positionals
-  const matching = failures.filter(({ task }) => wanted === undefined || task.includes(wanted))
-  const shown = matching.slice(0, limit)
-  if (flags.json !== undefined) output.json(shown)
-  else if (shown.length > 0) {
-    writeTable(output.out, columnsAt(nowMs), shown)
-    const more = matching.length - shown.length
-    if (more > 0) output.err.line(`${more} more: --limit ${matching.length}, or the name of a task.`)
-  } else {
-    const what = wanted === undefined ? 'No call' : `No call of a task with '${printable(wanted)}' in its name`
-    output.err.line(`${what} failed on a worker in the last hour. How they fare: pshub tasks`)
-  }
-  return exitCodes.ok
-}
 
 export const failuresCommand: Command = {
   name: 'failures',
@@ -67,5 +38,9 @@ export const failuresCommand: Command = {
     { line: 'pshub failures resize_image:1.0', about: 'of one' },
     { line: "pshub failures --json | jq -r '.[].message' | sort | uniq -c | sort -rn", about: 'the most frequent' },
   ],
-  run,
+  run: invocation =>
+    showCalls(
+      { command: failuresCommand, read: readFailures, columnsAt, none: 'failed on a worker in the last hour.' },
+      invocation,
+    ),
 }

@@ -1,16 +1,11 @@
-import { Catalogue } from '../catalogue.ts'
-import { makeKeys } from '../keys.ts'
 import { readSlowCalls, type SlowCallOverview } from '../overview.ts'
-import { settingsOf } from './arguments.ts'
-import type { Command, Invocation } from './command.ts'
+import { showCalls } from './call-list.ts'
+import type { Command } from './command.ts'
 import { formatDuration } from './duration.ts'
-import { exitCodes } from './exit-codes.ts'
 import { formatMs, phaseTitles } from './figures.ts'
-import { limitOf, limitOption } from './limit.ts'
+import { limitOption } from './limit.ts'
 import { jsonOption } from './options.ts'
-import { printable } from './printable.ts'
-import { withRedis } from './redis-session.ts'
-import { type Column, writeTable } from './table.ts'
+import type { Column } from './table.ts'
 import { shortId } from './workers.ts'
 
 /** A stall of the loop that takes up this share of a call explains it. */
@@ -41,30 +36,6 @@ const columnsAt = (nowMs: number): Column<SlowCallOverview>[] => [
   { title: 'ID', value: ({ id }) => id, rank: 1 },
 ]
 
-const run = async (invocation: Invocation): Promise<number> => {
-  const { positionals, flags, output } = invocation
-  const settings = settingsOf('hub', slowCommand, invocation, 'silent')
-  const limit = limitOf(flags.limit, 'slow')
-  const { calls, nowMs } = await withRedis(settings, async connection => {
-    const all = await connection.send(client => readSlowCalls(client, new Catalogue(makeKeys(settings.namespace))))
-    const [seconds, micros] = await connection.send(client => client.time())
-    return { calls: all, nowMs: Number(seconds) * 1000 + Number(micros) / 1000 }
-  })
-  const [wanted] = positionals
-  const matching = calls.filter(({ task }) => wanted === undefined || task.includes(wanted))
-  const shown = matching.slice(0, limit)
-  if (flags.json !== undefined) output.json(shown)
-  else if (shown.length > 0) {
-    writeTable(output.out, columnsAt(nowMs), shown)
-    const more = matching.length - shown.length
-    if (more > 0) output.err.line(`${more} more: --limit ${matching.length}, or the name of a task.`)
-  } else {
-    const what = wanted === undefined ? 'No call' : `No call of a task with '${printable(wanted)}' in its name`
-    output.err.line(`${what} took 1 ms or longer in the last 5 minutes. How they fare: pshub tasks`)
-  }
-  return exitCodes.ok
-}
-
 export const slowCommand: Command = {
   name: 'slow',
   usage: 'slow [part of a name]',
@@ -87,5 +58,9 @@ export const slowCommand: Command = {
       about: 'held up by a blocked loop',
     },
   ],
-  run,
+  run: invocation =>
+    showCalls(
+      { command: slowCommand, read: readSlowCalls, columnsAt, none: 'took 1 ms or longer in the last 5 minutes.' },
+      invocation,
+    ),
 }

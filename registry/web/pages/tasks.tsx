@@ -5,10 +5,9 @@ import { Empty, Loading } from '../parts/empty.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
-import { ChoiceField, SearchField } from '../parts/search-field.tsx'
+import { ChoiceField, QueueField, SearchField } from '../parts/search-field.tsx'
 import { TaskTable } from '../parts/task-table.tsx'
 import { type QueryState, useQuery } from '../parts/use-query.ts'
-import { printable } from '../printable.ts'
 import { type TaskState, taskPage, taskStates, taskView } from '../task-list.ts'
 
 const stateNames: Record<TaskState, string> = {
@@ -60,19 +59,11 @@ export const TasksPage = () => {
 }
 
 const Filters = ({ state }: { state: QueryState }) => {
-  const queues = useMemo(() => [...new Set([...tasks.value!.values()].map(({ queue }) => queue))].sort(), [tasks.value])
   const view = taskView(state.query)
-  const known = queues.includes(view.queue) || view.queue === '' ? queues : [...queues, view.queue]
   return (
     <search class="filters">
       <SearchField name="Search tasks" state={state} />
-      <ChoiceField
-        label="Queue"
-        name="queue"
-        value={view.queue}
-        state={state}
-        options={[{ value: '', text: 'All' }, ...known.map(value => ({ value, text: printable(value) }))]}
-      />
+      <QueueField rows={tasks.value!.values()} value={view.queue} state={state} />
       <ChoiceField
         label="State"
         name="state"

@@ -6,7 +6,7 @@ import { Empty, Loading } from '../parts/empty.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
-import { ChoiceField, SearchField } from '../parts/search-field.tsx'
+import { ChoiceField, QueueField, SearchField } from '../parts/search-field.tsx'
 import { Text } from '../parts/text.tsx'
 import { type QueryState, useQuery } from '../parts/use-query.ts'
 import { WorkerCommand } from '../parts/worker-command.tsx'
@@ -52,21 +52,10 @@ export const WorkersPage = () => {
 
 const Filters = ({ state }: { state: QueryState }) => {
   const view = workerView(state.query)
-  const queues = useMemo(
-    () => [...new Set([...workers.value!.values()].map(({ queue }) => queue))].sort(),
-    [workers.value],
-  )
-  const known = queues.includes(view.queue) || view.queue === '' ? queues : [...queues, view.queue]
   return (
     <search class="filters">
       <SearchField name="Search workers" state={state} />
-      <ChoiceField
-        label="Queue"
-        name="queue"
-        value={view.queue}
-        state={state}
-        options={[{ value: '', text: 'All' }, ...known.map(value => ({ value, text: printable(value) }))]}
-      />
+      <QueueField rows={workers.value!.values()} value={view.queue} state={state} />
       <ChoiceField
         label="State"
         name="state"

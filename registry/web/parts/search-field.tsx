@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { isSearchWanted } from '../keyboard.ts'
+import { printable } from '../printable.ts'
 import type { QueryState } from './use-query.ts'
 
 /** The search of a page; `/` goes there. */
@@ -59,3 +60,27 @@ export const ChoiceField = ({
     </select>
   </label>
 )
+
+/** The filter by queue: those that rows have, and the one of the address, which may be gone. */
+export const QueueField = ({
+  rows,
+  value,
+  state,
+}: {
+  rows: Iterable<{ queue: string }>
+  value: string
+  state: QueryState
+}) => {
+  const queues = new Set([...rows].map(({ queue }) => queue))
+  if (value !== '') queues.add(value)
+  const options = [...queues].sort().map(queue => ({ value: queue, text: printable(queue) }))
+  return (
+    <ChoiceField
+      label="Queue"
+      name="queue"
+      value={value}
+      state={state}
+      options={[{ value: '', text: 'All' }, ...options]}
+    />
+  )
+}

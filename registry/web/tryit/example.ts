@@ -1,4 +1,5 @@
-import { isObject, type Loose, listOf, own, resolveRef } from './schema-steps.ts'
+import { partNamed } from '../../schema-diff/pointer.ts'
+import { isObject, type Loose, listOf, own } from './schema-steps.ts'
 
 /** Values a schema offers as examples of the whole, else one put together from defaults, examples and limits of its parts. */
 export const examplesOf = (schema: unknown): unknown[] => {
@@ -40,7 +41,7 @@ class Maker {
   private merged(given: unknown, hops: number): Loose {
     if (!isObject(given) || hops > 8) return {}
     const others = [
-      resolveRef(this.root, own(given, '$ref')),
+      partNamed(this.root, own(given, '$ref')),
       ...listOf(own(given, 'allOf')).slice(0, 20),
       listOf(own(given, 'oneOf'))[0],
       listOf(own(given, 'anyOf'))[0],

@@ -1,4 +1,5 @@
-import { isObject, type Loose, listOf, own, resolveRef } from './schema-steps.ts'
+import { partNamed } from '../../schema-diff/pointer.ts'
+import { isObject, type Loose, listOf, own } from './schema-steps.ts'
 
 /** Steps that hostile schemas get before it is given up: then nothing is kept at all. */
 const maxSteps = 20_000
@@ -68,7 +69,7 @@ class Walk {
         ...['allOf', 'anyOf', 'oneOf'].flatMap(key => listOf(own(schema, key))),
         ...['if', 'then', 'else'].map(key => own(schema, key)),
         ...(isObject(dependent) ? Object.values(dependent) : []),
-        resolveRef(this.root, own(schema, '$ref')),
+        partNamed(this.root, own(schema, '$ref')),
       )
     }
     return [...all]

@@ -1,0 +1,48 @@
+import { Catalogue } from '../catalogue.ts'
+import { makeKeys } from '../keys.ts'
+import type { Redis } from '../redis.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { limitOf } from './limit.ts'
+import { printable } from './printable.ts'
+import { withRedis } from './redis-session.ts'
+import { type Column, writeTable } from './table.ts'
+
+/** A list of single calls that workers keep, by whose task they can be chosen. */
+interface CallList<Row extends { task: string }> {
+  command: Command
+  read(client: Redis, catalogue: Catalogue): Promise<Row[]>
+  /** @param nowMs by the clock of Redis, which is the one that rows have their times from */
+  columnsAt(nowMs: number): Column<Row>[]
+  /** What follows 'No call' where there is none. */
+  none: string
+}
+
+/** Shows the first rows of a list, of all tasks or of those that have a text in their names. */
+export const showCalls = async <Row extends { task: string }>(
+  { command, read, columnsAt, none }: CallList<Row>,
+  invocation: Invocation,
+): Promise<number> => {
+  const { positionals, flags, output } = invocation
+  const settings = settingsOf('hub', command, invocation, 'silent')
+  const limit = limitOf(flags.limit, command.name)
+  const { rows, nowMs } = await withRedis(settings, async connection => {
+    const all = await connection.send(client => read(client, new Catalogue(makeKeys(settings.namespace))))
+    const [seconds, micros] = await connection.send(client => client.time())
+    return { rows: all, nowMs: Number(seconds) * 1000 + Number(micros) / 1000 }
+  })
+  const [wanted] = positionals
+  const matching = rows.filter(({ task }) => wanted === undefined || task.includes(wanted))
+  const shown = matching.slice(0, limit)
+  if (flags.json !== undefined) output.json(shown)
+  else if (shown.length > 0) {
+    writeTable(output.out, columnsAt(nowMs), shown)
+    const more = matching.length - shown.length
+    if (more > 0) output.err.line(`${more} more: --limit ${matching.length}, or the name of a task.`)
+  } else {
+    const what = wanted === undefined ? 'No call' : `No call of a task with '${printable(wanted)}' in its name`
+    output.err.line(`${what} ${none} How they fare: pshub tasks`)
+  }
+  return exitCodes.ok
+}
