@@ -10,5 +10,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
+    // What is waited for comes with a beat, a reading and a turn of a busy machine.
+    expect: { poll: { timeout: 10_000 } },
   },
 })

@@ -36,14 +36,34 @@ const pagesTypeCheck = node(
   'registry/web/tsconfig.json',
 )
 const lint = node('lint and format', ofPackage('@biomejs/biome/bin/biome'), 'check', '.')
-const report = ['--reporter=default', '--reporter=json', `--outputFile.json=${join(reportDir, 'tests.json')}`]
-const tests = {
-  ...node('tests', ofPackage('vitest/vitest.mjs'), 'run', ...report, ...only),
-  counts() {
-    const { numPassedTests, numFailedTests, numPendingTests } = readJson('tests.json')
-    return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests }
-  },
+/** Whose subject is time itself: they have the machine to themselves, by two. The others mostly wait for something. */
+const ofTime = [
+  'blocked-loop',
+  'cli-slow',
+  'keepalive-thread',
+  'lapsed-lease',
+  'lost-workers',
+  'measures',
+  'outages',
+  'overload',
+  'queue-figures',
+  'waits',
+].map(name => `test/redis/${name}.test.ts`)
+
+const vitest = (title, name, ...args) => {
+  const report = join(reportDir, `${name}.json`)
+  const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  return {
+    ...node(title, ofPackage('vitest/vitest.mjs'), 'run', ...reports, ...args),
+    counts() {
+      const { numPassedTests, numFailedTests, numPendingTests } = readJson(`${name}.json`)
+      return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests }
+    },
+  }
 }
+const tests = vitest('tests', 'tests', '--maxWorkers=3', ...ofTime.map(file => `--exclude=${file}`))
+const testsOfTime = vitest('tests of time', 'tests-of-time', ...ofTime)
+const wantedTests = vitest('tests', 'tests', ...only)
 const faultOptions = [
   '--subset',
   '--quick',
@@ -74,13 +94,14 @@ const runAll = async () => {
   await steps.alone(pagesTypeCheck)
   await steps.alone(lint)
   await steps.alone(tests)
+  await steps.alone(testsOfTime)
   await steps.beside(own, [faults])
   await steps.alone(conformance)
 }
 
 if (only.length === 0) await runAll()
 else {
-  for (const step of [typeCheck, pagesTypeCheck, lint, tests]) await steps.alone(step)
+  for (const step of [typeCheck, pagesTypeCheck, lint, wantedTests]) await steps.alone(step)
   console.log(
     '\nOnly these tests were run. Faults: npm run test:faults; other languages: npm run conformance -- --help',
   )

@@ -21,6 +21,8 @@ export interface ReadParts {
 const view = { config: { registryAccess: 'view' as const } }
 const ranges: readonly Range[] = ['15m', '1d']
 const maxNameLength = 200
+/** How old a reading may be that says that there is no such task. */
+const unknownMaxAgeMs = 250
 /** How old lists may be that are read apart from the rest. */
 const listMaxAgeMs = 1000
 /** How old a reading may be that says that Redis is there. */
@@ -43,8 +45,10 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
   // Names of tasks have slashes.
   app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
     const name = request.params['*']
-    const [reading, slow, failed] = await Promise.all([readings.latest(), slowCalls(), failures()])
-    const detail = taskDetail(reading, history, name, { slow, failures: failed }, mayRun)
+    const calls = { slow: await slowCalls(), failures: await failures() }
+    const detailIn = (reading: Reading) => taskDetail(reading, history, name, calls, mayRun)
+    // Its worker may have started since the last reading.
+    const detail = detailIn(await readings.latest()) ?? detailIn(await readings.latest(unknownMaxAgeMs))
     if (detail) return detail
     throw new Refusal(404, 'NotFound', `The registry knows no task ${JSON.stringify(name.slice(0, maxNameLength))}.`)
   })

@@ -6,7 +6,7 @@ import { readRegistry } from './registry.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('hub', metricsCommand, invocation, 'silent')
-  const { overview } = await readRegistry(settings)
+  const overview = await readRegistry(settings)
   for (const line of prometheusText(overview).split('\n').slice(0, -1)) invocation.output.out.line(line)
   return exitCodes.ok
 }

@@ -59,7 +59,7 @@ export const queueColumns = (queues: readonly QueueOverview[]): Column<QueueOver
 const run = async (invocation: Invocation): Promise<number> => {
   const { flags, output } = invocation
   const settings = settingsOf('hub', queuesCommand, invocation, 'silent')
-  const { queues } = (await readRegistry(settings)).overview
+  const { queues } = await readRegistry(settings)
   if (flags.json !== undefined) output.json(queues)
   else if (queues.length > 0) {
     writeTable(output.out, queueColumns(queues), queues)

@@ -40,7 +40,7 @@ const firstLine = (description: string): string =>
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags, output } = invocation
   const settings = settingsOf('hub', tasksCommand, invocation, 'silent')
-  const { overview } = await readRegistry(settings)
+  const overview = await readRegistry(settings)
   const wanted = positionals[0]
   const tasks = overview.tasks.filter(({ task }) => wanted === undefined || task.includes(wanted))
   const exact = tasks.find(({ task }) => task === wanted)

@@ -31,8 +31,8 @@ const sortOf = (text: string): Sort => {
 }
 
 const showOnce = async (settings: Readonly<Settings>, sort: Sort, output: Output, isJson: boolean): Promise<number> => {
-  const { overview, nowMs } = await readRegistry(settings)
-  if (isJson) output.json({ at: Math.round(nowMs), ...overview })
+  const overview = await readRegistry(settings)
+  if (isJson) output.json(overview)
   else {
     output.out.line(summaryOf(overview))
     output.out.line()

@@ -55,9 +55,10 @@ const lastSeen = ({ stats }: WorkerOverview, nowMs: number): string =>
 const run = async (invocation: Invocation): Promise<number> => {
   const { flags, output } = invocation
   const settings = settingsOf('hub', workersCommand, invocation, 'silent')
-  const { overview, nowMs } = await readRegistry(settings)
+  const overview = await readRegistry(settings)
   if (flags.json !== undefined) output.json(overview.workers)
-  else if (overview.workers.length > 0) writeTable(output.out, columnsAt(nowMs, overview.queues), overview.workers)
+  else if (overview.workers.length > 0)
+    writeTable(output.out, columnsAt(overview.atMs, overview.queues), overview.workers)
   else {
     output.err.line(`No worker runs in namespace '${settings.namespace}' of ${describeTarget(settings.redis)}.`)
     output.err.line('Start one: pshub worker ./tasks.mjs')

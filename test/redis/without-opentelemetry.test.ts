@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { root } from '../support/cli-fixture.ts'
@@ -16,7 +16,10 @@ beforeAll(() => {
   const packages = join(folder, 'node_modules')
   mkdirSync(join(packages, 'pshub'), { recursive: true })
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  for (const name of Object.keys(dependencies)) symlinkSync(join(root, 'node_modules', name), join(packages, name))
+  for (const name of Object.keys(dependencies)) {
+    mkdirSync(dirname(join(packages, name)), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(packages, name))
+  }
   for (const name of ['dist', 'package.json'])
     cpSync(join(root, name), join(packages, 'pshub', name), { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{}')

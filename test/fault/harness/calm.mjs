@@ -5,9 +5,9 @@ import { join } from 'node:path'
 const namespace = 'pshub'
 /** These are the registry and the leases of those who live; everything else that is left must end by itself. */
 const lasting = new Set(
-  ['tasks', 'workers', 'stats', 'taskstats', 'slow', '{q}:leases'].map(key => `${namespace}:${key}`),
+  ['tasks', 'workers', 'stats', 'taskstats', 'slow', 'failures', '{q}:leases'].map(key => `${namespace}:${key}`),
 )
-const ofWorkers = new Set(['workers', 'stats', 'taskstats', 'slow'].map(key => `${namespace}:${key}`))
+const ofWorkers = new Set(['workers', 'stats', 'taskstats', 'slow', 'failures'].map(key => `${namespace}:${key}`))
 const longestTtlMs = 60_000
 
 /** Keys that neither belong there nor end by themselves soon. */
