@@ -9,9 +9,14 @@ const patienceMs = 10_000
 
 export class Member {
   #child
+  #ended
 
   constructor(child) {
     this.#child = child
+    this.#ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`A process of the measurement ended (${code}).`)
+    })
+    this.#ended.catch(() => undefined)
   }
 
   get pid() {
@@ -21,7 +26,7 @@ export class Member {
   /** Sends a message and resolves with its answer; one that is an error, or the end of the process, rejects. */
   async ask(message) {
     this.#child.send(message)
-    const [answer] = await Promise.race([once(this.#child, 'message'), this.#untilExit()])
+    const [answer] = await Promise.race([once(this.#child, 'message'), this.#ended])
     if (answer.error) throw new Error(answer.error)
     return answer
   }
@@ -32,11 +37,6 @@ export class Member {
     const killer = setTimeout(() => this.#child.kill('SIGKILL'), patienceMs)
     await once(this.#child, 'exit')
     clearTimeout(killer)
-  }
-
-  async #untilExit() {
-    const [code] = await once(this.#child, 'exit')
-    throw new Error(`A process of the measurement ended (${code}).`)
   }
 }
 
