@@ -1,6 +1,5 @@
 import { startMember } from '../kit/members.mjs'
 import { median } from '../kit/numbers.mjs'
-import { argsOf } from '../kit/pair.mjs'
 import { startBetween } from '../kit/servers.mjs'
 import { systems } from '../systems/index.mjs'
 
@@ -13,7 +12,7 @@ const file = 'bench/kit/process.mjs'
 /** Milliseconds from the start of the caller's process, and from that of the worker's, to the first reply. */
 const once = async system => {
   const server = await startBetween(systems[system].between)
-  const common = { url: server.url, slots: 4, args: argsOf(20) }
+  const common = { url: server.url, slots: 4 }
   const bothAt = Date.now()
   const worker = await startMember(file, ['worker', system, JSON.stringify(common)])
   const launchedAt = Date.now()

@@ -5,9 +5,6 @@ import { cpuUsOf, startBetween } from './servers.mjs'
 
 const file = 'bench/kit/process.mjs'
 
-/** Arguments of a call whose JSON has about so many bytes. */
-export const argsOf = bytes => ({ x: 1, fill: 'a'.repeat(Math.max(0, bytes - 20)) })
-
 export class Pair {
   constructor(system, server, workers, callers) {
     this.system = system
@@ -24,7 +21,7 @@ export class Pair {
   static async start(system, options = {}) {
     const { slots = 64, bytes = 20, workers = 1, callers = 1, worker = {}, caller = {}, profileDir } = options
     const server = await startBetween(systems[system].between)
-    const common = { url: server.url, slots, args: argsOf(bytes) }
+    const common = { url: server.url, slots, bytes }
     const side = async (role, more) =>
       startMember(file, [role, system, JSON.stringify({ ...common, ...more })], { profileDir })
     const started = []
@@ -49,6 +46,7 @@ export class Pair {
       inFlight,
       calls,
       lost: sides.reduce((sum, side) => sum + side.lost, 0),
+      failed: sides.reduce((sum, side) => sum + side.failed, 0),
       callsPerSecond: sides.reduce((sum, side) => sum + side.callsPerSecond, 0),
       p50Us: Math.max(...sides.map(({ p50Us }) => p50Us)),
       p99Us: Math.max(...sides.map(({ p99Us }) => p99Us)),

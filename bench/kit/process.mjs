@@ -4,7 +4,11 @@ import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/prom
 import { quantile } from './numbers.mjs'
 
 const [role, system, optionsText] = process.argv.slice(2)
-const options = JSON.parse(optionsText)
+/** Arguments of a call whose JSON has about so many bytes; too many for a command line. */
+const argsOf = bytes => ({ x: 1, fill: 'a'.repeat(Math.max(0, bytes - 20)) })
+
+const { bytes = 20, ...given } = JSON.parse(optionsText)
+const options = { ...given, args: argsOf(bytes) }
 const { startWorker, startCaller } = await import(`../systems/${system}.mjs`)
 
 const microsOf = ({ user, system: kernel }) => user + kernel
@@ -15,14 +19,19 @@ const patienceMs = 5000
 /** Keeps so many calls in flight for so long. */
 const load = async (call, { inFlight, ms }) => {
   const waits = []
+  let failed = 0
   const started = performance.now()
   const cpu = process.cpuUsage()
   const end = started + ms
   const chain = async () => {
     for (let now = performance.now(); now < end; ) {
-      await call()
+      const isOk = await call().then(
+        () => true,
+        () => false,
+      )
       const after = performance.now()
-      waits.push(after - now)
+      if (isOk) waits.push(after - now)
+      else failed++
       now = after
     }
   }
@@ -33,6 +42,7 @@ const load = async (call, { inFlight, ms }) => {
   return {
     calls: waits.length,
     lost: inFlight - done,
+    failed,
     callsPerSecond: waits.length / seconds,
     p50Us: quantile(waits, 0.5) * 1000,
     p99Us: quantile(waits, 0.99) * 1000,
