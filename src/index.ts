@@ -1,6 +1,6 @@
 export type { Finding } from './bootcheck.ts'
 export type { LiveWorker, WorkerCard, WorkerStats } from './cards.ts'
-export { readSettings, type Settings, type Sources } from './config.ts'
+export { measuringSettings, readSettings, type Settings, type Sources } from './config.ts'
 export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, TaskError } from './errors.ts'
 export type { CallOptions, GatherEntry, Gathered, WithPhases } from './gather.ts'
 export { Hub, type HubOptions } from './hub.ts'

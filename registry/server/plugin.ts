@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { ConfigError, Hub, type HubOptions, readSettings, type Settings, version } from 'pshub'
+import { ConfigError, Hub, type HubOptions, measuringSettings, readSettings, type Settings, version } from 'pshub'
 import type { Role, Session } from '../contract.ts'
 import { addAccess } from './access.ts'
 import { takeJson } from './body.ts'
@@ -36,20 +36,7 @@ export interface RegistryOptions extends Partial<Setup>, Omit<HubOptions, 'name'
   hub?: Hub | HubOptions
 }
 
-const hubSettings = [
-  'redis',
-  'namespace',
-  'maxPayloadBytes',
-  'maxBacklog',
-  'statsd',
-  'statsdPrefix',
-  'statsdFormat',
-  'statsdSampleRate',
-  'statsdFlushMs',
-  'logLevel',
-  'logFormat',
-  'tracing',
-] as const
+const hubSettings = ['redis', 'namespace', 'maxPayloadBytes', 'maxBacklog', ...measuringSettings] as const
 
 const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub => {
   const options = Object.fromEntries(hubSettings.map(name => [name, setup[name]]))

@@ -1,8 +1,9 @@
 import type { TaskRow } from '../../contract.ts'
-import { queuePath, taskPath } from '../base.ts'
+import { taskPath } from '../base.ts'
 import { count, percent, perSecond, plural, us } from '../format.ts'
 import { plainSummary, type TaskTimes, type TaskView } from '../task-list.ts'
 import { memo } from './memo.ts'
+import { QueueCell } from './queue-cell.tsx'
 import { SortHead } from './sort-head.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { TaskBadges } from './task-badges.tsx'
@@ -74,11 +75,7 @@ const Row = memo(({ row, times }: { row: TaskRow; times: TaskTimes }) => {
       <td data-name="version">
         <Text class="short">{row.version}</Text>
       </td>
-      <td data-name="queue">
-        <a class="plain" href={queuePath(row.queue)}>
-          <Text class="short">{row.queue}</Text>
-        </a>
-      </td>
+      <QueueCell queue={row.queue} />
       <td data-name="workers" class="number" title={`${plural(row.workers, 'worker')} on ${plural(row.hosts, 'host')}`}>
         <span>
           {count(row.workers)}

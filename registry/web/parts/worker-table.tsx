@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { WorkerRow } from '../../contract.ts'
-import { queuePath, taskPath } from '../base.ts'
+import { taskPath } from '../base.ts'
 import { bytes, ms, percent, perSecond, plural } from '../format.ts'
 import { Bar } from './bar.tsx'
 import { memo } from './memo.ts'
+import { QueueCell } from './queue-cell.tsx'
 import { Text } from './text.tsx'
 import { Ago, Since } from './time.tsx'
 import { WorkerState } from './worker-state.tsx'
@@ -107,11 +108,7 @@ const ProcessRow = memo(({ row, withHost, isOpen, toggle }: ProcessProps) => {
       <td data-name="state">
         <WorkerState row={row} />
       </td>
-      <td data-name="queue">
-        <a class="plain" href={queuePath(row.queue)}>
-          <Text class="short">{row.queue}</Text>
-        </a>
-      </td>
+      <QueueCell queue={row.queue} />
       <td data-name="slots busy">
         <Bar value={stats?.busy ?? 0} total={row.slots} name="slots busy" />
       </td>
