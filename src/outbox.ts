@@ -1,8 +1,9 @@
+import type { Pushed } from './answers.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import type { Forecast } from './forecast.ts'
 import { stamped, unstamped } from './message.ts'
-import { type Pushed, pushMemoryMs, type Queue } from './queue.ts'
+import { pushMemoryMs, type Queue } from './queue.ts'
 import { type Connection, ConnectionLost, isTransient } from './redis.ts'
 import type { RedisClock } from './redisclock.ts'
 import { explained } from './refusals.ts'
@@ -126,7 +127,7 @@ export class Outbox {
   async #run(): Promise<void> {
     this.#running = true
     while (this.#waiting.length > 0 && !this.#closing.aborted) {
-      await this.#connection.whenReady(this.#closing)
+      if (!this.#connection.isReady) await this.#connection.whenReady(this.#closing)
       const batch = this.#nextBatch()
       if (batch.length > 0) await this.#deliver(batch)
     }

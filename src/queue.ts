@@ -1,37 +1,18 @@
-import { command } from './client.ts'
+import {
+  type Adopted,
+  type Beat,
+  type Claimed,
+  type Pushed,
+  readAdopted,
+  readBeat,
+  readClaimed,
+  readPushed,
+} from './answers.ts'
+import { command, Preset } from './client.ts'
 import { blockSeconds } from './connections.ts'
 import type { Keys, QueueKeys } from './keys.ts'
 import { isFull, type Redis } from './redis.ts'
-import { type Script, scripts } from './scripts.ts'
-
-/** What the push script made of a batch. */
-export interface Pushed {
-  /** How many of the batch, from its beginning, are in the list. */
-  accepted: number
-  /** Requests that were waiting before these. */
-  length: number
-  /** Redis microseconds, the `at` of all accepted requests, as text. */
-  at: string
-  /** True when an earlier try of the same push had arrived after all; this one did nothing. */
-  repeated: boolean
-  /** What was taken off each ttl because the push was so long on its way; at least 1 ms is left of it. */
-  lateMs: number
-}
-
-export interface Claimed {
-  /** Redis microseconds at the claim. */
-  nowUs: number
-  /** Calls that still wait. */
-  left: number
-  /** Jobs that still wait; 0 when the claim was not for jobs. */
-  jobsLeft: number
-  /** Requests dropped because their deadline had passed. */
-  expired: number
-  /** Requests dropped because too little of their time is left; their callers still wait. */
-  hopeless: string[]
-  /** Requests with the ids the script made up for them (undefined: the one in the message). Calls first, then jobs. */
-  requests: { text: string; madeUpId: string | undefined; isJob: boolean }[]
-}
+import { KeyedScript, type Script, scripts } from './scripts.ts'
 
 /** What a worker asks a claim for. */
 export interface ClaimOptions {
@@ -43,43 +24,16 @@ export interface ClaimOptions {
   runTimes: readonly (string | number)[]
 }
 
-export interface Beat {
-  nowUs: number
-  held: boolean
-  /** Requests whose callers gave up in the last seconds. */
-  cancelled: string[]
-  /** Other workers of the queue whose leases have ended. */
-  ended: string[]
-  /** Undefined unless this worker is the one that reports the queue. */
-  figures: QueueFigures | undefined
-  /** Since when the queue is paused, Redis milliseconds; undefined when it is served. */
-  pausedMs: number | undefined
-}
-
-/** A queue at one moment, as Redis has it. */
-export interface QueueFigures {
-  /** Requests that wait. */
-  length: number
-  /** How long the first of them has waited; 0 when none waits, undefined when it carries no time. */
-  oldestMs: number | undefined
-}
-
-/** What was taken over from a lost worker. */
-export interface Adopted {
-  /** True when nothing is left to take over. */
-  done: boolean
-  requests: { id: string; text: string }[]
-}
-
 /** A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most. */
 export const pushMemoryMs = 60_000
 
 /** Replies nobody fetches go after this long. */
 export const replyTtlMs = 60_000
 
-/** Replies up to this many and this long go as plain commands. */
-const maxPlainReplies = 32
-const maxPlainReplyLength = 400
+/** Replies that are longer together go by the script. */
+const maxPlainChars = 50_000
+/** Commands are kept encoded for as many hubs. */
+const maxHubs = 1000
 
 /** Each live worker has read the word by then: they look every second. */
 const cancelMemoryMs = 5000
@@ -88,70 +42,68 @@ const cancelMemoryMs = 5000
 export const reporterMs = 3000
 const adoptBatch = 64
 
+interface ReplyCommands {
+  push: Preset
+  expire: Preset
+}
+
 /** The queue's operations, one atomic step each: one method per script, and nothing above them writes a Redis command. */
 export class Queue {
   readonly name: string
   readonly keys: QueueKeys
   readonly #allKeys: Keys
   readonly #clientIds = new WeakMap<Redis, Promise<number | undefined>>()
+  readonly #waitForCalls: Preset
+  readonly #waitForAll: Preset
+  #push: { owner: string; script: KeyedScript } | undefined
+  #claim: { owner: string; script: KeyedScript } | undefined
+  #release: { owner: string; command: Preset } | undefined
+  readonly #replies = new Map<string, ReplyCommands>()
 
   constructor(name: string, keys: Keys) {
     this.name = name
     this.keys = keys.queue(name)
     this.#allKeys = keys
+    const { bell, jobBell } = this.keys
+    this.#waitForCalls = new Preset('blpop', bell, blockSeconds)
+    this.#waitForAll = new Preset('blpop', bell, jobBell, blockSeconds)
   }
 
   /** `countedAtUs` is Redis' time when the messages' ttls were counted, as far as that is known; else 0. */
-  async push(
+  push(
     client: Redis,
     hubId: string,
     number: number,
     maxLength: number,
-    messages: string[],
+    messages: readonly string[],
     countedAtUs = 0,
   ): Promise<Pushed> {
     const { calls, bell, pushed } = this.keys
-    const answer = (await scripts.push.run(
-      client,
-      [calls, bell, pushed(hubId)],
-      [number, pushMemoryMs, maxLength, countedAtUs, ...messages],
-    )) as [number, number, string, number, number]
-    const [accepted, length, at, repeated, lateMs] = answer
-    return { accepted, length, at, repeated: repeated === 1, lateMs }
+    if (this.#push?.owner !== hubId)
+      this.#push = { owner: hubId, script: new KeyedScript(scripts.push, [calls, bell, pushed(hubId)]) }
+    return this.#push.script.run(client, [number, pushMemoryMs, maxLength, countedAtUs, ...messages], readPushed)
   }
 
   /** Takes requests for idle slots. Undefined when the worker's lease has ended; then nothing was taken. */
-  async claim(client: Redis, workerId: string, wanted: ClaimOptions): Promise<Claimed | undefined> {
+  claim(client: Redis, workerId: string, wanted: ClaimOptions): Promise<Claimed | undefined> {
     const { calls, bell, held, leases, jobs, jobBell } = this.keys
-    const answer = await scripts.claim.run(
-      client,
-      [calls, bell, held(workerId), leases, jobs, jobBell],
-      [workerId, wanted.slots, wanted.jobs, ...wanted.runTimes],
-    )
-    const [now, left, expired, texts, named, hopeless, callCount, jobsLeft] = answer as
-      | [string, -1]
-      | [string, number, number, string[], (number | string)[], string[], number, number]
-    if (left === -1 || !texts || !named || !hopeless) return undefined
-    const requests = texts.map((text, index) => ({
-      text,
-      madeUpId: undefined as string | undefined,
-      isJob: index >= callCount!,
-    }))
-    for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.madeUpId = String(named[i + 1])
-    return { nowUs: Number(now), left, jobsLeft: jobsLeft!, expired: expired!, requests, hopeless }
+    if (this.#claim?.owner !== workerId) {
+      const keys = [calls, bell, held(workerId), leases, jobs, jobBell]
+      this.#claim = { owner: workerId, script: new KeyedScript(scripts.claim, keys) }
+    }
+    return this.#claim.script.run(client, [workerId, wanted.slots, wanted.jobs, ...wanted.runTimes], readClaimed)
   }
 
   /**
    * Waits for the bell, and for that of the jobs when they are wanted, then claims, in one go: Redis runs the claim the
    * moment a bell wakes this connection. `onBlocked` is told how Redis calls the connection, for endWait().
    */
-  async waitAndClaim(
+  waitAndClaim(
     client: Redis,
     workerId: string,
     wanted: ClaimOptions,
     onBlocked?: (clientId: number) => void,
   ): Promise<Claimed | undefined> {
-    const { bell, jobBell } = this.keys
     let refused: unknown
     // Ahead of the wait, so that it is answered while that goes on. Without the right to ask, the wait ends by itself.
     if (onBlocked)
@@ -159,14 +111,15 @@ export class Queue {
         id => onBlocked(Number(id)),
         () => undefined,
       )
-    const bells = wanted.jobs > 0 ? [bell, jobBell] : [bell]
-    command(client, 'blpop', ...bells, blockSeconds).catch(error => {
+    const wait = wanted.jobs > 0 ? this.#waitForAll : this.#waitForCalls
+    wait.send(client, []).catch(error => {
       refused = error
     })
-    const claimed = await this.claim(client, workerId, wanted)
-    // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
-    if (refused) throw refused
-    return claimed
+    return this.claim(client, workerId, wanted).then(claimed => {
+      // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
+      if (refused) throw refused
+      return claimed
+    })
   }
 
   /** How Redis calls a connection, for endWait(); undefined where it may not be asked. Asked once: waits come with each call. */
@@ -185,23 +138,36 @@ export class Queue {
   }
 
   /**
-   * Puts replies on a hub's list. Small ones go as two plain commands, which cost Redis half of what the script does;
-   * both leave in one packet, so there is no list without an end of life. A full Redis refuses the plain push and takes
-   * the script.
+   * Puts replies on a hub's list. As two plain commands, which cost Redis half of what the script does; both leave in one
+   * packet, so there is no list without an end of life. A full Redis refuses the plain push and takes the script, to which
+   * large replies go at once: they are not to be sent twice.
    */
-  async reply(client: Redis, hubId: string, replies: string[]): Promise<void> {
-    const key = this.#allKeys.reply(hubId)
-    if (replies.length <= maxPlainReplies && replies.every(reply => reply.length <= maxPlainReplyLength)) {
-      const pushed = command(client, 'rpush', key, ...replies)
-      command(client, 'pexpire', key, replyTtlMs).catch(() => undefined)
-      try {
-        await pushed
-        return
-      } catch (error) {
-        if (!isFull(error as Error)) throw error
-      }
+  reply(client: Redis, hubId: string, replies: readonly string[]): Promise<unknown> {
+    let chars = 0
+    for (const reply of replies) chars += reply.length
+    if (chars > maxPlainChars) return this.#replyByScript(client, hubId, replies)
+    const { push, expire } = this.#replyCommands(hubId)
+    const pushed = push.send(client, replies)
+    expire.send(client, []).catch(() => undefined)
+    return pushed.catch(error => {
+      if (!isFull(error as Error)) throw error
+      return this.#replyByScript(client, hubId, replies)
+    })
+  }
+
+  #replyByScript(client: Redis, hubId: string, replies: readonly string[]): Promise<unknown> {
+    return scripts.reply.run(client, [this.#allKeys.reply(hubId)], [replyTtlMs, ...replies])
+  }
+
+  #replyCommands(hubId: string): ReplyCommands {
+    let commands = this.#replies.get(hubId)
+    if (!commands) {
+      const key = this.#allKeys.reply(hubId)
+      commands = { push: new Preset('rpush', key), expire: new Preset('pexpire', key, replyTtlMs) }
+      if (this.#replies.size >= maxHubs) this.#replies.clear()
+      this.#replies.set(hubId, commands)
     }
-    await scripts.reply.run(client, [key], [replyTtlMs, ...replies])
+    return commands
   }
 
   /** Keeps jobs that are given up. Repeating it is harmless. */
@@ -210,18 +176,16 @@ export class Queue {
   }
 
   /** Forgets settled requests. Always sent behind their replies: a crash in between repeats a reply, which is harmless. */
-  async release(client: Redis, workerId: string, ids: string[]): Promise<void> {
-    await command(client, 'hdel', this.keys.held(workerId), ...ids)
+  async release(client: Redis, workerId: string, ids: readonly string[]): Promise<void> {
+    if (this.#release?.owner !== workerId)
+      this.#release = { owner: workerId, command: new Preset('hdel', this.keys.held(workerId)) }
+    await this.#release.command.send(client, ids)
   }
 
   /** `reports`: this worker would report the queue's figures, if no other one does. */
   async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean, reports = false): Promise<Beat> {
     const { script, keys, args } = this.beatCommand(workerId, leaseMs, isNew, reports)
-    const answer = await script.run(client, keys, args)
-    const [now, held, cancelled, ended, figures, paused] = answer as BeatAnswer
-    const nowUs = Number(now)
-    const pausedMs = paused ? Number(paused) : undefined
-    return { nowUs, held: held === 1, cancelled, ended, figures: figuresOf(nowUs, figures), pausedMs }
+    return readBeat(await script.run(client, keys, args))
   }
 
   /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
@@ -253,14 +217,7 @@ export class Queue {
   async adopt(client: Redis, lostId: string, workerId: string): Promise<Adopted | undefined> {
     const { leases, held } = this.keys
     const keys = [leases, held(lostId), held(workerId)]
-    const [state, ...flat] = (await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch])) as [
-      number,
-      ...string[],
-    ]
-    if (state === -1) return undefined
-    const requests: Adopted['requests'] = []
-    for (let i = 0; i + 1 < flat.length; i += 2) requests.push({ id: flat[i]!, text: flat[i + 1]! })
-    return { done: state === 1, requests }
+    return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch]))
   }
 
   /** True when the request still waited and is gone now; else the worker that runs it is told with its next beat. */
@@ -284,13 +241,4 @@ export class Queue {
     const keys = [held(workerId), calls, bell, leases, jobs, jobBell, reporter]
     return (await scripts.leave.run(client, keys, [workerId, ...started])) as number
   }
-}
-
-type BeatFigures = [] | [length: number, at: string]
-type BeatAnswer = [now: string, held: number, cancelled: string[], ended: string[], BeatFigures?, paused?: string]
-
-const figuresOf = (nowUs: number, [length, at]: BeatFigures = []): QueueFigures | undefined => {
-  if (length === undefined) return undefined
-  if (length === 0) return { length, oldestMs: 0 }
-  return { length, oldestMs: at ? Math.max(0, nowUs - Number(at)) / 1000 : undefined }
 }

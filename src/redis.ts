@@ -45,7 +45,6 @@ export class Connection {
   #watch: NodeJS.Timeout | undefined
   #checkedAt = 0
   #down: Error | undefined
-  #corked = false
   #opening: Promise<void> | undefined
 
   constructor(options: ConnectionOptions) {
@@ -87,7 +86,6 @@ export class Connection {
   send<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
     const client = this.#client
     if (!client) return Promise.reject(new NotConnected(this.#down?.message ?? 'not connected to Redis yet'))
-    this.#cork(client)
     return new Promise<T>((resolve, reject) => {
       const flight: Flight = { sentAt: monotonicMs(), reject }
       this.#flights.add(flight)
@@ -197,18 +195,6 @@ export class Connection {
     if (error.name !== 'ReplyError') return new ConnectionLost(this.#down?.message ?? error.message)
     if (isWrongServer(error) && this.#client === client) this.discard(error)
     return stripCommand(error)
-  }
-
-  /** Collects the writes of one tick into one system call; each write alone costs as much as a whole small command. */
-  #cork(client: Redis): void {
-    if (this.#corked) return
-    const { stream } = client as unknown as { stream: NodeJS.WritableStream & { cork(): void; uncork(): void } }
-    this.#corked = true
-    stream.cork()
-    process.nextTick(() => {
-      this.#corked = false
-      stream.uncork()
-    })
   }
 
   #rejectFlights(reason: Error): void {

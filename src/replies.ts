@@ -1,4 +1,4 @@
-import { command } from './client.ts'
+import { Preset } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
@@ -50,9 +50,14 @@ export class Inbox {
   /** Rounds that failed since one succeeded; outlives the loop, which ends and begins with the calls it reads for. */
   #failures = 0
   #page = maxPage
+  readonly #takeFirst: Preset
+  readonly #readRest: Preset
 
   constructor(options: InboxOptions) {
+    const { key, readKey } = options
     this.#options = options
+    this.#takeFirst = new Preset('blmove', key, readKey, 'LEFT', 'RIGHT', blockSeconds)
+    this.#readRest = new Preset('lrange', key, 0)
   }
 
   /** Starts reading unless it does already. Called before each push. */
@@ -73,7 +78,7 @@ export class Inbox {
   async #run(): Promise<void> {
     const { connection, expected } = this.#options
     while ((expected() > 0 || this.#leaves()) && !this.#closing.signal.aborted) {
-      await connection.whenReady(this.#closing.signal)
+      if (!connection.isReady) await connection.whenReady(this.#closing.signal)
       try {
         if (this.#unsure) await this.#readAgain()
         else {
@@ -90,23 +95,34 @@ export class Inbox {
     }
   }
 
-  async #round(client: Redis): Promise<string[]> {
+  #round(client: Redis): Promise<string[]> {
     const { key, readKey, expected } = this.#options
-    const expire = monotonicMs() > this.#expiresAt - replyTtlMs / 2
-    const trim = this.#keptChars > maxKeptChars
-    const [, first, , rest] = await Promise.all([
-      this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined,
-      command(client, 'blmove', key, readKey, 'LEFT', 'RIGHT', blockSeconds) as Promise<string | null>,
-      trim ? client.ltrim(readKey, -1, -1) : undefined,
-      // A lone caller can have no second reply; each command costs it some of its wait.
-      expected() > 1 ? client.lrange(key, 0, this.#page - 1) : [],
-      expire ? client.pexpire(readKey, replyTtlMs) : undefined,
-    ])
+    const expires = monotonicMs() > this.#expiresAt - replyTtlMs / 2
+    const trims = this.#keptChars > maxKeptChars
+    const removed = this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined
+    const first = this.#takeFirst.send(client, []) as Promise<string | null>
+    // A lone caller can have no second reply; each command costs it some of its wait, and so does each promise.
+    const hasRest = expected() > 1
+    if (!removed && !trims && !hasRest && !expires) return first.then(text => this.#took(text, []))
+    const all = [
+      first,
+      hasRest ? this.#readRest.send(client, [this.#page - 1]) : [],
+      removed,
+      trims ? client.ltrim(readKey, -1, -1) : undefined,
+      expires ? client.pexpire(readKey, replyTtlMs) : undefined,
+    ]
+    return Promise.all(all).then(([text, rest]) => {
+      if (trims) this.#keptChars = 0
+      if (expires && text !== null) this.#expiresAt = monotonicMs() + replyTtlMs
+      return this.#took(text as string | null, rest as string[])
+    })
+  }
+
+  /** What a round brought. */
+  #took(first: string | null, rest: string[]): string[] {
     this.#delivered = rest.length
-    if (trim) this.#keptChars = 0
     if (first === null) return rest
     this.#keptChars += first.length + 64
-    if (expire) this.#expiresAt = monotonicMs() + replyTtlMs
     return [first, ...rest]
   }
 

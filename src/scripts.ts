@@ -1,47 +1,65 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { command } from './client.ts'
+import { Preset } from './client.ts'
 import { isNoScript, type Redis } from './redis.ts'
 
 /** A Lua script of src/lua, sent by its digest and once in full to a server that does not know it yet. */
-export interface Script {
+export class Script {
   readonly name: string
   readonly text: string
-  run(client: Redis, keys: string[], args: (string | number)[]): Promise<unknown>
+  readonly digest: string
+  readonly #known = new WeakSet<Redis>()
+
+  constructor(name: string) {
+    this.name = name
+    this.text = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
+    this.digest = createHash('sha1').update(this.text).digest('hex')
+  }
+
+  run(client: Redis, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return new KeyedScript(this, keys).run(client, args, answer => answer)
+  }
+
+  /** In full once per connection: nothing that is pipelined behind a script may run ahead of its second try. */
+  isNewTo(client: Redis): boolean {
+    if (this.#known.has(client)) return false
+    this.#known.add(client)
+    return true
+  }
 }
 
-const load = (name: string): Script => {
-  const text = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
-  const known = new WeakSet<Redis>()
-  const digest = createHash('sha1').update(text).digest('hex')
-  return {
-    name,
-    text,
-    async run(client, keys, args) {
-      // In full once per connection: nothing that is pipelined behind a script may run ahead of its second try.
-      if (!known.has(client)) {
-        known.add(client)
-        return client.eval(text, keys.length, ...keys, ...args)
-      }
-      try {
-        return await command(client, 'evalsha', digest, keys.length, ...keys, ...args)
-      } catch (error) {
-        // A NOSCRIPT answer means that nothing was run, so sending it again in full is safe.
-        if (!isNoScript(error)) throw error
-        return client.eval(text, keys.length, ...keys, ...args)
-      }
-    },
+/** A script with the keys that it is run on again and again. */
+export class KeyedScript {
+  readonly #script: Script
+  readonly #keys: readonly string[]
+  readonly #preset: Preset
+
+  constructor(script: Script, keys: readonly string[]) {
+    this.#script = script
+    this.#keys = keys
+    this.#preset = new Preset('evalsha', script.digest, keys.length, ...keys)
+  }
+
+  /** `read` makes of the answer what this resolves with. */
+  run<T>(client: Redis, args: readonly (string | number)[], read: (answer: unknown) => T): Promise<T> {
+    const inFull = () => client.eval(this.#script.text, this.#keys.length, ...this.#keys, ...args).then(read)
+    if (this.#script.isNewTo(client)) return inFull()
+    return this.#preset.send(client, args).then(read, error => {
+      // A NOSCRIPT answer means that nothing was run, so sending it again in full is safe.
+      if (!isNoScript(error)) throw error
+      return inFull()
+    })
   }
 }
 
 /** Every script, read once per process. A worker in another language loads the same files. */
 export const scripts = {
-  push: load('push'),
-  claim: load('claim'),
-  reply: load('reply'),
-  beat: load('beat'),
-  handback: load('handback'),
-  leave: load('leave'),
-  adopt: load('adopt'),
-  cancel: load('cancel'),
+  push: new Script('push'),
+  claim: new Script('claim'),
+  reply: new Script('reply'),
+  beat: new Script('beat'),
+  handback: new Script('handback'),
+  leave: new Script('leave'),
+  adopt: new Script('adopt'),
+  cancel: new Script('cancel'),
 } as const

@@ -18,6 +18,7 @@ const layers: string[][] = [
     'clock',
     'ids',
     'message',
+    'answers',
     'deadlines',
     'slots',
     'settlement',

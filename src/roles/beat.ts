@@ -1,5 +1,6 @@
+import type { Beat } from '../answers.ts'
 import { monotonicMs, sleep } from '../clock.ts'
-import type { Beat, Queue } from '../queue.ts'
+import type { Queue } from '../queue.ts'
 import type { Connection, Redis } from '../redis.ts'
 
 export interface BeatOptions {

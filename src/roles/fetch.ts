@@ -1,5 +1,6 @@
+import type { Claimed } from '../answers.ts'
 import { backoffMs, sleep } from '../clock.ts'
-import type { Claimed, ClaimOptions, Queue } from '../queue.ts'
+import type { ClaimOptions, Queue } from '../queue.ts'
 import type { Connection } from '../redis.ts'
 
 export interface FetchOptions {
@@ -29,6 +30,11 @@ export interface FetchOptions {
   onProblem(error: Error): void
 }
 
+interface Wait {
+  /** How Redis calls its connection. */
+  clientId: Promise<number | undefined> | undefined
+}
+
 /** A loop that was behind for longer while a claim was under way may have kept its answer waiting. */
 const staleMs = 100
 
@@ -52,8 +58,8 @@ export class FetchLoop {
   /** How Redis calls the connection that waits for calls alone, though jobs are taken here. */
   #deafTo: number | undefined
   #isPaused = false
-  /** How Redis calls the connection of the wait under way. */
-  #waitsAs: Promise<number | undefined> | undefined
+  /** The wait for the bell that is under way. */
+  #wait: Wait | undefined
 
   constructor(options: FetchOptions) {
     this.#options = options
@@ -76,9 +82,9 @@ export class FetchLoop {
    */
   pause(): void {
     this.#isPaused = true
-    const waitsAs = this.#waitsAs
-    void waitsAs?.then(clientId => {
-      if (clientId !== undefined && this.#isPaused && this.#waitsAs === waitsAs) this.#endWait(clientId)
+    const wait = this.#wait
+    void wait?.clientId?.then(clientId => {
+      if (clientId !== undefined && this.#isPaused && this.#wait === wait) this.#endWait(clientId)
     })
   }
 
@@ -135,35 +141,37 @@ export class FetchLoop {
     const { queue, commands, waiting, takesJobs, jobRoom, runTimes } = this.#options
     const wanted: ClaimOptions = { slots, jobs: jobRoom(), runTimes: runTimes() }
     if (atOnce) return commands.send(client => queue.claim(client, workerId, wanted))
-    let over = false
+    const wait: Wait = { clientId: undefined }
+    this.#wait = wait
     const onBlocked = (clientId: number) => {
-      if (over) return
+      if (this.#wait !== wait) return
       // A job may have ended since the wait was sent.
       if (jobRoom() > 0) this.#listenForJobs(clientId)
       else this.#deafTo = clientId
     }
     const isDeaf = takesJobs && wanted.jobs <= 0
-    const waited = waiting.send(client => {
-      this.#waitsAs = queue.clientId(client)
+    return waiting.send(client => {
+      wait.clientId = queue.clientId(client)
       return queue.waitAndClaim(client, workerId, wanted, isDeaf ? onBlocked : undefined)
     })
-    return waited.finally(() => {
-      over = true
-      this.#deafTo = undefined
-      this.#waitsAs = undefined
-    })
+  }
+
+  #waitEnded(): void {
+    this.#wait = undefined
+    this.#deafTo = undefined
   }
 
   async #claim(idle: number, atOnce: boolean): Promise<void> {
     const { commands, waiting, workerId, jobRoom, lateMs, ageMs, onClaimed, onNoLease, onProblem } = this.#options
     for (let failures = 0; ; failures++) {
       const connection = atOnce ? commands : waiting
-      await connection.whenReady(this.#stopping.signal)
+      if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
       if (this.#isHalted) return
       const id = workerId()
       const lateBefore = lateMs()
       try {
         const claimed = await this.#send(idle, id, atOnce)
+        this.#waitEnded()
         if (!claimed) {
           await onNoLease()
           // The bell's token is taken, and what it announced still waits.
@@ -178,6 +186,7 @@ export class FetchLoop {
         this.#moreWaits = claimed.left > 0 || (claimed.jobsLeft > 0 && jobRoom() > 0)
         return
       } catch (error) {
+        this.#waitEnded()
         // The answer may be lost with the claim made: what it took is found by reconcile.
         if (!this.#stopping.signal.aborted && (error as Error).name === 'ReplyError') onProblem(error as Error)
         await sleep(backoffMs(failures, 20, 1000), this.#stopping.signal)

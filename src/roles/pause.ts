@@ -1,4 +1,4 @@
-import type { Beat } from '../queue.ts'
+import type { Beat } from '../answers.ts'
 import type { Events } from '../telemetry.ts'
 
 export interface PauseOptions {

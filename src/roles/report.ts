@@ -1,5 +1,5 @@
+import type { Beat } from '../answers.ts'
 import type { Measures } from '../measures.ts'
-import type { Beat } from '../queue.ts'
 import type { Slots } from '../slots.ts'
 import type { Events } from '../telemetry.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { type Adopted, reporterMs } from '../../src/queue.ts'
+import type { Adopted } from '../../src/answers.ts'
+import { reporterMs } from '../../src/queue.ts'
 import { scripts } from '../../src/scripts.ts'
 import type { Actors, WorkerActor } from './actors.ts'
 import { cancelMemoryMs } from './caller-steps.ts'

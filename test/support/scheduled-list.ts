@@ -51,8 +51,9 @@ export class ScheduledList {
     }
     const isRead = (key: string) => key.endsWith(':read')
     return {
-      /** BLMOVE, which is the one that each call needs. */
-      sendCommand: () => next(() => this.#blockingMove()),
+      /** Those that each call needs: BLMOVE, and LRANGE of the reply list. */
+      sendCommand: ({ name }: { name: string }) =>
+        next(() => (name === 'blmove' ? this.#blockingMove() : [...this.#waiting])),
       lrange: (key: string) => next(() => [...(isRead(key) ? this.#read : this.#waiting)]),
       ltrim: (key: string, start: number) =>
         next(() => {

@@ -1,7 +1,8 @@
 import type { Scheduler } from 'fast-check'
+import type { Pushed } from '../../src/answers.ts'
 import { monotonicMs } from '../../src/clock.ts'
 import { errorReply, okReply } from '../../src/message.ts'
-import { type Pushed, pushMemoryMs } from '../../src/queue.ts'
+import { pushMemoryMs } from '../../src/queue.ts'
 import { type Connection, ConnectionLost, NotConnected, type Redis } from '../../src/redis.ts'
 import { ScheduledList } from './scheduled-list.ts'
 

@@ -174,7 +174,7 @@ describe('calls', () => {
     type Client = Parameters<Queue['push']>[0]
     const fake = (client: Client) => client as unknown as ScheduledRedis
     vi.spyOn(Queue.prototype, 'push').mockImplementation((client, _hub, number, _maxLength, messages) =>
-      fake(client).push(number, messages),
+      fake(client).push(number, [...messages]),
     )
     vi.spyOn(Queue.prototype, 'cancel').mockImplementation((client, id, text) => fake(client).cancel(id, text))
   })

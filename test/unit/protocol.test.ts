@@ -201,7 +201,7 @@ describe('PROTOCOL.md', () => {
   })
 
   it('lists the keys of each script in the order in which the code sends them', async () => {
-    const long = 'x'.repeat(10_000)
+    const long = 'x'.repeat(100_000)
     const operations: Record<string, (queue: Queue, client: Redis) => Promise<unknown>> = {
       push: (queue, client) => queue.push(client, '<hub>', 1, 1, ['']),
       claim: (queue, client) => queue.claim(client, '<worker>', { slots: 1, jobs: 1, runTimes: ['task:1.0', 5000] }),

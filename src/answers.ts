@@ -1,0 +1,116 @@
+/** What the scripts answer, and how their answers are read. The shapes are part of PROTOCOL.md. */
+
+/** What the push script made of a batch. */
+export interface Pushed {
+  /** How many of the batch, from its beginning, are in the list. */
+  accepted: number
+  /** Requests that were waiting before these. */
+  length: number
+  /** Redis microseconds, the `at` of all accepted requests, as text. */
+  at: string
+  /** True when an earlier try of the same push had arrived after all; this one did nothing. */
+  repeated: boolean
+  /** What was taken off each ttl because the push was so long on its way; at least 1 ms is left of it. */
+  lateMs: number
+}
+
+export interface Claimed {
+  /** Redis microseconds at the claim. */
+  nowUs: number
+  /** Calls that still wait. */
+  left: number
+  /** Jobs that still wait; 0 when the claim was not for jobs. */
+  jobsLeft: number
+  /** Requests dropped because their deadline had passed. */
+  expired: number
+  /** Requests dropped because too little of their time is left; their callers still wait. */
+  hopeless: string[]
+  /** Requests with the ids the script made up for them (undefined: the one in the message). Calls first, then jobs. */
+  requests: { text: string; madeUpId: string | undefined; isJob: boolean }[]
+}
+
+export interface Beat {
+  nowUs: number
+  held: boolean
+  /** Requests whose callers gave up in the last seconds. */
+  cancelled: string[]
+  /** Other workers of the queue whose leases have ended. */
+  ended: string[]
+  /** Undefined unless this worker is the one that reports the queue. */
+  figures: QueueFigures | undefined
+  /** Since when the queue is paused, Redis milliseconds; undefined when it is served. */
+  pausedMs: number | undefined
+}
+
+/** A queue at one moment, as Redis has it. */
+export interface QueueFigures {
+  /** Requests that wait. */
+  length: number
+  /** How long the first of them has waited; 0 when none waits, undefined when it carries no time. */
+  oldestMs: number | undefined
+}
+
+/** What was taken over from a lost worker. */
+export interface Adopted {
+  /** True when nothing is left to take over. */
+  done: boolean
+  requests: { id: string; text: string }[]
+}
+
+type PushAnswer = [accepted: number, length: number, at: string, repeated: number, lateMs: number]
+
+export const readPushed = (answer: unknown): Pushed => {
+  const [accepted, length, at, repeated, lateMs] = answer as PushAnswer
+  return { accepted, length, at, repeated: repeated === 1, lateMs }
+}
+
+type ClaimAnswer =
+  | [now: string, left: -1]
+  | [
+      now: string,
+      left: number,
+      expired: number,
+      texts: string[],
+      named: (string | number)[],
+      hopeless: string[],
+      calls: number,
+      jobsLeft: number,
+    ]
+
+/** Undefined when the worker holds no lease. */
+export const readClaimed = (answer: unknown): Claimed | undefined => {
+  const [now, left, expired, texts, named, hopeless, callCount, jobsLeft] = answer as ClaimAnswer
+  if (left === -1 || !texts || !named || !hopeless) return undefined
+  const requests = texts.map((text, index) => ({
+    text,
+    madeUpId: undefined as string | undefined,
+    isJob: index >= callCount!,
+  }))
+  for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.madeUpId = String(named[i + 1])
+  return { nowUs: Number(now), left, jobsLeft: jobsLeft!, expired: expired!, requests, hopeless }
+}
+
+type BeatFigures = [] | [length: number, at: string]
+type BeatAnswer = [now: string, held: number, cancelled: string[], ended: string[], BeatFigures?, paused?: string]
+
+export const readBeat = (answer: unknown): Beat => {
+  const [now, held, cancelled, ended, figures, paused] = answer as BeatAnswer
+  const nowUs = Number(now)
+  const pausedMs = paused ? Number(paused) : undefined
+  return { nowUs, held: held === 1, cancelled, ended, figures: figuresOf(nowUs, figures), pausedMs }
+}
+
+const figuresOf = (nowUs: number, [length, at]: BeatFigures = []): QueueFigures | undefined => {
+  if (length === undefined) return undefined
+  if (length === 0) return { length, oldestMs: 0 }
+  return { length, oldestMs: at ? Math.max(0, nowUs - Number(at)) / 1000 : undefined }
+}
+
+/** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
+export const readAdopted = (answer: unknown): Adopted | undefined => {
+  const [state, ...flat] = answer as [number, ...string[]]
+  if (state === -1) return undefined
+  const requests: Adopted['requests'] = []
+  for (let i = 0; i + 1 < flat.length; i += 2) requests.push({ id: flat[i]!, text: flat[i + 1]! })
+  return { done: state === 1, requests }
+}
