@@ -57,20 +57,21 @@ export interface Adopted {
   requests: { id: string; text: string }[]
 }
 
-type PushAnswer = [accepted: number, length: number, at: string, repeated: number, lateMs: number]
+type PushAnswer = [accepted: number, length: number, at: string, repeated?: number, lateMs?: number]
 
 export const readPushed = (answer: unknown): Pushed => {
-  const [accepted, length, at, repeated, lateMs] = answer as PushAnswer
+  const [accepted, length, at, repeated = 0, lateMs = 0] = answer as PushAnswer
   return { accepted, length, at, repeated: repeated === 1, lateMs }
 }
 
 type ClaimAnswer =
-  | [now: string, left: -1]
+  | [now: string, noLease: -1]
+  | [now: string, texts: string[]]
   | [
       now: string,
+      texts: string[],
       left: number,
       expired: number,
-      texts: string[],
       named: (string | number)[],
       hopeless: string[],
       calls: number,
@@ -79,15 +80,15 @@ type ClaimAnswer =
 
 /** Undefined when the worker holds no lease. */
 export const readClaimed = (answer: unknown): Claimed | undefined => {
-  const [now, left, expired, texts, named, hopeless, callCount, jobsLeft] = answer as ClaimAnswer
-  if (left === -1 || !texts || !named || !hopeless) return undefined
+  const [now, texts, left = 0, expired = 0, named = [], hopeless = [], calls, jobsLeft = 0] = answer as ClaimAnswer
+  if (texts === -1) return undefined
   const requests = texts.map((text, index) => ({
     text,
     madeUpId: undefined as string | undefined,
-    isJob: index >= callCount!,
+    isJob: calls !== undefined && index >= calls,
   }))
   for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.madeUpId = String(named[i + 1])
-  return { nowUs: Number(now), left, jobsLeft: jobsLeft!, expired: expired!, requests, hopeless }
+  return { nowUs: Number(now), left, jobsLeft, expired, requests, hopeless }
 }
 
 type BeatFigures = [] | [length: number, at: string]

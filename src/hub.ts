@@ -117,7 +117,8 @@ export class Hub {
     const wrong = this.#wrongCall(called, options)
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt))
     const route = this.#resolver.known(called)
-    if (!this.#tracing) return this.#start(called, route, args, options, { startedAt, span: undefined })
+    if (!this.#tracing?.isHeard(options))
+      return this.#start(called, route, args, options, { startedAt, span: undefined })
     const span = this.#tracing.startCall(route?.task ?? called, options)
     return this.#tracing.detached(() => this.#start(called, route, args, options, { startedAt, span }))
   }

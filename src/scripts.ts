@@ -30,20 +30,20 @@ export class Script {
 
 /** A script with the keys that it is run on again and again. */
 export class KeyedScript {
-  readonly #script: Script
-  readonly #keys: readonly string[]
+  readonly script: Script
+  readonly keys: readonly string[]
   readonly #preset: Preset
 
   constructor(script: Script, keys: readonly string[]) {
-    this.#script = script
-    this.#keys = keys
+    this.script = script
+    this.keys = keys
     this.#preset = new Preset('evalsha', script.digest, keys.length, ...keys)
   }
 
   /** `read` makes of the answer what this resolves with. */
   run<T>(client: Redis, args: readonly (string | number)[], read: (answer: unknown) => T): Promise<T> {
-    const inFull = () => client.eval(this.#script.text, this.#keys.length, ...this.#keys, ...args).then(read)
-    if (this.#script.isNewTo(client)) return inFull()
+    const inFull = () => client.eval(this.script.text, this.keys.length, ...this.keys, ...args).then(read)
+    if (this.script.isNewTo(client)) return inFull()
     return this.#preset.send(client, args).then(read, error => {
       // A NOSCRIPT answer means that nothing was run, so sending it again in full is safe.
       if (!isNoScript(error)) throw error

@@ -41,14 +41,24 @@ const harmless = <T>(act: () => T): T | undefined => {
   }
 }
 
-/** The tracer of one hub or worker. Without an SDK in the process all its spans are empty and cost next to nothing. */
+/** The tracer of one hub or worker. Without an SDK in the process there are no spans, and it costs next to nothing. */
 export class Tracing {
   readonly #api: typeof Api
   readonly #tracer: Api.Tracer
+  #hasSdk = false
 
   constructor(otel: typeof Api) {
     this.#api = otel
     this.#tracer = otel.trace.getTracer(system, version)
+  }
+
+  /** Whether a span made now means anything: to an SDK, which may be registered at any time, or as part of a trace from elsewhere. */
+  isHeard({ traceparent }: TraceContext): boolean {
+    const { ProxyTracerProvider, trace } = this.#api
+    const provider = trace.getTracerProvider()
+    // The proxy stands in for an SDK until there is one, and in front of it from then on.
+    this.#hasSdk ||= !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(system) !== undefined
+    return this.#hasSdk || traceparent !== undefined || this.isActive()
   }
 
   /** Whether the code that runs now does so inside a span. */
@@ -75,6 +85,7 @@ export class Tracing {
 
   /** The span of a run, under its caller's. `queueMs` is what it waited in the worker. */
   startRun(request: Request, queue: string, queueMs: number): RunSpan | undefined {
+    if (!this.isHeard(request)) return undefined
     const { ROOT_CONTEXT, SpanKind, trace } = this.#api
     const attributes = {
       'rpc.system.name': system,

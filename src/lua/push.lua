@@ -8,7 +8,8 @@
 -- ARGV[3]  longest length the list may reach; what does not fit is refused, from the end of the batch
 -- ARGV[4]  Redis' time when the ttls were counted, as the hub knows it (us), or 0
 -- ARGV[5..]  requests without their `at`: "ttl":<ms>,"id":"<id>",...}
--- Returns  { accepted, length of the list before, at (us, as text), 1 if this push had been done before, ms taken off }
+-- Returns  { accepted, length of the list before, at (us, as text) }, and behind that, unless both are 0,
+--          1 if this push had been done before, ms taken off
 --
 -- All that can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is
 -- pushed: an error answer means that nothing was enqueued. SET comes first among the writes because a full Redis refuses a growing one.
@@ -32,13 +33,13 @@ end
 
 -- A push that was long on its way, because a process or the network had a pause, must not outlive its callers' deadlines.
 local late = 0
-if ARGV[4] ~= '0' then late = math.floor((time[1] * 1000000 + time[2] - tonumber(ARGV[4])) / 1000) end
+if ARGV[4] ~= '0' then late = math.floor((at - ARGV[4]) / 1000) end
 -- Hubs allow for less than this.
 if late < 2 then late = 0 end
 local function in_time(message)
-  local ttl, rest = string.match(message, '^"ttl":(%d+)(.*)$')
+  local ttl, behind = string.match(message, '^"ttl":(%d+)()')
   if not ttl or ttl == '0' then return message end
-  return string.format('"ttl":%d', math.max(1, tonumber(ttl) - late)) .. rest
+  return string.format('"ttl":%d', math.max(1, tonumber(ttl) - late)) .. string.sub(message, behind)
 end
 
 if accepted > 0 then
@@ -49,4 +50,5 @@ if accepted > 0 then
   redis.call('RPUSH', KEYS[1], unpack(messages))
   if silent then redis.call('RPUSH', KEYS[2], '1') end
 end
+if late == 0 then return { accepted, length, at } end
 return { accepted, length, at, 0, late }

@@ -88,6 +88,14 @@ export const plantedBugs: PlantedBug[] = [
     to: 'room = wanted - taken',
   },
   { script: 'claim', bug: 'holds a job as a call', from: "room, 'job:')", to: "room, '')" },
+  {
+    script: 'claim',
+    bug: 'keeps quiet about the calls that are left',
+    from: 'if left == 0 and dropped',
+    to: 'if dropped',
+  },
+  { script: 'claim', bug: 'keeps quiet about the jobs that are left', from: 'and jobs_left == 0 and', to: 'and' },
+  { script: 'claim', bug: 'takes jobs for calls', from: 'and calls == taken and', to: 'and' },
   { script: 'claim', bug: 'forgets jobs that found no slot', from: 'jobs_left = -1', to: 'jobs_left = 0' },
   {
     script: 'claim',

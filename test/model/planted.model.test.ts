@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { scripts } from '../../src/scripts.ts'
+import { KeyedScript, scripts } from '../../src/scripts.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 import { plantedBugs } from './planted-bugs.ts'
 import { anySteps, run } from './run.ts'
@@ -27,9 +27,10 @@ describe('the model finds', () => {
     const { text } = scripts[script]
     const wrong = text.replace(from, to)
     expect(wrong).not.toBe(text)
-    vi.spyOn(scripts[script], 'run').mockImplementation((client, keys, args) =>
-      client.eval(wrong, keys.length, ...keys, ...args),
-    )
+    vi.spyOn(KeyedScript.prototype, 'run').mockImplementation(function (this: KeyedScript, client, args, read) {
+      const sent = this.script === scripts[script] ? wrong : this.script.text
+      return client.eval(sent, this.keys.length, ...this.keys, ...args).then(read)
+    })
     const failure = await firstFailure()
     expect(failure).toBeDefined()
     // Not because the changed text is no script.

@@ -45,10 +45,10 @@ describe('the bytes of a payload', () => {
     expect(await redis.lrange(calls, 0, -1)).toEqual([whole])
     await beatOf(['w', 4000, 1, 60_000])
     const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 1, 0])
-    expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), 0, 0, [whole], [], [], 1, 0])
+    expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), [whole]])
     expect(await redis.hgetall(held('w'))).toEqual({ raw: whole })
     expect(await scripts.handback.run(redis, handbackKeys('w'), ['tail', 'raw', ''])).toBe(1)
-    expect(await claim()).toEqual([expect.anything(), 0, 0, [whole], [], [], 1, 0])
+    expect(await claim()).toEqual([expect.anything(), [whole]])
     expect(await leaveOf('w')).toBe(1)
     expect(await redis.lpop(calls)).toBe(whole)
     await redis.del(bell, pushed('h'))
@@ -86,11 +86,11 @@ describe('a full caller made of scripts alone', () => {
 
   it('pushes once, however often it repeats, and never beyond its limit', async () => {
     const first = await push(1, 3, message('a'), message('b'))
-    expect(first).toEqual([2, 0, at, 0, 0])
+    expect(first).toEqual([2, 0, at])
     expect(await push(1, 3, message('a'), message('b'))).toEqual([2, 2, (first as unknown[])[2], 1, 0])
-    expect(await push(2, 3, message('c'), message('d'))).toEqual([1, 2, at, 0, 0])
+    expect(await push(2, 3, message('c'), message('d'))).toEqual([1, 2, at])
     expect(await push(2, 9, message('c'), message('d'))).toEqual([1, 3, at, 1, 0])
-    expect(await push(3, 3, message('e'))).toEqual([0, 3, at, 0, 0])
+    expect(await push(3, 3, message('e'))).toEqual([0, 3, at])
     expect(await waiting()).toEqual(['a', 'b', 'c'])
     expect(await server.redis.lrange(keys().bell, 0, -1)).toEqual(['1'])
     expect(await server.redis.pttl(keys().pushed('h'))).toBeGreaterThan(59_000)
@@ -117,7 +117,7 @@ describe('a full caller made of scripts alone', () => {
       `"ttl":300,"id":"gone"}`,
       `"ttl":0,"id":"job","b":"ttl"}`,
     )
-    expect(inTime).toBe(0)
+    expect(inTime).toBeUndefined()
     expect(late).toBeGreaterThanOrEqual(400)
     const waiting = (await redis.lrange(calls, 0, -1)).map(text => JSON.parse(text))
     expect(waiting.map(({ id, ttl }) => [id, ttl])).toEqual([
@@ -138,7 +138,7 @@ describe('a full caller made of scripts alone', () => {
     await expect(push(1, 9, message('a'))).rejects.toThrow(/^WRONGTYPE/)
     await redis.del(keys().bell)
     expect(await waiting()).toEqual([])
-    expect(await push(1, 9, message('a'))).toEqual([1, 0, at, 0, 0])
+    expect(await push(1, 9, message('a'))).toEqual([1, 0, at])
     await redis.del(keys().calls, keys().bell, keys().pushed('h'))
   })
 
@@ -196,8 +196,8 @@ describe('a full worker made of scripts alone', () => {
     const claimed = scripts.claim.run(blocking, claimKeys('w'), ['w', 4, 0])
     const failed = failure(server.hub().call('raw:1.0', { n: 1 }))
     expect(await rung).toEqual([bell, '1'])
-    const [, left, dropped, [text], named] = (await claimed) as [string, number, number, string[], unknown[]]
-    expect([left, dropped, named]).toEqual([0, 0, []])
+    const [, [text], ...more] = (await claimed) as [string, string[]]
+    expect(more).toEqual([])
     const { id, args, result_queue } = JSON.parse(text!)
     expect(args).toEqual({ n: 1 })
     expect(result_queue.startsWith(reply('').slice(0, -1))).toBe(true)

@@ -53,7 +53,7 @@ export class ScheduledList {
     return {
       /** Those that each call needs: BLMOVE, and LRANGE of the reply list. */
       sendCommand: ({ name }: { name: string }) =>
-        next(() => (name === 'blmove' ? this.#blockingMove() : [...this.#waiting])),
+        next<unknown>(() => (name === 'blmove' ? this.#blockingMove() : [...this.#waiting])),
       lrange: (key: string) => next(() => [...(isRead(key) ? this.#read : this.#waiting)]),
       ltrim: (key: string, start: number) =>
         next(() => {

@@ -52,7 +52,11 @@ const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>
     sent = [String(keyCount), ...rest.map(String)]
     return []
   }
-  const client = { evalsha: record, eval: record }
+  // A full Redis refuses plain replies, which then go by their script.
+  const sendCommand = async () => {
+    throw new Error('OOM')
+  }
+  const client = { sendCommand, eval: record }
   await operate(new Queue('<queue>', makeKeys('pshub')), client as unknown as Redis).catch(() => undefined)
   const keyCount = Number(sent[0])
   return { keys: sent.slice(1, keyCount + 1), args: sent.slice(keyCount + 1) }
@@ -201,11 +205,10 @@ describe('PROTOCOL.md', () => {
   })
 
   it('lists the keys of each script in the order in which the code sends them', async () => {
-    const long = 'x'.repeat(100_000)
     const operations: Record<string, (queue: Queue, client: Redis) => Promise<unknown>> = {
       push: (queue, client) => queue.push(client, '<hub>', 1, 1, ['']),
       claim: (queue, client) => queue.claim(client, '<worker>', { slots: 1, jobs: 1, runTimes: ['task:1.0', 5000] }),
-      reply: (queue, client) => queue.reply(client, '<hub>', [long]),
+      reply: (queue, client) => queue.reply(client, '<hub>', ['']),
       beat: (queue, client) => queue.beat(client, '<worker>', 1, true),
       handback: (queue, client) => queue.handback(client, '<worker>', 'tail', [{ id: 'a' }]),
       leave: (queue, client) => queue.leave(client, '<worker>', ['a']),

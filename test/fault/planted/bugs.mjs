@@ -26,8 +26,8 @@ export const bugs = [
       ['lua/adopt.lua', "redis.call('HSET', KEYS[3], field, found[i + 1])", ''],
       [
         'queue.js',
-        'return { done: state === 1, requests }',
-        'for (const { id, text } of requests) await client.hset(held(workerId), id, text); return { done: state === 1, requests }',
+        'return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch]))',
+        'const adopted = readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted',
       ],
     ],
   },
@@ -53,7 +53,7 @@ export const bugs = [
     edits: [
       [
         'queue.js',
-        'async reply(client, hubId, replies) {',
+        'reply(client, hubId, replies) {',
         'async reply(client, hubId, replies) { await new Promise(resolve => setTimeout(resolve, 30));',
       ],
     ],

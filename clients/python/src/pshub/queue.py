@@ -88,7 +88,8 @@ class Queue:
     ) -> Pushed:
         keys = [self.keys.calls, self.keys.bell, self.keys.pushed(hub_id)]
         args: List[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
-        accepted, length, at, repeated, late_ms = await scripts.PUSH.run(connection, keys, args)
+        accepted, length, at, *more = await scripts.PUSH.run(connection, keys, args)
+        repeated, late_ms = more or (0, 0)
         return Pushed(accepted, length, at.decode(), repeated == 1, late_ms)
 
     def post_claim(
@@ -130,7 +131,8 @@ class Queue:
             first(posted.result())
         if answer[1] == -1:
             return None
-        now, left, expired, texts, named, hopeless = answer[:6]
+        now, texts, *more = answer
+        left, expired, named, hopeless = more[:4] or (0, 0, [], [])
         held: List[Optional[str]] = [None] * len(texts)
         for at in range(0, len(named), 2):
             held[int(named[at]) - 1] = named[at + 1].decode()

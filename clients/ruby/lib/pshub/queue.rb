@@ -37,7 +37,7 @@ module Pshub
       keys = [@keys.calls, @keys.bell, @keys.pushed(hub_id)]
       args = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
       accepted, length, at, repeated, late_ms = Script::PUSH.run(connection, keys, args, &block)
-      Pushed.new(accepted, length, at, repeated == 1, late_ms)
+      Pushed.new(accepted, length, at, repeated == 1, late_ms || 0)
     end
 
     # Takes requests for idle slots; nil when the lease has ended. +run_times+ are pairs of a task and the microseconds it runs at
@@ -46,9 +46,10 @@ module Pshub
       keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
       args = [worker_id, slots, JOB_ROOM, *run_times]
       ahead = wait ? [["BLPOP", @keys.bell, Connection::BLOCK_S]] : []
-      now, left, expired, texts, named, hopeless = Script::CLAIM.run(connection, keys, args, ahead: ahead)
-      return nil if left == -1
+      now, texts, *more = Script::CLAIM.run(connection, keys, args, ahead: ahead)
+      return nil if texts == -1
 
+      left, expired, named, hopeless = more.empty? ? [0, 0, [], []] : more
       held = named.each_slice(2).to_h { |position, id| [position - 1, id] }
       requests = texts.each_with_index.map { |text, index| [text, held[index]] }
       Claimed.new(now.to_i, left, expired, requests, hopeless)

@@ -11,8 +11,10 @@
 -- ARGV[2]  idle slots: the most that is taken, 1000 at most
 -- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
 -- ARGV[4..] pairs, longest first: a task and the us it runs at least; missing for those that run short
--- Returns  { now (us, as text), calls left, dropped, requests, { index, made-up id, ... }, hopeless requests,
+-- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... }, hopeless requests,
 --            how many of the requests are calls: the rest are jobs, jobs left }
+--          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
+--            a worker that is woken by a lone call about a microsecond
 --          or { now, -1 } when the worker holds no lease: then nothing was taken.
 --
 -- Dropped are requests whose deadline has passed: nobody waits for them any more. Hopeless ones are dropped too, but have some
@@ -24,12 +26,12 @@
 local max_drops = 1000
 
 local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
 local now_text = time[1] .. string.sub('00000' .. time[2], -6)
+local now = tonumber(now_text)
 
 -- Without a lease nobody would ever look for what this worker holds.
 local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
-if not lease or tonumber(lease) * 1000 < now then return { now_text, -1 } end
+if not lease or lease * 1000 < now then return { now_text, -1 } end
 
 local requests, held, named, hopeless = {}, {}, {}, {}
 local longest = tonumber(ARGV[5] or 0)
@@ -42,11 +44,11 @@ local function runs_for(message)
 end
 
 local taken, dropped = 0, 0
--- Takes up to `most` off what `pop` pops from. Returns 0 when nothing is left there, else -1: that is still to be counted.
-local function take(pop, most, prefix)
+-- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
+local function take(list, most, prefix)
   local last = taken + most
   repeat
-    local batch = pop(last - taken)
+    local batch = redis.call('LPOP', list, last - taken)
     if not batch then return 0 end
     local left = #batch < last - taken and 0 or -1
     for i = 1, #batch do
@@ -76,11 +78,11 @@ end
 
 local wanted = math.min(1000, tonumber(ARGV[2]))
 local room = tonumber(ARGV[3])
-local left, jobs_left = take(function(count) return redis.call('LPOP', KEYS[1], count) end, wanted, ''), 0
+local left, jobs_left = take(KEYS[1], wanted, ''), 0
 local calls = taken
 room = math.min(room, wanted - taken)
 if room > 0 then
-  jobs_left = take(function(count) return redis.call('LPOP', KEYS[5], count) end, room, 'job:')
+  jobs_left = take(KEYS[5], room, 'job:')
 elseif ARGV[3] ~= '0' then
   jobs_left = -1
 end
@@ -105,4 +107,7 @@ if jobs_left ~= 0 then
   jobs_left = redis.call('LLEN', KEYS[5])
   if jobs_left > 0 and redis.call('LLEN', KEYS[6]) == 0 then redis.call('RPUSH', KEYS[6], '1') end
 end
-return { now_text, left, dropped, requests, named, hopeless, calls, jobs_left }
+if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] and not hopeless[1] then
+  return { now_text, requests }
+end
+return { now_text, requests, left, dropped, named, hopeless, calls, jobs_left }
