@@ -66,27 +66,26 @@ export class Executor {
   }
 
   /**
-   * Runs a request that came from a claim at `receivedAt` with `remainingMs` left. Never rejects. Undefined when its time
-   * is up, perhaps because another handler of the same claim blocked the loop until now: then it was not started.
+   * Runs a request that came from a claim at `receivedAt` with `remainingMs` left. `onEnd` is called once; before this returns
+   * if the handler is done by then, because a lone call notices each promise on its way. Returns false when its time is up,
+   * perhaps because another handler of the same claim blocked the loop until now: then it was not started.
    */
-  async execute(request: Request, receivedAt: number, remainingMs: number): Promise<Execution | undefined> {
+  start(request: Request, receivedAt: number, remainingMs: number, onEnd: (execution: Execution) => void): boolean {
     const { task, place } = this.#tasks.get(request.task)!
     const started = monotonicMs()
-    if (started >= receivedAt + remainingMs) return undefined
+    if (started >= receivedAt + remainingMs) return false
     const span = this.#options.startSpan?.(request, started - receivedAt)
     const run = new Run(request, receivedAt + remainingMs, this.#options, span)
     this.#running.set(request.heldId, run)
     if (remainingMs !== Number.POSITIVE_INFINITY) this.#deadlines.add(run)
-    let outcome: Outcome
-    try {
-      outcome = await this.#outcomeOf(task, place, request, run)
-    } finally {
+    this.#begin(task, place, run, outcome => {
       this.#running.delete(request.heldId)
       this.#deadlines.delete(run)
       run.finish()
-    }
-    span?.end(outcome)
-    return { outcome, queueMs: started - receivedAt, execMs: monotonicMs() - started }
+      span?.end(outcome)
+      onEnd({ outcome, queueMs: started - receivedAt, execMs: monotonicMs() - started })
+    })
+    return true
   }
 
   /** Fires the handler's signal; unknown ids are ignored. */
@@ -109,33 +108,50 @@ export class Executor {
     this.#deadlines.stop()
   }
 
-  async #outcomeOf(task: Task, place: number, request: Request, run: Run): Promise<Outcome> {
+  #begin(task: Task, place: number, run: Run, onOutcome: (outcome: Outcome) => void): void {
     const { pulse } = this.#options
-    let value: unknown
-    let goesOn = false
     pulse.begin(place)
+    const outcome = this.#inside(place, () => {
+      const refusal = this.#refusal(task, run.request)
+      if (refusal) return verdict(refusal)
+      const value = run.start(task)
+      if (!isThenable(value)) return this.#outcomeOf(task, value, run.request)
+      run.settled(value).then(
+        result => {
+          const outcome = this.#inside(place, () => this.#outcomeOf(task, result, run.request))
+          pulse.end(place)
+          onOutcome(outcome)
+        },
+        thrown => {
+          // A handler that was given up can still block the loop.
+          if (thrown instanceof Abandoned) void Promise.allSettled([value]).then(() => pulse.end(place))
+          else pulse.end(place)
+          onOutcome(failed(thrown))
+        },
+      )
+      return undefined
+    })
+    if (!outcome) return
+    pulse.end(place)
+    onOutcome(outcome)
+  }
+
+  /** Runs what may run a handler's code: from here to its end that task alone can block the loop. */
+  #inside<T>(place: number, act: () => T): T | Outcome {
+    const { pulse } = this.#options
     pulse.enter(place)
     try {
-      const refusal = this.#refusal(task, request)
-      if (refusal) return verdict(refusal)
-      value = run.start(task)
-      if (isThenable(value)) {
-        pulse.leave()
-        const settled = await Promise.race([value, run.abandoned()])
-        pulse.enter(place)
-        value = settled
-      }
-      const result = this.#encodeResult(task, value, request)
-      return typeof result === 'string' ? { ok: true, result } : verdict(result)
+      return act()
     } catch (thrown) {
-      goesOn = thrown instanceof Abandoned
-      return { ok: false, error: failureOf(thrown), thrown }
+      return failed(thrown)
     } finally {
       pulse.leave()
-      // A handler that was given up can still block the loop.
-      if (goesOn) void Promise.allSettled([value]).then(() => pulse.end(place))
-      else pulse.end(place)
     }
+  }
+
+  #outcomeOf(task: Task, value: unknown, request: Request): Outcome {
+    const result = this.#encodeResult(task, value, request)
+    return typeof result === 'string' ? { ok: true, result } : verdict(result)
   }
 
   /** Why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
@@ -176,6 +192,8 @@ const verdict = (error: HubError): Outcome => ({
   error: { code: error.code, message: error.message, retryable: false, ...dataOf(error.data) },
   thrown: error,
 })
+
+const failed = (thrown: unknown): Outcome => ({ ok: false, error: failureOf(thrown), thrown })
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
@@ -260,13 +278,14 @@ class Run implements TaskContext, Timed {
     this.#giveUp?.(this.#expired ?? new Abandoned(reason.code, reason.message))
   }
 
-  /** Never resolves; rejects when the executor gives this run up. */
-  abandoned(): Promise<never> {
-    return new Promise((_, reject) => {
+  /** As the handler settles, or rejects when the executor gives this run up. */
+  settled(value: PromiseLike<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
       this.#giveUp = reason => {
         clearTimeout(this.#timer)
         reject(reason)
       }
+      value.then(resolve, reject)
     })
   }
 

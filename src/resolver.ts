@@ -33,6 +33,8 @@ interface CachedRoute {
 interface CompiledCard {
   text: string
   card: TaskCard
+  /** Its schema turned out to run too long. */
+  isDropped: boolean
   checkArgs: Validate | undefined
 }
 
@@ -164,6 +166,10 @@ export class Resolver {
 
   async #noSuchTask(called: string, name: string): Promise<HubError> {
     const all = await this.#connection.send(client => this.#catalogue.taskNames(client))
+    if (all.includes(called)) {
+      const message = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
+      return new HubError('NoSuchTask', `${message} Workers of the task write it when they start.`, { task: called })
+    }
     const versions = all.filter(full => full.startsWith(`${name}:`)).sort()
     if (versions.length > 0) {
       return new HubError('NoSuchTask', `There is no ${called}. Known versions: ${versions.join(', ')}.`, {
@@ -213,32 +219,33 @@ export class Resolver {
     const text = JSON.stringify(card.args)
     const compiled = this.#compiled.get(card.task)
     if (compiled?.text === text) return compiled.checkArgs
-    let checkArgs: Validate | undefined
+    const isDropped = this.#reported.has(`${card.task} ${text}`)
+    const entry: CompiledCard = { text, card, isDropped, checkArgs: undefined }
     try {
       const check = compileForeign(text)
-      const entry: CompiledCard = { text, card, checkArgs: undefined }
-      checkArgs = (value, size) => this.#checkOrDrop(entry, check, value, size)
+      entry.checkArgs = (value, size) => this.#checkOrDrop(entry, check, value, size)
     } catch (error) {
-      this.#report(card.task, text, messageOf(error))
+      this.#report(entry, messageOf(error))
     }
     this.#bound(this.#compiled)
-    this.#compiled.set(card.task, { text, card, checkArgs })
-    return checkArgs
+    this.#compiled.set(card.task, entry)
+    return entry.checkArgs
   }
 
   /** A schema that turns out to run too long is not run again; the argument at hand goes to the worker unchecked. */
   #checkOrDrop(entry: CompiledCard, check: Validate, value: unknown, size: number): ReturnType<Validate> {
-    if (this.#reported.has(`${entry.card.task} ${entry.text}`)) return []
+    if (entry.isDropped) return []
     try {
       return check(value, size)
     } catch (error) {
       if (!(error instanceof UnusableSchema)) throw error
-      this.#report(entry.card.task, entry.text, error.message)
+      entry.isDropped = true
+      this.#report(entry, error.message)
       return []
     }
   }
 
-  #report(task: string, text: string, reason: string): void {
+  #report({ card: { task }, text }: CompiledCard, reason: string): void {
     const key = `${task} ${text}`
     if (this.#reported.has(key)) return
     this.#bound(this.#reported)

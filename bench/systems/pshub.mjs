@@ -28,6 +28,8 @@ export const startWorker = async ({ url, slots, queue = 'bench', tasks = 0, maxB
     tasks: [blank, stuck, ...further(tasks)],
     maxPayloadBytes: 4_000_000,
     maxBacklog,
+    // Some measurements end while calls run, which is what it would tell of.
+    logLevel: 'error',
   })
   await worker.start()
   return { close: () => worker.stop({ graceMs: 0 }) }

@@ -2,7 +2,7 @@ import type { Claimed } from '../answers.ts'
 import type { WorkerCounters } from '../cards.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Execution, Executor } from '../executor.ts'
+import type { Execution, Executor, Outcome } from '../executor.ts'
 import type { Measures } from '../measures.ts'
 import { decodeRequest, errorReply, heldAsJob, isHeldJob, leadingId, okReply, type Request } from '../message.ts'
 import type { Phases } from '../phases.ts'
@@ -46,6 +46,8 @@ export class Intake {
   readonly #returning = new Set<string>()
   readonly #clock = new RedisClock()
   readonly #redisUs = (now: number): number => this.#clock.atUs(now)
+  /** What ended in this turn of the loop. */
+  readonly #untold: { request: Request; outcome: Outcome; us: Phases; now: number }[] = []
   #running = 0
   #onIdle: (() => void)[] = []
 
@@ -77,7 +79,7 @@ export class Intake {
       const request = this.#decode(claimedRequest, workerId)
       if (!request || (this.#putBack.get(request.heldId) ?? 0) >= claimed.nowUs) continue
       if (!this.#options.slots.take(request.heldId)) continue
-      if (this.#options.executor.has(request.task)) void this.#run(request, workerId, receivedAt, claimed.nowUs)
+      if (this.#options.executor.has(request.task)) this.#run(request, workerId, receivedAt, claimed.nowUs)
       else if (!this.#endForeign(request, workerId, claimed.nowUs)) foreign.push(request)
     }
     if (foreign.length > 0) void this.#handBack(foreign)
@@ -112,9 +114,10 @@ export class Intake {
     }
   }
 
-  /** Resolves when nothing runs. */
-  idle(): Promise<void> {
-    return this.#running === 0 ? Promise.resolve() : new Promise(resolve => this.#onIdle.push(resolve))
+  /** Resolves when nothing runs, and all that ended is told of. */
+  async idle(): Promise<void> {
+    if (this.#running > 0) await new Promise<void>(resolve => this.#onIdle.push(resolve))
+    this.#tell()
   }
 
   #decode({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
@@ -135,15 +138,22 @@ export class Intake {
     }
   }
 
-  async #run(request: Request, workerId: string, receivedAt: number, nowUs: number): Promise<void> {
+  #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
     const { executor, timeoutMsOf } = this.#options
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
     const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : timeoutMsOf(request.task)
     this.#running++
-    const execution = await executor.execute(request, receivedAt, remainingMs)
+    const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
+      this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
+      this.#ended()
+    })
+    if (isStarted) return
+    this.#expire(request, workerId)
+    this.#ended()
+  }
+
+  #ended(): void {
     this.#running--
-    if (execution) this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
-    else this.#expire(request, workerId)
     if (this.#running > 0) return
     const waiting = this.#onIdle
     this.#onIdle = []
@@ -210,7 +220,7 @@ export class Intake {
     { outcome, queueMs, execMs }: Execution,
     deadline: number,
   ): void {
-    const { settle, slots, counters, measures, runTimes, events, queueName, isIdempotent } = this.#options
+    const { settle, slots, counters, runTimes, isIdempotent } = this.#options
     if (workerId !== this.#options.workerId()) return
     const us: Phases = {
       backlog: Math.round(backlogUs),
@@ -229,24 +239,34 @@ export class Intake {
       runTimes.note(request.task, execMs)
     } else counters.failed++
     const now = monotonicMs()
-    measures.ran(request, outcome.ok ? undefined : outcome.error, us, now, this.#redisUs)
     const reply = outcome.ok
       ? okReply(request.id, outcome.result, workerId, us)
       : errorReply(request.id, outcome.error, workerId, us)
     // The caller's own deadline came before this one; nobody would read the reply.
     const hubId = request.ttlMs > 0 && now > deadline ? undefined : request.hubId
     settle({ id: request.heldId, workerId, hubId, reply, slot: true })
-    if (!events.has('task:settled')) return
-    events.emit('task:settled', {
-      task: request.task,
-      queue: queueName,
-      id: request.id,
-      ok: outcome.ok,
-      code: outcome.ok ? undefined : outcome.error.code,
-      message: outcome.ok ? undefined : outcome.error.message,
-      thrown: outcome.ok ? undefined : outcome.thrown,
-      us,
-    })
+    // Behind the replies of this turn: somebody waits for those.
+    if (this.#untold.push({ request, outcome, us, now }) === 1) setImmediate(() => this.#tell())
+  }
+
+  /** Figures and events of what ended. */
+  #tell(): void {
+    const { measures, events, queueName } = this.#options
+    const isHeard = events.has('task:settled')
+    for (const { request, outcome, us, now } of this.#untold.splice(0)) {
+      measures.ran(request, outcome.ok ? undefined : outcome.error, us, now, this.#redisUs)
+      if (!isHeard) continue
+      events.emit('task:settled', {
+        task: request.task,
+        queue: queueName,
+        id: request.id,
+        ok: outcome.ok,
+        code: outcome.ok ? undefined : outcome.error.code,
+        message: outcome.ok ? undefined : outcome.error.message,
+        thrown: outcome.ok ? undefined : outcome.thrown,
+        us,
+      })
+    }
   }
 
   async #handBack(foreign: Request[]): Promise<void> {

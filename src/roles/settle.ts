@@ -84,22 +84,35 @@ export class Settle {
   async #send(batch: Settlement[]): Promise<void> {
     const { queue, connection, workerId, redisNowMs, onReleased, onProblem } = this.#options
     const current = workerId()
-    // Claimed under an identity that was lost: somebody else answers for it by now.
-    const mine = batch.filter(settlement => settlement.workerId === current)
-    if (mine.length === 0) return
-    const ids = mine.map(({ id }) => id)
-    const dead = mine.flatMap(settlement => settlement.dead ?? [])
+    const ids: string[] = []
+    const dead: string[] = []
+    const repliesOf = new Map<string, string[]>()
+    for (const settlement of batch) {
+      // Claimed under an identity that was lost: somebody else answers for it by now.
+      if (settlement.workerId !== current) continue
+      const { id, hubId, reply } = settlement
+      ids.push(id)
+      if (settlement.dead !== undefined) dead.push(settlement.dead)
+      if (hubId === undefined) continue
+      const replies = repliesOf.get(hubId)
+      if (replies) replies.push(reply)
+      else repliesOf.set(hubId, [reply])
+    }
+    if (ids.length === 0) return
     // Answered before the release is sent: a full Redis refuses this one alone, and the job would be nowhere.
     if (dead.length > 0) await connection.send(client => queue.bury(client, dead, redisNowMs()))
     await connection.send(client => {
-      const replies = [...repliesByHub(mine)].map(([hubId, texts]) =>
-        queue.reply(client, hubId, texts).catch(error => {
+      const sent: Promise<unknown>[] = []
+      for (const [hubId, replies] of repliesOf) {
+        const replied = queue.reply(client, hubId, replies).catch(error => {
           // One hub's spoilt reply list must not keep the others' replies back.
           if (mayPass(error)) throw error
           onProblem(error)
-        }),
-      )
-      return Promise.all([...replies, queue.release(client, current, ids)])
+        })
+        sent.push(replied)
+      }
+      sent.push(queue.release(client, current, ids))
+      return Promise.all(sent)
     })
     onReleased(ids)
   }
@@ -107,14 +120,3 @@ export class Settle {
 
 /** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */
 const mayPass = (error: Error): boolean => isTransient(error) || isFull(error)
-
-const repliesByHub = (batch: Settlement[]): Map<string, string[]> => {
-  const byHub = new Map<string, string[]>()
-  for (const { hubId, reply } of batch) {
-    if (hubId === undefined) continue
-    const replies = byHub.get(hubId)
-    if (replies) replies.push(reply)
-    else byHub.set(hubId, [reply])
-  }
-  return byHub
-}

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Hub } from '../../src/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -200,43 +200,6 @@ describe('npm start', { timeout: 90_000 }, () => {
     await pageThat(address + paris, text => text.includes('Next full moon'))
   })
 
-  it('starts without Python, and names it', async () => {
-    const demo = start([], withoutPython)
-    const { address, pids } = await demo.up()
-    expect(Object.keys(pids).sort()).toEqual(['places', 'sky', 'web'])
-    expect(demo.output).toContain('There is no moon worker: there is no python3 of version 3.9 or newer.')
-    const page = await pageThat(address + paris, text => gapsOf(text) === 1)
-    expect(page).toContain('the moon tonight: not available right now (NoSuchTask: ')
-  })
-
-  it('answers addresses that lead nowhere with pages of their own', async () => {
-    const { address } = await start([]).up()
-    const statusOf = async (path: string, init?: RequestInit) => {
-      const response = await fetch(address + path, { redirect: 'manual', ...init })
-      expect(await response.text()).not.toMatch(/\n\s+at /)
-      return response.status
-    }
-    expect(await statusOf('/')).toBe(200)
-    expect(await statusOf('/search?q=%3Cscript%3E')).toBe(200)
-    expect(await statusOf('/search?q=+')).toBe(303)
-    expect(await statusOf('/world.svg')).toBe(200)
-    expect(await statusOf('/city/7')).toBe(404)
-    expect(await statusOf('/city/9999999999')).toBe(404)
-    expect(await statusOf('/city/paris')).toBe(404)
-    expect(await statusOf('/nowhere')).toBe(404)
-    expect(await statusOf('/', { method: 'POST' })).toBe(405)
-    expect(await statusOf('/', { method: 'HEAD' })).toBe(200)
-  })
-
-  it('takes its processes with it when it is killed', async () => {
-    const demo = start([])
-    const { pids } = await demo.up()
-    demo.child.kill('SIGKILL')
-    await demo.ended
-    // Nobody is left who could say that they have gone.
-    while (Object.values(pids).some(runs)) await sleep(50)
-  })
-
   it('stops when npm is told to, which does not pass it on', async () => {
     const demo = new Demo('npm', ['start'])
     demos.push(demo)
@@ -261,5 +224,51 @@ describe('npm start', { timeout: 90_000 }, () => {
     const demo = start(['--onec'])
     expect(await demo.ended).toEqual([2, null])
     expect(demo.errors).toBe('There is no option --onec. See npm start -- --help.\n')
+  })
+})
+
+describe('npm start without Python', { timeout: 90_000 }, () => {
+  let demo: Demo
+  let address: string
+  let pids: Record<string, number>
+  beforeAll(async () => {
+    demo = new Demo(process.execPath, ['examples/demo/start.mjs'], withoutPython)
+    ;({ address, pids } = await demo.up())
+  }, 90_000)
+  afterAll(async () => {
+    demo.child.kill('SIGTERM')
+    await demo.ended
+  })
+
+  it('starts, and says what is missing', async () => {
+    expect(Object.keys(pids).sort()).toEqual(['places', 'sky', 'web'])
+    expect(demo.output).toContain('There is no moon worker: there is no python3 of version 3.9 or newer.')
+    const page = await pageThat(address + paris, text => gapsOf(text) === 1)
+    expect(page).toContain('the moon tonight: not available right now (NoSuchTask: ')
+  })
+
+  it('answers addresses that lead nowhere with pages of their own', async () => {
+    const statusOf = async (path: string, init?: RequestInit) => {
+      const response = await fetch(address + path, { redirect: 'manual', ...init })
+      expect(await response.text()).not.toMatch(/\n\s+at /)
+      return response.status
+    }
+    expect(await statusOf('/')).toBe(200)
+    expect(await statusOf('/search?q=%3Cscript%3E')).toBe(200)
+    expect(await statusOf('/search?q=+')).toBe(303)
+    expect(await statusOf('/world.svg')).toBe(200)
+    expect(await statusOf('/city/7')).toBe(404)
+    expect(await statusOf('/city/9999999999')).toBe(404)
+    expect(await statusOf('/city/paris')).toBe(404)
+    expect(await statusOf('/nowhere')).toBe(404)
+    expect(await statusOf('/', { method: 'POST' })).toBe(405)
+    expect(await statusOf('/', { method: 'HEAD' })).toBe(200)
+  })
+
+  it('takes its processes with it when it is killed', async () => {
+    demo.child.kill('SIGKILL')
+    await demo.ended
+    // Nobody is left who could say that they have gone.
+    while (Object.values(pids).some(runs)) await sleep(50)
   })
 })

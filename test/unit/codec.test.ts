@@ -62,7 +62,7 @@ const replyOf = async (handler: (args: unknown) => unknown, args: unknown = null
   })
   const { id, text } = requestOf(args) as { id: string; text: string }
   const request = decodeRequest(text, undefined, 'pshub')
-  const { outcome } = (await executor.execute(request, monotonicMs(), 10_000)) as Execution
+  const { outcome } = await new Promise<Execution>(resolve => executor.start(request, monotonicMs(), 10_000, resolve))
   executor.stop()
   const reply = decodeReply(
     outcome.ok ? okReply(id, outcome.result, 'w', phases) : errorReply(id, outcome.error, 'w', phases),

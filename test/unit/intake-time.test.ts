@@ -16,15 +16,15 @@ describe("a worker's failures", () => {
     const measures = new Measures(slots)
     const error = { code: 'TaskFailed' as const, message: 'no' }
     let end = () => {}
-    const execute: Executor['execute'] = () =>
-      new Promise(resolve => {
-        end = () => resolve({ outcome: { ok: false, error, thrown: undefined }, queueMs: 0, execMs: 60_000 })
-      })
+    const start: Executor['start'] = (_request, _receivedAt, _remainingMs, onEnd) => {
+      end = () => onEnd({ outcome: { ok: false, error, thrown: undefined }, queueMs: 0, execMs: 60_000 })
+      return true
+    }
     const settled: string[] = []
     const intake = new Intake({
       namespace: 'pshub',
       queueName: 'q',
-      executor: { has: () => true, execute } as unknown as Executor,
+      executor: { has: () => true, start } as unknown as Executor,
       slots,
       counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
       measures,
@@ -46,7 +46,8 @@ describe("a worker's failures", () => {
       intake.learnTime(startedUs + second * 1_000_000)
     }
     end()
-    await vi.waitFor(() => expect(settled).toEqual(['a']))
+    await intake.idle()
+    expect(settled).toEqual(['a'])
     const { failures } = measures.texts(false)
     expect(JSON.parse(failures!)['a:1.0']).toEqual([
       { id: 'a', at: startedUs + 60_000_000, ...error, execUs: 60_000_000 },
