@@ -1,8 +1,10 @@
 // npm run bench: pshub beside two floors and its peers, interleaved in one run, as medians and ratios.
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureServer } from '../tools/redis-server.mjs'
-import { chart } from './kit/chart.mjs'
+import { goodputChart } from './kit/goodput-chart.mjs'
+import { loadsChart } from './kit/loads-chart.mjs'
 import { machine, machineText } from './kit/machine.mjs'
 import { prepareBench } from './kit/prepare.mjs'
 import { peers, systems } from './systems/index.mjs'
@@ -32,7 +34,7 @@ Without options: calls per second and waits at 1, 64 and 256 calls in flight, in
   --ms n            length of each load (700; 2000 with --all)
   --slots n         slots of the worker (64)
   --json file       all samples, with machine and versions
-  --svg file        the calls per second as a chart
+  --svg folder      charts of what was measured of these: speed.svg (loads), goodput.svg (overload)
   --profile folder  a CPU profile of each caller and worker, for the developer tools of a browser`
 
 const { values } = parseArgs({
@@ -87,7 +89,10 @@ const measure = async () => {
     console.table(found.measurements[name].rows)
   }
   if (values.json) writeFileSync(values.json, `${JSON.stringify(found, undefined, 2)}\n`)
-  if (values.svg && found.measurements.loads) writeFileSync(values.svg, chart(found))
+  const { loads, overload } = found.measurements
+  if (values.svg) mkdirSync(values.svg, { recursive: true })
+  if (values.svg && loads) writeFileSync(join(values.svg, 'speed.svg'), loadsChart(found))
+  if (values.svg && overload) writeFileSync(join(values.svg, 'goodput.svg'), goodputChart(found))
 }
 
 if (values.help) console.log(help)
