@@ -44,11 +44,11 @@ local function runs_for(message)
 end
 
 local taken, dropped = 0, 0
--- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
-local function take(list, most, prefix)
+-- Takes up to `most` off what `pop` pops from. Returns 0 when nothing is left there, else -1: that is still to be counted.
+local function take(pop, most, prefix)
   local last = taken + most
   repeat
-    local batch = redis.call('LPOP', list, last - taken)
+    local batch = pop(last - taken)
     if not batch then return 0 end
     local left = #batch < last - taken and 0 or -1
     for i = 1, #batch do
@@ -78,11 +78,11 @@ end
 
 local wanted = math.min(1000, tonumber(ARGV[2]))
 local room = tonumber(ARGV[3])
-local left, jobs_left = take(KEYS[1], wanted, ''), 0
+local left, jobs_left = take(function(count) return redis.call('LPOP', KEYS[1], count) end, wanted, ''), 0
 local calls = taken
 room = math.min(room, wanted - taken)
 if room > 0 then
-  jobs_left = take(KEYS[5], room, 'job:')
+  jobs_left = take(function(count) return redis.call('LPOP', KEYS[5], count) end, room, 'job:')
 elseif ARGV[3] ~= '0' then
   jobs_left = -1
 end
