@@ -14,7 +14,7 @@ export const bugs = [
     edits: [
       ['worker.js', /this\.#executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
       ['roles/intake.js', 'if (workerId !== this.#options.workerId())', 'if (false)'],
-      ['roles/settle.js', 'settlement.workerId === current', 'true'],
+      ['roles/settle.js', 'settlement.workerId !== current', 'false'],
     ],
   },
   {
