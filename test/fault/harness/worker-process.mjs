@@ -8,10 +8,15 @@ const stopWatching = watchLag()
 // The request as pshub runs it: `at` and `ttl` say on Redis' clock when it must not be started any more.
 const { Executor } = await import(`${setup.dist}/executor.js`)
 const requests = new Map()
-const { execute } = Executor.prototype
-Executor.prototype.execute = function (request, ...rest) {
+const { start } = Executor.prototype
+Executor.prototype.start = function (request, receivedAt, remainingMs, onEnd) {
   requests.set(request.heldId, request)
-  return execute.call(this, request, ...rest).finally(() => requests.delete(request.heldId))
+  const isStarted = start.call(this, request, receivedAt, remainingMs, execution => {
+    requests.delete(request.heldId)
+    onEnd(execution)
+  })
+  if (!isStarted) requests.delete(request.heldId)
+  return isStarted
 }
 
 let runs = 0
