@@ -23,10 +23,22 @@ const languages = [
 ]
 
 const countsOf = report => {
-  const [head] = /<testsuite [^>]*>/.exec(readFileSync(report, 'utf8'))
+  const text = readFileSync(report, 'utf8')
+  const [head] = /<testsuite [^>]*>/.exec(text)
   const number = name => Number(new RegExp(` ${name}="(\\d+)"`).exec(head)?.[1] ?? 0)
   const failed = number('failures') + number('errors')
-  return { passed: number('tests') - failed - number('skipped'), failed }
+  const found = text.matchAll(/<testcase ([^>]*)>\s*<(?:failure|error)([^>]*)/g)
+  const failures = [...found].map(([, test, failure]) => ({
+    name: attribute('name', test),
+    message: attribute('message', failure),
+  }))
+  return { passed: number('tests') - failed - number('skipped'), failed, failures }
+}
+
+const entities = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", '#10': '\n' }
+const attribute = (name, text) => {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1] ?? ''
+  return value.replace(/&(\w+|#10);/g, (whole, entity) => entities[entity] ?? whole)
 }
 
 /** The tests of a language as a step, or undefined where it cannot be had. */

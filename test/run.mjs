@@ -1,7 +1,7 @@
 // npm test: sets up what a fresh machine lacks, then type check, lint and all suites. Says what it could not run.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { prepare, root } from '../tools/prepare.mjs'
 import { clientSteps } from './clients.mjs'
 import { Steps } from './steps.mjs'
@@ -50,14 +50,27 @@ const ofTime = [
   'waits',
 ].map(name => `test/redis/${name}.test.ts`)
 
+/** Of files that could not even be loaded too. */
+const failuresOf = ({ testResults }) =>
+  testResults.flatMap(({ name: file, message, assertionResults }) => {
+    const failed = assertionResults.filter(({ status }) => status === 'failed')
+    const tests = failed.map(({ fullName, failureMessages }) => ({
+      name: fullName,
+      message: failureMessages.join('\n'),
+    }))
+    if (message && tests.length === 0) tests.push({ name: 'as a whole', message })
+    return tests.map(({ name, message }) => ({ name: `${relative(root, file)}: ${name}`, message }))
+  })
+
 const vitest = (title, name, ...args) => {
   const report = join(reportDir, `${name}.json`)
   const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   return {
     ...node(title, ofPackage('vitest/vitest.mjs'), 'run', ...reports, ...args),
     counts() {
-      const { numPassedTests, numFailedTests, numPendingTests } = readJson(`${name}.json`)
-      return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests }
+      const report = readJson(`${name}.json`)
+      const { numPassedTests, numFailedTests, numPendingTests } = report
+      return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests, failures: failuresOf(report) }
     },
   }
 }
@@ -107,7 +120,12 @@ else {
   )
 }
 
-const { failed, passedTests, failedTests, skippedTests } = steps.sum()
+const { failed, failures, passedTests, failedTests, skippedTests } = steps.sum()
+// Once more at the end: of an output this long the beginning is often cut off.
+for (const { name, message } of failures) {
+  const told = message.split('\n').filter(line => !line.includes('node_modules'))
+  console.log(`\nFailed: ${name}\n${told.slice(0, 12).join('\n')}`)
+}
 console.log(`\n${steps.table()}`)
 console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')
 console.log(`${passedTests} passed, ${failedTests} failed${skippedTests ? `, ${skippedTests} skipped` : ''}`)

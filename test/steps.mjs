@@ -4,7 +4,10 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 
-/** A step: `{ title, program, args, cwd?, counts? }`; `counts()` reads from its report how many of its tests passed and failed. */
+/**
+ * A step: `{ title, program, args, cwd?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
+ * of those that failed, as `failures`, the name and what they said.
+ */
 export class Steps {
   /** In the order in which they ended. */
   #done = []
@@ -42,20 +45,22 @@ export class Steps {
     }
   }
 
-  /** What failed, and how many tests did so; no test at all is a failure as well. */
+  /** What failed, how many tests did so and which; no test at all is a failure as well. */
   sum() {
     const failed = this.#done.filter(({ ok }) => !ok).map(({ title }) => title)
+    const failures = []
     const total = { passed: 0, failed: 0, skipped: 0 }
     for (const { title, counts } of this.#done.filter(each => each.counts)) {
       try {
         const found = counts()
         for (const kind of Object.keys(total)) total[kind] += found[kind] ?? 0
+        failures.push(...(found.failures ?? []))
       } catch {
         failed.push(`${title} wrote no report`)
       }
     }
     if (total.passed === 0) failed.push('no test ran')
-    return { failed, passedTests: total.passed, failedTests: total.failed, skippedTests: total.skipped }
+    return { failed, failures, passedTests: total.passed, failedTests: total.failed, skippedTests: total.skipped }
   }
 
   /** What took how long. */

@@ -15,7 +15,7 @@ class JUnitReporter < Minitest::StatisticsReporter
   def record(result)
     super
     failure = result.failure
-    inner = failure ? "<failure>#{CGI.escapeHTML(failure.message.scrub)}</failure>" : ""
+    inner = failure ? %(<failure message="#{CGI.escapeHTML(failure.message.scrub)}"/>) : ""
     @lines << format('<testcase classname="%s" name="%s" time="%.3f">%s</testcase>', result.klass, result.name, result.time, inner)
   end
 
