@@ -1,24 +1,29 @@
 // Clients in other languages: each one's own tests, and all pairs of caller and worker. A language that cannot be had on this
 // machine is said to be missing, with the reason, and fails nothing.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 import { pythonEnv } from '../tools/python-env.mjs'
 import { rubyEnv } from '../tools/ruby-env.mjs'
 
-/** `command` makes what it needs and returns its tests as a program and arguments; they write a JUnit report. */
+/**
+ * `command` makes what it needs and returns its tests as a program and arguments; they write a JUnit report. `only` are the
+ * arguments that have it run those alone that failed before, by name.
+ */
 const languages = [
   {
     name: 'python',
     title: 'Python client',
     folder: 'clients/python',
     command: report => [pythonEnv(), ['-m', 'pytest', '-q', `--junitxml=${report}`]],
+    only: () => ['--last-failed'],
   },
   {
     name: 'ruby',
     title: 'Ruby client',
     folder: 'clients/ruby',
     command: report => [rubyEnv(), ['test/run.rb', `--junit=${report}`]],
+    only: names => ['-n', `/^(${names.join('|')})$/`],
   },
 ]
 
@@ -42,11 +47,19 @@ const attribute = (name, text) => {
 }
 
 /** The tests of a language as a step, or undefined where it cannot be had. */
-const stepOf = ({ name, title, folder, command }, reportDir) => {
-  const report = join(reportDir, `${name}.xml`)
-  try {
+const stepOf = ({ name, title, folder, command, only }, reportDir, retries) => {
+  const cwd = join(root, folder)
+  const stepFor = (report, more, left) => {
     const [program, args] = command(report)
-    return { name, title, program, args, cwd: join(root, folder), counts: () => countsOf(report) }
+    const again = () => {
+      const names = existsSync(report) ? countsOf(report).failures.map(failure => failure.name) : []
+      return names.length > 0 ? stepFor(`${report}.again`, only(names), left - 1) : undefined
+    }
+    const counts = () => countsOf(report)
+    return { name, title, program, args: [...args, ...more], cwd, counts, again: left > 0 ? again : undefined }
+  }
+  try {
+    return stepFor(join(reportDir, `${name}.xml`), [], Number(retries))
   } catch (error) {
     console.log(`The ${title} will not be tested: ${error.message}.`)
     return undefined
@@ -58,7 +71,7 @@ const stepOf = ({ name, title, folder, command }, reportDir) => {
  * @returns `own`: steps, the tests of each language; `conformance`: the step of all pairs
  */
 export const clientSteps = (reportDir, retries) => {
-  const own = languages.map(language => stepOf(language, reportDir)).filter(Boolean)
+  const own = languages.map(language => stepOf(language, reportDir, retries)).filter(Boolean)
   const report = join(reportDir, 'conformance.json')
   const names = ['typescript', ...own.map(({ name }) => name)]
   const conformance = {

@@ -6,7 +6,8 @@ import { root } from '../tools/prepare.mjs'
 
 /**
  * A step: `{ title, program, args, cwd?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
- * of those that failed, as `failures`, the name and what they said.
+ * of those that failed, as `failures`, the name and what they said. `again()`, of one that failed, returns a step that runs these
+ * once more, or undefined.
  */
 export class Steps {
   /** In the order in which they ended. */
@@ -29,10 +30,7 @@ export class Steps {
   async beside(...lanes) {
     const runLane = async (lane, index) => {
       const path = join(this.#folder, `lane${index}.log`)
-      for (const step of lane) {
-        const seconds = await this.#run(step, path)
-        print(`${step.title}, ${seconds} s`, path)
-      }
+      for (const step of lane) await this.#runInTurn(step, path)
     }
     await Promise.all(lanes.map(runLane))
   }
@@ -71,7 +69,23 @@ export class Steps {
     return this.#done.map(row).join('\n')
   }
 
-  /** Resolves with the seconds it took. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
+  /** Resolves with its entry among those that are done; a second run of what failed counts as a part of it. */
+  async #runInTurn(step, path) {
+    const run = await this.#run(step, path)
+    print(`${step.title}, ${run.seconds} s`, path)
+    const next = run.ok ? undefined : step.again?.()
+    if (!next) return run
+    console.log(`\n${step.title}: what failed is run once more`)
+    const rerun = await this.#runInTurn(next, path)
+    this.#done.splice(this.#done.indexOf(rerun), 1)
+    const [before, after] = [run.counts(), rerun.counts()]
+    run.ok = rerun.ok && after.passed === before.failed
+    run.seconds += rerun.seconds
+    run.counts = () => ({ ...after, passed: before.passed + after.passed })
+    return run
+  }
+
+  /** Resolves with its entry among those that are done. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
   async #run({ title, program, args, cwd = root, counts }, path) {
     const startedAt = performance.now()
     const file = path && openSync(path, 'w')
@@ -87,8 +101,9 @@ export class Steps {
     })
     this.#running.delete(child)
     const seconds = Math.round((performance.now() - startedAt) / 1000)
-    this.#done.push({ title, seconds, ok, counts })
-    return seconds
+    const run = { title, seconds, ok, counts }
+    this.#done.push(run)
+    return run
   }
 }
 
