@@ -50,7 +50,7 @@ describe('steps beside each other', () => {
     await steps.beside(
       [
         step('good', '', () => ({ passed: 3, failed: 0, skipped: 1 })),
-        step('bad', 'process.exit(3)', () => ({ passed: 2, failed: 1 })),
+        step('bad', 'process.exit(3)', () => ({ passed: 2, failed: 1, failures: [{ name: 'a', message: 'b' }] })),
       ],
       [
         missing,
@@ -60,7 +60,8 @@ describe('steps beside each other', () => {
     )
     const { failed, ...tests } = steps.sum()
     expect(failed.sort()).toEqual(['bad', 'killed', 'missing', 'mute wrote no report'])
-    expect(tests).toEqual({ passedTests: 5, failedTests: 1, skippedTests: 1 })
+    const failures = [{ name: 'a', message: 'b' }]
+    expect(tests).toEqual({ failures, passedTests: 5, failedTests: 1, skippedTests: 1 })
     const rows = steps.table().split('\n')
     expect(
       rows
@@ -69,6 +70,26 @@ describe('steps beside each other', () => {
         .sort(),
     ).toEqual(['bad', 'killed', 'missing'])
     expect(rows).toHaveLength(5)
+  })
+
+  it('run what failed once more where they can, and count it as one', async () => {
+    const steps = new Steps(folder)
+    const fails = 'process.exit(1)'
+    const healed = { ...step('healed', '', () => ({ passed: 1, failed: 0 })) }
+    const bad = {
+      ...step('still bad', fails, () => ({ passed: 1, failed: 1, failures: [{ name: 'a', message: 'b' }] })),
+    }
+    const first = { passed: 5, failed: 1 }
+    await steps.beside(
+      [{ ...step('heals', fails, () => first), again: () => healed }],
+      [{ ...step('does not', fails, () => ({ passed: 5, failed: 2 })), again: () => bad }],
+      [{ ...step('has nothing to run', fails, () => first), again: () => undefined }],
+    )
+    const { failed, failures, ...counts } = steps.sum()
+    expect(failed.sort()).toEqual(['does not', 'has nothing to run'])
+    expect(failures).toEqual([{ name: 'a', message: 'b' }])
+    expect(counts).toEqual({ passedTests: 6 + 6 + 5, failedTests: 0 + 1 + 1, skippedTests: 0 })
+    expect(steps.table().split('\n')).toHaveLength(3)
   })
 
   it('without any test are a failure', async () => {
