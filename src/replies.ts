@@ -1,9 +1,9 @@
-import { Preset } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
-import { replyTtlMs } from './queue.ts'
 import { type Connection, isFull, isPassing, isRefusal, NotConnected, type Redis } from './redis.ts'
+import { replyTtlMs } from './replylists.ts'
+import { Preset } from './volley.ts'
 
 export interface InboxOptions {
   connection: Connection

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { Preset } from './client.ts'
 import { isNoScript, type Redis } from './redis.ts'
+import { Preset } from './volley.ts'
 
 /** A Lua script of src/lua, sent by its digest and once in full to a server that does not know it yet. */
 export class Script {
@@ -58,6 +58,7 @@ export const scripts = {
   claim: new Script('claim'),
   reply: new Script('reply'),
   beat: new Script('beat'),
+  hold: new Script('hold'),
   handback: new Script('handback'),
   leave: new Script('leave'),
   adopt: new Script('adopt'),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { command, destroy, makeClient, Preset, type Redis } from '../../src/client.ts'
+import { command, destroy, makeClient, type Redis } from '../../src/client.ts'
+import { Preset } from '../../src/volley.ts'
 import { failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
