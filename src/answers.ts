@@ -25,8 +25,11 @@ export interface Claimed {
   expired: number
   /** Requests dropped because too little of their time is left; their callers still wait. */
   hopeless: string[]
-  /** Requests with the ids the script made up for them (undefined: the one in the message). Calls first, then jobs. */
-  requests: { text: string; madeUpId: string | undefined; isJob: boolean }[]
+  /**
+   * Requests with the ids made up for them (undefined: the one in the message). Calls first, then jobs. What is taken is held in
+   * the worker's list, all others in its hash.
+   */
+  requests: { text: string; madeUpId: string | undefined; isJob: boolean; isTaken: boolean }[]
 }
 
 export interface Beat {
@@ -86,6 +89,7 @@ export const readClaimed = (answer: unknown): Claimed | undefined => {
     text,
     madeUpId: undefined as string | undefined,
     isJob: calls !== undefined && index >= calls,
+    isTaken: false,
   }))
   for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.madeUpId = String(named[i + 1])
   return { nowUs: Number(now), left, jobsLeft, expired, requests, hopeless }

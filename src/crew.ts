@@ -25,6 +25,7 @@ import { Report } from './roles/report.ts'
 import { Settle } from './roles/settle.ts'
 import { Unserved } from './roles/unserved.ts'
 import { RunTimes } from './runtimes.ts'
+import type { Held } from './settlement.ts'
 import type { Slots } from './slots.ts'
 import { defaultTimeoutMs, type Task } from './task.ts'
 import type { Events } from './telemetry.ts'
@@ -112,7 +113,7 @@ export class Crew {
       workerId,
       settle: settlement => this.settle.add(settlement),
       unserved: task => unserved.verdict(task),
-      handBack: ids => this.#handBackToOthers(ids),
+      handBack: requests => this.#handBackToOthers(requests),
       onSlotsIdle: () => this.fetch.slotsIdle(),
       timeoutMsOf: task => tasks.get(task)?.timeoutMs ?? defaultTimeoutMs,
       isIdempotent: task => tasks.get(task)?.idempotent ?? false,
@@ -286,9 +287,8 @@ export class Crew {
     await commands.send(client => queue.handback(client, heldBy, 'head', ids))
   }
 
-  async #handBackToOthers(ids: string[]): Promise<void> {
+  async #handBackToOthers(requests: Held[]): Promise<void> {
     const { commands, queue, workerId } = this.#context
-    const requests = ids.map(id => ({ id }))
     await commands.send(client => queue.handback(client, workerId(), 'tail', requests)).catch(this.#problem('handback'))
     await sleep(handbackPauseMs)
   }

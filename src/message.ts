@@ -27,6 +27,8 @@ export interface Request extends TraceContext {
   ttlMs: number
   task: string
   args: unknown
+  /** It is held in the list of what its worker took by itself, and not in the hash. */
+  isTaken: boolean
   /** Whose reply list to answer on; undefined when nobody waits. */
   hubId: string | undefined
   /** Name of the calling service, as it gave it. */
@@ -101,6 +103,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     atUs: Number.isSafeInteger(at) && (at as number) > 0 ? (at as number) : undefined,
     ttlMs: Number.isFinite(ttl) && (ttl as number) > 0 ? (ttl as number) : 0,
     task,
+    isTaken: false,
     args: args === undefined ? {} : args,
     hubId,
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,

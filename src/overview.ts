@@ -211,7 +211,7 @@ const readQueue = async (
   nowMs: number,
   records: Records,
 ): Promise<QueueOverview> => {
-  const { calls, jobs, dead, held, paused } = keys.queue(name)
+  const { calls, jobs, dead, held, taken, paused } = keys.queue(name)
   const workers = live.filter(worker => worker.queue === name)
   const serving = workers.filter(isServing)
   const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
@@ -220,8 +220,10 @@ const readQueue = async (
     client.llen(jobs),
     client.zcard(dead),
     // Workers take somebody else's key under this name for no pause.
-    client.get(paused).catch(noPauseIfForeign),
+    client.get(paused).catch(noneIfForeign),
     ...workers.map(worker => client.hlen(held(worker.id))),
+    // One that was adopted from this moment has a string there.
+    ...workers.map(worker => client.llen(taken(worker.id)).catch(noneIfForeign)),
   ])
   const at = /^\{"at":(\d+)/.exec(head[0] ?? '')?.[1]
   return {
@@ -231,7 +233,7 @@ const readQueue = async (
     pausedMs: pausedMsOf(pausedText),
     jobs: jobCount,
     dead: deadCount,
-    held: heldCounts.reduce((sum, count) => sum + count, 0),
+    held: heldCounts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
     workers: serving.length,
     slots: serving.reduce((sum, worker) => sum + worker.slots, 0),
     busy: workers.reduce((sum, worker) => sum + (worker.stats?.busy ?? 0), 0),
@@ -240,7 +242,7 @@ const readQueue = async (
   }
 }
 
-const noPauseIfForeign = (error: Error): null => {
+const noneIfForeign = (error: Error): null => {
   if (error.message.startsWith('WRONGTYPE')) return null
   throw error
 }

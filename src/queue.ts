@@ -8,11 +8,15 @@ import {
   readClaimed,
   readPushed,
 } from './answers.ts'
-import { command, Preset } from './client.ts'
+import { command } from './client.ts'
 import { blockSeconds } from './connections.ts'
 import type { Keys, QueueKeys } from './keys.ts'
+import { leadingId } from './message.ts'
 import { isFull, type Redis } from './redis.ts'
+import { ReplyLists } from './replylists.ts'
 import { KeyedScript, type Script, scripts } from './scripts.ts'
+import { heldIdOf, isAdopted, readTake, TakenCalls, type TakenRequest } from './taken.ts'
+import { Preset, Volley } from './volley.ts'
 
 /** What a worker asks a claim for. */
 export interface ClaimOptions {
@@ -27,12 +31,6 @@ export interface ClaimOptions {
 /** A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most. */
 export const pushMemoryMs = 60_000
 
-/** Replies nobody fetches go after this long. */
-export const replyTtlMs = 60_000
-
-/** Commands are kept encoded for as many hubs. */
-const maxHubs = 1000
-
 /** Each live worker has read the word by then: they look every second. */
 const cancelMemoryMs = 5000
 
@@ -40,28 +38,31 @@ const cancelMemoryMs = 5000
 export const reporterMs = 3000
 const adoptBatch = 64
 
-interface ReplyCommands {
-  push: Preset
-  expire: Preset
-}
+/**
+ * For so long a worker that left, or was adopted from, can take nothing by itself: its last wait may still be on its way. A wait that
+ * has arrived ends after two seconds; of one that is adopted from, a broken network may deliver it much later.
+ */
+const leftMs = 5000
+const adoptedMs = 600_000
 
 /** The queue's operations, one atomic step each: one method per script, and nothing above them writes a Redis command. */
 export class Queue {
   readonly name: string
   readonly keys: QueueKeys
-  readonly #allKeys: Keys
+  readonly taken: TakenCalls
+  readonly replies: ReplyLists
   readonly #clientIds = new WeakMap<Redis, Promise<number | undefined>>()
   readonly #waitForCalls: Preset
   readonly #waitForAll: Preset
   #push: { owner: string; script: KeyedScript } | undefined
   #claim: { owner: string; script: KeyedScript } | undefined
   #release: { owner: string; command: Preset } | undefined
-  readonly #replies = new Map<string, ReplyCommands>()
 
   constructor(name: string, keys: Keys) {
     this.name = name
     this.keys = keys.queue(name)
-    this.#allKeys = keys
+    this.taken = new TakenCalls(this.keys)
+    this.replies = new ReplyLists(keys)
     const { bell, jobBell } = this.keys
     this.#waitForCalls = new Preset('blpop', bell, blockSeconds)
     this.#waitForAll = new Preset('blpop', bell, jobBell, blockSeconds)
@@ -103,21 +104,85 @@ export class Queue {
     onBlocked?: (clientId: number) => void,
   ): Promise<Claimed | undefined> {
     let refused: unknown
-    // Ahead of the wait, so that it is answered while that goes on. Without the right to ask, the wait ends by itself.
-    if (onBlocked)
-      command(client, 'client', 'id').then(
-        id => onBlocked(Number(id)),
-        () => undefined,
-      )
-    const wait = wanted.jobs > 0 ? this.#waitForAll : this.#waitForCalls
-    wait.send(client, []).catch(error => {
-      refused = error
-    })
+    this.#sayWho(client, onBlocked)
+    this.#waitFor(wanted)
+      .send(client)
+      .catch(error => {
+        refused = error
+      })
     return this.claim(client, workerId, wanted).then(claimed => {
       // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
       if (refused) throw refused
       return claimed
     })
+  }
+
+  /**
+   * The same for a call that is expected to come alone: it is taken without the claim script, which then claims what else there is.
+   * For a worker with a second idle slot: it has taken the bell's token, and unless it claims what is left, nobody is woken for
+   * that. Together, because a handler that is started in between may block the loop.
+   */
+  waitAndTake(
+    client: Redis,
+    workerId: string,
+    wanted: ClaimOptions,
+    onBlocked?: (clientId: number) => void,
+  ): Promise<Claimed | undefined> {
+    this.#sayWho(client, onBlocked)
+    const volley = new Volley(client).add(this.#waitFor(wanted))
+    this.taken.addTake(volley, workerId)
+    return volley.answers.then(([rung, ...answers]) => {
+      if (rung instanceof Error) throw rung
+      // A full Redis refuses the move, and runs the script.
+      if (answers.some(answer => answer instanceof Error && isFull(answer))) return this.claim(client, workerId, wanted)
+      const { text, nowUs, left, hasLease } = readTake(answers)
+      // Whom another bell woke, or none, must look for jobs as well.
+      const jobsLeft = (rung as string[] | null)?.[0] === this.keys.bell ? 0 : 1
+      const claimed: Claimed = { nowUs, left, jobsLeft, expired: 0, hopeless: [], requests: [] }
+      if (text === undefined) return hasLease ? claimed : undefined
+      const id = leadingId(text)
+      if (id === undefined || !hasLease)
+        return this.#moveTaken(client, workerId, wanted, text, hasLease ? claimed : undefined)
+      claimed.requests.push({ text, madeUpId: undefined, isJob: false, isTaken: true })
+      return left === 0 ? claimed : this.#withRest(client, workerId, wanted, claimed)
+    })
+  }
+
+  /** What was taken without a lease goes back, and what has no id is held under one that is made up. */
+  async #moveTaken(
+    client: Redis,
+    workerId: string,
+    wanted: ClaimOptions,
+    text: string,
+    claimed: Claimed | undefined,
+  ): Promise<Claimed | undefined> {
+    const id = heldIdOf(text, claimed?.nowUs ?? 0)
+    if (!claimed) {
+      await this.handback(client, workerId, 'head', [{ id, taken: text }])
+      return undefined
+    }
+    await this.taken.hold(client, workerId, [{ id, text }])
+    claimed.requests.push({ text, madeUpId: id, isJob: false, isTaken: false })
+    return claimed.left === 0 ? claimed : this.#withRest(client, workerId, wanted, claimed)
+  }
+
+  async #withRest(client: Redis, workerId: string, wanted: ClaimOptions, taken: Claimed): Promise<Claimed> {
+    const rest = await this.claim(client, workerId, { ...wanted, slots: wanted.slots - 1 })
+    // With the time of the take: what reconcile put back since must not run.
+    return rest ? { ...rest, nowUs: taken.nowUs, requests: [...taken.requests, ...rest.requests] } : taken
+  }
+
+  /** Ahead of the wait, so that it is answered while that goes on. Without the right to ask, the wait ends by itself. */
+  #sayWho(client: Redis, onBlocked: ((clientId: number) => void) | undefined): void {
+    if (!onBlocked) return
+    command(client, 'client', 'id').then(
+      id => onBlocked(Number(id)),
+      () => undefined,
+    )
+  }
+
+  #waitFor(wanted: ClaimOptions): Preset {
+    return wanted.jobs > 0 ? this.#waitForAll : this.#waitForCalls
   }
 
   /** How Redis calls a connection, for endWait(); undefined where it may not be asked. Asked once: waits come with each call. */
@@ -135,42 +200,38 @@ export class Queue {
     await command(client, 'client', 'unblock', clientId)
   }
 
-  /**
-   * Puts replies on a hub's list. As two plain commands, because the script costs Redis three times as much, and twelve times
-   * as much with replies of 10 kB: its Lua hashes every byte that it is given (redis/redis#9449). Both leave in one packet, so
-   * there is no list without an end of life. A full Redis refuses the plain push and takes the script.
-   */
-  reply(client: Redis, hubId: string, replies: readonly string[]): Promise<unknown> {
-    const { push, expire } = this.#replyCommands(hubId)
-    const pushed = push.send(client, replies)
-    expire.send(client, []).catch(() => undefined)
-    return pushed.catch(error => {
-      if (!isFull(error as Error)) throw error
-      return scripts.reply.run(client, [this.#allKeys.reply(hubId)], [replyTtlMs, ...replies])
-    })
-  }
-
-  #replyCommands(hubId: string): ReplyCommands {
-    let commands = this.#replies.get(hubId)
-    if (!commands) {
-      const key = this.#allKeys.reply(hubId)
-      commands = { push: new Preset('rpush', key), expire: new Preset('pexpire', key, replyTtlMs) }
-      if (this.#replies.size >= maxHubs) this.#replies.clear()
-      this.#replies.set(hubId, commands)
-    }
-    return commands
-  }
-
   /** Keeps jobs that are given up. Repeating it is harmless. */
   async bury(client: Redis, texts: string[], atMs: number): Promise<void> {
     await command(client, 'zadd', this.keys.dead, ...texts.flatMap(text => [Math.floor(atMs), text]))
   }
 
   /** Forgets settled requests. Always sent behind their replies: a crash in between repeats a reply, which is harmless. */
-  async release(client: Redis, workerId: string, ids: readonly string[]): Promise<void> {
+  release(
+    client: Redis,
+    workerId: string,
+    ids: readonly string[],
+    taken: readonly TakenRequest[] = [],
+  ): Promise<unknown> {
+    if (taken.length === 0) return this.#forget(client, workerId, ids)
+    const volley = new Volley(client)
+    for (const { text } of taken) this.taken.addRelease(volley, workerId, text)
+    if (ids.length > 0) volley.add(this.#forgetting(workerId), ids)
+    return volley.answers.then(answers => {
+      for (const answer of answers) if (answer instanceof Error && !isAdopted(answer)) throw answer
+      // Reconcile took their claim for a lost one.
+      const moved = taken.filter((_, index) => answers[index] === 0).map(({ id }) => id)
+      return moved.length > 0 ? this.#forget(client, workerId, moved) : undefined
+    })
+  }
+
+  #forget(client: Redis, workerId: string, ids: readonly string[]): Promise<unknown> {
+    return this.#forgetting(workerId).send(client, ids)
+  }
+
+  #forgetting(workerId: string): Preset {
     if (this.#release?.owner !== workerId)
       this.#release = { owner: workerId, command: new Preset('hdel', this.keys.held(workerId)) }
-    await this.#release.command.send(client, ids)
+    return this.#release.command
   }
 
   /** `reports`: this worker would report the queue's figures, if no other one does. */
@@ -191,14 +252,19 @@ export class Queue {
     return { script: scripts.beat, keys: [leases, cancelled, reporter, calls, paused], args }
   }
 
-  /** Puts held requests back, as they are or with another text. Returns how many were still held. */
+  /**
+   * Puts held requests back, as they are or with another text. `taken` is the text of one that is not in the held hash. Returns how
+   * many were still held.
+   */
   async handback(
     client: Redis,
     workerId: string,
     side: 'head' | 'tail',
-    requests: { id: string; text?: string }[],
+    requests: { id: string; text?: string; taken?: string | undefined }[],
   ): Promise<number> {
     const { held, calls, bell, jobs, jobBell } = this.keys
+    const taken = requests.flatMap(({ id, taken }) => (taken === undefined ? [] : [{ id, text: taken }]))
+    if (taken.length > 0) await this.taken.hold(client, workerId, taken)
     const pairs = requests.flatMap(({ id, text }) => [id, text ?? ''])
     const keys = [held(workerId), calls, bell, jobs, jobBell]
     return (await scripts.handback.run(client, keys, [side, ...pairs])) as number
@@ -206,9 +272,9 @@ export class Queue {
 
   /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
   async adopt(client: Redis, lostId: string, workerId: string): Promise<Adopted | undefined> {
-    const { leases, held } = this.keys
-    const keys = [leases, held(lostId), held(workerId)]
-    return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch]))
+    const { leases, held, taken } = this.keys
+    const keys = [leases, held(lostId), held(workerId), taken(lostId)]
+    return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, adoptedMs]))
   }
 
   /** True when the request still waited and is gone now; else the worker that runs it is told with its next beat. */
@@ -217,7 +283,7 @@ export class Queue {
     return (await scripts.cancel.run(client, [calls, cancelled], [id, text, cancelMemoryMs])) === 1
   }
 
-  /** Ids this worker holds, as Redis knows it. */
+  /** Ids this worker holds in its hash, as Redis knows it. */
   async heldIds(client: Redis, workerId: string): Promise<string[]> {
     return client.hkeys(this.keys.held(workerId))
   }
@@ -228,8 +294,8 @@ export class Queue {
 
   /** Ends the lease and puts back all that was not started. Returns how many went back. */
   async leave(client: Redis, workerId: string, started: string[]): Promise<number> {
-    const { held, calls, bell, leases, jobs, jobBell, reporter } = this.keys
-    const keys = [held(workerId), calls, bell, leases, jobs, jobBell, reporter]
-    return (await scripts.leave.run(client, keys, [workerId, ...started])) as number
+    const { held, calls, bell, leases, jobs, jobBell, reporter, taken } = this.keys
+    const keys = [held(workerId), calls, bell, leases, jobs, jobBell, reporter, taken(workerId)]
+    return (await scripts.leave.run(client, keys, [workerId, leftMs, ...started])) as number
   }
 }

@@ -12,6 +12,7 @@ const restOf: Record<string, string[]> = {
   HSCAN: ['0', 'COUNT', '1'],
   HSET: ['_', '_'],
   LINDEX: ['0'],
+  LMOVE: ['_', 'LEFT', 'RIGHT'],
   LPOP: ['1'],
   LPUSH: ['_'],
   LRANGE: ['0', '0'],
@@ -46,9 +47,9 @@ interface Probe {
 const probesOf = (uses: Use[]): Probe[] =>
   uses.flatMap(({ key, script, commands }): Probe[] => {
     if (key === undefined) return commands.map(command => ({ command, key, words: keyless[command] ?? [command] }))
-    // The rest's own `_` may be a key, as in BLMOVE.
+    // The rest's own `_` may be a key, as in BLMOVE and LMOVE.
     const probes = commands.map(command => {
-      const rest = (restOf[command] ?? []).map(word => (command === 'BLMOVE' && word === '_' ? key : word))
+      const rest = (restOf[command] ?? []).map(word => (command.endsWith('LMOVE') && word === '_' ? key : word))
       return { command, key, words: [command, key, ...rest] }
     })
     return script ? [{ command: 'EVAL', key, words: ['EVAL', 'return 1', '1', key] }, ...probes] : probes

@@ -45,6 +45,7 @@ const layers: string[][] = [
   ],
   [
     'client',
+    'volley',
     'redis',
     'schema',
     'telemetry',
@@ -57,6 +58,8 @@ const layers: string[][] = [
   ],
   ['scripts', 'task', 'settings', 'config', 'tasklog', 'connections'],
   [
+    'taken',
+    'replylists',
     'queue',
     'cards',
     'catalogue',
@@ -70,6 +73,7 @@ const layers: string[][] = [
     'resolver',
     'lookups',
     'executor',
+    'tally',
     'outbox',
     'call',
     'registrar',

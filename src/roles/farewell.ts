@@ -2,6 +2,7 @@ import type { WorkerStats } from '../cards.ts'
 import type { Queue } from '../queue.ts'
 import type { Connection } from '../redis.ts'
 import type { Registrar } from '../registrar.ts'
+import { heldIdOf } from '../taken.ts'
 
 export interface FarewellOptions {
   queue: Queue
@@ -46,17 +47,13 @@ export class Farewell {
   handBackUnknown(): Promise<number> {
     const { queue, connection, workerId, knows } = this.#options
     return this.#tried(async () => {
-      const held = await connection.send(client => queue.heldIds(client, workerId()))
-      const unknown = held.filter(id => !knows(id) && !id.startsWith('lost:'))
-      if (unknown.length === 0) return 0
-      return connection.send(client =>
-        queue.handback(
-          client,
-          workerId(),
-          'head',
-          unknown.map(id => ({ id })),
-        ),
+      const [held, texts] = await connection.send(client =>
+        Promise.all([queue.heldIds(client, workerId()), queue.taken.texts(client, workerId())]),
       )
+      const taken = texts.map((text, place) => ({ id: heldIdOf(text, 0, place), taken: text }))
+      const unknown = [...held.map(id => ({ id })), ...taken].filter(({ id }) => !knows(id) && !id.startsWith('lost:'))
+      if (unknown.length === 0) return 0
+      return connection.send(client => queue.handback(client, workerId(), 'head', unknown))
     })
   }
 

@@ -47,7 +47,9 @@ const staleMs = 100
  * 3. Else it waits for the bell on its own connection, for as many slots as are known to be released.
  * 4. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When
  *    one of them ends, that wait is ended.
- * 5. While the queue is paused it takes nothing. The claim behind a wait that is ended then still runs: it is in Redis.
+ * 5. When the last wait brought one call at most, the next one takes the first call without the claim script, which is faster for a
+ *    lone call.
+ * 6. While the queue is paused it takes nothing. The claim behind a wait that is ended then still runs: it is in Redis.
  */
 export class FetchLoop {
   readonly #options: FetchOptions
@@ -55,6 +57,8 @@ export class FetchLoop {
   #underWay: Promise<void> | undefined
   #scheduled = false
   #moreWaits = true
+  /** As far as the last wait tells. */
+  #comesAlone = false
   /** How Redis calls the connection that waits for calls alone, though jobs are taken here. */
   #deafTo: number | undefined
   #isPaused = false
@@ -152,7 +156,8 @@ export class FetchLoop {
     const isDeaf = takesJobs && wanted.jobs <= 0
     return waiting.send(client => {
       wait.clientId = queue.clientId(client)
-      return queue.waitAndClaim(client, workerId, wanted, isDeaf ? onBlocked : undefined)
+      const takes = this.#comesAlone && slots > 1
+      return queue[takes ? 'waitAndTake' : 'waitAndClaim'](client, workerId, wanted, isDeaf ? onBlocked : undefined)
     })
   }
 
@@ -183,6 +188,7 @@ export class FetchLoop {
         // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
         const isStale = claimed.requests.length > 0 && lateMs() - lateBefore > staleMs
         onClaimed(claimed, id, isStale ? await ageMs(claimed) : 0)
+        if (!atOnce) this.#comesAlone = claimed.requests.length + claimed.left <= 1
         this.#moreWaits = claimed.left > 0 || (claimed.jobsLeft > 0 && jobRoom() > 0)
         return
       } catch (error) {

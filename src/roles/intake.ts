@@ -2,14 +2,15 @@ import type { Claimed } from '../answers.ts'
 import type { WorkerCounters } from '../cards.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Execution, Executor, Outcome } from '../executor.ts'
+import type { Execution, Executor } from '../executor.ts'
 import type { Measures } from '../measures.ts'
 import { decodeRequest, errorReply, heldAsJob, isHeldJob, leadingId, okReply, type Request } from '../message.ts'
 import type { Phases } from '../phases.ts'
 import { RedisClock } from '../redisclock.ts'
 import type { RunTimes } from '../runtimes.ts'
-import type { Settlement } from '../settlement.ts'
+import { type Held, heldOf, type Settlement } from '../settlement.ts'
 import type { Slots } from '../slots.ts'
+import { Tally } from '../tally.ts'
 import type { Events } from '../telemetry.ts'
 
 export interface IntakeOptions {
@@ -27,7 +28,7 @@ export interface IntakeOptions {
   /** What to answer when no worker of this queue takes the task; undefined as long as one may. */
   unserved(task: string): { code: ErrorCode; message: string } | undefined
   /** Puts requests back that only another worker can run. Resolves after a pause, in which their slots stay taken. */
-  handBack(ids: string[]): Promise<void>
+  handBack(requests: Held[]): Promise<void>
   /** After that pause: nothing else would make the next claim. */
   onSlotsIdle(): void
   /** For a message without a time of its own. */
@@ -46,13 +47,13 @@ export class Intake {
   readonly #returning = new Set<string>()
   readonly #clock = new RedisClock()
   readonly #redisUs = (now: number): number => this.#clock.atUs(now)
-  /** What ended in this turn of the loop. */
-  readonly #untold: { request: Request; outcome: Outcome; us: Phases; now: number }[] = []
+  readonly #tally: Tally
   #running = 0
   #onIdle: (() => void)[] = []
 
   constructor(options: IntakeOptions) {
     this.#options = options
+    this.#tally = new Tally({ ...options, redisUs: this.#redisUs })
   }
 
   /** Starts what a claim brought, `ageMs` after Redis made it if that is more than its way here. */
@@ -68,7 +69,10 @@ export class Intake {
         expired,
       })
     }
-    for (const text of claimed.hopeless) this.#refuseHopeless(text, workerId)
+    for (const text of claimed.hopeless) {
+      const request = this.#tryDecode(text, undefined)
+      if (request) this.#refuseHopeless(request, workerId, false)
+    }
     const now = monotonicMs()
     this.#clock.learn(claimed.nowUs, now)
     // Deadlines go on while an answer is on its way.
@@ -117,14 +121,15 @@ export class Intake {
   /** Resolves when nothing runs, and all that ended is told of. */
   async idle(): Promise<void> {
     if (this.#running > 0) await new Promise<void>(resolve => this.#onIdle.push(resolve))
-    this.#tell()
+    this.#tally.tell()
   }
 
-  #decode({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
+  #decode({ text, madeUpId, isJob, isTaken }: Claimed['requests'][number], workerId: string): Request | undefined {
     const { namespace, counters, events, queueName, settle, slots } = this.#options
     try {
       const request = decodeRequest(text, madeUpId, namespace)
       if (isJob) request.heldId = heldAsJob(request.heldId)
+      request.isTaken = isTaken
       return request
     } catch (error) {
       counters.malformed++
@@ -133,15 +138,21 @@ export class Intake {
       const plainId = madeUpId ?? leadingId(text)
       if (plainId === undefined) return undefined
       const id = isJob ? heldAsJob(plainId) : plainId
-      if (slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '', slot: true })
+      const taken = isTaken ? text : undefined
+      if (slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '', taken, slot: true })
       return undefined
     }
   }
 
   #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
-    const { executor, timeoutMsOf } = this.#options
+    const { executor, timeoutMsOf, runTimes } = this.#options
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
     const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : timeoutMsOf(request.task)
+    // The claim script drops them; what is taken without it comes as it is.
+    if (request.isTaken && remainingMs > 0 && remainingMs < runTimes.of(request.task)) {
+      this.#refuseHopeless(request, workerId, true)
+      return
+    }
     this.#running++
     const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
       this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
@@ -160,14 +171,13 @@ export class Intake {
     for (const resolve of waiting) resolve()
   }
 
-  /** Dropped by the claim script, so it is not held; its caller need not wait for the deadline. */
-  #refuseHopeless(text: string, workerId: string): void {
-    const request = this.#tryDecode(text, undefined)
-    if (!request) return
+  /** Its caller need not wait for the deadline. What the claim script dropped is not held. */
+  #refuseHopeless(request: Request, workerId: string, isHeld: boolean): void {
+    if (isHeld) this.#options.counters.expired++
     const message = `${request.task} usually runs longer than what was left of the call's time, so it was not started.`
     this.#countExpired(request, message)
     const reply = errorReply(request.id, { code: 'Expired', message, retryable: true }, workerId, undefined)
-    this.#options.settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: false })
+    this.#options.settle({ ...heldOf(request), workerId, hubId: request.hubId, reply, slot: isHeld })
   }
 
   /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
@@ -178,7 +188,7 @@ export class Intake {
     this.#countExpired(request, error.message)
     events.emit('request:expired', { queue: queueName, task: request.task, id: request.id })
     const reply = errorReply(request.id, error, workerId, undefined)
-    settle({ id: request.heldId, workerId, hubId: request.hubId, reply, slot: true })
+    settle({ ...heldOf(request), workerId, hubId: request.hubId, reply, slot: true })
   }
 
   /** Only for tasks of its own: anything may be written into a request. */
@@ -200,15 +210,15 @@ export class Intake {
     if (!verdict) return false
     counters.unserved++
     if (isHeldJob(request.heldId)) {
-      settle({ id: request.heldId, workerId, hubId: undefined, reply: '', dead: request.text, slot: true })
+      settle({ ...heldOf(request), workerId, hubId: undefined, reply: '', dead: request.text, slot: true })
       events.emit('job:dead', { queue: queueName, task: request.task, id: request.id, reason: verdict.message })
       return true
     }
     // After a death nobody knows whether it was run.
     const code = request.losses > 0 ? 'WorkerLost' : verdict.code
-    const { heldId: id, hubId } = request
+    const { hubId } = request
     const reply = errorReply(request.id, { code, message: verdict.message }, workerId, undefined)
-    settle({ id, workerId, hubId, reply, slot: true })
+    settle({ ...heldOf(request), workerId, hubId, reply, slot: true })
     events.emit('request:unserved', { queue: queueName, task: request.task, code, answered: hubId !== undefined })
     return true
   }
@@ -244,29 +254,15 @@ export class Intake {
       : errorReply(request.id, outcome.error, workerId, us)
     // The caller's own deadline came before this one; nobody would read the reply.
     const hubId = request.ttlMs > 0 && now > deadline ? undefined : request.hubId
-    settle({ id: request.heldId, workerId, hubId, reply, slot: true })
-    // Behind the replies of this turn: somebody waits for those.
-    if (this.#untold.push({ request, outcome, us, now }) === 1) setImmediate(() => this.#tell())
-  }
-
-  /** Figures and events of what ended. */
-  #tell(): void {
-    const { measures, events, queueName } = this.#options
-    const isHeard = events.has('task:settled')
-    for (const { request, outcome, us, now } of this.#untold.splice(0)) {
-      measures.ran(request, outcome.ok ? undefined : outcome.error, us, now, this.#redisUs)
-      if (!isHeard) continue
-      events.emit('task:settled', {
-        task: request.task,
-        queue: queueName,
-        id: request.id,
-        ok: outcome.ok,
-        code: outcome.ok ? undefined : outcome.error.code,
-        message: outcome.ok ? undefined : outcome.error.message,
-        thrown: outcome.ok ? undefined : outcome.thrown,
-        us,
-      })
-    }
+    settle({
+      id: request.heldId,
+      taken: request.isTaken ? request.text : undefined,
+      workerId,
+      hubId,
+      reply,
+      slot: true,
+    })
+    this.#tally.add({ request, outcome, us, now })
   }
 
   async #handBack(foreign: Request[]): Promise<void> {
@@ -275,7 +271,7 @@ export class Intake {
     events.emit('request:handedback', { queue: queueName, task: foreign[0]!.task, count: ids.length })
     // Before they are sent back, since they may come again ahead of the answer. Did it fail, reconcile finds them.
     slots.forget(ids)
-    await handBack(ids)
+    await handBack(foreign.map(heldOf))
     slots.free(ids)
     onSlotsIdle()
   }

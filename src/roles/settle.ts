@@ -23,8 +23,8 @@ export interface SettleOptions {
 const maxBatch = 256
 
 /**
- * Replies, then releases. What ended in one tick goes in one write: one push per hub, then one removal from the held
- * hash. In that order, because a crash in between repeats a reply, which the hub recognises, instead of losing one.
+ * Replies, then releases. What ended in one tick goes in one write: one push per hub, then the removal from what is
+ * held. In that order, because a crash in between repeats a reply, which the hub recognises, instead of losing one.
  */
 export class Settle {
   readonly #options: SettleOptions
@@ -86,35 +86,37 @@ export class Settle {
     const current = workerId()
     const ids: string[] = []
     const dead: string[] = []
+    const taken: { id: string; text: string }[] = []
     const repliesOf = new Map<string, string[]>()
     for (const settlement of batch) {
       // Claimed under an identity that was lost: somebody else answers for it by now.
       if (settlement.workerId !== current) continue
       const { id, hubId, reply } = settlement
-      ids.push(id)
+      if (settlement.taken === undefined) ids.push(id)
+      else taken.push({ id, text: settlement.taken })
       if (settlement.dead !== undefined) dead.push(settlement.dead)
       if (hubId === undefined) continue
       const replies = repliesOf.get(hubId)
       if (replies) replies.push(reply)
       else repliesOf.set(hubId, [reply])
     }
-    if (ids.length === 0) return
+    if (ids.length === 0 && taken.length === 0) return
     // Answered before the release is sent: a full Redis refuses this one alone, and the job would be nowhere.
     if (dead.length > 0) await connection.send(client => queue.bury(client, dead, redisNowMs()))
     await connection.send(client => {
       const sent: Promise<unknown>[] = []
       for (const [hubId, replies] of repliesOf) {
-        const replied = queue.reply(client, hubId, replies).catch(error => {
+        const replied = queue.replies.push(client, hubId, replies).catch(error => {
           // One hub's spoilt reply list must not keep the others' replies back.
           if (mayPass(error)) throw error
           onProblem(error)
         })
         sent.push(replied)
       }
-      sent.push(queue.release(client, current, ids))
+      sent.push(queue.release(client, current, ids, taken))
       return Promise.all(sent)
     })
-    onReleased(ids)
+    onReleased(taken.length > 0 ? [...ids, ...taken.map(({ id }) => id)] : ids)
   }
 }
 

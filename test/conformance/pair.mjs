@@ -114,16 +114,24 @@ export class Pair {
 
   /** Requests that workers hold, over all of them. */
   async held() {
-    const keys = await this.redis.keys(`${this.key('held:')}*`)
-    let count = 0
-    for (const key of keys) count += await this.redis.hlen(key)
-    return count
+    return (await this.heldTexts()).length
   }
 
   async heldTexts() {
-    const keys = await this.redis.keys(`${this.key('held:')}*`)
-    const hashes = await Promise.all(keys.map(key => this.redis.hvals(key)))
-    return hashes.flat()
+    return (await this.#holders()).flatMap(({ texts }) => texts)
+  }
+
+  /** What each worker holds: in its hash, or in the list of what it took. A string under that list's name tells of one that left. */
+  async #holders() {
+    const read = async (prefix, textsOf) => {
+      const keys = await this.redis.keys(`${this.key(prefix)}*`)
+      return Promise.all(
+        keys.map(async key => ({ id: key.slice(this.key(prefix).length), texts: await textsOf(key).catch(() => []) })),
+      )
+    }
+    const inHashes = await read('held:', key => this.redis.hvals(key))
+    const inLists = await read('taken:', key => this.redis.lrange(key, 0, -1))
+    return [...inHashes, ...inLists].filter(({ texts }) => texts.length > 0)
   }
 
   waiting() {
@@ -132,9 +140,9 @@ export class Pair {
 
   /** The process that holds something. */
   async holder() {
-    const [key] = await this.redis.keys(`${this.key('held:')}*`)
-    if (!key) return undefined
-    const card = JSON.parse(await this.redis.hget(`${this.namespace}:workers`, key.slice(this.key('held:').length)))
+    const [held] = await this.#holders()
+    if (!held) return undefined
+    const card = JSON.parse(await this.redis.hget(`${this.namespace}:workers`, held.id))
     return this.#members.find(({ pid }) => pid === card?.pid)
   }
 

@@ -7,8 +7,8 @@ import type { Actors, WorkerActor } from './actors.ts'
 import { cancelMemoryMs } from './caller-steps.ts'
 import type { Model } from './model.ts'
 import { becomeNew, type WorkerModel } from './processes.ts'
-import { queueKeys } from './redis-state.ts'
-import { taskOf, verdictOn } from './requests.ts'
+import { longestRefusalMs, queueKeys } from './redis-state.ts'
+import { leadingIdOf, taskOf, verdictOn } from './requests.ts'
 import {
   anyMask,
   anyWorker,
@@ -46,6 +46,9 @@ const forgetAll = (worker: WorkerModel, actor: WorkerActor): void => {
   actor.slots.reset()
 }
 
+/** A worker that left is refused for so long. */
+const leftMs = 5000
+
 const anyBeat = fc.record({ worker: anyWorker, reports: fc.boolean() })
 const beatStep = step('beat', anyBeat, async (model, actors, { worker: number, reports }) => {
   const [worker, actor] = workerOf(model, actors, number, ({ id }) => !model.leaseHolds(id))
@@ -71,7 +74,7 @@ export const lapse = async (model: Model, { redis }: Actors, workerId: string): 
 /** Most often of a worker that holds something. */
 const lapseStep = step('lapse', fc.record({ which: fc.nat(20) }), async (model, actors, { which }) => {
   const live = [...model.leases.keys()].filter(id => model.leaseHolds(id))
-  const holding = live.filter(id => model.held.has(id))
+  const holding = live.filter(id => model.held.has(id) || model.taken.has(id))
   const workerId = oneOf(holding.length > 0 && which % 4 > 0 ? holding : live, which)
   if (workerId !== undefined) await lapse(model, actors, workerId)
 })
@@ -101,8 +104,11 @@ const adoptSome = async (
   limit: number,
 ): Promise<Adopted | undefined> => {
   if (limit === 64) return queue.adopt(redis, lostId, workerId)
-  const adoptKeys = [queueKeys.leases, queueKeys.held(lostId), queueKeys.held(workerId)]
-  const answer = (await scripts.adopt.run(redis, adoptKeys, [lostId, workerId, limit])) as [number, ...string[]]
+  const adoptKeys = [queueKeys.leases, queueKeys.held(lostId), queueKeys.held(workerId), queueKeys.taken(lostId)]
+  const answer = (await scripts.adopt.run(redis, adoptKeys, [lostId, workerId, limit, 600_000])) as [
+    number,
+    ...string[],
+  ]
   const [state, ...flat] = answer
   const requests = flat.flatMap((id, i) => (i % 2 === 0 ? [{ id, text: flat[i + 1]! }] : []))
   return state === -1 ? undefined : { done: state === 1, requests }
@@ -123,7 +129,7 @@ export const adopt = async (
 ): Promise<void> => {
   const adopted = await adoptSome(actors, lostId, worker.id, limit)
   const moved = adopted?.requests.map(({ id }) => id) ?? []
-  assert.deepEqual(adopted, model.adopt(lostId, worker.id, limit, moved))
+  assert.deepEqual(adopted, model.adopt(lostId, worker.id, limit, moved, longestRefusalMs))
   if (adopted && answered) await redirect(model, actors, [worker, actor], adopted.requests)
 }
 
@@ -149,8 +155,13 @@ const reconcile = async (model: Model, actors: Actors, [worker, actor]: WorkerPa
   actor.found = []
   await actor.reconcile.look(0)
   const unknown = [...model.heldBy(worker.id)].filter(([id]) => !worker.knows.has(id))
-  const expected = unknown.filter(([id]) => worker.suspects.has(id))
-  worker.suspects = new Set(unknown.map(([id]) => id))
+  const unknownTaken = model.takenBy(worker.id).filter(text => !worker.knows.has(leadingIdOf(text)!))
+  const moved = unknownTaken.filter(text => worker.suspects.has(text))
+  const found = moved.map((text): [string, string] => [leadingIdOf(text)!, text])
+  const expected = [...unknown.filter(([id]) => worker.suspects.has(id)), ...found]
+  worker.suspects = new Set([...unknown.map(([id]) => id), ...unknownTaken])
+  model.hold(worker.id, moved)
+  if (moved.length > 0) model.situations.add('a lost take found')
   assert.deepEqual(new Map(actor.found.map(({ id, text }) => [id, text])), new Map(expected))
   const isAdopted = ([id]: [string, string]) => id.startsWith('lost:')
   const unanswered = expected.filter(entry => !isAdopted(entry)).map(([id]) => ({ id }))
@@ -169,7 +180,9 @@ const reconcileStep = step(
   'reconcile',
   fc.record({ worker: anyWorker, looks: fc.integer({ min: 1, max: 2 }) }),
   async (model, actors, { worker: number, looks }) => {
-    const worker = workerOf(model, actors, number, ({ id, knows }) => model.heldBy(id).size > knows.size)
+    const worker = workerOf(model, actors, number, ({ id, knows }) => {
+      return model.heldBy(id).size + model.takenBy(id).length > knows.size
+    })
     for (let look = 0; look < looks; look++) await reconcile(model, actors, worker)
   },
 )
@@ -191,7 +204,7 @@ export const leave = async (
     calls: await headOf(queueKeys.calls, calls.texts.length),
     jobs: await headOf(queueKeys.jobs, jobs.texts.length),
   }
-  assert.equal(returned, model.leave(worker.id, started, heads))
+  assert.equal(returned, model.leave(worker.id, started, heads, leftMs))
   forgetAll(worker, actor)
 }
 
@@ -200,7 +213,7 @@ const leaveStep = step(
   'leave',
   fc.record({ worker: anyWorker, mask: anyMask, namesAdopted: fc.boolean() }),
   async (model, actors, { worker: number, mask, namesAdopted }) => {
-    const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.held.has(id))
+    const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.held.has(id) || model.taken.has(id))
     const returning = new Set(chosen(worker.knows, mask).map(([id]) => id))
     const started = [...worker.knows].filter(([id, text]) => taskOf(text) === 'once:1.0' || !returning.has(id))
     const adopted = [...model.heldBy(worker.id).keys()].filter(id => namesAdopted && id.startsWith('lost:'))

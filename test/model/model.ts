@@ -42,6 +42,10 @@ export class Model {
   readonly dead: string[] = []
   /** Worker id -> held id -> request. */
   readonly held = new Map<string, Map<string, string>>()
+  /** Worker id -> requests that it took without the claim script. */
+  readonly taken = new Map<string, string[]>()
+  /** Workers that can take nothing so any more: they left, or were adopted from. Until when, Redis milliseconds. */
+  readonly refused = new Map<string, { word: string; untilMs: number }>()
   /** Worker id -> end of its lease, Redis milliseconds; 0: given up or being adopted from. */
   readonly leases = new Map<string, number>()
   readonly cancelled = new Map<string, number>()
@@ -128,7 +132,7 @@ export class Model {
       const madeUpId = id === undefined ? makeUpId(requests.length) : undefined
       const isJob = list === 'jobs'
       this.#hold(workerId, heldIdOf(id ?? madeUpId!, isJob), text)
-      requests.push({ text, madeUpId, isJob })
+      requests.push({ text, madeUpId, isJob, isTaken: false })
     }
     take('calls', slots)
     if (jobs > 0) {
@@ -145,6 +149,58 @@ export class Model {
     if (jobsLeft > 0) this.lists.jobs.bell = true
     if (this.isFull && requests.length > 0) this.situations.add('a claim from a full Redis')
     return { nowUs: this.nowUs, left, jobsLeft, expired, hopeless, requests }
+  }
+
+  /** The first call without a script, and then a claim of what is left. */
+  take(
+    workerId: string,
+    rung: ListName,
+    wanted: ClaimOptions,
+    makeUpId: (position: number) => string,
+  ): Claimed | undefined {
+    const { calls, jobs } = this.lists
+    if (this.refused.has(workerId)) {
+      this.situations.add('a refused take')
+      this.lists[rung].mayBeSilent = true
+      return undefined
+    }
+    const text = calls.texts[0]
+    if (!this.leaseHolds(workerId)) {
+      this.situations.add('a take without a lease')
+      // It went back to where it was.
+      if (text !== undefined) calls.bell = true
+      this.lists[rung].mayBeSilent = true
+      return undefined
+    }
+    calls.texts.shift()
+    const requests: Claimed['requests'] = []
+    if (text !== undefined) {
+      const id = leadingIdOf(text)
+      const madeUpId = id === undefined ? makeUpId(0) : undefined
+      if (madeUpId === undefined) this.#take(workerId, text)
+      else this.#hold(workerId, madeUpId, text)
+      requests.push({ text, madeUpId, isJob: false, isTaken: madeUpId === undefined })
+      this.situations.add(madeUpId === undefined ? 'a call taken' : 'a call without an id taken')
+    }
+    if (rung === 'jobs') jobs.mayBeSilent = true
+    const { nowUs } = this
+    const jobsLeft = rung === 'calls' ? 0 : 1
+    if (calls.texts.length === 0) return { nowUs, left: 0, jobsLeft, expired: 0, hopeless: [], requests }
+    this.situations.add('more than was taken')
+    const rest = this.claim(workerId, { ...wanted, slots: wanted.slots - 1 }, position => makeUpId(position + 1))!
+    return { ...rest, nowUs, requests: [...requests, ...rest.requests] }
+  }
+
+  takenBy(workerId: string): string[] {
+    return this.taken.get(workerId) ?? []
+  }
+
+  /** What was taken is in the hash from here on. */
+  hold(workerId: string, texts: string[]): void {
+    for (const text of texts) {
+      const id = leadingIdOf(text)!
+      if (this.#letGo(workerId, id) !== undefined) this.#hold(workerId, id, text)
+    }
   }
 
   /** A plain RPUSH by somebody without scripts, with or without the two commands for the bell. */
@@ -242,7 +298,9 @@ export class Model {
   }
 
   /** `heads` is what Redis then has at the head of each list: the requests come back in the order of the hash. */
-  leave(workerId: string, started: string[], heads: Record<ListName, string[]>): number {
+  leave(workerId: string, started: string[], heads: Record<ListName, string[]>, refusedMs: number): number {
+    if (this.takenBy(workerId).length > 0) this.situations.add('left with what it took')
+    this.hold(workerId, [...this.takenBy(workerId)])
     for (const id of started) {
       const text = id.startsWith('lost:') ? undefined : this.#letGo(workerId, id)
       if (text !== undefined) this.#hold(workerId, `lost:${id}`, text)
@@ -263,15 +321,18 @@ export class Model {
       this.situations.add('started requests left behind')
     } else this.leases.delete(workerId)
     if (this.reporter?.id === workerId) this.reporter = undefined
+    this.#refuse(workerId, 'left', refusedMs)
     return returning.length
   }
 
   /** `moved` is which part Redis chose. */
-  adopt(lostId: string, workerId: string, limit: number, moved: string[]): Adopted | undefined {
+  adopt(lostId: string, workerId: string, limit: number, moved: string[], refusedMs: number): Adopted | undefined {
     if (!this.leaseHolds(workerId) || this.leaseHolds(lostId)) {
       this.situations.add(this.leaseHolds(workerId) ? 'adopting from the living' : 'adopting without a lease')
       return undefined
     }
+    if (this.takenBy(lostId).length > 0) this.situations.add('adopted what was taken')
+    this.hold(lostId, [...this.takenBy(lostId)])
     const held = this.heldBy(lostId)
     assert(moved.length <= Math.min(limit, held.size), 'more was adopted than asked for')
     if (limit >= 64) assert.equal(moved.length, Math.min(limit, held.size), 'adopted')
@@ -283,8 +344,10 @@ export class Model {
       return { id, text }
     })
     const done = this.heldBy(lostId).size === 0
-    if (done) this.leases.delete(lostId)
-    else if (this.leases.has(lostId)) this.leases.set(lostId, 0)
+    if (done) {
+      this.leases.delete(lostId)
+      this.#refuse(lostId, 'adopted', refusedMs)
+    } else if (this.leases.has(lostId)) this.leases.set(lostId, 0)
     if (moved.length > 0) this.situations.add(done ? 'all adopted' : 'a part adopted')
     return { done, requests }
   }
@@ -340,7 +403,26 @@ export class Model {
     this.places.set(nameOf(text), 'held')
   }
 
+  #take(workerId: string, text: string): void {
+    this.taken.set(workerId, [...this.takenBy(workerId), text])
+    this.places.set(nameOf(text), 'held')
+  }
+
+  #refuse(workerId: string, word: string, ms: number): void {
+    if (!this.refused.has(workerId)) this.refused.set(workerId, { word, untilMs: Math.ceil(this.nowUs / 1000) + ms })
+  }
+
   #letGo(workerId: string, id: string): string | undefined {
+    const taken = this.takenBy(workerId)
+    const own = taken.find(text => leadingIdOf(text) === id)
+    if (own !== undefined) {
+      this.taken.set(
+        workerId,
+        taken.filter(text => text !== own),
+      )
+      if (taken.length === 1) this.taken.delete(workerId)
+      return own
+    }
     const held = this.heldBy(workerId)
     const text = held.get(id)
     held.delete(id)

@@ -42,7 +42,7 @@ const upon: Record<Squatted, string[]> = {
   bell: ['push', 'handback', 'leave'],
   jobs: ['handback', 'leave'],
   jobBell: ['handback', 'leave'],
-  held: ['claim', 'adopt'],
+  held: ['claim', 'adopt', 'leave'],
 }
 
 /** Somebody else's key lies where ours would be: scripts refuse, and nothing was moved. */
@@ -54,8 +54,8 @@ const squatStep = step(
     by: fc.nat(2),
   }),
   async (model, actors, { worker: number, key, by }) => {
-    const wantsHeld = key !== 'held'
-    const [worker] = workerOf(model, actors, number, ({ id }) => model.held.has(id) === wantsHeld)
+    const suits = (id: string) => (key === 'held' ? !model.held.has(id) && model.taken.has(id) : model.held.has(id))
+    const [worker] = workerOf(model, actors, number, ({ id }) => suits(id))
     const { calls, jobs } = model.lists
     const isFree = {
       calls: calls.texts.length === 0,

@@ -2,11 +2,24 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { okReply } from '../../src/message.ts'
 import type { ClaimOptions } from '../../src/queue.ts'
+import { readTake } from '../../src/taken.ts'
+import { Volley } from '../../src/volley.ts'
 import type { Actors } from './actors.ts'
 import type { Model } from './model.ts'
 import type { WorkerModel } from './processes.ts'
-import { addressOf, heldIdOf, leadingIdOf, taskOf } from './requests.ts'
-import { anyMask, anyWorker, chosen, readTime, type Step, sawTime, step, type WorkerPair, workerOf } from './step.ts'
+import { addressOf, heldIdOf, leadingIdOf, spareUsOf, taskOf } from './requests.ts'
+import {
+  anyMask,
+  anyWorker,
+  chosen,
+  oneOf,
+  readTime,
+  type Step,
+  sawTime,
+  step,
+  type WorkerPair,
+  workerOf,
+} from './step.ts'
 
 interface Claiming extends ClaimOptions {
   /** On the bell's connection; else on the other one. */
@@ -40,6 +53,74 @@ export const claim = async (
     id: heldIdOf(madeUpId ?? leadingIdOf(text)!, isJob),
   }))
 }
+
+/** Without the claim script, where a token is there; else it would block. */
+const take = async (
+  model: Model,
+  actors: Actors,
+  worker: WorkerModel,
+  wanted: ClaimOptions,
+): Promise<{ id: string; text: string; isTaken: boolean }[]> => {
+  const rings = (name: 'calls' | 'jobs') => model.lists[name].bell
+  const rung = rings('calls') ? 'calls' : wanted.jobs > 0 && rings('jobs') ? 'jobs' : undefined
+  // A full Redis runs the script instead, which a step of its own does.
+  if (!rung || model.isFull) return []
+  // The claim behind the take has a time of its own, which only Redis knows.
+  const spare = (text: string) => spareUsOf(text, model.nowUs)
+  if (model.lists.calls.texts.some(text => spare(text) > 0 && spare(text) < 60_000_000)) return []
+  const { redis, queue } = actors
+  const started = await readTime(redis)
+  const taken = await queue.waitAndTake(redis, worker.id, wanted)
+  sawTime(model, taken?.nowUs ?? started)
+  model.lists[rung].bell = false
+  const expected = model.take(worker.id, rung, wanted, position => {
+    const madeUp = taken?.requests[position]?.madeUpId
+    assert(madeUp && /^[\w-]{1,64}$/.test(madeUp), `${madeUp} is no id`)
+    return madeUp
+  })
+  assert.deepEqual(taken, expected)
+  return (taken?.requests ?? []).map(({ text, madeUpId, isJob, isTaken }) => ({
+    text,
+    id: heldIdOf(madeUpId ?? leadingIdOf(text)!, isJob),
+    isTaken,
+  }))
+}
+
+const anyTake = fc.record({
+  worker: anyWorker,
+  slots: fc.constantFrom(2, 100),
+  jobs: fc.nat(1),
+  runTimes: fc.constant([]),
+})
+
+const takeStep = step('take', anyTake, async (model, actors, { worker: number, ...wanted }) => {
+  const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
+  for (const { id, text, isTaken } of await take(model, actors, worker, wanted)) {
+    actor.slots.take(id)
+    model.start(worker, id, text)
+    if (isTaken) worker.took.add(id)
+  }
+})
+
+/** It is made, and the connection breaks before the answer is here. */
+const takeUnansweredStep = step('takeUnanswered', anyTake, async (model, actors, { worker: number, ...wanted }) => {
+  const [worker] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
+  await take(model, actors, worker, wanted)
+})
+
+/** A wait of a worker that left, or was adopted from, was on its way all the time. */
+const takeLateStep = step('takeLate', fc.record({ which: fc.nat(20) }), async (model, { redis, queue }, { which }) => {
+  const workerId = oneOf(model.refused.keys(), which)
+  if (workerId === undefined) return
+  const volley = new Volley(redis)
+  queue.taken.addTake(volley, workerId)
+  if (model.isFull) await volley.answers
+  else {
+    const { text, hasLease } = readTake(await volley.answers)
+    assert.deepEqual({ text, hasLease }, { text: undefined, hasLease: false })
+  }
+  model.situations.add('a refused take')
+})
 
 /** Requests of these runs live for an hour; some tasks are said to run for longer. */
 const anyRunTimes = fc.constantFrom(
@@ -97,17 +178,21 @@ export const settle = async (
   const settlements = ending.map(([id, text]) => {
     const address = addressOf(text, id)
     const reply = okReply(address.id, results[result]!, worker.id, { backlog: 1, queue: 2, exec: 3 })
-    return { id, workerId: worker.id, hubId: address.hubId, reply, slot: true }
+    const taken = worker.took.has(id) ? text : undefined
+    return { id, workerId: worker.id, hubId: address.hubId, reply, taken, slot: true }
   })
   if (settlements.length === 0) return
   if (replyOnly) {
-    for (const { hubId, reply } of settlements) if (hubId !== undefined) await queue.reply(redis, hubId, [reply])
+    for (const { hubId, reply } of settlements) if (hubId !== undefined) await queue.replies.push(redis, hubId, [reply])
   } else {
     for (const settlement of settlements) actor.settle.add(settlement)
     await actor.settle.drained()
     const ids = ending.map(([id]) => id)
     model.release(worker.id, ids)
-    for (const id of ids) worker.knows.delete(id)
+    for (const id of ids) {
+      worker.knows.delete(id)
+      worker.took.delete(id)
+    }
   }
   for (const { hubId, reply } of settlements) if (hubId !== undefined) model.reply(hubId, [reply])
   if (settlements.length > 32) model.situations.add('many replies')
@@ -160,15 +245,20 @@ const handbackStep = step(
     // Those that must not run twice were started when they were claimed.
     const returnable = ({ knows }: WorkerModel) => [...knows].filter(([, text]) => taskOf(text) !== 'once:1.0')
     const [worker, actor] = workerOf(model, actors, number, candidate => returnable(candidate).length > 0)
-    const requests = chosen(returnable(worker), mask).map(([id, text]) =>
-      newText ? { id, text: text.replace(/\}$/, ',"from":"w"}') } : { id },
-    )
+    const requests = chosen(returnable(worker), mask).map(([id, text]) => ({
+      id,
+      ...(newText ? { text: text.replace(/\}$/, ',"from":"w"}') } : {}),
+      taken: worker.took.has(id) ? text : undefined,
+    }))
     if (requests.length === 0) return
     for (let time = 0; time < (twice ? 2 : 1); time++) {
       const returned = await queue.handback(redis, worker.id, side, requests)
       assert.equal(returned, model.handback(worker.id, side, requests))
     }
-    for (const { id } of requests) worker.knows.delete(id)
+    for (const { id } of requests) {
+      worker.knows.delete(id)
+      worker.took.delete(id)
+    }
     actor.slots.forget(requests.map(({ id }) => id))
     model.situations.add(`handed back to the ${side}`)
     if (twice) model.situations.add('handed back twice')
@@ -182,6 +272,12 @@ export const workerSteps: fc.Arbitrary<Step>[] = [
   claimStep,
   claimUnansweredStep,
   claimUnansweredStep,
+  takeStep,
+  takeStep,
+  takeStep,
+  takeUnansweredStep,
+  takeUnansweredStep,
+  takeLateStep,
   settleStep,
   settleStep,
   settleLateStep,

@@ -23,9 +23,9 @@ const handbackKeys = (worker: string) => {
   return [held(worker), calls, bell, jobs, jobBell]
 }
 const leaveOf = (worker: string) => {
-  const { calls, bell, held, leases, jobs, jobBell, reporter } = keys()
-  const leaveKeys = [held(worker), calls, bell, leases, jobs, jobBell, reporter]
-  return scripts.leave.run(server.redis, leaveKeys, [worker])
+  const { calls, bell, held, taken, leases, jobs, jobBell, reporter } = keys()
+  const leaveKeys = [held(worker), calls, bell, leases, jobs, jobBell, reporter, taken(worker)]
+  return scripts.leave.run(server.redis, leaveKeys, [worker, 0])
 }
 
 describe('the bytes of a payload', () => {
@@ -161,7 +161,7 @@ describe('a full caller made of scripts alone', () => {
 describe('a full worker made of scripts alone', () => {
   it('finds what a lost worker holds in a hash that was large once', async () => {
     const { redis } = server
-    const { held, leases } = keys()
+    const { held, taken, leases } = keys()
     const fields = Array.from({ length: 20_000 }, (_, n) => [`r${n}`, '{"task":"raw:1.0"}']).flat()
     await redis.hset(held('lost'), ...fields)
     // While a snapshot is under way Redis lets no hash shrink: nearly all of its places are empty, and so are its pages.
@@ -178,7 +178,11 @@ describe('a full worker made of scripts alone', () => {
     await beatOf(['w', 60_000, 1, 60_000])
     const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
     expect(cursor).not.toBe('0')
-    const adopted = await scripts.adopt.run(redis, [leases, held('lost'), held('w')], ['lost', 'w', 64])
+    const adopted = await scripts.adopt.run(
+      redis,
+      [leases, held('lost'), held('w'), taken('lost')],
+      ['lost', 'w', 64, 1000],
+    )
     expect(adopted).toEqual([1, 'lost:r19999', '{"task":"raw:1.0"}'])
     await redis.del(held('w'), leases)
   })
@@ -268,7 +272,7 @@ describe('a full worker made of scripts alone', () => {
 
   it("loses nothing to somebody else's key under one of its names", async () => {
     const { redis } = server
-    const { calls, held, leases } = keys()
+    const { calls, held, taken, leases } = keys()
     await beatOf(['w', 60_000, 1, 60_000])
     await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
     const before = await redis.lrange(calls, 0, -1)
@@ -277,7 +281,9 @@ describe('a full worker made of scripts alone', () => {
     expect(await redis.lrange(calls, 0, -1)).toEqual(before)
     await redis.hset(held('v'), 'a', '{"task":"a"}')
     await redis.zadd(leases, 1, 'v')
-    await expect(scripts.adopt.run(redis, [leases, held('v'), held('w')], ['v', 'w', 9])).rejects.toThrow(/WRONGTYPE/)
+    await expect(
+      scripts.adopt.run(redis, [leases, held('v'), held('w'), taken('v')], ['v', 'w', 9, 1000]),
+    ).rejects.toThrow(/WRONGTYPE/)
     await redis.set(calls, 'squat')
     await expect(scripts.handback.run(redis, handbackKeys('v'), ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
     await expect(leaveOf('v')).rejects.toThrow(/WRONGTYPE/)

@@ -30,6 +30,14 @@ const startIn = async (fixture: Fixture, args: string[], url: string): Promise<W
   return worker
 }
 
+/** Workers that hold something. A string tells of one that left. */
+const holdersIn = async ({ redis, namespace }: Fixture): Promise<string[]> => {
+  const held = await redis.keys(`${namespace}:{q}:held:*`)
+  const taken = await redis.keys(`${namespace}:{q}:taken:*`)
+  const types = await Promise.all(taken.map(key => redis.type(key)))
+  return [...held, ...taken.filter((_, index) => types[index] === 'list')].map(key => key.split(/:held:|:taken:/)[1]!)
+}
+
 /** Worker processes, and what Redis knows of them. */
 export const blockingWorkers = (fixture: Fixture) => ({
   start: (args: string[] = [], url = fixture.url): Promise<WorkerProcess> => startIn(fixture, args, url),
@@ -44,7 +52,7 @@ export const blockingWorkers = (fixture: Fixture) => ({
       controller.abort()
       await ended
       await eventually(() => worker.lines.some(line => line.startsWith('end 99')))
-      await eventually(async () => (await fixture.redis.keys(`${fixture.namespace}:{q}:held:*`)).length === 0)
+      await eventually(async () => (await holdersIn(fixture)).length === 0)
     })
     await eventually(() => worker.lines.includes('start 99'))
     return worker
@@ -55,7 +63,7 @@ export const blockingWorkers = (fixture: Fixture) => ({
   },
   /** The worker that runs a call now. */
   async holder(): Promise<string | undefined> {
-    return (await fixture.redis.keys(`${fixture.namespace}:{q}:held:*`))[0]?.split(':held:')[1]
+    return (await holdersIn(fixture))[0]
   },
   async keepaliveConnections(): Promise<number> {
     const clients = String(await fixture.redis.call('CLIENT', 'LIST'))

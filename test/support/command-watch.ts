@@ -20,7 +20,7 @@ export const watchCommands = async (redis: Redis, shapeOf: (key: string) => stri
     const isKeyless = ['EVAL', 'EVALSHA', 'TIME', 'INFO'].includes(command)
     if (command === 'CLIENT') seen.push({ address, command: `CLIENT|${first!.toUpperCase()}`, key: undefined })
     else seen.push({ address, command, key: isKeyless ? undefined : first })
-    const further = command === 'BLMOVE' ? words.slice(1, 2) : command === 'BLPOP' ? words.slice(1, -1) : []
+    const further = command!.endsWith('LMOVE') ? words.slice(1, 2) : command === 'BLPOP' ? words.slice(1, -1) : []
     for (const key of further) seen.push({ address, command, key })
   })
   return {

@@ -39,7 +39,7 @@ describe("a worker's failures", () => {
       isIdempotent: () => false,
     })
     const startedUs = 1_795_220_163_000_000
-    const requests = [{ text: '{"id":"a","task":"a:1.0"}', madeUpId: undefined, isJob: false }]
+    const requests = [{ text: '{"id":"a","task":"a:1.0"}', madeUpId: undefined, isJob: false, isTaken: false }]
     intake.take({ nowUs: startedUs, requests, hopeless: [], expired: 0, left: 0, jobsLeft: 0 }, 'w', 0)
     for (let second = 1; second <= 60; second++) {
       now += 1000

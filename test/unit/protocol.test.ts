@@ -23,7 +23,7 @@ import {
 } from '../../src/message.ts'
 import { parseCalledName, tryParseTaskName } from '../../src/names.ts'
 import { maxDepth } from '../../src/payload.ts'
-import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue.ts'
+import { pushMemoryMs, Queue } from '../../src/queue.ts'
 import {
   type Failure,
   failureMemoryMs,
@@ -35,6 +35,7 @@ import {
   RecentFailures,
 } from '../../src/recentfailures.ts'
 import type { Redis } from '../../src/redis.ts'
+import { replyTtlMs } from '../../src/replylists.ts'
 import { staleMs } from '../../src/resolver.ts'
 import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
 import { unservedPatienceMs } from '../../src/roles/unserved.ts'
@@ -54,7 +55,7 @@ const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>
   }
   // A full Redis refuses plain replies, which then go by their script.
   const sendCommand = async () => {
-    throw new Error('OOM')
+    throw Object.assign(new Error('OOM'), { name: 'ReplyError' })
   }
   const client = { sendCommand, eval: record }
   await operate(new Queue('<queue>', makeKeys('pshub')), client as unknown as Redis).catch(() => undefined)
@@ -77,7 +78,7 @@ describe('PROTOCOL.md', () => {
 
   it('names every key as the code does', () => {
     const keys = makeKeys('pshub')
-    const { held, pushed, ...lists } = keys.queue('<queue>')
+    const { held, taken, pushed, ...lists } = keys.queue('<queue>')
     const all = [
       keys.tasks,
       keys.workers,
@@ -87,7 +88,7 @@ describe('PROTOCOL.md', () => {
       keys.failures,
       ...Object.values(lists),
     ]
-    all.push(held('<worker>'), pushed('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
+    all.push(taken('<worker>'), held('<worker>'), pushed('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
     expect(rowsOf(section('2. Keys')).map(([key]) => unquoted(key!))).toEqual(all)
     // And nowhere in its text another one.
     const named = protocol.replaceAll(/^ACL .*$/gm, '').matchAll(/pshub:[a-z{][\w:{}<>-]*/g)
@@ -132,7 +133,10 @@ describe('PROTOCOL.md', () => {
     expect(numbers['memory of a cancellation, ms']).toBe(cancel.args.at(-1))
     expect(numbers['memory of a cancellation, ms']).toBe(beat.args.at(3))
     expect(numbers['a worker that reports its queue is replaced after, ms']).toBe(beat.args.at(-1))
-    expect(numbers['requests moved per adoption']).toBe(adopt.args.at(-1))
+    const leave = await sentBy((queue, client) => queue.leave(client, '', []))
+    expect(numbers['requests moved per adoption']).toBe(adopt.args.at(-2))
+    expect(numbers['a worker that was adopted from can take nothing for, ms']).toBe(adopt.args.at(-1))
+    expect(numbers['a worker that left can take nothing for, ms']).toBe(leave.args.at(-1))
     expect(numbers).toMatchObject({
       'deepest nesting of arguments and results': String(maxDepth),
       'largest arguments or result, bytes': String(maxPayloadBytes.fallback),
@@ -208,9 +212,10 @@ describe('PROTOCOL.md', () => {
     const operations: Record<string, (queue: Queue, client: Redis) => Promise<unknown>> = {
       push: (queue, client) => queue.push(client, '<hub>', 1, 1, ['']),
       claim: (queue, client) => queue.claim(client, '<worker>', { slots: 1, jobs: 1, runTimes: ['task:1.0', 5000] }),
-      reply: (queue, client) => queue.reply(client, '<hub>', ['']),
+      reply: (queue, client) => queue.replies.push(client, '<hub>', ['']),
       beat: (queue, client) => queue.beat(client, '<worker>', 1, true),
       handback: (queue, client) => queue.handback(client, '<worker>', 'tail', [{ id: 'a' }]),
+      hold: (queue, client) => queue.taken.hold(client, '<worker>', [{ id: 'a', text: '' }]),
       leave: (queue, client) => queue.leave(client, '<worker>', ['a']),
       adopt: (queue, client) => queue.adopt(client, '<lost worker>', '<this worker>'),
       cancel: (queue, client) => queue.cancel(client, 'a', ''),

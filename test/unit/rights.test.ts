@@ -14,7 +14,7 @@ describe('the rights of each role', () => {
     const rows = new Map<string, string[]>()
     roles.forEach((role, column) => {
       for (const { key, access, script, commands } of usesOf(role, keys, '<queue>', '<id>')) {
-        const shape = key?.replace('held:<id>', 'held:<worker>').replace('<id>', '<hub>') ?? 'none'
+        const shape = key?.replace(/(held|taken):<id>/, '$1:<worker>').replace('<id>', '<hub>') ?? 'none'
         const row = rows.get(shape) ?? roles.map(() => '')
         row[column] =
           key === undefined ? commands.join(' ') : `${access}${script ? ' EVAL' : ''}: ${commands.join(' ')}`

@@ -26,8 +26,8 @@ export const bugs = [
       ['lua/adopt.lua', "redis.call('HSET', KEYS[3], field, found[i + 1])", ''],
       [
         'queue.js',
-        'return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch]))',
-        'const adopted = readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted',
+        'return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, adoptedMs]))',
+        'const adopted = readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, adoptedMs])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted',
       ],
     ],
   },
@@ -43,7 +43,10 @@ export const bugs = [
     row: 'F37',
     breaks: ['lost'],
     what: 'a claim takes requests off the list without recording who holds them',
-    edits: [['lua/claim.lua', "redis.pcall('HSET', KEYS[3], unpack(held))", '0']],
+    edits: [
+      ['lua/claim.lua', "redis.pcall('HSET', KEYS[3], unpack(held))", '0'],
+      ['taken.js', "new Preset('lmove', calls, own, 'LEFT', 'RIGHT')", "new Preset('lpop', calls)"],
+    ],
   },
   {
     name: 'release before reply',
@@ -52,9 +55,9 @@ export const bugs = [
     what: 'a request is forgotten before its reply was pushed',
     edits: [
       [
-        'queue.js',
-        'reply(client, hubId, replies) {',
-        'async reply(client, hubId, replies) { await new Promise(resolve => setTimeout(resolve, 30));',
+        'replylists.js',
+        'push(client, hubId, replies) {',
+        'async push(client, hubId, replies) { await new Promise(resolve => setTimeout(resolve, 30));',
       ],
     ],
   },

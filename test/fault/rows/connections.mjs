@@ -23,10 +23,10 @@ const digestOf = script =>
     .update(readFileSync(join(root, 'dist/lua', `${script}.lua`)))
     .digest('hex')
 
-/** Again and again: a command of this kind runs, its answer is lost, and its connection is cut a moment later. */
-const loseAnswers = (stage, proxy, text, { everyMs = 400, cutAfterMs = 100 } = {}) =>
+/** Again and again: a command of one of these kinds runs, its answer is lost, and its connection is cut a moment later. */
+const loseAnswers = (stage, proxy, texts, { everyMs = 400, cutAfterMs = 100 } = {}) =>
   stage.repeat(everyMs, async () => {
-    proxy.deafenAfter = chunk => chunk.includes(text)
+    proxy.deafenAfter = chunk => texts.some(text => chunk.includes(text))
     await sleep(cutAfterMs)
     proxy.cutDeaf()
   })
@@ -52,13 +52,13 @@ export const connectionRows = [
   {
     id: 'F02',
     title: 'replies read, their bytes lost, socket cut',
-    inject: stage => loseAnswers(stage, stage.callerProxy, 'blmove'),
+    inject: stage => loseAnswers(stage, stage.callerProxy, ['blmove']),
     expect: { promised: 'all' },
   },
   {
     id: 'F03',
     title: 'pushes done, their answers lost, socket cut',
-    inject: stage => loseAnswers(stage, stage.callerProxy, digestOf('push')),
+    inject: stage => loseAnswers(stage, stage.callerProxy, [digestOf('push')]),
     expect: { promised: 'all' },
   },
   {
@@ -67,13 +67,13 @@ export const connectionRows = [
     // What a claim took whose answer was lost is found by the worker's second look, some 3 s later.
     load: { timeoutMs: 8000, perSecond: 100 },
     afterMs: 8000,
-    inject: stage => loseAnswers(stage, stage.workerProxy, digestOf('claim'), { everyMs: 1500 }),
+    inject: stage => loseAnswers(stage, stage.workerProxy, [digestOf('claim'), 'lmove'], { everyMs: 1500 }),
     expect: { promised: 'all' },
   },
   {
     id: 'F05',
     title: 'replies and releases done, their answers lost',
-    inject: stage => loseAnswers(stage, stage.workerProxy, 'hdel'),
+    inject: stage => loseAnswers(stage, stage.workerProxy, ['hdel', 'lrem']),
     load: { timeoutMs: 8000, perSecond: 100 },
     expect: { promised: 'all' },
   },

@@ -19,6 +19,8 @@ REPLY_TTL_MS = 60_000
 #: Each live worker has read the word by then: they look every second.
 CANCEL_MEMORY_MS = 5000
 _ADOPT_BATCH = 64
+#: A worker that was adopted from can take nothing by itself for this long: its last wait may still be on its way.
+_ADOPTED_MS = 600_000
 #: This worker takes no jobs, and leaves it to others to report its queue's length.
 _JOB_ROOM = 0
 _REPORTS_MS = 0
@@ -190,8 +192,8 @@ class Queue:
         self, connection: Connection, lost_id: str, worker_id: str
     ) -> Optional[Tuple[bool, List[Tuple[str, bytes]]]]:
         """Whether nothing is left to take over, and what was. None: the other worker lives, or this one has no lease itself."""
-        keys = [self.keys.leases, self.keys.held(lost_id), self.keys.held(worker_id)]
-        state, *flat = await scripts.ADOPT.run(connection, keys, [lost_id, worker_id, _ADOPT_BATCH])
+        keys = [self.keys.leases, self.keys.held(lost_id), self.keys.held(worker_id), self.keys.taken(lost_id)]
+        state, *flat = await scripts.ADOPT.run(connection, keys, [lost_id, worker_id, _ADOPT_BATCH, _ADOPTED_MS])
         if state == -1:
             return None
         return state == 1, list(zip(_texts(flat[::2]), flat[1::2]))
@@ -218,5 +220,7 @@ class Queue:
             queue.jobs,
             queue.job_bell,
             queue.reporter,
+            queue.taken(worker_id),
         ]
-        return int(await scripts.LEAVE.run(connection, keys, [worker_id, *started]))
+        # It takes nothing but by the claim script.
+        return int(await scripts.LEAVE.run(connection, keys, [worker_id, 0, *started]))

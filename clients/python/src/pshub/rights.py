@@ -48,6 +48,7 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
         _Use(of.reporter, True, "DEL GET"),
         _Use(of.paused, True, "GET"),
         _Use(of.cancelled, True, "ZRANGE ZREMRANGEBYSCORE"),
+        _Use(of.taken(any_id), True, "LPOP LRANGE SET"),
         _Use(of.held(any_id), True, "HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET"),
         _Use(keys.reply(any_id), True, "PEXPIRE RPUSH"),
     ]

@@ -19,6 +19,8 @@ module Pshub
     # Each live worker has read the word by then: they look every second.
     CANCEL_MEMORY_MS = 5000
     ADOPT_BATCH = 64
+    # A worker that was adopted from can take nothing by itself for this long: its last wait may still be on its way.
+    ADOPTED_MS = 600_000
     # This worker runs no jobs.
     JOB_ROOM = 0
     # It leaves it to others to report its queue's length.
@@ -87,8 +89,8 @@ module Pshub
     # Whether nothing is left to take over, and what was, as pairs of held id and text. nil: the other worker lives, or this one
     # has no lease itself.
     def adopt(connection, lost_id, worker_id)
-      keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id)]
-      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH])
+      keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id), @keys.taken(lost_id)]
+      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH, ADOPTED_MS])
       state == -1 ? nil : [state == 1, flat.each_slice(2).to_a]
     end
 
@@ -105,8 +107,10 @@ module Pshub
 
     # Ends the lease and puts back all that was not started. Returns how many went back.
     def leave(connection, worker_id, started)
-      keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.leases, @keys.jobs, @keys.job_bell, @keys.reporter]
-      Script::LEAVE.run(connection, keys, [worker_id, *started])
+      keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.leases, @keys.jobs, @keys.job_bell, @keys.reporter,
+              @keys.taken(worker_id)]
+      # It takes nothing but by the claim script.
+      Script::LEAVE.run(connection, keys, [worker_id, 0, *started])
     end
   end
 end

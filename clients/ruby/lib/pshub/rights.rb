@@ -52,6 +52,7 @@ module Pshub
         [of.bell, true, "BLPOP DEL LLEN RPUSH"], [of.jobs, true, "LLEN LPOP LPUSH RPUSH"], [of.job_bell, true, "DEL LLEN RPUSH"],
         [of.dead, false, "ZADD"], [of.reporter, true, "DEL GET"], [of.paused, true, "GET"],
         [of.cancelled, true, "ZRANGE ZREMRANGEBYSCORE"],
+        [of.taken("*"), true, "LPOP LRANGE SET"],
         [of.held("*"), true, "HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET"], [keys.reply("*"), true, "PEXPIRE RPUSH"]
       ]
     end
