@@ -217,7 +217,10 @@ export class Queue {
     for (const { text } of taken) this.taken.addRelease(volley, workerId, text)
     if (ids.length > 0) volley.add(this.#forgetting(workerId), ids)
     return volley.answers.then(answers => {
-      for (const answer of answers) if (answer instanceof Error && !isAdopted(answer)) throw answer
+      answers.forEach((answer, index) => {
+        const isOthers = index < taken.length && answer instanceof Error && isAdopted(answer)
+        if (answer instanceof Error && !isOthers) throw answer
+      })
       // Reconcile took their claim for a lost one.
       const moved = taken.filter((_, index) => answers[index] === 0).map(({ id }) => id)
       return moved.length > 0 ? this.#forget(client, workerId, moved) : undefined

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { command, destroy, makeClient, type Redis } from '../../src/client.ts'
-import { Preset } from '../../src/volley.ts'
+import { Preset, Volley } from '../../src/volley.ts'
 import { failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -77,5 +77,44 @@ describe('a preset', () => {
     await client.set(key, 'text')
     expect((await failure(new Preset('rpush', key).send(client, ['a']))).message).toMatch(/^WRONGTYPE/)
     await client.del(key)
+  })
+})
+
+describe('a volley', () => {
+  it('is one write, and brings the answers of all its commands in their order, refusals among them', async () => {
+    const { client, written, key } = await connected()
+    const push = new Preset('rpush', key)
+    const get = new Preset('get', key)
+    const all = new Volley(client)
+      .add(push, ['a', 'ä'])
+      .add(get)
+      .add(new Preset('lrange', key, 0), [-1])
+      .add(new Preset('time'))
+    const [pushed, refused, listed, time] = await all.answers
+    expect(written).toHaveLength(1)
+    expect(pushed).toBe(2)
+    expect((refused as Error).message).toMatch(/^WRONGTYPE/)
+    expect(listed).toEqual(['a', 'ä'])
+    expect(time).toEqual([expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/)])
+    await client.del(key)
+  })
+
+  it('is the same on a client of another kind', async () => {
+    const key = `${it_.namespace}:key`
+    const push = new Preset('rpush', key)
+    const answers = await new Volley(it_.redis).add(push, ['a']).add(new Preset('get', key)).answers
+    expect(answers).toEqual([1, expect.objectContaining({ message: expect.stringMatching(/^WRONGTYPE/) })])
+    await it_.redis.del(key)
+  })
+
+  it('is rejected as a whole when its connection breaks, or is gone', async () => {
+    const { client, stream, key } = await connected()
+    const wait = new Preset('blpop', key, 5)
+    const broken = failure(new Volley(client).add(new Preset('time')).add(wait).answers)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    stream.destroy()
+    expect(await broken).toBeInstanceOf(Error)
+    expect((await failure(new Volley(client).add(wait).answers)).message).toBe('the connection is not ready')
+    expect((await failure(wait.send(client))).message).toBe('the connection is not ready')
   })
 })
