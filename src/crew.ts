@@ -75,8 +75,6 @@ export class Crew {
   readonly #reconcile: Reconcile
   readonly #context: CrewContext
   readonly #runTimes = new RunTimes()
-  /** What the claim script is told of them, as of the last beat. */
-  #longRuns: readonly (string | number)[] = []
 
   constructor(context: CrewContext) {
     this.#context = context
@@ -117,6 +115,7 @@ export class Crew {
       onSlotsIdle: () => this.fetch.slotsIdle(),
       timeoutMsOf: task => tasks.get(task)?.timeoutMs ?? defaultTimeoutMs,
       isIdempotent: task => tasks.get(task)?.idempotent ?? false,
+      runsAtLeastMs: task => this.#runTimes.toldMs(task),
     })
   }
 
@@ -144,7 +143,7 @@ export class Crew {
       commands,
       workerId,
       idleSlots: () => slots.idle,
-      runTimes: () => this.#longRuns,
+      runTimes: () => this.#runTimes.told,
       jobRoom: () => slots.jobRoom,
       takesJobs: slots.takesJobs,
       releasedSlots: () => slots.released,
@@ -265,9 +264,7 @@ export class Crew {
     this.#pause.onBeat(beat)
     this.report.onBeat(beat)
     this.intake.learnTime(beat.nowUs)
-    this.#longRuns = this.#runTimes
-      .longest(leastRunMs, maxLongRuns)
-      .flatMap(([task, ms]) => [task, Math.round(ms * 1000)])
+    this.#runTimes.tell(leastRunMs, maxLongRuns)
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
     this.#reconcile.look(beat.nowUs).catch(() => undefined)

@@ -8,8 +8,8 @@ import {
   readClaimed,
   readPushed,
 } from './answers.ts'
+import { BellWaits } from './bellwaits.ts'
 import { command } from './client.ts'
-import { blockSeconds } from './connections.ts'
 import type { Keys, QueueKeys } from './keys.ts'
 import { leadingId } from './message.ts'
 import { isFull, type Redis } from './redis.ts'
@@ -49,11 +49,9 @@ const adoptedMs = 600_000
 export class Queue {
   readonly name: string
   readonly keys: QueueKeys
+  readonly waits: BellWaits
   readonly taken: TakenCalls
   readonly replies: ReplyLists
-  readonly #clientIds = new WeakMap<Redis, Promise<number | undefined>>()
-  readonly #waitForCalls: Preset
-  readonly #waitForAll: Preset
   #push: { owner: string; script: KeyedScript } | undefined
   #claim: { owner: string; script: KeyedScript } | undefined
   #release: { owner: string; command: Preset } | undefined
@@ -63,9 +61,7 @@ export class Queue {
     this.keys = keys.queue(name)
     this.taken = new TakenCalls(this.keys)
     this.replies = new ReplyLists(keys)
-    const { bell, jobBell } = this.keys
-    this.#waitForCalls = new Preset('blpop', bell, blockSeconds)
-    this.#waitForAll = new Preset('blpop', bell, jobBell, blockSeconds)
+    this.waits = new BellWaits(this.keys)
   }
 
   /** `countedAtUs` is Redis' time when the messages' ttls were counted, as far as that is known; else 0. */
@@ -95,7 +91,7 @@ export class Queue {
 
   /**
    * Waits for the bell, and for that of the jobs when they are wanted, then claims, in one go: Redis runs the claim the
-   * moment a bell wakes this connection. `onBlocked` is told how Redis calls the connection, for endWait().
+   * moment a bell wakes this connection. `onBlocked` is told how Redis calls the connection, for waits.end().
    */
   waitAndClaim(
     client: Redis,
@@ -104,8 +100,9 @@ export class Queue {
     onBlocked?: (clientId: number) => void,
   ): Promise<Claimed | undefined> {
     let refused: unknown
-    this.#sayWho(client, onBlocked)
-    this.#waitFor(wanted)
+    this.waits.sayWho(client, onBlocked)
+    this.waits
+      .command(wanted.jobs > 0)
       .send(client)
       .catch(error => {
         refused = error
@@ -128,8 +125,8 @@ export class Queue {
     wanted: ClaimOptions,
     onBlocked?: (clientId: number) => void,
   ): Promise<Claimed | undefined> {
-    this.#sayWho(client, onBlocked)
-    const volley = new Volley(client).add(this.#waitFor(wanted))
+    this.waits.sayWho(client, onBlocked)
+    const volley = new Volley(client).add(this.waits.command(wanted.jobs > 0))
     this.taken.addTake(volley, workerId)
     return volley.answers.then(([rung, ...answers]) => {
       if (rung instanceof Error) throw rung
@@ -170,34 +167,6 @@ export class Queue {
     const rest = await this.claim(client, workerId, { ...wanted, slots: wanted.slots - 1 })
     // With the time of the take: what reconcile put back since must not run.
     return rest ? { ...rest, nowUs: taken.nowUs, requests: [...taken.requests, ...rest.requests] } : taken
-  }
-
-  /** Ahead of the wait, so that it is answered while that goes on. Without the right to ask, the wait ends by itself. */
-  #sayWho(client: Redis, onBlocked: ((clientId: number) => void) | undefined): void {
-    if (!onBlocked) return
-    command(client, 'client', 'id').then(
-      id => onBlocked(Number(id)),
-      () => undefined,
-    )
-  }
-
-  #waitFor(wanted: ClaimOptions): Preset {
-    return wanted.jobs > 0 ? this.#waitForAll : this.#waitForCalls
-  }
-
-  /** How Redis calls a connection, for endWait(); undefined where it may not be asked. Asked once: waits come with each call. */
-  clientId(client: Redis): Promise<number | undefined> {
-    let id = this.#clientIds.get(client)
-    if (!id) {
-      id = command(client, 'client', 'id').then(Number, () => undefined)
-      this.#clientIds.set(client, id)
-    }
-    return id
-  }
-
-  /** Ends a wait for the bell early; does nothing when it is over. */
-  async endWait(client: Redis, clientId: number): Promise<void> {
-    await command(client, 'client', 'unblock', clientId)
   }
 
   /** Keeps jobs that are given up. Repeating it is harmless. */

@@ -19,6 +19,20 @@ interface RunTime {
 export class RunTimes {
   readonly #known = new Map<string, RunTime>()
 
+  /** What the claim script is told, as of the last tell(): pairs of a task and its microseconds, longest first. */
+  told: readonly (string | number)[] = []
+
+  /** Tells of the tasks that run for `leastMs` or more, so many at the most. */
+  tell(leastMs: number, count: number): void {
+    this.told = this.longest(leastMs, count).flatMap(([task, ms]) => [task, Math.round(ms * 1000)])
+  }
+
+  /** Milliseconds; 0 for a task that is not told of. */
+  toldMs(task: string): number {
+    const place = this.told.indexOf(task)
+    return place === -1 ? 0 : Number(this.told[place + 1]) / 1000
+  }
+
   /** A run that succeeded. */
   note(task: string, ms: number): void {
     const at = monotonicMs()

@@ -58,6 +58,7 @@ const layers: string[][] = [
   ],
   ['scripts', 'task', 'settings', 'config', 'tasklog', 'connections'],
   [
+    'bellwaits',
     'taken',
     'replylists',
     'queue',

@@ -107,7 +107,7 @@ export class FetchLoop {
   #endWait(clientId: number): void {
     const { queue, commands } = this.#options
     // Refused or lost: the wait ends by itself within seconds.
-    commands.send(client => queue.endWait(client, clientId)).catch(() => undefined)
+    commands.send(client => queue.waits.end(client, clientId)).catch(() => undefined)
   }
 
   get #isHalted(): boolean {
@@ -155,7 +155,7 @@ export class FetchLoop {
     }
     const isDeaf = takesJobs && wanted.jobs <= 0
     return waiting.send(client => {
-      wait.clientId = queue.clientId(client)
+      wait.clientId = queue.waits.clientId(client)
       const takes = this.#comesAlone && slots > 1
       return queue[takes ? 'waitAndTake' : 'waitAndClaim'](client, workerId, wanted, isDeaf ? onBlocked : undefined)
     })

@@ -34,6 +34,8 @@ export interface IntakeOptions {
   /** For a message without a time of its own. */
   timeoutMsOf(task: string): number
   isIdempotent(task: string): boolean
+  /** How long it runs at least, as the claim script is told; 0 when it is not. */
+  runsAtLeastMs(task: string): number
 }
 
 const maxPutBack = 1000
@@ -145,11 +147,11 @@ export class Intake {
   }
 
   #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
-    const { executor, timeoutMsOf, runTimes } = this.#options
+    const { executor, timeoutMsOf, runsAtLeastMs } = this.#options
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
     const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : timeoutMsOf(request.task)
     // The claim script drops them; what is taken without it comes as it is.
-    if (request.isTaken && remainingMs > 0 && remainingMs < runTimes.of(request.task)) {
+    if (request.isTaken && remainingMs > 0 && remainingMs < runsAtLeastMs(request.task)) {
       this.#refuseHopeless(request, workerId, true)
       return
     }

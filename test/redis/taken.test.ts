@@ -80,6 +80,8 @@ describe('lone calls', () => {
     const worker = await server.worker([slow])
     const hub = server.hub()
     for (let n = 0; n < 3; n++) await hub.call('slow:1.0', {})
+    // What it is told of its tasks is as of the last beat.
+    await new Promise(resolve => worker.events.on('worker:beat', resolve))
     await eventually(async () => String(await server.redis.call('CLIENT', 'LIST')).includes('cmd=blpop'))
     // Pushed as another caller does, which knows nothing of how long it runs.
     const id = 'of-another'

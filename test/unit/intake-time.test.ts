@@ -37,6 +37,7 @@ describe("a worker's failures", () => {
       onSlotsIdle: () => undefined,
       timeoutMsOf: () => 100_000,
       isIdempotent: () => false,
+      runsAtLeastMs: () => 0,
     })
     const startedUs = 1_795_220_163_000_000
     const requests = [{ text: '{"id":"a","task":"a:1.0"}', madeUpId: undefined, isJob: false, isTaken: false }]

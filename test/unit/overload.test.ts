@@ -116,6 +116,12 @@ describe('how long a task runs at least', () => {
       ['c', 700],
       ['b', 30],
     ])
+    // What is told stays as it is until it is told anew.
+    expect([times.told, times.toldMs('c')]).toEqual([[], 0])
+    times.tell(5, 2)
+    times.note('d', 9000)
+    expect(times.told).toEqual(['c', 700_000, 'b', 30_000])
+    expect(['c', 'b', 'd'].map(task => times.toldMs(task))).toEqual([700, 30, 0])
   })
 })
 
