@@ -15,7 +15,10 @@ export const run = async ({ names, inFlight, rounds, ms, slots, profileDir }) =>
     for (const system of names) pairs.push(await Pair.start(system, { slots, profileDir }))
     for (const pair of pairs) await pair.load(warmUp.inFlight, warmUp.ms)
     const samples = []
-    for (const count of inFlight) samples.push(...(await interleaved(pairs, rounds, pair => pair.load(count, ms))))
+    for (const count of inFlight) {
+      for (const pair of pairs) await pair.load(count, warmUp.ms)
+      samples.push(...(await interleaved(pairs, rounds, pair => pair.load(count, ms))))
+    }
     return { rows: rowsOf(samples, names, inFlight), samples }
   } finally {
     for (const pair of pairs) await pair.stop()
