@@ -30,7 +30,7 @@ Without options: calls per second and waits at 1, 64 and 256 calls in flight, in
   --only list       of ${everything.join(', ')}
   --systems list    of ${Object.keys(systems).join(', ')}
   --in-flight list  calls in flight
-  --rounds n        interleaved rounds; medians of them are shown (3)
+  --rounds n        interleaved rounds; shown are medians, of ratios too (3)
   --ms n            length of each load (700; 2000 with --all)
   --slots n         slots of the worker (64)
   --json file       all samples, with machine and versions

@@ -27,13 +27,15 @@ export const run = async ({ names, inFlight, rounds, ms, slots, profileDir }) =>
 
 const rowsOf = (samples, names, inFlight) =>
   inFlight.flatMap(count => {
-    const middle = (system, field) =>
-      median(
-        samples.filter(sample => sample.system === system && sample.inFlight === count).map(sample => sample[field]),
-      )
-    const pshub = { calls: middle('pshub', 'callsPerSecond'), p50: middle('pshub', 'p50Us') }
+    const of = system => samples.filter(sample => sample.system === system && sample.inFlight === count)
+    const middle = (system, field) => median(of(system).map(sample => sample[field]))
+    // The machine's speed changes by half within a minute: compared is what was measured in the same round.
+    const ratio = (system, field) =>
+      names.includes('pshub')
+        ? median(of('pshub').map((own, round) => own[field] / of(system)[round][field])).toFixed(2)
+        : '-'
     return names.map(system => {
-      const own = samples.filter(sample => sample.system === system && sample.inFlight === count)
+      const own = of(system)
       const [least, most] = range(own.map(({ callsPerSecond }) => callsPerSecond))
       return {
         'in flight': count,
@@ -47,11 +49,10 @@ const rowsOf = (samples, names, inFlight) =>
         'CPU us/call: caller': rounded(middle(system, 'callerCpuUs')),
         worker: rounded(middle(system, 'workerCpuUs')),
         server: rounded(middle(system, 'serverCpuUs')),
-        'pshub: x calls/s': ratio(pshub.calls, middle(system, 'callsPerSecond')),
-        'x p50': ratio(pshub.p50, middle(system, 'p50Us')),
+        'pshub: x calls/s': ratio(system, 'callsPerSecond'),
+        'x p50': ratio(system, 'p50Us'),
       }
     })
   })
 
 const rounded = value => (value === undefined ? '-' : Math.round(value))
-const ratio = (a, b) => (a === undefined || b === undefined ? '-' : (a / b).toFixed(2))

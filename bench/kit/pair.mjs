@@ -73,13 +73,15 @@ export class Pair {
 }
 
 /**
- * Runs `measure` with each of several pairs in turn, round after round, so that what else the machine does meets all of them.
+ * Runs `measure` with each of several pairs in turn, round after round, so that what else the machine does meets all of them; there
+ * and back, so that none always comes behind the same one.
  * @returns samples in the order they were taken
  */
 export const interleaved = async (pairs, rounds, measure) => {
   const samples = []
   for (let round = 0; round < rounds; round++) {
-    for (const pair of pairs) samples.push(...[await measure(pair, round)].flat())
+    const order = round % 2 === 0 ? pairs : [...pairs].reverse()
+    for (const pair of order) samples.push(...[await measure(pair, round)].flat())
   }
   return samples
 }
