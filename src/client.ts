@@ -124,7 +124,10 @@ export const command = (client: Redis, name: string, ...args: (string | number)[
 export const deliver = (client: Redis, expected: Expected, text: string): void => {
   if (client instanceof TickClient) client.deliver(expected, text)
   else
-    (client.sendCommand(new Encoded(expected.name, text)) as Promise<unknown>).then(expected.resolve, expected.reject)
+    (client.sendCommand(new Encoded(expected.name, text)) as Promise<unknown>).then(
+      answer => expected.resolve(answer),
+      error => expected.reject(error),
+    )
 }
 
 class Encoded extends Command {

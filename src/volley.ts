@@ -1,4 +1,4 @@
-import { deliver, type Redis } from './client.ts'
+import { deliver, type Expected, type Redis } from './client.ts'
 
 /** Text as Redis' protocol carries it. */
 const bulk = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`
@@ -69,19 +69,40 @@ export class Volley {
   }
 
   add(preset: Preset, args: Args = none): this {
-    const place = this.#open++
-    const resolve = (answer: unknown) => this.#answered(place, textsOf(answer))
-    const reject = (error: Error) => {
-      if (error.name === 'ReplyError') this.#answered(place, error)
-      else this.#reject(error)
-    }
-    deliver(this.#client, { name: preset.name, args: none, resolve, reject }, preset.encoded(args))
+    deliver(this.#client, new Part(preset.name, this, this.#open++), preset.encoded(args))
     return this
   }
 
-  #answered(place: number, answer: unknown): void {
+  /** Redis answered the command at this place. */
+  answered(place: number, answer: unknown): void {
     this.#answers[place] = answer
     if (--this.#open === 0) this.#resolve(this.#answers)
+  }
+
+  broken(error: Error): void {
+    this.#reject(error)
+  }
+}
+
+class Part implements Expected {
+  readonly name: string
+  readonly args = none
+  readonly #volley: Volley
+  readonly #place: number
+
+  constructor(name: string, volley: Volley, place: number) {
+    this.name = name
+    this.#volley = volley
+    this.#place = place
+  }
+
+  resolve(answer: unknown): void {
+    this.#volley.answered(this.#place, textsOf(answer))
+  }
+
+  reject(error: Error): void {
+    if (error.name === 'ReplyError') this.#volley.answered(this.#place, error)
+    else this.#volley.broken(error)
   }
 }
 

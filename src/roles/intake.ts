@@ -63,7 +63,7 @@ export class Intake {
     const { counters, events, queueName } = this.#options
     const expired = claimed.expired + claimed.hopeless.length
     counters.expired += expired
-    if (claimed.requests.length > 0 || expired > 0) {
+    if (events.has('claim:taken') && (claimed.requests.length > 0 || expired > 0)) {
       events.emit('claim:taken', {
         queue: queueName,
         count: claimed.requests.length,
