@@ -2,6 +2,7 @@ import { backoffMs, sleep } from '../clock.ts'
 import type { Queue } from '../queue.ts'
 import { type Connection, isFull, isTransient } from '../redis.ts'
 import type { Settlement } from '../settlement.ts'
+import type { TakenRequest } from '../taken.ts'
 
 export interface SettleOptions {
   queue: Queue
@@ -86,7 +87,7 @@ export class Settle {
     const current = workerId()
     const ids: string[] = []
     const dead: string[] = []
-    const taken: { id: string; text: string }[] = []
+    const taken: TakenRequest[] = []
     const repliesOf = new Map<string, string[]>()
     for (const settlement of batch) {
       // Claimed under an identity that was lost: somebody else answers for it by now.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import type { Claimed } from '../../src/answers.ts'
 import { okReply } from '../../src/message.ts'
 import type { ClaimOptions } from '../../src/queue.ts'
 import { readTake } from '../../src/taken.ts'
@@ -26,12 +27,35 @@ interface Claiming extends ClaimOptions {
   waits: boolean
 }
 
+/** What a worker hears of: each request with the id that it is held under. */
+interface Heard {
+  id: string
+  text: string
+  isTaken: boolean
+}
+
+const heardOf = (claimed: Claimed | undefined): Heard[] =>
+  (claimed?.requests ?? []).map(({ text, madeUpId, isJob, isTaken }) => ({
+    text,
+    id: heldIdOf(madeUpId ?? leadingIdOf(text)!, isJob),
+    isTaken,
+  }))
+
+/** The id made up for the request at a position: one that is an id, and new. */
+const madeUpIn = (model: Model, workerId: string, claimed: Claimed | undefined) => (position: number) => {
+  const madeUp = claimed?.requests[position]?.madeUpId
+  assert(madeUp && /^[\w-]{1,64}$/.test(madeUp), `${madeUp} is no id`)
+  const held = model.heldBy(workerId)
+  assert(!held.has(madeUp) && !held.has(heldIdOf(madeUp, true)), `${madeUp} was made up twice`)
+  return madeUp
+}
+
 export const claim = async (
   model: Model,
   { redis, queue }: Actors,
   worker: WorkerModel,
   { waits, ...wanted }: Claiming,
-): Promise<{ id: string; text: string }[]> => {
+): Promise<Heard[]> => {
   // Without a token it would block.
   const rung = [model.lists.calls, ...(wanted.jobs > 0 ? [model.lists.jobs] : [])].find(({ bell }) => bell)
   const token = waits ? rung : undefined
@@ -39,28 +63,14 @@ export const claim = async (
   const claimed = await queue[token ? 'waitAndClaim' : 'claim'](redis, worker.id, wanted)
   sawTime(model, claimed?.nowUs ?? started)
   if (token) token.bell = false
-  const expected = model.claim(worker.id, wanted, position => {
-    const madeUp = claimed?.requests[position]?.madeUpId
-    assert(madeUp && /^[\w-]{1,64}$/.test(madeUp), `${madeUp} is no id`)
-    const held = model.heldBy(worker.id)
-    assert(!held.has(madeUp) && !held.has(heldIdOf(madeUp, true)), `${madeUp} was made up twice`)
-    return madeUp
-  })
+  const expected = model.claim(worker.id, wanted, madeUpIn(model, worker.id, claimed))
   assert.deepEqual(claimed, expected)
   if (!claimed && token) token.mayBeSilent = true
-  return (claimed?.requests ?? []).map(({ text, madeUpId, isJob }) => ({
-    text,
-    id: heldIdOf(madeUpId ?? leadingIdOf(text)!, isJob),
-  }))
+  return heardOf(claimed)
 }
 
 /** Without the claim script, where a token is there; else it would block. */
-const take = async (
-  model: Model,
-  actors: Actors,
-  worker: WorkerModel,
-  wanted: ClaimOptions,
-): Promise<{ id: string; text: string; isTaken: boolean }[]> => {
+const take = async (model: Model, actors: Actors, worker: WorkerModel, wanted: ClaimOptions): Promise<Heard[]> => {
   const rings = (name: 'calls' | 'jobs') => model.lists[name].bell
   const rung = rings('calls') ? 'calls' : wanted.jobs > 0 && rings('jobs') ? 'jobs' : undefined
   // A full Redis runs the script instead, which a step of its own does.
@@ -73,17 +83,9 @@ const take = async (
   const taken = await queue.waitAndTake(redis, worker.id, wanted)
   sawTime(model, taken?.nowUs ?? started)
   model.lists[rung].bell = false
-  const expected = model.take(worker.id, rung, wanted, position => {
-    const madeUp = taken?.requests[position]?.madeUpId
-    assert(madeUp && /^[\w-]{1,64}$/.test(madeUp), `${madeUp} is no id`)
-    return madeUp
-  })
+  const expected = model.take(worker.id, rung, wanted, madeUpIn(model, worker.id, taken))
   assert.deepEqual(taken, expected)
-  return (taken?.requests ?? []).map(({ text, madeUpId, isJob, isTaken }) => ({
-    text,
-    id: heldIdOf(madeUpId ?? leadingIdOf(text)!, isJob),
-    isTaken,
-  }))
+  return heardOf(taken)
 }
 
 const anyTake = fc.record({
