@@ -211,7 +211,7 @@ const readQueue = async (
   nowMs: number,
   records: Records,
 ): Promise<QueueOverview> => {
-  const { calls, jobs, dead, held, taken, paused } = keys.queue(name)
+  const { calls, jobs, dead, held, paused } = keys.queue(name)
   const workers = live.filter(worker => worker.queue === name)
   const serving = workers.filter(isServing)
   const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
@@ -222,8 +222,6 @@ const readQueue = async (
     // Workers take somebody else's key under this name for no pause.
     client.get(paused).catch(noneIfForeign),
     ...workers.map(worker => client.hlen(held(worker.id))),
-    // One that was adopted from this moment has a string there.
-    ...workers.map(worker => client.llen(taken(worker.id)).catch(noneIfForeign)),
   ])
   const at = /^\{"at":(\d+)/.exec(head[0] ?? '')?.[1]
   return {
