@@ -205,7 +205,6 @@ export class Hub {
     this.#closing.abort()
     this.#lookups.stop()
     await this.#dispatch.stop()
-    await this.#blocking.close()
     await this.#deleteKeys()
     await this.#commands.close()
     await Promise.all(this.#subscriptions.map(end => end()))

@@ -70,22 +70,23 @@ export class Settle {
   }
 
   async #deliver(batch: Settlement[]): Promise<void> {
-    await this.#untilDone(() => this.#reply(batch))
+    await this.#untilDone(() => this.#reply(batch), mayPass)
     if (this.#stopping.signal.aborted) return
     const ids = this.#ownOf(batch).map(({ id }) => id)
     if (ids.length > 0)
       await new Promise<void>(resolve => this.#releaseSoon({ ids, workerId: batch[0]!.workerId, resolve }))
   }
 
-  /** Tries until Redis has answered, or refuses for good, or this ends. */
-  async #untilDone(act: () => Promise<unknown>): Promise<void> {
+  /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or this ends. */
+  async #untilDone(act: () => Promise<unknown>, isWorthIt: (error: Error) => boolean): Promise<void> {
     const { commands, problem } = this.#context
     for (let attempt = 0; ; attempt++) {
       try {
         await act()
         return
       } catch (error) {
-        if (!mayPass(error as Error)) return problem('settle')(error as Error)
+        if (!mayPass(error as Error)) problem('settle')(error as Error)
+        if (!isWorthIt(error as Error)) return
       }
       await sleep(backoffMs(attempt, 20, 1000), this.#stopping.signal)
       await commands.whenReady(this.#stopping.signal)
@@ -142,11 +143,13 @@ export class Settle {
     const { queue, commands, slots, slotsIdle, workerId } = this.#context
     const current = workerId()
     const ids = answered.flatMap(release => (release.workerId === current ? release.ids : []))
-    const released = this.#untilDone(async () => {
+    const release = async () => {
       if (ids.length === 0 || current !== workerId()) return
       await commands.send(client => queue.release(client, current, ids))
       slots.released(ids)
-    })
+    }
+    // Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
+    const released = this.#untilDone(release, () => true)
     void released.then(() => {
       for (const { resolve } of answered) resolve()
       slotsIdle()
