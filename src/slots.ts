@@ -27,11 +27,12 @@ export class Slots {
   }
 
   /**
-   * How many requests may be claimed: one for each idle slot, unless so many releases are not confirmed as there are slots. Then
-   * Redis refuses them, or does not answer, and what this worker holds must not grow without an end.
+   * How many requests may be claimed: one for each idle slot, unless three times as many as there are slots are held. That is
+   * what a busy worker comes to: what runs, what is answered, and what is on its way to be released. Beyond that Redis refuses
+   * releases, or does not answer, and what this worker holds must not grow without an end.
    */
   get idle(): number {
-    return Math.min(this.size - this.#busy.size, 2 * this.size - this.#known.size)
+    return Math.min(this.size - this.#busy.size, 3 * this.size - this.#known.size)
   }
 
   /** How many more jobs may run, as far as slots are idle. */

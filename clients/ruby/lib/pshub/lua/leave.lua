@@ -36,9 +36,13 @@ for i = #held, 1, -1 do
   if string.sub(held[i], 1, 5) == 'lost:' then
     kept = kept + 1
   else
-    local list = string.sub(held[i], 1, 4) == 'job:' and KEYS[5] or KEYS[2]
-    redis.call('LPUSH', list, redis.call('HGET', KEYS[1], held[i]))
+    local message = redis.call('HGET', KEYS[1], held[i])
     redis.call('HDEL', KEYS[1], held[i])
+    if string.sub(held[i], 1, 4) == 'job:' then
+      redis.call('LPUSH', KEYS[5], message)
+    else
+      redis.call('LPUSH', KEYS[2], message)
+    end
     returned = returned + 1
   end
 end
