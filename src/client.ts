@@ -35,31 +35,43 @@ export const clientArguments = (target: RedisTarget, connectionName: string): [L
 }
 
 /** The socket of a client. ioredis does not document it: whoever uses it does without where it is missing. */
-export const socketOf = (client: Redis): Partial<Pick<Redis['stream'], 'cork' | 'uncork' | 'destroy' | 'bytesRead'>> =>
+export const socketOf = (client: Redis): Partial<Pick<Redis['stream'], 'write' | 'destroy' | 'bytesRead'>> =>
   client.stream ?? {}
 
 /**
  * An ioredis client that writes once per tick of the event loop, whatever the number of commands. A write costs as much as
  * several small commands, most of it for waking the other side; ioredis' own pipelines would do the same for those who have all
- * commands at hand.
+ * commands at hand. What is written at the end of a tick is one text: corking the socket instead has each command encoded and
+ * copied by itself, which took a fifth more processor time with 256 calls in flight.
  */
 class TickClient extends Redis {
-  #isCorked = false
+  #collected = ''
+  readonly #collector = { writable: true, write: (text: string | Buffer) => this.#collect(text) }
 
-  override sendCommand(...sent: Parameters<Redis['sendCommand']>): unknown {
-    if (!this.#isCorked) this.#cork()
-    return super.sendCommand(...sent)
+  override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
+    // The handshake goes its own way, and so does a pipeline, which must not overtake what was sent before it.
+    if (stream || this.status !== 'ready' || !socketOf(this).write) {
+      this.#flush()
+      return super.sendCommand(command, stream)
+    }
+    return super.sendCommand(command, this.#collector as unknown as typeof stream)
   }
 
-  #cork(): void {
-    const socket = socketOf(this)
-    if (!socket.cork) return
-    socket.cork()
-    this.#isCorked = true
-    process.nextTick(() => {
-      this.#isCorked = false
-      socket.uncork?.()
-    })
+  #collect(text: string | Buffer): void {
+    if (typeof text !== 'string') {
+      this.#flush()
+      this.stream.write(text)
+      return
+    }
+    if (this.#collected === '') process.nextTick(() => this.#flush())
+    this.#collected += text
+  }
+
+  #flush(): void {
+    const text = this.#collected
+    if (text === '') return
+    this.#collected = ''
+    this.stream.write(text)
   }
 }
 

@@ -18,6 +18,9 @@ export type SettleContext = Pick<
   | 'problem'
 >
 
+/** For so long a release waits for further replies to go with. */
+const releaseMs = 5
+
 /**
  * Replies, then releases. What ended in one tick goes in one write: one push per hub. What is held is removed once these were
  * answered, together with the next replies if there are any: whatever happens in between repeats a reply, which the hub
@@ -30,6 +33,7 @@ export class Settle {
   #batch: Settlement[] = []
   /** Their replies are in Redis: to be released with the next flush. */
   #answered: Release[] = []
+  #later: NodeJS.Timeout | undefined
 
   constructor(context: SettleContext) {
     this.#context = context
@@ -134,9 +138,16 @@ export class Settle {
     if (gone > 0) problem('dead')(new Error(`${gone} of the oldest dead jobs were dropped to keep the latest ones`))
   }
 
-  /** With the replies of this turn of the loop, in one write. */
+  /** With the next replies, in one write: a write of their own would cost more than the releases do. */
   #releaseSoon(release: Release): void {
-    if (this.#answered.push(release) === 1) setImmediate(() => this.#flush())
+    this.#answered.push(release)
+    if (this.#context.slots.idle <= 0) setImmediate(() => this.#flush())
+    else this.#later ??= setTimeout(() => this.#flushLate(), releaseMs)
+  }
+
+  #flushLate(): void {
+    this.#later = undefined
+    this.#flush()
   }
 
   #releaseAll(answered: Release[]): void {
