@@ -46,7 +46,7 @@ const replicated = async (handler: (args: unknown) => Promise<unknown>) => {
 
 it('a call that ended before a failover which hides that is not run again', async () => {
   const ends: (() => void)[] = []
-  const { replica, worker, hub, keys, promote, switchOver } = await replicated(
+  const { master, replica, worker, hub, keys, promote, switchOver } = await replicated(
     () => new Promise<void>(resolve => ends.push(resolve)),
   )
   const problems: string[] = []
@@ -56,7 +56,7 @@ it('a call that ended before a failover which hides that is not run again', asyn
   await promote()
   for (const end of ends) end()
   await Promise.all(calls)
-  // The releases as well: the next call comes behind them.
+  await eventually(async () => (await master.exists(keys.held(worker.id))) === 0)
   switchOver()
   await eventually(async () => (await replica.exists(keys.held(worker.id), keys.calls)) === 0, 10_000)
   expect(ends).toHaveLength(4)

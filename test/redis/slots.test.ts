@@ -18,10 +18,14 @@ describe('a request for a task that this worker lacks', () => {
     const task = defineTask('job:1.0', {}, () => new Promise<void>(resolve => ends.push(resolve)))
     const worker = await it_.worker([task], { slots: 4, jobSlots: 2 })
     let handedBack = 0
+    let expired = 0
     worker.events.on('request:handedback', () => handedBack++)
+    worker.events.on('claim:taken', claimed => {
+      expired += claimed.expired
+    })
     await redis.rpush(calls, foreign('a', 2000))
     await redis.rpush(bell, '1')
-    await eventually(async () => (await redis.llen(calls)) === 0 && (await redis.exists(bell)) === 0, 8000)
+    await eventually(() => expired === 1, 8000)
     // 50 + 100 + 200 + 400 + 400 ... within two seconds; once for each turn before.
     expect(handedBack).toBeGreaterThan(1)
     expect(handedBack).toBeLessThan(12)
@@ -38,11 +42,15 @@ describe('a request for a task that this worker lacks', () => {
 
   it('holds up none that the worker has', async () => {
     const { calls, bell } = queueKeys(it_)
-    await it_.worker([defineTask('mine:1.0', {}, () => 'mine')], { slots: 1 })
+    const worker = await it_.worker([defineTask('mine:1.0', {}, () => 'mine')], { slots: 1 })
+    let expired = 0
+    worker.events.on('claim:taken', claimed => {
+      expired += claimed.expired
+    })
     await it_.redis.rpush(calls, foreign('a', 1000), foreign('b', 1000))
     await it_.redis.rpush(bell, '1')
     expect(await it_.hub().call('mine:1.0')).toBe('mine')
-    await eventually(async () => (await it_.redis.llen(calls)) === 0, 5000)
+    await eventually(() => expired === 2, 8000)
   })
 })
 
