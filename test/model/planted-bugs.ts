@@ -159,7 +159,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'beat',
     bug: 'is refused by a full Redis, and keeps old words',
-    from: "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))",
+    from: "redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))",
     to: '',
   },
   {
