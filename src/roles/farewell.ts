@@ -36,9 +36,9 @@ export class Farewell {
 
   /** The answer of the last claim may have been cut off; what it took goes back to others. Returns how many. */
   handBackUnknown(): Promise<number> {
-    const { queue, commands, slots, workerId } = this.#context
+    const { slots } = this.#context
     return this.#tried(async () => {
-      const held = await commands.send(client => queue.heldIds(client, workerId()))
+      const held = await this.#held()
       return this.#handBack(
         held.filter(id => !slots.knows(id) && !isHeldLost(id) && !slots.wasReleased(id)).map(id => ({ id })),
       )
@@ -47,17 +47,25 @@ export class Farewell {
 
   /**
    * Hands back what may run again, marked as started, gives up the lease with all that is still held, and takes the worker out of
-   * the registry. What cannot be handed back is still known, and so stays held for the next worker to adopt.
+   * the registry. What cannot be handed back is still known, and so stays held for the next worker to adopt. What a failover
+   * brought back after its release goes before: it must not return to a list.
    */
   async leave(): Promise<number> {
     const { queue, commands, registrar, slots, workerId, returning } = this.#context
     const returned = await this.#tried(() => this.#handBack(returning()))
     const left = await this.#tried(async () => {
+      const ended = (await this.#held()).filter(id => slots.wasReleased(id))
+      if (ended.length > 0) await commands.send(client => queue.release(client, workerId(), ended))
       const returned = await commands.send(client => queue.leave(client, workerId(), slots.knownIds()))
       await commands.send(client => registrar.remove(client, [workerId()]))
       return returned
     })
     return returned + left
+  }
+
+  #held(): Promise<string[]> {
+    const { queue, commands, workerId } = this.#context
+    return commands.send(client => queue.heldIds(client, workerId()))
   }
 
   async #handBack(requests: { id: string; text?: string }[]): Promise<number> {
