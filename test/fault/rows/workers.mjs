@@ -47,7 +47,7 @@ const killAt = (stage, pattern) =>
     }
   })
 
-const releasing = /(?:hdel|lrem)\r\n\$\d+\r\npshub:\{q\}:(?:held|taken):([\w-]+)/i
+const releasing = /hdel\r\n\$\d+\r\npshub:\{q\}:held:([\w-]+)/i
 /** The adopter's own held hash is the third key of adopt.lua. */
 const adopting = /pshub:\{q\}:leases\r\n\$\d+\r\npshub:\{q\}:held:[\w-]+\r\n\$\d+\r\npshub:\{q\}:held:([\w-]+)/
 
