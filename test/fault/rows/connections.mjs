@@ -18,7 +18,7 @@ export const killClients = async (redis, name) => {
   return ids.length
 }
 
-const digestOf = script =>
+export const digestOf = script =>
   createHash('sha1')
     .update(readFileSync(join(root, 'dist/lua', `${script}.lua`)))
     .digest('hex')

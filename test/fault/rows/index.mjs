@@ -3,13 +3,28 @@
 // `check(stage)` looks for more, and `report(history)` says more.
 import { callerRows } from './callers.mjs'
 import { connectionRows } from './connections.mjs'
+import { deployRows } from './deploys.mjs'
+import { failoverRows } from './failovers.mjs'
+import { foreignRows } from './foreign.mjs'
+import { heavyRows } from './heavy.mjs'
 import { massRows } from './mass.mjs'
 import { outageRows } from './outages.mjs'
 import { overloadRows } from './overload.mjs'
 import { refusalRows } from './refusals.mjs'
 import { workerRows } from './workers.mjs'
 
-const all = [...connectionRows, ...outageRows, ...refusalRows, ...workerRows, ...callerRows, ...overloadRows]
+const all = [
+  ...connectionRows,
+  ...outageRows,
+  ...refusalRows,
+  ...workerRows,
+  ...callerRows,
+  ...overloadRows,
+  ...failoverRows,
+  ...deployRows,
+  ...foreignRows,
+  ...heavyRows,
+]
 
 export const rows = [...all.sort((a, b) => a.id.localeCompare(b.id)), ...massRows]
 
