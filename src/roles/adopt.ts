@@ -4,11 +4,6 @@ import { isHeldJob, type Settlement } from '../held.ts'
 import { errorReply, withLosses } from '../message.ts'
 import type { EventMap } from '../telemetry.ts'
 
-export type AdoptContext = Pick<
-  WorkerContext,
-  'queue' | 'commands' | 'slots' | 'clock' | 'registrar' | 'events' | 'workerId' | 'decode' | 'settle' | 'problem'
->
-
 /**
  * After an interruption of its own a worker adopts nothing for this long, and after a step of Redis' clock: every lease has ended
  * then, and the others must have time to renew theirs.
@@ -24,12 +19,12 @@ const maxLosses = 3
  * workers died of, again and again, ends here: a call is answered, a job is kept with the dead ones.
  */
 export class Adopt {
-  readonly #context: AdoptContext
+  readonly #context: WorkerContext
   #lastBeatAt = monotonicMs()
   #notBefore = monotonicMs() + graceMs
   #underWay: Promise<void> | undefined
 
-  constructor(context: AdoptContext) {
+  constructor(context: WorkerContext) {
     this.#context = context
   }
 

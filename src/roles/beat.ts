@@ -3,27 +3,13 @@ import { monotonicMs, sleep } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Redis } from '../redis.ts'
 
-export type BeatContext = Pick<
-  WorkerContext,
-  | 'queue'
-  | 'commands'
-  | 'settings'
-  | 'clock'
-  | 'measures'
-  | 'registrar'
-  | 'workerId'
-  | 'becomeNew'
-  | 'stats'
-  | 'problem'
->
-
 export const beatMs = 1000
 /** A short lease is renewed more often: a beat that is late by half of it must not pass for a death. */
 export const beatsPerLease = 4
 
 /** Keeps the lease: renews it every second, and takes one under a new identity when it was lost. */
 export class BeatLoop {
-  readonly #context: BeatContext
+  readonly #context: WorkerContext
   readonly #onBeat: (beat: Beat) => void
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
@@ -33,7 +19,7 @@ export class BeatLoop {
   #underWay: Promise<boolean> | undefined
 
   /** `onBeat` is told of each beat that kept the lease, or took a new one. */
-  constructor(context: BeatContext, onBeat: (beat: Beat) => void) {
+  constructor(context: WorkerContext, onBeat: (beat: Beat) => void) {
     this.#context = context
     this.#onBeat = onBeat
   }

@@ -3,19 +3,14 @@ import { monotonicMs } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
 import { isHeldLost } from '../held.ts'
 
-export type FarewellContext = Pick<
-  WorkerContext,
-  'queue' | 'commands' | 'clock' | 'registrar' | 'slots' | 'workerId' | 'stats' | 'returning' | 'problem'
->
-
 /**
  * The last steps of a worker that leaves on purpose: what it holds goes back at once instead of when its lease ends.
  * While Redis is away nothing can be handed back; then the lease ends by itself and others adopt what is held.
  */
 export class Farewell {
-  readonly #context: FarewellContext
+  readonly #context: WorkerContext
 
-  constructor(context: FarewellContext) {
+  constructor(context: WorkerContext) {
     this.#context = context
   }
 

@@ -2,21 +2,6 @@ import type { Claimed } from '../answers.ts'
 import { backoffMs, monotonicMs, sleep } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
 
-export type FetchContext = Pick<
-  WorkerContext,
-  | 'queue'
-  | 'commands'
-  | 'waiting'
-  | 'slots'
-  | 'pulse'
-  | 'clock'
-  | 'workerId'
-  | 'take'
-  | 'beatNow'
-  | 'beatAnew'
-  | 'problem'
->
-
 interface Wait {
   /** How Redis calls its connection. */
   clientId: Promise<number | undefined> | undefined
@@ -39,7 +24,7 @@ const staleMs = 100
  * 5. While the queue is paused it takes nothing. The claim behind a wait that is ended then still runs: it is in Redis.
  */
 export class FetchLoop {
-  readonly #context: FetchContext
+  readonly #context: WorkerContext
   readonly #stopping = new AbortController()
   #underWay: Promise<void> | undefined
   #scheduled = false
@@ -48,7 +33,7 @@ export class FetchLoop {
   /** The wait for the bell that is under way. */
   #wait: Wait | undefined
 
-  constructor(context: FetchContext) {
+  constructor(context: WorkerContext) {
     this.#context = context
   }
 

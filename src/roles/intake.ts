@@ -10,23 +10,6 @@ import type { Slot } from '../slots.ts'
 import { defaultTimeoutMs } from '../task.ts'
 import { Unserved } from '../unserved.ts'
 
-export type IntakeContext = Pick<
-  WorkerContext,
-  | 'settings'
-  | 'tasks'
-  | 'queue'
-  | 'commands'
-  | 'slots'
-  | 'executor'
-  | 'clock'
-  | 'registrar'
-  | 'measures'
-  | 'events'
-  | 'workerId'
-  | 'settle'
-  | 'problem'
->
-
 const maxPutBack = 1000
 /** After handing a request back a worker rests, so as not to take it again at once: at first so long, and then twice as long each time. */
 const firstRestMs = 50
@@ -34,7 +17,7 @@ const longestRestMs = 400
 
 /** From claimed list elements to running handlers, and from outcomes to replies. */
 export class Intake {
-  readonly #context: IntakeContext
+  readonly #context: WorkerContext
   readonly #unserved: Unserved
   /** Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them. */
   readonly #putBack = new Map<string, number>()
@@ -44,7 +27,7 @@ export class Intake {
   #running = 0
   #onIdle: (() => void)[] = []
 
-  constructor(context: IntakeContext) {
+  constructor(context: WorkerContext) {
     const { queue, registrar, commands } = context
     this.#context = context
     this.#unserved = new Unserved({

@@ -3,11 +3,6 @@ import { clientArguments } from '../client.ts'
 import type { WorkerContext } from '../context.ts'
 import { places } from '../pulse.ts'
 
-export type KeepaliveContext = Pick<
-  WorkerContext,
-  'queue' | 'settings' | 'pulse' | 'blockedLines' | 'workerId' | 'problem'
->
-
 /** The heap of the thread; it needs a few MB even with a client of Redis loaded. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
 
@@ -17,13 +12,13 @@ const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2
  * the identity that beat here last; so whatever it sends too late, after that lease was adopted or given up, does nothing.
  */
 export class Keepalive {
-  readonly #context: KeepaliveContext
+  readonly #context: WorkerContext
   #starting: NodeJS.Immediate | undefined
   #thread: Thread | undefined
   /** The identity that the thread may renew. */
   #id: string | undefined
 
-  constructor(context: KeepaliveContext) {
+  constructor(context: WorkerContext) {
     this.#context = context
   }
 

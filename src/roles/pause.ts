@@ -1,14 +1,12 @@
 import type { Beat } from '../answers.ts'
 import type { WorkerContext } from '../context.ts'
 
-export type PauseContext = Pick<WorkerContext, 'queue' | 'events' | 'workerId' | 'hold' | 'goOn'>
-
 /** Follows whether the queue is paused, from beat to beat: asking with each claim would cost every call a command. */
 export class Pause {
-  readonly #context: PauseContext
+  readonly #context: WorkerContext
   #isPaused = false
 
-  constructor(context: PauseContext) {
+  constructor(context: WorkerContext) {
     this.#context = context
   }
 

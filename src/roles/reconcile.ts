@@ -1,11 +1,6 @@
 import type { WorkerContext } from '../context.ts'
 import { isHeldLost } from '../held.ts'
 
-export type ReconcileContext = Pick<
-  WorkerContext,
-  'queue' | 'commands' | 'slots' | 'workerId' | 'ignoreClaimsOf' | 'redirect' | 'problem'
->
-
 /**
  * Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
  * so nobody adopts from it. Run with each beat. An id counts as lost when two looks in a row found it unknown, because at
@@ -17,10 +12,10 @@ export type ReconcileContext = Pick<
  * 3. What was settled and released here: a replica was promoted that had not heard of that. Released again, and never run again.
  */
 export class Reconcile {
-  readonly #context: ReconcileContext
+  readonly #context: WorkerContext
   #suspects = new Set<string>()
 
-  constructor(context: ReconcileContext) {
+  constructor(context: WorkerContext) {
     this.#context = context
   }
 

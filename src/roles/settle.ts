@@ -4,20 +4,6 @@ import type { WorkerContext } from '../context.ts'
 import type { Settlement } from '../held.ts'
 import { isFull, isTransient } from '../redis.ts'
 
-export type SettleContext = Pick<
-  WorkerContext,
-  | 'queue'
-  | 'commands'
-  | 'slots'
-  | 'clock'
-  | 'events'
-  | 'workerId'
-  | 'slotsIdle'
-  | 'isLeaseCertain'
-  | 'beatAnew'
-  | 'problem'
->
-
 /** For so long a release waits for further replies to go with. */
 const releaseMs = 5
 
@@ -27,7 +13,7 @@ const releaseMs = 5
  * recognises, instead of losing one.
  */
 export class Settle {
-  readonly #context: SettleContext
+  readonly #context: WorkerContext
   readonly #stopping = new AbortController()
   readonly #underWay = new Set<Promise<void>>()
   #batch: Settlement[] = []
@@ -35,7 +21,7 @@ export class Settle {
   #answered: Release[] = []
   #later: NodeJS.Timeout | undefined
 
-  constructor(context: SettleContext) {
+  constructor(context: WorkerContext) {
     this.#context = context
   }
 

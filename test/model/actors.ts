@@ -5,12 +5,13 @@ import { Queue } from '../../src/queue.ts'
 import type { Connection, Redis } from '../../src/redis.ts'
 import { RedisClock } from '../../src/redisclock.ts'
 import type { Registrar } from '../../src/registrar.ts'
-import { Adopt, type AdoptContext } from '../../src/roles/adopt.ts'
-import { Farewell, type FarewellContext } from '../../src/roles/farewell.ts'
-import { Reconcile, type ReconcileContext } from '../../src/roles/reconcile.ts'
-import { Settle, type SettleContext } from '../../src/roles/settle.ts'
+import { Adopt } from '../../src/roles/adopt.ts'
+import { Farewell } from '../../src/roles/farewell.ts'
+import { Reconcile } from '../../src/roles/reconcile.ts'
+import { Settle } from '../../src/roles/settle.ts'
 import { Slots } from '../../src/slots.ts'
 import { Events } from '../../src/telemetry.ts'
+import { contextOf } from '../support/role-context.ts'
 import type { WorkerModel } from './processes.ts'
 import { namespace } from './requests.ts'
 
@@ -49,7 +50,7 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
   const problem = (where: string) => (error: Error) => {
     if (where !== 'failover') assert.fail(`a worker ran into ${error.message}`)
   }
-  const context: SettleContext & ReconcileContext & AdoptContext & FarewellContext = {
+  const context = contextOf({
     queue,
     commands: directly(redis),
     slots: new Slots(1000, 0),
@@ -74,7 +75,7 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
       actor.found = [...requests]
     },
     problem,
-  }
+  })
   const actor: WorkerActor = {
     slots: context.slots,
     settle: new Settle(context),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { monotonicMs } from '../../src/clock.ts'
+import type { WorkerContext } from '../../src/context.ts'
 import { RedisClock } from '../../src/redisclock.ts'
-import { Adopt, type AdoptContext } from '../../src/roles/adopt.ts'
+import { Adopt } from '../../src/roles/adopt.ts'
 
 const startUs = 1_795_220_163_000_000
 
@@ -27,7 +28,7 @@ describe("a step of Redis' clock", () => {
       commands: { send: (act: (client: unknown) => unknown) => act(undefined) },
       workerId: () => 'w',
       problem: () => () => undefined,
-    } as unknown as AdoptContext
+    } as unknown as WorkerContext
     const { now, turn } = fakeTime()
     const adopt = new Adopt(context)
     let redisUs = startUs

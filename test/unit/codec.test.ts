@@ -29,6 +29,7 @@ import { Adopt } from '../../src/roles/adopt.ts'
 import { Slots } from '../../src/slots.ts'
 import { Events } from '../../src/telemetry.ts'
 import { anyDeepJson, anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
+import { contextOf } from '../support/role-context.ts'
 
 const at = '1795220163659000'
 const phases = { backlog: 1, queue: 2, exec: 3 }
@@ -196,7 +197,7 @@ describe('a request that lost its worker', () => {
         return 1
       },
     } as unknown as Queue
-    const adopt = new Adopt({
+    const context = contextOf({
       queue,
       commands: { send: (commands: (client: Redis) => unknown) => commands({} as Redis) } as unknown as Connection,
       slots: new Slots(1, 0),
@@ -208,6 +209,7 @@ describe('a request that lost its worker', () => {
       settle: () => undefined,
       problem: () => error => expect.unreachable(error.message),
     })
+    const adopt = new Adopt(context)
     await adopt.redirect([{ id: 'lost:x', text }], 'w', Number(at))
     return returned
   }

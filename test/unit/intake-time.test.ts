@@ -10,6 +10,7 @@ import type { Registrar } from '../../src/registrar.ts'
 import { Intake } from '../../src/roles/intake.ts'
 import { Slots } from '../../src/slots.ts'
 import { Events } from '../../src/telemetry.ts'
+import { contextOf } from '../support/role-context.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 
@@ -28,7 +29,7 @@ describe("a worker's failures", () => {
       return true
     }
     const settled: string[] = []
-    const intake = new Intake({
+    const context = contextOf({
       settings: readSettings('worker', {}),
       tasks: new Map([['a:1.0', defineTask('a:1.0', {}, () => null)]]),
       queue: { name: 'q' } as Queue,
@@ -43,6 +44,7 @@ describe("a worker's failures", () => {
       registrar: {} as Registrar,
       problem: () => () => undefined,
     })
+    const intake = new Intake(context)
     const startedUs = 1_795_220_163_000_000
     const requests = [{ text: '{"id":"a","task":"a:1.0"}', madeUpId: undefined, isJob: false }]
     intake.take({ nowUs: startedUs, requests, expired: 0, left: 0, jobsLeft: 0 }, 'w', 0)
