@@ -1,4 +1,4 @@
-import { Catalogue } from './catalogue.ts'
+import { Catalogue, unreadableTeller } from './catalogue.ts'
 import { monotonicMs, signalAfter } from './clock.ts'
 import { type MeasuringSetting, readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
@@ -46,7 +46,7 @@ export class Hub {
   readonly #keys: Keys
   readonly #commands: Connection
   readonly #blocking: Connection
-  readonly #catalogue: Catalogue
+  readonly #tellUnreadable = unreadableTeller(this.events)
   readonly #resolver: Resolver
   readonly #lookups: Lookups
   readonly #dispatch: Dispatch
@@ -64,8 +64,8 @@ export class Hub {
     const { commands, blocking } = makeConnections('hub', target, this.events)
     this.#commands = commands
     this.#blocking = blocking
-    this.#catalogue = new Catalogue(this.#keys)
-    this.#resolver = new Resolver(this.#commands, this.#catalogue, this.#keys, this.events)
+    const catalogue = new Catalogue(this.#keys, this.#tellUnreadable)
+    this.#resolver = new Resolver(this.#commands, catalogue, this.#keys, this.events)
     this.#lookups = new Lookups({
       resolver: this.#resolver,
       connection: commands,
@@ -141,7 +141,9 @@ export class Hub {
    * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
    */
   async overview(): Promise<Overview> {
-    return this.#ask(client => readOverview(client, this.#catalogue, this.#keys), unread)
+    const overview = await this.#ask(client => readOverview(client, this.#keys), unread)
+    overview.unreadable.forEach(this.#tellUnreadable)
+    return overview
   }
 
   async tasks(): Promise<Overview['tasks']> {
@@ -158,7 +160,7 @@ export class Hub {
 
   /** The slowest calls of the last five minutes, slowest first, with what each waited for. */
   async slowCalls(): Promise<SlowCallOverview[]> {
-    return this.#ask(client => readSlowCalls(client, this.#catalogue), unread)
+    return this.#ask(client => readSlowCalls(client, this.#keys), unread)
   }
 
   /**
@@ -192,7 +194,7 @@ export class Hub {
 
   /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
   async failures(): Promise<FailureOverview[]> {
-    return this.#ask(client => readFailures(client, this.#catalogue), unread)
+    return this.#ask(client => readFailures(client, this.#keys), unread)
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */

@@ -1,6 +1,7 @@
 import type { LiveWorker } from './cards.ts'
-import type { Catalogue } from './catalogue.ts'
-import type { Keys } from './keys.ts'
+import { Catalogue, nowMsOf } from './catalogue.ts'
+import type { UnreadableRecord } from './foreign.ts'
+import type { Keys, QueueKeys } from './keys.ts'
 import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from './load.ts'
 import { newestFirst, tryParseTaskName } from './names.ts'
 import { pausedMsOf } from './pause.ts'
@@ -66,18 +67,25 @@ export interface Overview {
   queues: QueueOverview[]
   /** Of the last minute, on all live workers. */
   load: Load
+  /** What is not what its key is for and counts as absent; the first hundred of it. */
+  unreadable: UnreadableRecord[]
 }
 
+const maxUnreadable = 100
+
 /** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
-export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Keys): Promise<Overview> => {
-  const [cards, known, time] = await Promise.all([
+export const readOverview = async (client: Redis, keys: Keys): Promise<Overview> => {
+  const unreadable: UnreadableRecord[] = []
+  const catalogue = new Catalogue(keys, record => {
+    if (unreadable.length < maxUnreadable) unreadable.push(record)
+  })
+  const [cards, known, nowMs] = await Promise.all([
     catalogue.allTasks(client),
     catalogue.allWorkers(client),
-    client.time(),
+    nowMsOf(client),
   ])
-  const nowMs = Math.floor(Number(time[0]) * 1000 + Number(time[1]) / 1000)
   const queueNames = [...new Set([...cards.map(card => card.queue), ...known.map(worker => worker.queue)])].sort()
-  const leases = await inPages(queueNames, name => client.zrangebyscore(keys.queue(name).leases, nowMs, '+inf'))
+  const leases = await inPages(queueNames, name => catalogue.liveIds(client, name, nowMs))
   const liveIds = new Set(leases.flat())
   const records = await catalogue.workerRecords(
     client,
@@ -92,13 +100,16 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
     }))
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
-  const queues = await inPages(queueNames, name => readQueue(client, keys, name, live, nowMs, records))
+  const queues = await inPages(queueNames, name =>
+    readQueue(client, catalogue, keys.queue(name), name, live, nowMs, records),
+  )
   return {
     atMs: nowMs,
     tasks: cards.map(card => taskOverview(card, live, records)).sort(byName),
     workers,
     queues,
     load: workerLoad(live, records),
+    unreadable,
   }
 }
 
@@ -125,7 +136,8 @@ export interface SlowCallOverview extends SlowCall {
 }
 
 /** The slowest calls of all workers, slowest first; also of workers whose leases ended, while their cards are there. */
-export const readSlowCalls = async (client: Redis, catalogue: Catalogue): Promise<SlowCallOverview[]> => {
+export const readSlowCalls = async (client: Redis, keys: Keys): Promise<SlowCallOverview[]> => {
+  const catalogue = new Catalogue(keys)
   const workers = await catalogue.allWorkers(client)
   const byWorker = await catalogue.slowCalls(client, workers)
   const calls = workers.flatMap(({ id: worker, queue, host, pid }) =>
@@ -147,7 +159,8 @@ export interface FailureOverview extends Failure {
 }
 
 /** The recent failures of all workers, newest first; also of workers whose leases ended, while their cards are there. */
-export const readFailures = async (client: Redis, catalogue: Catalogue): Promise<FailureOverview[]> => {
+export const readFailures = async (client: Redis, keys: Keys): Promise<FailureOverview[]> => {
+  const catalogue = new Catalogue(keys)
   const workers = await catalogue.allWorkers(client)
   const byWorker = await catalogue.failures(client, workers)
   const failures = workers.flatMap(({ id: worker, queue, host, pid }) =>
@@ -205,27 +218,27 @@ const taskOverview = (card: TaskCard, live: WorkerOverview[], records: Records):
 
 const readQueue = async (
   client: Redis,
-  keys: Keys,
+  catalogue: Catalogue,
+  keys: QueueKeys,
   name: string,
   live: WorkerOverview[],
   nowMs: number,
   records: Records,
 ): Promise<QueueOverview> => {
-  const { calls, jobs, dead, held, taken, paused } = keys.queue(name)
+  const { calls, jobs, dead, held, taken, paused } = keys
   const workers = live.filter(worker => worker.queue === name)
   const serving = workers.filter(isServing)
   const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
-    client.llen(calls),
-    client.lrange(calls, 0, 0),
-    client.llen(jobs),
-    client.zcard(dead),
-    // Workers take somebody else's key under this name for no pause.
-    client.get(paused).catch(noneIfForeign),
-    ...workers.map(worker => client.hlen(held(worker.id))),
+    catalogue.ask(client, 0, 'llen', calls),
+    catalogue.ask<string[]>(client, [], 'lrange', calls, 0, 0),
+    catalogue.ask(client, 0, 'llen', jobs),
+    catalogue.ask(client, 0, 'zcard', dead),
+    catalogue.ask<string | null>(client, null, 'get', paused),
+    ...workers.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
     // One that was adopted from this moment has a string there.
     ...workers.map(worker => client.llen(taken(worker.id)).catch(noneIfForeign)),
   ])
-  const at = /^\{"at":(\d+)/.exec(head[0] ?? '')?.[1]
+  const at = /^\{"at":(\d{1,16}),/.exec(head[0] ?? '')?.[1]
   return {
     queue: name,
     backlog,

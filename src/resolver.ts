@@ -3,7 +3,6 @@ import { monotonicMs } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
 import { nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
-import { Providers } from './providers.ts'
 import { type Connection, isRefusal } from './redis.ts'
 import { missingRights } from './rightscheck.ts'
 import { compileForeign, UnusableSchema, type Validate } from './schema.ts'
@@ -57,7 +56,6 @@ export class Resolver {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
   readonly #keys: Keys
-  readonly #providers: Providers
   readonly #events: Events
   readonly #routes = new Map<string, CachedRoute>()
   readonly #misses = new Map<string, { error: HubError; at: number }>()
@@ -71,7 +69,6 @@ export class Resolver {
     this.#connection = connection
     this.#catalogue = catalogue
     this.#keys = keys
-    this.#providers = new Providers(catalogue)
     this.#events = events
   }
 
@@ -136,9 +133,8 @@ export class Resolver {
     for (const name of names) {
       const card = cards.find(({ task }) => task === name)
       if (!card || !isQueueName(card.queue)) continue
-      const { leases } = this.#keys.queue(card.queue)
       const [slots] = await Promise.all([
-        this.#providers.slots(this.#connection, leases, name),
+        this.#catalogue.slots(this.#connection, card.queue, name),
         this.#checkRights(card),
       ])
       if (slots > 0) return this.#routeOf(card, slots)
