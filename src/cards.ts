@@ -9,7 +9,9 @@ import {
   objectOf,
   textOf,
 } from './foreign.ts'
+import { isQueueName } from './keys.ts'
 import type { LoopMs } from './loopdelay.ts'
+import { tryParseTaskName } from './names.ts'
 import { maxTimeoutMs, type TaskCard } from './task.ts'
 
 /** What a worker publishes once per identity. */
@@ -55,6 +57,26 @@ export interface WorkerCounters {
 /** A worker as its readers see it. */
 export interface LiveWorker extends WorkerCard {
   stats: WorkerStats | undefined
+}
+
+/** A field of the hash of task cards. The queue that had a task first is in the task's own field. */
+export interface TaskField {
+  field: string
+  task: string
+  /** Undefined for the field of the first queue. */
+  queue: string | undefined
+}
+
+/** Where the card of a further queue of a task is. */
+export const furtherField = (task: string, queue: string): string => `${task}@${queue}`
+
+export const taskFieldOf = (field: string): TaskField => {
+  const at = field.lastIndexOf('@')
+  const [task, queue] = [field.slice(0, at), field.slice(at + 1)]
+  // No valid name has an @ in it.
+  return at > 0 && isQueueName(queue) && tryParseTaskName(task)
+    ? { field, task, queue }
+    : { field, task: field, queue: undefined }
 }
 
 /*

@@ -1,10 +1,19 @@
-import { type LiveWorker, readStats, readTaskCard, readWorkerCard, type WorkerCard } from './cards.ts'
+import {
+  furtherField,
+  type LiveWorker,
+  readStats,
+  readTaskCard,
+  readWorkerCard,
+  type TaskField,
+  taskFieldOf,
+  type WorkerCard,
+} from './cards.ts'
 import { command } from './client.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from './foreign.ts'
 import type { Keys } from './keys.ts'
 import { parseWorkerRecord, type WorkerRecord } from './load.ts'
 import { type FailuresJson, parseFailures } from './recentfailures.ts'
-import type { Connection, Redis } from './redis.ts'
+import type { Redis } from './redis.ts'
 import { parseSlowCalls, type SlowCallsJson } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
 import type { Events } from './telemetry.ts'
@@ -25,21 +34,22 @@ export class Catalogue {
   readonly #keys: Keys
   readonly #note: (record: UnreadableRecord) => void
   /** What a worker provides never changes under its id, so a card is read once. */
-  readonly #providers = new Map<string, WorkerCard>()
+  readonly #workers = new Map<string, WorkerCard>()
 
   constructor(keys: Keys, note: (record: UnreadableRecord) => void = () => undefined) {
     this.#keys = keys
     this.#note = note
   }
 
-  /** Names of all tasks that anybody declared. */
-  async taskNames(client: Redis): Promise<string[]> {
-    return this.ask(client, [], 'hkeys', this.#keys.tasks)
+  /** Where there are cards of tasks. */
+  async taskFields(client: Redis): Promise<TaskField[]> {
+    const fields: string[] = await this.ask(client, [], 'hkeys', this.#keys.tasks)
+    return fields.map(taskFieldOf)
   }
 
-  /** The cards of the given tasks; those that are missing or cannot be read are left out. */
-  async taskCards(client: Redis, names: string[]): Promise<TaskCard[]> {
-    const cards = await this.#pick(client, this.#keys.tasks, names, taskCardIn)
+  /** The cards in the given fields; those that are missing or cannot be read are left out. */
+  async taskCards(client: Redis, fields: string[]): Promise<TaskCard[]> {
+    const cards = await this.#pick(client, this.#keys.tasks, fields, taskCardIn)
     return cards.flatMap(card => card ?? [])
   }
 
@@ -48,43 +58,46 @@ export class Catalogue {
     return this.ask(client, [], 'zrangebyscore', this.#keys.queue(queue).leases, nowMs, '+inf')
   }
 
-  async workerCards(client: Redis, ids: string[]): Promise<WorkerCard[]> {
-    const cards = await this.#pick(client, this.#keys.workers, ids, workerCardIn)
-    return cards.flatMap(card => card ?? [])
-  }
-
   /**
    * Slots of the workers that take requests for a task in a queue at the moment, together; 0 without any. These are the workers
    * whose lease holds, that list the task on their card, and that are not draining: the one place that decides it, for callers
-   * and for workers alike. Rejects with the connection's error.
+   * and for workers alike.
    */
-  async slots(connection: Connection, queue: string, task: string): Promise<number> {
-    const ids = await connection.send(async client => this.liveIds(client, queue, await nowMsOf(client)))
-    await this.#readProviders(connection, ids)
-    const cards = ids.map(id => this.#providers.get(id)).filter(card => card && Object.hasOwn(card.tasks, task))
-    const providers = cards as WorkerCard[]
+  async slots(client: Redis, queue: string, task: string): Promise<number> {
+    const live = await this.#liveCards(client, queue)
+    const providers = live.filter(({ tasks }) => Object.hasOwn(tasks, task))
     for (let from = 0; from < providers.length; from += statsPage) {
-      const some = providers.slice(from, from + statsPage).map(({ id }) => id)
-      const stats = await connection.send(client => this.#pick(client, this.#keys.stats, some, readStats))
       // A worker may do without statistics; then nobody can know better. One that takes calls is enough to know: that
       // others may be draining makes the sum too large by their slots, for as long as they leave.
-      if (stats.some(each => each?.draining !== true))
+      if ((await this.#serving(client, providers.slice(from, from + statsPage))).length > 0)
         return providers.reduce((sum, { slots }) => sum + Math.max(1, slots), 0)
     }
     return 0
   }
 
-  async #readProviders(connection: Connection, ids: string[]): Promise<void> {
-    const unread = ids.filter(id => !this.#providers.has(id))
-    if (unread.length === 0) return
-    const cards = await connection.send(client => this.workerCards(client, unread))
-    if (this.#providers.size > maxCards) this.#providers.clear()
-    for (const card of cards) this.#providers.set(card.id, card)
+  /** The workers that take requests in a queue at the moment. */
+  async providers(client: Redis, queue: string): Promise<WorkerCard[]> {
+    return this.#serving(client, await this.#liveCards(client, queue))
   }
 
-  /** The cards of all tasks, page by page. */
-  allTasks(client: Redis): Promise<TaskCard[]> {
-    return this.all(client, this.#keys.tasks, taskCardIn)
+  async #serving(client: Redis, workers: WorkerCard[]): Promise<WorkerCard[]> {
+    const ids = workers.map(({ id }) => id)
+    const stats = await this.#pick(client, this.#keys.stats, ids, readStats)
+    return workers.filter((_, at) => stats[at]?.draining !== true)
+  }
+
+  async #liveCards(client: Redis, queue: string): Promise<WorkerCard[]> {
+    const ids = await this.liveIds(client, queue, await nowMsOf(client))
+    if (this.#workers.size > maxCards) this.#workers.clear()
+    const unread = ids.filter(id => !this.#workers.has(id))
+    for (const card of await this.#pick(client, this.#keys.workers, unread, workerCardIn))
+      if (card) this.#workers.set(card.id, card)
+    return ids.flatMap(id => this.#workers.get(id) ?? [])
+  }
+
+  /** The cards of all tasks with their fields, page by page. */
+  allTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
+    return this.all(client, this.#keys.tasks, (text, field) => ({ ...taskCardIn(text, field), field }))
   }
 
   /** All workers with a card and their last statistics, page by page. */
@@ -199,8 +212,8 @@ export const nowMsOf = async (client: Redis): Promise<number> => {
 
 const taskCardIn = (text: string, field: string): TaskCard => {
   const card = readTaskCard(text)
-  if (card.task !== field) throw new Unreadable('it names another task than its field')
-  return card
+  if (field === card.task || field === furtherField(card.task, card.queue)) return card
+  throw new Unreadable('it names another task or queue than its field')
 }
 
 const workerCardIn = (text: string, field: string): WorkerCard => {

@@ -97,7 +97,7 @@ export class Crew {
       context
     const unserved = new Unserved({
       queueName: queue.name,
-      whereabouts: task => registrar.whereabouts(task, commands),
+      whereabouts: task => commands.send(client => registrar.whereabouts(client, task)),
     })
     return new Intake({
       namespace: settings.namespace,

@@ -5,7 +5,7 @@ import { Abandoned, dataOf, failureOf } from './failures.ts'
 import type { Request, TraceContext } from './message.ts'
 import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
 import type { Pulse } from './pulse.ts'
-import type { Task, TaskContext, TaskLog } from './task.ts'
+import type { NestedOptions, Task, TaskContext, TaskLog } from './task.ts'
 import type { RunSpan } from './tracing.ts'
 
 /** How a request ended in this worker. `result` is JSON already. */
@@ -35,7 +35,7 @@ export interface ExecutorOptions {
     outer: TraceContext,
     task: string,
     args: unknown,
-    options: { timeoutMs: number; signal: AbortSignal },
+    options: NestedOptions & { timeoutMs: number },
   ): Promise<unknown>
 }
 
@@ -251,11 +251,15 @@ class Run implements TaskContext, Timed {
     return Math.max(0, this.#end - monotonicMs())
   }
 
-  call(task: string, args?: unknown, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<unknown> {
+  call(task: string, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
     const remaining = this.remainingMs()
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, { timeoutMs, signal })
+    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, {
+      ...options,
+      timeoutMs,
+      signal,
+    })
     // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
     return options.signal ? call.finally(() => options.signal) : call
   }

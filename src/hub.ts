@@ -1,3 +1,4 @@
+import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from './calllists.ts'
 import { Catalogue, unreadableTeller } from './catalogue.ts'
 import { monotonicMs, signalAfter } from './clock.ts'
 import { type MeasuringSetting, readSettings, type Settings } from './config.ts'
@@ -6,21 +7,14 @@ import { type Caller, Dispatch } from './dispatch.ts'
 import { HubError, messageOf } from './errors.ts'
 import { type CallOptions, type GatherEntry, type Gathered, gatherCalls, type WithPhases } from './gather.ts'
 import { newId } from './ids.ts'
-import { type Keys, makeKeys } from './keys.ts'
+import { isQueueName, type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
-import { Lookups } from './lookups.ts'
-import {
-  type FailureOverview,
-  type Overview,
-  readFailures,
-  readOverview,
-  readSlowCalls,
-  type SlowCallOverview,
-} from './overview.ts'
+import { type Overview, readOverview } from './overview.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from './pause.ts'
 import type { Connection } from './redis.ts'
 import { explained } from './refusals.ts'
 import { Resolver, type Route } from './resolver.ts'
+import { Routes } from './routes.ts'
 import { subscribeStatsd } from './statsd.ts'
 import type { Task } from './task.ts'
 import { Events } from './telemetry.ts'
@@ -47,8 +41,7 @@ export class Hub {
   readonly #commands: Connection
   readonly #blocking: Connection
   readonly #tellUnreadable = unreadableTeller(this.events)
-  readonly #resolver: Resolver
-  readonly #lookups: Lookups
+  readonly #routes: Routes
   readonly #dispatch: Dispatch
   readonly #tracing: Tracing | undefined
   readonly #closing = new AbortController()
@@ -65,12 +58,8 @@ export class Hub {
     this.#commands = commands
     this.#blocking = blocking
     const catalogue = new Catalogue(this.#keys, this.#tellUnreadable)
-    this.#resolver = new Resolver(this.#commands, catalogue, this.#keys, this.events)
-    this.#lookups = new Lookups({
-      resolver: this.#resolver,
-      connection: commands,
-      closing: this.#closing.signal,
-    })
+    const resolver = new Resolver(commands, catalogue, this.#keys, this.events)
+    this.#routes = new Routes({ resolver, connection: commands, closing: this.#closing.signal })
     this.#dispatch = new Dispatch({
       hubId: this.id,
       settings: this.#settings,
@@ -116,7 +105,7 @@ export class Hub {
     const called = typeof task === 'string' ? task : task?.name?.full
     const wrong = this.#wrongCall(called, options)
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt))
-    const route = this.#resolver.known(called)
+    const route = this.#routes.known(called, options.queue)
     if (!this.#tracing?.isHeard(options))
       return this.#start(called, route, args, options, { startedAt, span: undefined })
     const span = this.#tracing.startCall(route?.task ?? called, options)
@@ -205,7 +194,7 @@ export class Hub {
 
   async #shutDown(): Promise<void> {
     this.#closing.abort()
-    this.#lookups.stop()
+    this.#routes.stop()
     await this.#dispatch.stop()
     await this.#blocking.close()
     await this.#deleteKeys()
@@ -225,7 +214,11 @@ export class Hub {
     if (this.#closing.signal.aborted) return new HubError('HubClosed', 'This hub was closed; make a new one.')
     if (typeof called !== 'string')
       return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
-    const { timeoutMs, signal } = options
+    const { timeoutMs, signal, queue } = options
+    if (queue !== undefined && !isQueueName(queue)) {
+      const given = typeof queue === 'string' ? `'${(queue as string).slice(0, 80)}'` : typeof queue
+      return new HubError('InvalidArgs', `queue must be the name of a queue, not ${given}.`, { task: called })
+    }
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       // A nested call whose time is up comes here with 0; it certainly was not sent.
       return typeof timeoutMs === 'number' && timeoutMs <= 0
@@ -268,7 +261,7 @@ export class Hub {
   ): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
     try {
-      const route = await this.#lookups.find(called, since.startedAt + patienceMs, options.signal)
+      const route = await this.#routes.find(called, options.queue, since.startedAt + patienceMs, options.signal)
       since.span?.resolved(route.task)
       // The signal or close() may have come in the same moment as the route.
       const wrong = this.#wrongCall(called, options)

@@ -1,6 +1,7 @@
 import { measuringSettings, type Settings } from './config.ts'
 import { Hub, type HubOptions } from './hub.ts'
 import type { TraceContext } from './message.ts'
+import type { NestedOptions } from './task.ts'
 import type { Tracing } from './tracing.ts'
 
 /** Calls that handlers make to other tasks. Their hub, with its two connections, is only made by the first one. */
@@ -19,14 +20,14 @@ export class NestedCalls {
     outer: TraceContext,
     task: string,
     args: unknown,
-    options: { timeoutMs: number; signal: AbortSignal },
+    options: NestedOptions & { timeoutMs: number },
   ): Promise<unknown> {
     this.#hub ??= new Hub(this.#hubOptions())
-    const { timeoutMs, signal } = options
+    const { timeoutMs, ...others } = options
     const trace = this.#tracing?.isActive() ? {} : { traceparent: outer.traceparent, tracestate: outer.tracestate }
     return this.#hub.call(task, args ?? {}, {
       ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }),
-      signal,
+      ...others,
       ...trace,
     })
   }

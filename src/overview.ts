@@ -5,23 +5,32 @@ import type { Keys, QueueKeys } from './keys.ts'
 import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from './load.ts'
 import { newestFirst, tryParseTaskName } from './names.ts'
 import { pausedMsOf } from './pause.ts'
-import type { Failure } from './recentfailures.ts'
 import type { Redis } from './redis.ts'
-import { type SlowCall, totalOf } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
 import { addCounts, type Counts } from './taskstats.ts'
 
+/** A task, by the card of the queue that hubs call now. */
 export interface TaskOverview extends TaskCard {
   /** Ids of live workers that provide it; one that drains takes nothing new and is not among them. */
   workers: string[]
-  /** True when live workers declare it with different schemas. */
+  /** All queues that have it: nearly always one. More than one with workers is worth a warning. */
+  queues: TaskQueue[]
+  /** True when live workers of one queue declare it with different schemas. */
   conflict: boolean
-  /** Of the last minute, on all live workers. */
+  /** Of the last minute, on all live workers of these queues. */
   load: Load
   /** Calls that ended since each of these workers' start. */
   totals: Counts
   /** Who makes them, busiest first. */
   callers: TaskCaller[]
+}
+
+export interface TaskQueue {
+  queue: string
+  /** How many of the task's live workers serve it. */
+  workers: number
+  /** It had the task before all others, which are called only while this one has no workers. */
+  first: boolean
 }
 
 export interface WorkerOverview extends LiveWorker {
@@ -105,7 +114,7 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
   )
   return {
     atMs: nowMs,
-    tasks: cards.map(card => taskOverview(card, live, records)).sort(byName),
+    tasks: taskOverviews(cards, live, records).sort(byName),
     workers,
     queues,
     load: workerLoad(live, records),
@@ -121,54 +130,6 @@ const inPages = async <T>(names: string[], read: (name: string) => Promise<T>): 
   for (let from = 0; from < names.length; from += queuePage)
     all.push(...(await Promise.all(names.slice(from, from + queuePage).map(read))))
   return all
-}
-
-/** One of the slowest calls of the last minutes, with its task and the worker that ran it. */
-export interface SlowCallOverview extends SlowCall {
-  task: string
-  queue: string
-  /** Id of the worker. */
-  worker: string
-  host: string
-  pid: number
-  /** All phases together. */
-  totalUs: number
-}
-
-/** The slowest calls of all workers, slowest first; also of workers whose leases ended, while their cards are there. */
-export const readSlowCalls = async (client: Redis, keys: Keys): Promise<SlowCallOverview[]> => {
-  const catalogue = new Catalogue(keys)
-  const workers = await catalogue.allWorkers(client)
-  const byWorker = await catalogue.slowCalls(client, workers)
-  const calls = workers.flatMap(({ id: worker, queue, host, pid }) =>
-    Object.entries(byWorker.get(worker) ?? {}).flatMap(([task, slow]) =>
-      slow.map(call => ({ ...call, task, queue, worker, host, pid, totalUs: totalOf(call.us) })),
-    ),
-  )
-  return calls.sort((a, b) => b.totalUs - a.totalUs)
-}
-
-/** A call or job of the last hour that did not end well, with its task and the worker that says so. */
-export interface FailureOverview extends Failure {
-  task: string
-  queue: string
-  /** Id of the worker. */
-  worker: string
-  host: string
-  pid: number
-}
-
-/** The recent failures of all workers, newest first; also of workers whose leases ended, while their cards are there. */
-export const readFailures = async (client: Redis, keys: Keys): Promise<FailureOverview[]> => {
-  const catalogue = new Catalogue(keys)
-  const workers = await catalogue.allWorkers(client)
-  const byWorker = await catalogue.failures(client, workers)
-  const failures = workers.flatMap(({ id: worker, queue, host, pid }) =>
-    Object.entries(byWorker.get(worker) ?? {}).flatMap(([task, recent]) =>
-      recent.map(failure => ({ ...failure, task, queue, worker, host, pid })),
-    ),
-  )
-  return failures.sort((a, b) => b.at - a.at)
 }
 
 /** What live workers published of their tasks, by worker id. */
@@ -190,26 +151,62 @@ const totalsOf = (record: WorkerRecord | undefined): Record<string, Counts> =>
 
 const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== true
 
-const taskOverview = (card: TaskCard, live: WorkerOverview[], records: Records): TaskOverview => {
-  const providers = live.filter(
-    worker => isServing(worker) && worker.queue === card.queue && Object.hasOwn(worker.tasks, card.task),
-  )
-  const digests = new Set(providers.map(worker => worker.tasks[card.task]))
+type FoundCard = TaskCard & { field: string }
+
+const taskOverviews = (cards: FoundCard[], live: WorkerOverview[], records: Records): TaskOverview[] => {
+  const cardsOf = grouped(cards, card => card.task)
+  const liveIn = grouped(live, worker => worker.queue)
+  return [...cardsOf.values()].map(found => taskOverview(found, liveIn, records))
+}
+
+const grouped = <T>(all: T[], keyOf: (one: T) => string): Map<string, T[]> => {
+  const groups = new Map<string, T[]>()
+  for (const one of all) {
+    const group = groups.get(keyOf(one))
+    if (group) group.push(one)
+    else groups.set(keyOf(one), [one])
+  }
+  return groups
+}
+
+const isProvider =
+  (task: string) =>
+  (worker: WorkerOverview): boolean =>
+    isServing(worker) && Object.hasOwn(worker.tasks, task)
+
+const taskOverview = (
+  found: FoundCard[],
+  liveIn: ReadonlyMap<string, WorkerOverview[]>,
+  records: Records,
+): TaskOverview => {
+  // The field of the first queue is the task's name, which the others only begin with.
+  const cards = found.sort((a, b) => (a.field < b.field ? -1 : 1))
+  const { task } = cards[0]!
+  const places = cards.map(card => {
+    const providers = (liveIn.get(card.queue) ?? []).filter(isProvider(task))
+    return { card, providers, digests: new Set(providers.map(worker => worker.tasks[task])) }
+  })
+  const { field: _, ...card } = (places.find(({ providers }) => providers.length > 0) ?? places[0]!).card
   const sum = new LoadSum()
   const totals: Counts = { ok: 0, errors: {} }
   const callers = new CallerSum()
-  for (const { id } of live.filter(worker => worker.queue === card.queue)) {
+  for (const { id } of cards.flatMap(({ queue }) => liveIn.get(queue) ?? [])) {
     const record = records.get(id)
-    const task = record?.tasks.get(card.task)
-    if (!record || !task) continue
-    sum.add(task.window, record.ms)
-    addCounts(totals, task.totals)
-    callers.add(task, record.ms)
+    const counted = record?.tasks.get(task)
+    if (!record || !counted) continue
+    sum.add(counted.window, record.ms)
+    addCounts(totals, counted.totals)
+    callers.add(counted, record.ms)
   }
   return {
     ...card,
-    workers: providers.map(({ id }) => id),
-    conflict: digests.size > 1,
+    workers: places.flatMap(({ providers }) => providers.map(({ id }) => id)),
+    queues: places.map(({ card: { field, queue }, providers }) => ({
+      queue,
+      workers: providers.length,
+      first: field === task,
+    })),
+    conflict: places.some(({ digests }) => digests.size > 1),
     load: sum.load(),
     totals,
     callers: callers.list(),

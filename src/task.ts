@@ -25,7 +25,14 @@ export interface TaskContext {
   remainingMs(): number
   readonly log: TaskLog
   /** Calls another task with what remains of this call's time, under the same trace. Throws HubError. */
-  call(task: string, args?: unknown, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<unknown>
+  call(task: string, args?: unknown, options?: NestedOptions): Promise<unknown>
+}
+
+/** What may be said of a call that a handler makes; as for hub.call. */
+export interface NestedOptions {
+  timeoutMs?: number
+  signal?: AbortSignal
+  queue?: string
 }
 
 export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>

@@ -45,6 +45,11 @@ export interface EventMap {
   'queue:pushed': { queue: string; count: number; refused: number; length: number; repeated: boolean }
   /** A schema of the registry is beyond the bounds or cannot be compiled; the worker alone judges the arguments. */
   'schema:unused': { task: string; reason: string }
+  /**
+   * The worker's queue is a further one of the task: another queue had it first and has live workers for it, so hubs call these.
+   * Told once for each identity and task.
+   */
+  'task:elsewhere': { task: string; queue: string; first: string }
   /** Something in Redis is not what its key is for, or not what a worker writes there; it counts as absent. Told once. */
   'registry:unreadable': UnreadableRecord
   /** Live workers declare the same task with different schemas. */
