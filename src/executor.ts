@@ -31,12 +31,7 @@ export interface ExecutorOptions {
   /** Starts the span of a run that waited here for `queueMs`. */
   startSpan?: ((request: Request, queueMs: number) => RunSpan | undefined) | undefined
   /** Makes a nested call that inherits deadline and trace. */
-  nestedCall(
-    outer: TraceContext,
-    task: string,
-    args: unknown,
-    options: NestedOptions & { timeoutMs: number },
-  ): Promise<unknown>
+  nestedCall(outer: TraceContext, task: string, args: unknown, options: NestedOptions): Promise<unknown>
 }
 
 /** What a request holds beside its arguments, at the most. */
@@ -255,11 +250,8 @@ class Run implements TaskContext, Timed {
     const remaining = this.remainingMs()
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, {
-      ...options,
-      timeoutMs,
-      signal,
-    })
+    const narrowed = { timeoutMs, signal, queue: options.queue }
+    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, narrowed)
     // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
     return options.signal ? call.finally(() => options.signal) : call
   }

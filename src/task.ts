@@ -32,7 +32,7 @@ export interface TaskContext {
 export interface NestedOptions {
   timeoutMs?: number
   signal?: AbortSignal
-  queue?: string
+  queue?: string | undefined
 }
 
 export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>
