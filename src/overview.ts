@@ -86,7 +86,8 @@ const maxUnreadable = 100
 export const readOverview = async (client: Redis, keys: Keys): Promise<Overview> => {
   const unreadable: UnreadableRecord[] = []
   const catalogue = new Catalogue(keys, record => {
-    if (unreadable.length < maxUnreadable) unreadable.push(record)
+    const isKnown = unreadable.some(({ key, field }) => key === record.key && field === record.field)
+    if (!isKnown && unreadable.length < maxUnreadable) unreadable.push(record)
   })
   const [cards, known, nowMs] = await Promise.all([
     catalogue.allTasks(client),

@@ -1,10 +1,16 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { defineTask, type EventMap, type Hub, Worker } from '../../src/index.ts'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { defineTask, type EventMap, type Hub, prometheusText, Worker } from '../../src/index.ts'
+import { eventually, failure } from '../support/hub-fixture.ts'
+import { useRegistry } from '../support/registry-fixture.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
 
 /** A task may live in several queues at once: a move, a rollback, a laptop beside a server. */
-const server = useRedis()
+const server = useRegistry()
+const execute = promisify(execFile)
+const main = join(import.meta.dirname, '../../dist/cli/main.js')
 
 const where = (queue: string) => defineTask('where:1.0', {}, () => queue)
 const key = (name: string) => `${server.namespace}:${name}`
@@ -188,6 +194,38 @@ describe('queue: in the options of a call', () => {
         code: 'InvalidArgs',
         message: expect.stringMatching(/^queue must be the name of a queue, not /),
       })
+  })
+})
+
+describe('what is shown of a task in two queues', () => {
+  it('is a warning, for people and in figures', async () => {
+    await startOn('prod')
+    await startOn('default')
+    const run = async (...args: string[]) => {
+      const options = ['--redis', server.url, '--namespace', server.namespace]
+      const { stdout, stderr } = await execute(process.execPath, [main, ...args, ...options])
+      return { out: stdout, err: stderr }
+    }
+    const warning = 'where:1.0 is served in two queues: prod (first), default; calls that name none go to prod.'
+    expect((await run('tasks')).err).toBe(`Warning: ${warning}\n`)
+    const details = (await run('tasks', 'where:1.0')).out
+    expect(details).toContain('  queue         prod (first), default\n')
+    expect(details).toContain(`  warning       ${warning}\n`)
+    expect((await run('check')).out).toMatch(
+      new RegExp(`^warning +registry +${warning.replace(/[().]/g, '\\$&')}$`, 'm'),
+    )
+    expect((await run('call', 'where', '--queue', 'default')).out).toBe('"default"\n')
+    const text = prometheusText(await server.hub().overview())
+    expect(text).toContain('pshub_task_queues{task="where:1.0"} 2\n')
+    for (const queue of ['prod', 'default'])
+      expect(text).toContain(`pshub_task_workers{queue="${queue}",task="where:1.0"} 1\n`)
+    const registry = await server.registry()
+    const headers = { 'pshub-queue': 'default' }
+    expect(await (await registry.post('api/call/where', {}, { headers })).text()).toBe('"default"')
+    expect((await registry.post('api/call/where', {}, { headers: { 'pshub-queue': 'a b' } })).status).toBe(400)
+    expect(await (await registry.get('api/tasks')).json()).toMatchObject([
+      { task: 'where:1.0', queue: 'prod', workers: 2 },
+    ])
   })
 })
 
