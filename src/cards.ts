@@ -12,6 +12,7 @@ import {
 import { isQueueName } from './keys.ts'
 import type { LoopMs } from './loopdelay.ts'
 import { tryParseTaskName } from './names.ts'
+import type { JsonSchema } from './schema.ts'
 import { maxTimeoutMs, type TaskCard } from './task.ts'
 
 /** What a worker publishes once per identity. */
@@ -95,8 +96,9 @@ export const readTaskCard = (text: string): TaskCard => {
     task: nameOf(card, 'task'),
     queue: nameOf(card, 'queue'),
     description: textOf(card.description, maxDescription),
-    ...(isObject(args) ? { args } : {}),
-    ...(isObject(result) ? { result } : {}),
+    // Whoever uses a schema says what is wrong with it.
+    ...(args === undefined ? {} : { args: args as JsonSchema }),
+    ...(result === undefined ? {} : { result: result as JsonSchema }),
     timeoutMs: isLimit(timeoutMs) ? Math.min(timeoutMs, maxTimeoutMs) : defaultTimeoutMs,
     idempotent: card.idempotent === true,
     digest: textOf(card.digest, 64),

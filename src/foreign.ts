@@ -1,4 +1,4 @@
-import { maxDepth, nestsDeeperThan } from './payload.ts'
+import { nestsDeeperThan } from './payload.ts'
 
 /*
  * What is in Redis was written by others, and may be anything. Readers of the registry take out of it, by these checks, what
@@ -20,13 +20,15 @@ export interface UnreadableRecord {
 /** Longest card of a task, and longest of all other records, in characters. No worker writes longer ones. */
 export const maxCardLength = 262_144
 export const maxRecordLength = 1_048_576
+/** Deeper than any schema that is used, and so that whatever is done with it by recursion ends well. */
+export const maxNesting = 1024
 /** As many as nobody counts; what a stranger writes must not make sums lose their precision. */
 const maxCount = 2 ** 40
 
 /** @throws Unreadable for what is no JSON object, longer than `maxLength` or nested too deeply */
 export const objectOf = (text: string, maxLength: number): Record<string, unknown> => {
   if (text.length > maxLength) throw new Unreadable(`it is longer than ${maxLength} characters`)
-  if (nestsDeeperThan(text, maxDepth)) throw new Unreadable(`it is nested deeper than ${maxDepth} levels`)
+  if (nestsDeeperThan(text, maxNesting)) throw new Unreadable(`it is nested deeper than ${maxNesting} levels`)
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -108,8 +108,11 @@ export const prometheusText = ({ tasks, queues, workers }: Pick<Overview, 'tasks
 }
 
 const addTask = (samples: Samples, { queue, task, queues, conflict, load }: TaskOverview): void => {
-  for (const each of queues) samples.add('pshub_task_workers', [each.queue, task], each.workers)
-  samples.add('pshub_task_queues', [task], queues.filter(({ workers }) => workers > 0).length)
+  const live = queues.filter(({ workers }) => workers > 0)
+  // A queue that lost its workers to another one is no alarm; a task without any is.
+  for (const each of live) samples.add('pshub_task_workers', [each.queue, task], each.workers)
+  if (live.length === 0) samples.add('pshub_task_workers', [queue, task], 0)
+  samples.add('pshub_task_queues', [task], live.length)
   samples.add('pshub_task_conflict', [queue, task], conflict ? 1 : 0)
   for (const phase of Object.keys(load.us) as (keyof Load['us'])[]) {
     const waits = load.us[phase]

@@ -145,14 +145,14 @@ describe('a record that is not what it should be', () => {
     const { tasks, workers, slow, queue } = keys()
     await server.redis.hset(tasks, 'junk:1.0', '{"task":')
     await server.redis.hset(tasks, 'long:1.0', JSON.stringify({ ...card, description: 'x'.repeat(300_000) }))
-    await junkWorker(deep(100))
+    await junkWorker(deep(2000))
     await server.redis.set(slow, 'no hash')
     await server.redis.hset(tasks, 'zz:1.0', JSON.stringify({ ...card, task: 'zz:1.0' }))
     await server.redis.set(queue('zz').calls, 'no list')
     const expected = [
       { key: tasks, field: 'junk:1.0', reason: 'it is not JSON' },
       { key: tasks, field: 'long:1.0', reason: 'it is longer than 262144 characters' },
-      { key: workers, field: 'junk', reason: 'it is nested deeper than 64 levels' },
+      { key: workers, field: 'junk', reason: 'it is nested deeper than 1024 levels' },
       { key: queue('zz').calls, reason: 'it is of another type (WRONGTYPE)' },
     ]
     const { unreadable } = await hub.overview()
