@@ -23,13 +23,8 @@ export interface Claimed {
   jobsLeft: number
   /** Requests dropped because their deadline had passed. */
   expired: number
-  /** Requests dropped because too little of their time is left; their callers still wait. */
-  hopeless: string[]
-  /**
-   * Requests with the ids made up for them (undefined: the one in the message). Calls first, then jobs. What is taken is held in
-   * the worker's list, all others in its hash.
-   */
-  requests: { text: string; madeUpId: string | undefined; isJob: boolean; isTaken: boolean }[]
+  /** Requests with the ids made up for them (undefined: the one in the message). Calls first, then jobs. */
+  requests: { text: string; madeUpId: string | undefined; isJob: boolean }[]
 }
 
 export interface Beat {
@@ -76,23 +71,21 @@ type ClaimAnswer =
       left: number,
       expired: number,
       named: (string | number)[],
-      hopeless: string[],
       calls: number,
       jobsLeft: number,
     ]
 
 /** Undefined when the worker holds no lease. */
 export const readClaimed = (answer: unknown): Claimed | undefined => {
-  const [now, texts, left = 0, expired = 0, named = [], hopeless = [], calls, jobsLeft = 0] = answer as ClaimAnswer
+  const [now, texts, left = 0, expired = 0, named = [], calls, jobsLeft = 0] = answer as ClaimAnswer
   if (texts === -1) return undefined
   const requests = texts.map((text, index) => ({
     text,
     madeUpId: undefined as string | undefined,
     isJob: calls !== undefined && index >= calls,
-    isTaken: false,
   }))
   for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.madeUpId = String(named[i + 1])
-  return { nowUs: Number(now), left, jobsLeft, expired, requests, hopeless }
+  return { nowUs: Number(now), left, jobsLeft, expired, requests }
 }
 
 type BeatFigures = [] | [length: number, at: string]

@@ -1,3 +1,4 @@
+import { command } from './client.ts'
 import { ConfigError } from './errors.ts'
 import type { Keys } from './keys.ts'
 import type { Redis } from './redis.ts'
@@ -42,7 +43,7 @@ type Info = ReadonlyMap<string, string>
 /** Empty for a user who may not read it: then nothing is known, which is no error. */
 const readInfo = async (client: Redis): Promise<Info> => {
   try {
-    return parseInfo(await client.info())
+    return parseInfo((await command(client, 'info')) as string)
   } catch (error) {
     if ((error as Error).name === 'ReplyError') return new Map()
     throw error

@@ -124,8 +124,9 @@ export class Dispatch implements CallHost {
       )
     }
     this.#deadlines.stop()
-    this.#options.blocking.discard(new Error('the hub was closed'))
+    const closed = this.#options.blocking.close()
     await this.#inbox.stop()
+    await closed
   }
 
   /** The keys this hub may have left in Redis. */

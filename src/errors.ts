@@ -59,6 +59,9 @@ export interface WireError {
   data?: unknown
 }
 
+/** The same, of which this version knows the code. */
+export type ToldError = WireError & { code: ErrorCode }
+
 export interface HubErrorDetails {
   /** `name:version` as far as it is known. */
   task?: string

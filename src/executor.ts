@@ -1,6 +1,6 @@
 import { monotonicMs } from './clock.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
-import { type ErrorCode, HubError, type WireError } from './errors.ts'
+import { HubError, type ToldError } from './errors.ts'
 import { Abandoned, dataOf, failureOf } from './failures.ts'
 import type { Request, TraceContext } from './message.ts'
 import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
@@ -12,7 +12,7 @@ import type { RunSpan } from './tracing.ts'
 export type Outcome =
   | { ok: true; result: string }
   /** `thrown` stays in this process, for its log. */
-  | { ok: false; error: WireError & { code: ErrorCode }; thrown: unknown }
+  | { ok: false; error: ToldError; thrown: unknown }
 
 export interface Execution {
   outcome: Outcome

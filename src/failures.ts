@@ -1,11 +1,11 @@
-import { type ErrorCode, HubError, isErrorCode, messageOf, TaskError, type WireError } from './errors.ts'
+import { HubError, isErrorCode, messageOf, TaskError, type ToldError } from './errors.ts'
 import { encodePayload } from './payload.ts'
 
 /** Why the executor itself ended a run; the caller is told its code. */
 export class Abandoned extends HubError {}
 
 /** What the caller is told of a failure: class, message and the handler's own data, never a stack. Never throws. */
-export const failureOf = (thrown: unknown): WireError & { code: ErrorCode } => {
+export const failureOf = (thrown: unknown): ToldError => {
   try {
     // Given up by the executor itself: the code says so.
     if (thrown instanceof Abandoned) return { code: thrown.code, message: thrown.message, retryable: false }

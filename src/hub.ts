@@ -196,7 +196,6 @@ export class Hub {
     this.#closing.abort()
     this.#routes.stop()
     await this.#dispatch.stop()
-    await this.#blocking.close()
     await this.#deleteKeys()
     await this.#commands.close()
     await Promise.all(this.#subscriptions.map(end => end()))

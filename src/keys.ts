@@ -21,8 +21,6 @@ export interface QueueKeys {
   readonly reporter: string
   /** STRING: since when nothing is claimed, Redis milliseconds; absent: the queue is served. */
   readonly paused: string
-  /** LIST: calls that one worker took by itself, without the claim script: held like those in its hash. */
-  taken(workerId: string): string
   /** HASH: request id -> request, for one worker. */
   held(workerId: string): string
   /** STRING: number and outcome of the hub's last push. */
@@ -92,7 +90,6 @@ const queueKeys = (base: string): QueueKeys => ({
   cancelled: `${base}:cancelled`,
   reporter: `${base}:reporter`,
   paused: `${base}:paused`,
-  taken: workerId => `${base}:taken:${workerId}`,
   held: workerId => `${base}:held:${workerId}`,
   pushed: hubId => `${base}:pushed:${hubId}`,
 })

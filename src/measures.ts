@@ -1,40 +1,65 @@
+import type { Beat } from './answers.ts'
 import { BusyShare } from './busyshare.ts'
-import type { WorkerStats } from './cards.ts'
+import type { WorkerCounters, WorkerStats } from './cards.ts'
 import { monotonicMs } from './clock.ts'
-import type { ErrorCode } from './errors.ts'
-import { LoopDelay, type LoopMs } from './loopdelay.ts'
+import type { ToldError } from './errors.ts'
+import type { Outcome } from './executor.ts'
+import { LoopDelay } from './loopdelay.ts'
 import type { Request } from './message.ts'
 import type { Phases } from './phases.ts'
 import { RecentFailures } from './recentfailures.ts'
+import type { RedisClock } from './redisclock.ts'
 import type { MeasuredTexts } from './registrar.ts'
 import type { Slots } from './slots.ts'
 import { SlowCalls, totalOf } from './slowcalls.ts'
 import { TaskStats } from './taskstats.ts'
+import type { Events } from './telemetry.ts'
 
-/** What a caller was told of a call that did not end well. */
-export interface ToldError {
-  code: ErrorCode
-  message: string
+export interface MeasuresOptions {
+  queueName: string
+  slots: Slots
+  clock: Pick<RedisClock, 'atUs'>
+  events: Events
+}
+
+/** A request that ran. */
+export interface Ran {
+  request: Request
+  outcome: Outcome
+  us: Phases
+  /** When it ended, monotonic milliseconds. */
+  now: number
 }
 
 /**
- * All that one worker measures of itself for others to read: what its tasks did, its slowest calls, its recent failures, its
- * slots and its loop.
+ * What nobody listens to is counted together, so many runs or those of so many milliseconds: one by one the figures cost a lone call's
+ * worker a sixth of its processor time, because nothing of what counts them is in the processor's caches then.
+ */
+const mostUntold = 64
+const tellMs = 10
+
+/**
+ * All that one worker measures of itself, for others to read and for who listens here: what its tasks did, its slowest calls, its
+ * recent failures, its slots and its loop.
  */
 export class Measures {
-  readonly #slots: Slots
+  readonly counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 }
+  readonly #options: MeasuresOptions
   readonly #tasks: TaskStats
   readonly #slow = new SlowCalls()
   readonly #failures = new RecentFailures()
   readonly #loop = new LoopDelay()
   readonly #busy: BusyShare
+  #untold: Ran[] = []
+  #soon: NodeJS.Immediate | undefined
+  #later: NodeJS.Timeout | undefined
   #mustRepeat = false
 
-  constructor(slots: Slots) {
+  constructor(options: MeasuresOptions) {
     const now = monotonicMs()
-    this.#slots = slots
+    this.#options = options
     this.#tasks = new TaskStats(now)
-    this.#busy = new BusyShare(slots.size, now)
+    this.#busy = new BusyShare(options.slots.size, now)
   }
 
   start(): void {
@@ -45,42 +70,61 @@ export class Measures {
     this.#loop.stop()
   }
 
-  /** A call ended that ran. `error` is undefined when it ended well; `redisUs` gives Redis' time of a moment. */
-  ran(request: Request, error: ToldError | undefined, us: Phases, now: number, redisUs: (now: number) => number): void {
-    const { task } = request
-    this.#tasks.ran(task, error?.code, us, now, request.from)
-    if (error) this.#keepFailure(request, error, us.exec, now, redisUs)
-    if (!this.#slow.isSlow(task, us)) return
-    const call = {
-      id: request.id,
-      at: redisUs(now),
-      us,
-      ...(error === undefined ? {} : { code: error.code }),
-      ...(request.from === undefined ? {} : { from: request.from }),
-      loopMs: this.#loop.longestMs(now - totalOf(us) / 1000, now),
+  /** Counts a request that ran, always behind the replies of the same turn of the loop: somebody waits for those. */
+  ran(ran: Ran): void {
+    const { ok } = ran.outcome
+    if (ok) this.counters.ok++
+    else this.counters.failed++
+    this.#untold.push(ran)
+    if (!ok || this.#isHeard || this.#untold.length >= mostUntold) this.#soon ??= setImmediate(() => this.tell())
+    else this.#later ??= setTimeout(() => this.tell(), tellMs)
+  }
+
+  /** Counts and tells what is left. */
+  tell(): void {
+    clearImmediate(this.#soon)
+    clearTimeout(this.#later)
+    this.#soon = undefined
+    this.#later = undefined
+    const isHeard = this.#isHeard
+    const untold = this.#untold
+    this.#untold = []
+    for (const ran of untold) {
+      this.#count(ran)
+      if (isHeard) this.#emit(ran)
     }
-    this.#slow.keep(task, call, now)
   }
 
   /** A call was not started, because its time was up. */
-  expired(request: Request, message: string, redisUs: (now: number) => number): void {
+  expired(request: Request, error: ToldError): void {
     const now = monotonicMs()
     this.#tasks.expired(request.task, now, request.from)
-    this.#keepFailure(request, { code: 'Expired', message }, 0, now, redisUs)
+    this.#keepFailure(request, error, 0, now)
   }
 
-  stats(): Pick<WorkerStats, 'busyShare' | 'loopMs' | 'rssBytes'> {
-    const busyShare = this.#busy.look(this.#slots.usedMs(), monotonicMs())
+  /** Whether anybody here wants the queue's figures: a worker without listeners must not keep others from reporting. */
+  get reportsQueue(): boolean {
+    return this.#options.events.has('queue:measured')
+  }
+
+  /** Tells how the worker's process is and, if it is the one that reports the queue, how that is. */
+  onBeat({ figures }: Beat, worker: string): void {
+    const { queueName: queue, slots, events } = this.#options
+    if (events.has('worker:beat'))
+      events.emit('worker:beat', { worker, queue, slots: slots.size, busy: slots.busy, loopDelayMs: this.#loop.take() })
+    if (figures) events.emit('queue:measured', { queue, ...figures })
+  }
+
+  stats(): Pick<WorkerStats, 'busy' | 'counters' | 'busyShare' | 'loopMs' | 'rssBytes'> {
+    const { slots } = this.#options
+    const busyShare = this.#busy.look(slots.usedMs(), monotonicMs())
     return {
+      busy: slots.busy,
+      counters: this.counters,
       busyShare: Math.round(busyShare * 1000) / 1000,
       loopMs: this.#loop.lately(),
       rssBytes: process.memoryUsage.rss(),
     }
-  }
-
-  /** How late the event loop was since this was asked last. */
-  loopDelayMs(): Pick<LoopMs, 'mean' | 'max'> {
-    return this.#loop.take()
   }
 
   /** What to publish; all of it when `isAll`, or when the last texts did not arrive. */
@@ -100,14 +144,42 @@ export class Measures {
     this.#mustRepeat = true
   }
 
-  #keepFailure(
-    { id, task, from }: Request,
-    { code, message }: ToldError,
-    execUs: number,
-    now: number,
-    redisUs: (now: number) => number,
-  ): void {
-    const failure = { id, at: redisUs(now), code, message, ...(from === undefined ? {} : { from }), execUs }
-    this.#failures.keep(task, failure, now)
+  get #isHeard(): boolean {
+    return this.#options.events.has('task:settled')
+  }
+
+  #count({ request, outcome, us, now }: Ran): void {
+    const { task } = request
+    const code = outcome.ok ? undefined : outcome.error.code
+    this.#tasks.ran(task, code, us, now, request.from)
+    if (!outcome.ok) this.#keepFailure(request, outcome.error, us.exec, now)
+    if (!this.#slow.isSlow(task, us)) return
+    const call = {
+      id: request.id,
+      at: this.#options.clock.atUs(now),
+      us,
+      ...(code === undefined ? {} : { code }),
+      ...(request.from === undefined ? {} : { from: request.from }),
+      loopMs: this.#loop.longestMs(now - totalOf(us) / 1000, now),
+    }
+    this.#slow.keep(task, call, now)
+  }
+
+  #emit({ request, outcome, us }: Ran): void {
+    this.#options.events.emit('task:settled', {
+      task: request.task,
+      queue: this.#options.queueName,
+      id: request.id,
+      ok: outcome.ok,
+      code: outcome.ok ? undefined : outcome.error.code,
+      message: outcome.ok ? undefined : outcome.error.message,
+      thrown: outcome.ok ? undefined : outcome.thrown,
+      us,
+    })
+  }
+
+  #keepFailure({ id, task, from }: Request, { code, message }: ToldError, execUs: number, now: number): void {
+    const at = this.#options.clock.atUs(now)
+    this.#failures.keep(task, { id, at, code, message, ...(from === undefined ? {} : { from }), execUs }, now)
   }
 }

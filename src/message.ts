@@ -1,4 +1,4 @@
-import type { WireError } from './errors.ts'
+import { errorTable, type ToldError, type WireError } from './errors.ts'
 import { hubIdOf, isId } from './keys.ts'
 import { decodePayload, PayloadProblem } from './payload.ts'
 import { arePhases, type Phases } from './phases.ts'
@@ -27,14 +27,14 @@ export interface Request extends TraceContext {
   ttlMs: number
   task: string
   args: unknown
-  /** It is held in the list of what its worker took by itself, and not in the hash. */
-  isTaken: boolean
   /** Whose reply list to answer on; undefined when nobody waits. */
   hubId: string | undefined
   /** Name of the calling service, as it gave it. */
   from: string | undefined
   /** How many workers died holding it. */
   losses: number
+  /** An earlier worker may have started it. */
+  mayHaveRun: boolean
   /** The message as it was in the list, for handing it back unchanged. */
   text: string
 }
@@ -71,12 +71,6 @@ export const stamped = (at: string, ttlMs: number, body: string): string => `{"a
 
 const maxTaskLength = 128
 
-/** How a job is held: whoever puts it back knows its list by that. */
-export const heldAsJob = (id: string): string => `job:${id}`
-
-/** Whether a held id, of a lost worker too, is that of a job. */
-export const isHeldJob = (heldId: string): boolean => /^(lost:)?job:/.test(heldId)
-
 /** Reads a claimed list element. Throws MalformedMessage with a reason that names no content. */
 export const decodeRequest = (text: string, heldId: string | undefined, namespace: string): Request => {
   let value: unknown
@@ -87,7 +81,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('not a JSON object')
-  const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate, losses } = value as Record<
+  const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate, losses, started } = value as Record<
     string,
     unknown
   >
@@ -103,16 +97,29 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     atUs: Number.isSafeInteger(at) && (at as number) > 0 ? (at as number) : undefined,
     ttlMs: Number.isFinite(ttl) && (ttl as number) > 0 ? (ttl as number) : 0,
     task,
-    isTaken: false,
     args: args === undefined ? {} : args,
     hubId,
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
     tracestate: isTracestate(tracestate) ? tracestate : undefined,
     losses: Number.isInteger(losses) ? (losses as number) : 0,
+    mayHaveRun: started === true || (Number.isInteger(losses) && (losses as number) > 0),
     text,
   }
 }
+
+/** The request with its count of lost workers, spliced in as text: its payload is never encoded anew. */
+export const withLosses = (text: string, losses: number): string => withMark(text, `"losses":${losses}`)
+
+/** The request with the mark that it may have been started. Its count of lost workers says so too. */
+export const withStarted = (text: string): string =>
+  /,"losses":[1-9]\d*\}\s*$/.test(text) ? text : withMark(text, '"started":true')
+
+const withMark = (text: string, mark: string): string =>
+  `${text
+    .trimEnd()
+    .replace(/,"(?:losses":\d+|started":true)\}$/, '}')
+    .slice(0, -1)},${mark}}`
 
 /** The id that the claim script read: the one in the leading fields, whatever else the message says further on. */
 export const leadingId = (text: string): string | undefined => /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/.exec(text)?.[1]
@@ -121,8 +128,21 @@ export const leadingId = (text: string): string | undefined => /^\{"at":\d+,"ttl
 export const okReply = (id: string, result: string, worker: string, us: Phases): string =>
   `{"id":"${id}","ok":true,"result":${result},"worker":"${worker}",${phasesJson(us)}}`
 
-export const errorReply = (id: string, error: WireError, worker: string, us: Phases | undefined): string =>
-  `{"id":"${id}","ok":false,"error":${JSON.stringify(error)},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
+/** The reply of a request that did not end well; its error goes through told() here, on whatever way it comes. */
+export const errorReply = (
+  request: Pick<Request, 'id' | 'task' | 'mayHaveRun'>,
+  error: ToldError,
+  worker: string,
+  us: Phases | undefined,
+): string =>
+  `{"id":"${request.id}","ok":false,"error":${JSON.stringify(told(request, error))},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
+
+/** What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started. */
+export const told = ({ task, mayHaveRun }: Pick<Request, 'task' | 'mayHaveRun'>, error: ToldError): ToldError => {
+  if (!mayHaveRun || errorTable[error.code].ran !== 'no') return error
+  const message = `An earlier worker may have run ${task} before it left or died. It was not run again: ${error.message}`
+  return { ...error, code: 'WorkerLost', message, retryable: false }
+}
 
 const phasesJson = (us: Phases): string => `"us":{"backlog":${us.backlog},"queue":${us.queue},"exec":${us.exec}}`
 

@@ -223,7 +223,7 @@ const readQueue = async (
   nowMs: number,
   records: Records,
 ): Promise<QueueOverview> => {
-  const { calls, jobs, dead, held, taken, paused } = keys
+  const { calls, jobs, dead, held, paused } = keys
   const workers = live.filter(worker => worker.queue === name)
   const serving = workers.filter(isServing)
   const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
@@ -233,8 +233,6 @@ const readQueue = async (
     catalogue.ask(client, 0, 'zcard', dead),
     catalogue.ask<string | null>(client, null, 'get', paused),
     ...workers.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
-    // One that was adopted from this moment has a string there.
-    ...workers.map(worker => client.llen(taken(worker.id)).catch(noneIfForeign)),
   ])
   const at = /^\{"at":(\d{1,16}),/.exec(head[0] ?? '')?.[1]
   return {
@@ -251,11 +249,6 @@ const readQueue = async (
     busyShare: busyShareOf(workers),
     load: workerLoad(workers, records),
   }
-}
-
-const noneIfForeign = (error: Error): null => {
-  if (error.message.startsWith('WRONGTYPE')) return null
-  throw error
 }
 
 const busyShareOf = (workers: WorkerOverview[]): number | undefined => {

@@ -1,4 +1,4 @@
-import { destroy, makeClient, type Redis, type RedisOptions, type RedisTarget } from './client.ts'
+import { destroy, makeClient, type Redis, type RedisOptions, type RedisTarget, socketOf } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { ConfigError } from './errors.ts'
 
@@ -8,7 +8,7 @@ export interface ConnectionOptions {
   target: RedisTarget
   /** Shown by CLIENT LIST. */
   name: string
-  /** A command without an answer for this long condemns the connection. */
+  /** Silence for this long, with commands under way, condemns the connection. */
   stallMs: number
   onUp?: () => void
   /** Called once per outage, with the reason, and again when Redis is there but refuses this client. */
@@ -41,9 +41,14 @@ export class Connection {
   readonly #flights = new Set<Flight>()
   #client: Redis | undefined
   #candidate: Redis | undefined
+  /** Ends the waiting for the present client's end. */
+  #giveUp: (() => void) | undefined
   #waiting: (() => void)[] = []
   #watch: NodeJS.Timeout | undefined
   #checkedAt = 0
+  /** When the last bytes of an answer were seen, and how many there were by then. */
+  #heardAt = 0
+  #heardBytes = 0
   #down: Error | undefined
   #opening: Promise<void> | undefined
 
@@ -109,6 +114,7 @@ export class Connection {
     this.#client = undefined
     if (client) destroy(client, reason)
     this.#rejectFlights(reason)
+    this.#giveUp?.()
   }
 
   /** Closes for good. Commands under way are rejected, waiters are released. */
@@ -140,14 +146,21 @@ export class Connection {
     let lastError: Error | undefined
     const client = makeClient(this.#options.target, this.#options.name)
     this.#candidate = client
-    const ended = new Promise<void>(resolve => client.once('end', resolve))
-    const tooSlow = setTimeout(() => destroy(client, new Error(`no answer within ${openTimeoutMs} ms`)), openTimeoutMs)
+    const gone = new Promise<void>(resolve => {
+      client.once('end', resolve)
+      // Not only when it has ended: one that is still looking for its server does not end when it is told to.
+      this.#giveUp = resolve
+    })
+    const tooSlow = setTimeout(() => {
+      this.discard(new Error(`no answer within ${openTimeoutMs} ms`))
+    }, openTimeoutMs)
     client.on('error', error => {
       lastError = error
     })
     client.once('ready', () => {
       clearTimeout(tooSlow)
-      if (this.#closing.signal.aborted) return destroy(client, new Error('closed'))
+      // It may have been given up meanwhile.
+      if (this.#candidate !== client || this.#closing.signal.aborted) return destroy(client, new Error('closed'))
       onReady()
       this.#client = client
       this.#down = undefined
@@ -157,7 +170,7 @@ export class Connection {
     client.connect().catch(error => {
       lastError ??= error
     })
-    await ended
+    await gone
     clearTimeout(tooSlow)
     if (this.#client === client) this.#client = undefined
     this.#candidate = undefined
@@ -171,6 +184,7 @@ export class Connection {
     return setInterval(() => this.#checkStall(), stallCheckMs)
   }
 
+  /** Whether Redis says nothing. An answer that is long on a slow link is none of it, nor are many round trips in a row. */
   #checkStall(): void {
     if (this.#flights.size === 0) {
       clearInterval(this.#watch)
@@ -180,12 +194,13 @@ export class Connection {
     const now = monotonicMs()
     const lateMs = now - this.#checkedAt - stallCheckMs
     this.#checkedAt = now
+    const { bytesRead } = this.#client ? socketOf(this.#client) : {}
     // This loop was blocked, not Redis: the answers of that time are here and only still to be read.
-    if (lateMs > stallCheckMs) {
-      for (const flight of this.#flights) flight.sentAt = Math.min(now, flight.sentAt + lateMs)
-    }
+    const isHeard = bytesRead !== undefined && bytesRead !== this.#heardBytes
+    if (isHeard || lateMs > stallCheckMs) this.#heardAt = now
+    this.#heardBytes = bytesRead ?? 0
     const [oldest] = this.#flights
-    const silentMs = now - oldest!.sentAt
+    const silentMs = now - Math.max(oldest!.sentAt, this.#heardAt)
     if (silentMs > this.#options.stallMs) {
       this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
     }

@@ -2,6 +2,8 @@
 const memoryMs = 10_000
 /** An answer that is later than this is none: the clock was set back. Connections do not wait so long. */
 const stepMs = 2000
+/** As far ahead of all the last answers: the clock was set forward. It drifts by microseconds in that time. */
+const forwardMs = 250
 const none = Number.NEGATIVE_INFINITY
 
 /**
@@ -14,6 +16,12 @@ export class RedisClock {
   #best = none
   #before = none
   #periodEnd = none
+  #steppedAt = none
+
+  /** When an answer last showed that Redis' clock was set forward, monotonic milliseconds. */
+  get steppedAt(): number {
+    return this.#steppedAt
+  }
 
   /** An answer came at `nowMs` (monotonic) that Redis gave at `atUs`. */
   learn(atUs: number, nowMs: number): void {
@@ -23,7 +31,10 @@ export class RedisClock {
       this.#periodEnd = nowMs + memoryMs
     }
     const offset = atUs / 1000 - nowMs
-    if (offset < Math.max(this.#best, this.#before) - stepMs) this.#best = this.#before = offset
+    const known = Math.max(this.#best, this.#before)
+    // Nothing but a step does that: an answer that is read late shows less, never more.
+    if (known !== none && offset > known + forwardMs) this.#steppedAt = nowMs
+    if (offset < known - stepMs) this.#best = this.#before = offset
     else this.#best = Math.max(this.#best, offset)
   }
 

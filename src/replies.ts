@@ -1,9 +1,10 @@
+import { command } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
+import { maxBatchBytes } from './queue.ts'
 import { type Connection, isFull, isPassing, isRefusal, NotConnected, type Redis } from './redis.ts'
 import { replyTtlMs } from './replylists.ts'
-import { Preset } from './volley.ts'
 
 export interface InboxOptions {
   connection: Connection
@@ -19,8 +20,9 @@ export interface InboxOptions {
   onProblem(error: Error): void
 }
 
+/** So many replies are read at first, and never more than that. In between the largest ones say how many. */
+const firstPage = 8
 const maxPage = 256
-const maxPageChars = 4_000_000
 /** The second list is cut when it holds more than this. */
 const maxKeptChars = 16_000
 /** How often a full Redis, which refuses the blocking read, is asked instead. */
@@ -49,15 +51,10 @@ export class Inbox {
   #unsure = false
   /** Rounds that failed since one succeeded; outlives the loop, which ends and begins with the calls it reads for. */
   #failures = 0
-  #page = maxPage
-  readonly #takeFirst: Preset
-  readonly #readRest: Preset
+  #page = firstPage
 
   constructor(options: InboxOptions) {
-    const { key, readKey } = options
     this.#options = options
-    this.#takeFirst = new Preset('blmove', key, readKey, 'LEFT', 'RIGHT', blockSeconds)
-    this.#readRest = new Preset('lrange', key, 0)
   }
 
   /** Starts reading unless it does already. Called before each push. */
@@ -99,17 +96,17 @@ export class Inbox {
     const { key, readKey, expected } = this.#options
     const expires = monotonicMs() > this.#expiresAt - replyTtlMs / 2
     const trims = this.#keptChars > maxKeptChars
-    const removed = this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined
-    const first = this.#takeFirst.send(client, []) as Promise<string | null>
+    const removed = this.#delivered > 0 ? command(client, 'ltrim', key, this.#delivered, -1) : undefined
+    const first = command(client, 'blmove', key, readKey, 'LEFT', 'RIGHT', blockSeconds) as Promise<string | null>
     // A lone caller can have no second reply; each command costs it some of its wait, and so does each promise.
     const hasRest = expected() > 1
     if (!removed && !trims && !hasRest && !expires) return first.then(text => this.#took(text, []))
     const all = [
       first,
-      hasRest ? this.#readRest.send(client, [this.#page - 1]) : [],
+      hasRest ? command(client, 'lrange', key, 0, this.#page - 1) : [],
       removed,
-      trims ? client.ltrim(readKey, -1, -1) : undefined,
-      expires ? client.pexpire(readKey, replyTtlMs) : undefined,
+      trims ? command(client, 'ltrim', readKey, -1, -1) : undefined,
+      expires ? command(client, 'pexpire', readKey, replyTtlMs) : undefined,
     ]
     return Promise.all(all).then(([text, rest]) => {
       if (trims) this.#keptChars = 0
@@ -135,8 +132,8 @@ export class Inbox {
   async #tidy(client: Redis): Promise<void> {
     const { key, readKey } = this.#options
     await Promise.all([
-      this.#delivered > 0 ? client.ltrim(key, this.#delivered, -1) : undefined,
-      client.unlink(readKey),
+      this.#delivered > 0 ? command(client, 'ltrim', key, this.#delivered, -1) : undefined,
+      command(client, 'unlink', readKey),
     ])
     this.#delivered = 0
     this.#keptChars = 0
@@ -145,14 +142,15 @@ export class Inbox {
 
   /** `again`: some of these may have been delivered before. */
   #deliver(page: string[], again: boolean): void {
-    let chars = 0
+    let longest = 0
     for (const text of page) {
-      chars += text.length
+      longest = Math.max(longest, text.length)
       const reply = decodeReply(text)
       if (reply) this.#options.onReply(reply, again)
       else this.#options.onMalformed()
     }
-    if (chars > 0) this.#page = Math.max(1, Math.min(maxPage, Math.floor((maxPageChars * page.length) / chars)))
+    // Twice as many at the most: a page is asked for before anybody knows how large its replies are.
+    if (longest > 0) this.#page = Math.max(1, Math.min(maxPage, this.#page * 2, Math.floor(maxBatchBytes / longest)))
   }
 
   /** Whether the last round was run is unknown now: nothing is removed before both lists were read again. */
@@ -177,9 +175,9 @@ export class Inbox {
    */
   async #readAgain(): Promise<void> {
     const { connection, key, readKey } = this.#options
-    const [kept, waiting] = await connection.send(client =>
-      Promise.all([client.lrange(readKey, 0, -1), client.lrange(key, 0, this.#page - 1)]),
-    )
+    const [kept, waiting] = (await connection.send(client =>
+      Promise.all([command(client, 'lrange', readKey, 0, -1), command(client, 'lrange', key, 0, this.#page - 1)]),
+    )) as [string[], string[]]
     this.#unsure = false
     this.#keptChars = kept.reduce((sum, text) => sum + text.length + 64, 0)
     this.#delivered = waiting.length

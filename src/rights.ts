@@ -43,7 +43,7 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
       reads(keys.workers, 'HMGET'),
       reads(keys.stats, 'HMGET'),
       reads(leases, 'ZRANGEBYSCORE'),
-      runs(calls, 'LLEN LREM RPUSH'),
+      runs(calls, 'LLEN LPOS LREM RPUSH'),
       runs(bell, 'LLEN RPUSH'),
       runs(pushed(id), 'SET UNLINK'),
       runs(cancelled, 'PEXPIRE ZADD'),
@@ -52,7 +52,7 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     ]
   },
   worker: (keys, queue, id) => {
-    const { calls, bell, jobs, jobBell, dead, held, taken, cancelled, leases, reporter, paused } = keys.queue(queue)
+    const { calls, bell, jobs, jobBell, dead, held, cancelled, leases, reporter, paused } = keys.queue(queue)
     return [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
       runs(keys.tasks, 'HDEL HGET HMGET HSCAN HSET'),
@@ -62,16 +62,15 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
       writes(keys.slow, 'HDEL HSET'),
       writes(keys.failures, 'HDEL HSET'),
       runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE'),
-      runs(calls, 'LINDEX LLEN LMOVE LPOP LPUSH RPUSH'),
+      runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'LLEN LPOP LPUSH RPUSH'),
       runs(jobBell, 'BLPOP DEL LLEN RPUSH'),
-      writes(dead, 'ZADD'),
+      writes(dead, 'ZADD ZREMRANGEBYRANK'),
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
       runs(reporter, 'DEL GET SET'),
       runs(paused, 'GET'),
-      runs(taken(id), 'LMOVE LPOP LRANGE LREM SET'),
-      runs(held(id), 'HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET'),
+      runs(held(id), 'HDEL HGET HKEYS HLEN HRANDFIELD HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
     ]
   },
@@ -81,7 +80,7 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
 
 /** What everybody who looks reads. */
 const looking = (keys: Keys, queue: string, id: string): Use[] => {
-  const { calls, jobs, dead, held, taken, leases } = keys.queue(queue)
+  const { calls, jobs, dead, held, leases } = keys.queue(queue)
   return [
     sends('TIME INFO CLIENT|SETNAME'),
     reads(keys.tasks, 'HSCAN'),
@@ -95,7 +94,6 @@ const looking = (keys: Keys, queue: string, id: string): Use[] => {
     reads(jobs, 'LLEN'),
     reads(dead, 'ZCARD'),
     reads(held(id), 'HLEN'),
-    reads(taken(id), 'LLEN'),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { command } from './client.ts'
 import type { Keys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { dispensable, type Role, rulesOf, type Use, usesOf } from './rights.ts'
@@ -12,8 +13,8 @@ const restOf: Record<string, string[]> = {
   HSCAN: ['0', 'COUNT', '1'],
   HSET: ['_', '_'],
   LINDEX: ['0'],
-  LMOVE: ['_', 'LEFT', 'RIGHT'],
   LPOP: ['1'],
+  LPOS: ['_'],
   LPUSH: ['_'],
   LRANGE: ['0', '0'],
   LREM: ['1', '_'],
@@ -26,6 +27,7 @@ const restOf: Record<string, string[]> = {
   ZRANGE: ['0', '0'],
   ZRANGEBYSCORE: ['0', '0'],
   ZREM: ['_'],
+  ZREMRANGEBYRANK: ['0', '0'],
   ZREMRANGEBYSCORE: ['0', '0'],
   ZSCORE: ['_'],
 }
@@ -47,9 +49,9 @@ interface Probe {
 const probesOf = (uses: Use[]): Probe[] =>
   uses.flatMap(({ key, script, commands }): Probe[] => {
     if (key === undefined) return commands.map(command => ({ command, key, words: keyless[command] ?? [command] }))
-    // The rest's own `_` may be a key, as in BLMOVE and LMOVE.
+    // The rest's own `_` is a key in BLMOVE.
     const probes = commands.map(command => {
-      const rest = (restOf[command] ?? []).map(word => (command.endsWith('LMOVE') && word === '_' ? key : word))
+      const rest = (restOf[command] ?? []).map(word => (command === 'BLMOVE' && word === '_' ? key : word))
       return { command, key, words: [command, key, ...rest] }
     })
     return script ? [{ command: 'EVAL', key, words: ['EVAL', 'return 1', '1', key] }, ...probes] : probes
@@ -104,7 +106,7 @@ export const missingRights = async (
 const deniedOf = async (client: Redis, probes: Probe[], role: Role): Promise<Probe[]> => {
   const args = probes.flatMap(({ words }) => [String(words.length), ...words])
   try {
-    const denied = (await client.eval(askScript, 0, ...args)) as number[]
+    const denied = (await command(client, 'eval', askScript, 0, ...args)) as number[]
     return denied.map(index => probes[index]!)
   } catch (error) {
     if (!isDenied(error)) throw error
@@ -117,7 +119,7 @@ const deniedOf = async (client: Redis, probes: Probe[], role: Role): Promise<Pro
 const refusedOf = async (client: Redis, probes: Probe[]): Promise<Probe[]> => {
   // The name of a connection is not looked for, because asking would change it.
   const sent = probes.filter(({ command }) => command !== 'CLIENT|SETNAME')
-  const outcomes = await Promise.allSettled(sent.map(({ words: [name, ...rest] }) => client.call(name!, ...rest)))
+  const outcomes = await Promise.allSettled(sent.map(({ words: [name, ...rest] }) => command(client, name!, ...rest)))
   return sent.filter((_, index) => {
     const outcome = outcomes[index]!
     return outcome.status === 'rejected' && isDenied(outcome.reason)

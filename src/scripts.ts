@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { command } from './client.ts'
 import { isNoScript, type Redis } from './redis.ts'
-import { Preset } from './volley.ts'
 
 /** A Lua script of src/lua, sent by its digest and once in full to a server that does not know it yet. */
 export class Script {
   readonly name: string
   readonly text: string
   readonly digest: string
+  /** In full once per connection: nothing that is pipelined behind a script may run ahead of its second try. */
   readonly #known = new WeakSet<Redis>()
 
   constructor(name: string) {
@@ -17,34 +18,12 @@ export class Script {
   }
 
   run(client: Redis, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return new KeyedScript(this, keys).run(client, args, answer => answer)
-  }
-
-  /** In full once per connection: nothing that is pipelined behind a script may run ahead of its second try. */
-  isNewTo(client: Redis): boolean {
-    if (this.#known.has(client)) return false
-    this.#known.add(client)
-    return true
-  }
-}
-
-/** A script with the keys that it is run on again and again. */
-export class KeyedScript {
-  readonly script: Script
-  readonly keys: readonly string[]
-  readonly #preset: Preset
-
-  constructor(script: Script, keys: readonly string[]) {
-    this.script = script
-    this.keys = keys
-    this.#preset = new Preset('evalsha', script.digest, keys.length, ...keys)
-  }
-
-  /** `read` makes of the answer what this resolves with. */
-  run<T>(client: Redis, args: readonly (string | number)[], read: (answer: unknown) => T): Promise<T> {
-    const inFull = () => client.eval(this.script.text, this.keys.length, ...this.keys, ...args).then(read)
-    if (this.script.isNewTo(client)) return inFull()
-    return this.#preset.send(client, args).then(read, error => {
+    const inFull = () => command(client, 'eval', this.text, keys.length, ...keys, ...args)
+    if (!this.#known.has(client)) {
+      this.#known.add(client)
+      return inFull()
+    }
+    return command(client, 'evalsha', this.digest, keys.length, ...keys, ...args).catch(error => {
       // A NOSCRIPT answer means that nothing was run, so sending it again in full is safe.
       if (!isNoScript(error)) throw error
       return inFull()
@@ -58,7 +37,6 @@ export const scripts = {
   claim: new Script('claim'),
   reply: new Script('reply'),
   beat: new Script('beat'),
-  hold: new Script('hold'),
   handback: new Script('handback'),
   leave: new Script('leave'),
   adopt: new Script('adopt'),

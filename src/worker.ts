@@ -13,6 +13,7 @@ import { NestedCalls } from './nested.ts'
 import { Pulse } from './pulse.ts'
 import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
+import { RedisClock } from './redisclock.ts'
 import { Registrar } from './registrar.ts'
 import { Slots } from './slots.ts'
 import { subscribeStatsd } from './statsd.ts'
@@ -74,7 +75,6 @@ export class Worker {
     const tracing = makeTracing(this.#settings.tracing)
     this.#tracing = tracing
     this.#nested = new NestedCalls(this.#settings, tracing)
-    this.#measures = new Measures(this.#slots)
     this.#pulse = new Pulse([...this.#tasks.keys()])
     this.#executor = new Executor({
       tasks: this.#tasks,
@@ -85,6 +85,8 @@ export class Worker {
       nestedCall: (outer, task, args, callOptions) => this.#nested.call(outer, task, args, callOptions),
     })
     const queue = new Queue(this.#settings.queue, keys)
+    const clock = new RedisClock()
+    this.#measures = new Measures({ queueName: queue.name, slots: this.#slots, clock, events: this.events })
     this.#crew = new Crew({
       settings: this.#settings,
       tasks: this.#tasks,
@@ -102,7 +104,7 @@ export class Worker {
         settings: this.#settings,
         events: this.events,
       }),
-      counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
+      clock,
       measures: this.#measures,
       events: this.events,
       workerId: () => this.#id,

@@ -1,28 +1,17 @@
 import { monotonicMs } from '../clock.ts'
-import { errorReply, isHeldJob, type Request } from '../message.ts'
-import type { Queue } from '../queue.ts'
-import type { Connection } from '../redis.ts'
-import type { Settlement } from '../settlement.ts'
-import type { EventMap, Events } from '../telemetry.ts'
+import type { WorkerContext } from '../context.ts'
+import { isHeldJob, type Settlement } from '../held.ts'
+import { errorReply, withLosses } from '../message.ts'
+import type { EventMap } from '../telemetry.ts'
 
-export interface AdoptOptions {
-  queue: Queue
-  connection: Connection
-  events: Events
-  workerId(): string
-  /** Marks a request as known, so that reconcile leaves it alone; false when it is known already. */
-  take(id: string): boolean
-  forget(ids: string[]): void
-  /** Undefined for something that is not a request. */
-  decode(text: string, id: string): Request | undefined
-  /** May the task run twice? Asks the registry for tasks this worker does not have. */
-  isIdempotent(task: string): Promise<boolean>
-  settle(settlement: Settlement): void
-}
+export type AdoptContext = Pick<
+  WorkerContext,
+  'queue' | 'commands' | 'slots' | 'clock' | 'registrar' | 'events' | 'workerId' | 'decode' | 'settle' | 'problem'
+>
 
 /**
- * After an interruption of its own a worker adopts nothing for this long: when Redis was away every lease has ended,
- * and the others must have time to renew theirs.
+ * After an interruption of its own a worker adopts nothing for this long, and after a step of Redis' clock: every lease has ended
+ * then, and the others must have time to renew theirs.
  */
 const graceMs = 2000
 const interruptionMs = 1800
@@ -35,43 +24,51 @@ const maxLosses = 3
  * workers died of, again and again, ends here: a call is answered, a job is kept with the dead ones.
  */
 export class Adopt {
-  readonly #options: AdoptOptions
+  readonly #context: AdoptContext
   #lastBeatAt = monotonicMs()
   #notBefore = monotonicMs() + graceMs
   #underWay: Promise<void> | undefined
 
-  constructor(options: AdoptOptions) {
-    this.#options = options
+  constructor(context: AdoptContext) {
+    this.#context = context
   }
 
   /** Called with each beat: `ended` are workers whose leases have ended, `nowUs` is Redis' time. */
-  onBeat(ended: string[], nowUs: number): void {
+  onBeat(ended: readonly string[], nowUs: number): void {
     const now = monotonicMs()
     if (now - this.#lastBeatAt > interruptionMs) this.#notBefore = now + graceMs
+    this.#notBefore = Math.max(this.#notBefore, this.#context.clock.steppedAt + graceMs)
     this.#lastBeatAt = now
     if (ended.length === 0 || now < this.#notBefore || this.#underWay) return
-    this.#underWay = this.#adoptFrom(ended, nowUs)
-      .catch(() => undefined)
-      .finally(() => {
-        this.#underWay = undefined
-      })
+    this.#underWay = this.#adoptFrom(ended, nowUs).finally(() => {
+      this.#underWay = undefined
+    })
   }
 
   async stop(): Promise<void> {
     await this.#underWay
   }
 
-  async #adoptFrom(ended: string[], nowUs: number): Promise<void> {
-    const { queue, connection, events, workerId } = this.#options
+  async #adoptFrom(ended: readonly string[], nowUs: number): Promise<void> {
     for (const lost of ended) {
-      for (let done = false; !done; ) {
-        const id = workerId()
-        const adopted = await connection.send(client => queue.adopt(client, lost, id))
-        if (!adopted || id !== workerId()) break
-        done = adopted.done
-        await this.redirect(adopted.requests, id, nowUs)
-        events.emit('worker:lost', { worker: lost, queue: queue.name, adopted: adopted.requests.length, by: id })
+      try {
+        await this.#adoptAll(lost, nowUs)
+      } catch (error) {
+        // Those behind it are not to wait for what is wrong with this one.
+        if ((error as Error).name === 'ReplyError') this.#context.problem('adopt')(error as Error)
       }
+    }
+  }
+
+  async #adoptAll(lost: string, nowUs: number): Promise<void> {
+    const { queue, commands, events, workerId } = this.#context
+    for (let done = false; !done; ) {
+      const id = workerId()
+      const adopted = await commands.send(client => queue.adopt(client, lost, id))
+      if (!adopted || id !== workerId()) return
+      done = adopted.done
+      await this.redirect(adopted.requests, id, nowUs)
+      events.emit('worker:lost', { worker: lost, queue: queue.name, adopted: adopted.requests.length, by: id })
     }
   }
 
@@ -79,57 +76,46 @@ export class Adopt {
    * Decides about requests taken over from a lost worker; also those whose adoption was not answered, when reconcile
    * finds them.
    */
-  async redirect(requests: { id: string; text: string }[], workerId: string, nowUs: number): Promise<void> {
-    const { queue, connection, events, take, forget, settle } = this.#options
+  async redirect(requests: readonly { id: string; text: string }[], workerId: string, nowUs: number): Promise<void> {
+    const { queue, commands, slots, events, settle } = this.#context
     const again: { id: string; text: string; event: EventMap['request:redelivered'] }[] = []
     for (const { id, text } of requests) {
-      if (!take(id)) continue
+      if (!slots.know(id)) continue
       const verdict = await this.#verdict(text, id, nowUs)
       if ('again' in verdict) again.push({ id, text: verdict.again, event: verdict.event })
-      else settle({ id, workerId, ...verdict, slot: false })
+      else settle({ id, workerId, ...verdict, slot: undefined })
     }
     if (again.length === 0) return
     try {
-      await connection.send(client => queue.handback(client, workerId, 'head', again))
+      await commands.send(client => queue.handback(client, workerId, 'head', again))
       for (const { event } of again) events.emit('request:redelivered', event)
     } finally {
       // Did it fail, reconcile finds them again.
-      forget(again.map(({ id }) => id))
+      slots.forget(again.map(({ id }) => id))
     }
   }
 
   async #verdict(text: string, id: string, nowUs: number): Promise<Verdict> {
-    const request = this.#options.decode(text, id)
+    const { queue, commands, events, registrar, workerId, decode } = this.#context
+    const request = decode(text, id)
     const over = { hubId: undefined, reply: '' }
     if (!request) return over
-    const expired = request.ttlMs > 0 && request.atUs !== undefined && nowUs - request.atUs >= request.ttlMs * 1000
-    if (expired) return over
+    const { task, ttlMs, atUs } = request
+    if (ttlMs > 0 && atUs !== undefined && nowUs - atUs >= ttlMs * 1000) return over
     const losses = request.losses + 1
     const isJob = isHeldJob(id)
-    if (losses < maxLosses && (isJob || (await this.#options.isIdempotent(request.task)))) {
-      const event = { queue: this.#options.queue.name, task: request.task, id: request.id, losses }
+    if (losses < maxLosses && (isJob || (await registrar.isIdempotent(task, commands)))) {
+      const event = { queue: queue.name, task, id: request.id, losses }
       return { again: withLosses(text, losses), event }
     }
-    const often =
-      losses > 1 ? `${losses} workers that ran ${request.task} died` : `The worker that ran ${request.task} died`
+    const often = losses > 1 ? `${losses} workers that ran ${task} died` : `The worker that ran ${task} died`
     if (isJob) {
-      const { events, queue } = this.#options
-      events.emit('job:dead', { queue: queue.name, task: request.task, id: request.id, reason: often })
+      events.emit('job:dead', { queue: queue.name, task, id: request.id, reason: often })
       return { ...over, dead: withLosses(text, losses) }
     }
-    const error = { code: 'WorkerLost', message: `${often}; it may have been run.`, retryable: false }
-    return {
-      hubId: request.hubId,
-      reply: errorReply(request.id, error, this.#options.workerId(), undefined),
-    }
+    const error = { code: 'WorkerLost' as const, message: `${often}; it may have been run.`, retryable: false }
+    return { hubId: request.hubId, reply: errorReply(request, error, workerId(), undefined) }
   }
 }
 
 type Verdict = { again: string; event: EventMap['request:redelivered'] } | Pick<Settlement, 'hubId' | 'reply' | 'dead'>
-
-/** The request with its count of lost workers, spliced in as text: its payload is never encoded anew. */
-const withLosses = (text: string, losses: number): string =>
-  `${text
-    .trimEnd()
-    .replace(/,"losses":\d+\}$/, '}')
-    .slice(0, -1)},"losses":${losses}}`

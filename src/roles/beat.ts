@@ -1,22 +1,21 @@
 import type { Beat } from '../answers.ts'
 import { monotonicMs, sleep } from '../clock.ts'
-import type { Queue } from '../queue.ts'
-import type { Connection, Redis } from '../redis.ts'
+import type { WorkerContext } from '../context.ts'
+import type { Redis } from '../redis.ts'
 
-export interface BeatOptions {
-  queue: Queue
-  connection: Connection
-  leaseMs: number
-  /** The present identity, and a new one after the lease was lost. */
-  workerId(): string
-  onLost(): void
-  /** What the registry should know. Sent behind each beat. */
-  publish(client: Redis, nowMs: number): Promise<void>
-  /** Whether anybody here wants to hear of the queue's figures. */
-  reports(): boolean
-  onBeat(beat: Beat): void
-  onProblem(error: Error): void
-}
+export type BeatContext = Pick<
+  WorkerContext,
+  | 'queue'
+  | 'commands'
+  | 'settings'
+  | 'clock'
+  | 'measures'
+  | 'registrar'
+  | 'workerId'
+  | 'becomeNew'
+  | 'stats'
+  | 'problem'
+>
 
 export const beatMs = 1000
 /** A short lease is renewed more often: a beat that is late by half of it must not pass for a death. */
@@ -24,17 +23,19 @@ export const beatsPerLease = 4
 
 /** Keeps the lease: renews it every second, and takes one under a new identity when it was lost. */
 export class BeatLoop {
-  readonly #options: BeatOptions
+  readonly #context: BeatContext
+  readonly #onBeat: (beat: Beat) => void
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
   #registered: string | undefined
-  /** Of the last beat that kept the lease: when it was sent, and Redis' time then. */
+  /** When the last beat that kept the lease was sent. */
   #sentAt = Number.NEGATIVE_INFINITY
-  #sentAtUs = 0
-  #underWay: Promise<Beat | undefined> | undefined
+  #underWay: Promise<boolean> | undefined
 
-  constructor(options: BeatOptions) {
-    this.#options = options
+  /** `onBeat` is told of each beat that kept the lease, or took a new one. */
+  constructor(context: BeatContext, onBeat: (beat: Beat) => void) {
+    this.#context = context
+    this.#onBeat = onBeat
   }
 
   start(): void {
@@ -49,16 +50,11 @@ export class BeatLoop {
 
   /** True while nobody can have adopted from this worker: counted from before the beat was sent, so it ends too early. */
   get isCertain(): boolean {
-    return monotonicMs() < this.#sentAt + this.#options.leaseMs
+    return monotonicMs() < this.#sentAt + this.#context.settings.leaseMs
   }
 
-  /** Redis' time of now. Not that of the last answer, which may have waited here while the loop was blocked. */
-  get redisNowUs(): number {
-    return this.#sentAtUs + Math.round((monotonicMs() - this.#sentAt) * 1000)
-  }
-
-  /** Beats now. Resolves with the beat when the lease is held, with undefined when the connection is gone again. */
-  beatNow(): Promise<Beat | undefined> {
+  /** Beats now. Resolves with whether the lease is held; false when the connection is gone again. */
+  beatNow(): Promise<boolean> {
     this.#underWay ??= this.#beat().finally(() => {
       this.#underWay = undefined
     })
@@ -66,16 +62,16 @@ export class BeatLoop {
   }
 
   /** The same with an answer of now, and not of one that waited here while the loop was blocked. */
-  async beatAnew(): Promise<Beat | undefined> {
+  async beatAnew(): Promise<boolean> {
     await this.#underWay
     return this.beatNow()
   }
 
   async #run(): Promise<void> {
-    const { connection, leaseMs } = this.#options
-    const everyMs = Math.min(beatMs, leaseMs / beatsPerLease)
+    const { commands, settings } = this.#context
+    const everyMs = Math.min(beatMs, settings.leaseMs / beatsPerLease)
     while (!this.#stopping.signal.aborted) {
-      await connection.whenReady(this.#stopping.signal)
+      await commands.whenReady(this.#stopping.signal)
       if (this.#stopping.signal.aborted) return
       const startedAt = monotonicMs()
       await this.beatNow()
@@ -83,38 +79,52 @@ export class BeatLoop {
     }
   }
 
-  async #beat(): Promise<Beat | undefined> {
-    const { onLost } = this.#options
+  async #beat(): Promise<boolean> {
     try {
       let beat = await this.#renew()
       if (!beat.held) {
-        onLost()
+        this.#context.becomeNew()
         beat = await this.#renew()
       }
-      this.#options.onBeat(beat)
-      return beat
+      this.#onBeat(beat)
+      return beat.held
     } catch (error) {
       this.#report(error as Error)
-      return undefined
+      return false
     }
   }
 
   #report(error: Error): void {
-    if (error.name === 'ReplyError') this.#options.onProblem(error)
+    if (error.name === 'ReplyError') this.#context.problem('beat')(error)
   }
 
   async #renew(): Promise<Beat> {
-    const { queue, connection, leaseMs, workerId, publish, reports } = this.#options
+    const { queue, commands, settings, clock, measures, workerId } = this.#context
     const first = this.#registered !== workerId()
     const sentAt = monotonicMs()
-    const beat = await connection.send(client => queue.beat(client, workerId(), leaseMs, first, reports()))
+    const beat = await commands.send(client =>
+      queue.beat(client, workerId(), settings.leaseMs, first, measures.reportsQueue),
+    )
+    clock.learn(beat.nowUs, monotonicMs())
     // Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
     if (!beat.held) return beat
     this.#registered = workerId()
     this.#sentAt = sentAt
-    this.#sentAtUs = beat.nowUs
     // The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.
-    await connection.send(client => publish(client, Math.floor(beat.nowUs / 1000))).catch(error => this.#report(error))
+    const nowMs = Math.floor(beat.nowUs / 1000)
+    await commands.send(client => this.#publish(client, nowMs)).catch(error => this.#report(error))
     return beat
+  }
+
+  /** What the registry should know. */
+  async #publish(client: Redis, nowMs: number): Promise<void> {
+    const { registrar, measures, stats, workerId } = this.#context
+    const said = { stats: stats(nowMs), measured: (isAll: boolean) => measures.texts(isAll) }
+    try {
+      await registrar.publish(client, workerId(), nowMs, said)
+    } catch (error) {
+      measures.repeat()
+      throw error
+    }
   }
 }

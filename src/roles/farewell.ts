@@ -1,31 +1,22 @@
-import type { WorkerStats } from '../cards.ts'
-import type { Queue } from '../queue.ts'
-import type { Connection } from '../redis.ts'
-import type { Registrar } from '../registrar.ts'
-import { heldIdOf } from '../taken.ts'
+import { batchesOf } from '../batches.ts'
+import { monotonicMs } from '../clock.ts'
+import type { WorkerContext } from '../context.ts'
+import { isHeldLost } from '../held.ts'
 
-export interface FarewellOptions {
-  queue: Queue
-  connection: Connection
-  registrar: Registrar
-  workerId(): string
-  /** As of the last beat, and draining. */
-  stats(): WorkerStats
-  knows(id: string): boolean
-  /** Requests that were started and are not settled. */
-  unfinished(): string[]
-  onProblem(error: Error): void
-}
+export type FarewellContext = Pick<
+  WorkerContext,
+  'queue' | 'commands' | 'clock' | 'registrar' | 'slots' | 'workerId' | 'stats' | 'returning' | 'problem'
+>
 
 /**
  * The last steps of a worker that leaves on purpose: what it holds goes back at once instead of when its lease ends.
  * While Redis is away nothing can be handed back; then the lease ends by itself and others adopt what is held.
  */
 export class Farewell {
-  readonly #options: FarewellOptions
+  readonly #context: FarewellContext
 
-  constructor(options: FarewellOptions) {
-    this.#options = options
+  constructor(context: FarewellContext) {
+    this.#context = context
   }
 
   /**
@@ -33,46 +24,65 @@ export class Farewell {
    * that counts on it waits for nothing until its deadline.
    */
   async announce(): Promise<void> {
-    const { connection, registrar, workerId, stats } = this.#options
-    const last = stats()
+    const { commands, registrar, clock, workerId, stats } = this.#context
+    const nowMs = Math.floor(clock.atUs(monotonicMs()) / 1000)
     // Without a beat nobody knows of this worker yet; its first one says so itself.
-    if (last.seen === 0) return
+    if (nowMs === 0) return
     await this.#tried(async () => {
-      await connection.send(client => registrar.publishStats(client, workerId(), last))
+      await commands.send(client => registrar.publishStats(client, workerId(), stats(nowMs)))
       return 0
     })
   }
 
   /** The answer of the last claim may have been cut off; what it took goes back to others. Returns how many. */
   handBackUnknown(): Promise<number> {
-    const { queue, connection, workerId, knows } = this.#options
+    const { slots } = this.#context
     return this.#tried(async () => {
-      const [held, texts] = await connection.send(client =>
-        Promise.all([queue.heldIds(client, workerId()), queue.taken.texts(client, workerId())]),
+      const held = await this.#held()
+      return this.#handBack(
+        held.filter(id => !slots.knows(id) && !isHeldLost(id) && !slots.wasReleased(id)).map(id => ({ id })),
       )
-      const taken = texts.map((text, place) => ({ id: heldIdOf(text, 0, place), taken: text }))
-      const unknown = [...held.map(id => ({ id })), ...taken].filter(({ id }) => !knows(id) && !id.startsWith('lost:'))
-      if (unknown.length === 0) return 0
-      return connection.send(client => queue.handback(client, workerId(), 'head', unknown))
     })
   }
 
-  /** Gives up the lease with all that is still held, and takes the worker out of the registry. */
-  leave(): Promise<number> {
-    const { queue, connection, registrar, workerId, unfinished } = this.#options
-    return this.#tried(async () => {
-      const handedBack = await connection.send(client => queue.leave(client, workerId(), unfinished()))
-      await connection.send(client => registrar.remove(client, [workerId()]))
-      return handedBack
+  /**
+   * Hands back what may run again, marked as started, gives up the lease with all that is still held, and takes the worker out of
+   * the registry. What cannot be handed back is still known, and so stays held for the next worker to adopt. What a failover
+   * brought back after its release goes before: it must not return to a list.
+   */
+  async leave(): Promise<number> {
+    const { queue, commands, registrar, slots, workerId, returning } = this.#context
+    const returned = await this.#tried(() => this.#handBack(returning()))
+    const left = await this.#tried(async () => {
+      const ended = (await this.#held()).filter(id => slots.wasReleased(id))
+      if (ended.length > 0) await commands.send(client => queue.release(client, workerId(), ended))
+      const returned = await commands.send(client => queue.leave(client, workerId(), slots.knownIds()))
+      await commands.send(client => registrar.remove(client, [workerId()]))
+      return returned
     })
+    return returned + left
+  }
+
+  #held(): Promise<string[]> {
+    const { queue, commands, workerId } = this.#context
+    return commands.send(client => queue.heldIds(client, workerId()))
+  }
+
+  async #handBack(requests: { id: string; text?: string }[]): Promise<number> {
+    const { queue, commands, workerId } = this.#context
+    let returned = 0
+    for (const batch of batchesOf(requests, ({ text = '' }) => text.length))
+      returned += await commands.send(client => queue.handback(client, workerId(), 'head', batch))
+    return returned
   }
 
   async #tried(step: () => Promise<number>): Promise<number> {
-    if (!this.#options.connection.isReady) return 0
+    const { commands, problem } = this.#context
+    if (!commands.isReady) return 0
     try {
       return await step()
     } catch (error) {
-      this.#options.onProblem(error as Error)
+      problem('stop')(error as Error)
       return 0
     }
   }

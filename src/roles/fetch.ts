@@ -1,38 +1,27 @@
 import type { Claimed } from '../answers.ts'
-import { backoffMs, sleep } from '../clock.ts'
-import type { ClaimOptions, Queue } from '../queue.ts'
-import type { Connection } from '../redis.ts'
+import { backoffMs, monotonicMs, sleep } from '../clock.ts'
+import type { WorkerContext } from '../context.ts'
 
-export interface FetchOptions {
-  queue: Queue
-  /** Where it waits for the bell. */
-  waiting: Connection
-  /** Where replies and releases go; a claim sent here comes behind them. */
-  commands: Connection
-  workerId(): string
-  idleSlots(): number
-  /** Idle slots less those whose release Redis has not confirmed yet. */
-  releasedSlots(): number
-  /** How many more jobs may run; 0 for a worker that takes none. */
-  jobRoom(): number
-  /** Whether there is ever room for jobs. */
-  takesJobs: boolean
-  /** Pairs of a task and the microseconds it runs at least, longest first. */
-  runTimes(): readonly (string | number)[]
-  /** Grows by as much as the event loop is behind. */
-  lateMs(): number
-  /** How long ago, on Redis' clock, this claim was made; also finds out whether the lease is still held. */
-  ageMs(claimed: Claimed): Promise<number>
-  /** `ageMs` is above 0 when the answer waited here unread. */
-  onClaimed(claimed: Claimed, workerId: string, ageMs: number): void
-  /** Redis says that this worker holds no lease. Resolves when it holds one again. */
-  onNoLease(): Promise<void>
-  onProblem(error: Error): void
-}
+export type FetchContext = Pick<
+  WorkerContext,
+  | 'queue'
+  | 'commands'
+  | 'waiting'
+  | 'slots'
+  | 'pulse'
+  | 'clock'
+  | 'workerId'
+  | 'take'
+  | 'beatNow'
+  | 'beatAnew'
+  | 'problem'
+>
 
 interface Wait {
   /** How Redis calls its connection. */
   clientId: Promise<number | undefined> | undefined
+  /** It listens for calls alone, though jobs are taken here. */
+  isDeaf: boolean
 }
 
 /** A loop that was behind for longer while a claim was under way may have kept its answer waiting. */
@@ -43,41 +32,35 @@ const staleMs = 100
  *
  * 1. One claim is under way at a time.
  * 2. While the last claim left work in the list, the next one is sent at once, on the commands connection: releases are
- *    ahead of it there, so the worker never holds more than it has slots.
- * 3. Else it waits for the bell on its own connection, for as many slots as are known to be released.
- * 4. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When
+ *    ahead of it there. Else it waits for the bell on its own connection.
+ * 3. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When
  *    one of them ends, that wait is ended.
- * 5. When the last wait brought one call at most, the next one takes the first call without the claim script, which is faster for a
- *    lone call.
- * 6. While the queue is paused it takes nothing. The claim behind a wait that is ended then still runs: it is in Redis.
+ * 4. After a claim that brought what only others can run it waits, longer each time: that is in the list again.
+ * 5. While the queue is paused it takes nothing. The claim behind a wait that is ended then still runs: it is in Redis.
  */
 export class FetchLoop {
-  readonly #options: FetchOptions
+  readonly #context: FetchContext
   readonly #stopping = new AbortController()
   #underWay: Promise<void> | undefined
   #scheduled = false
   #moreWaits = true
-  /** As far as the last wait tells. */
-  #comesAlone = false
-  /** How Redis calls the connection that waits for calls alone, though jobs are taken here. */
-  #deafTo: number | undefined
   #isPaused = false
   /** The wait for the bell that is under way. */
   #wait: Wait | undefined
 
-  constructor(options: FetchOptions) {
-    this.#options = options
+  constructor(context: FetchContext) {
+    this.#context = context
   }
 
   start(): void {
     this.#next()
   }
 
-  /** Slots became idle; called in the tick in which their releases were sent. */
+  /** Slots became idle; called in the tick in which the replies of what they ran were sent, or their releases confirmed. */
   slotsIdle(): void {
     // After a claim the next one is scheduled anyway; only while work waits it pays to send it in one write with these.
     if (!this.#scheduled || this.#moreWaits) this.#next()
-    if (this.#deafTo !== undefined && this.#options.jobRoom() > 0) this.#listenForJobs(this.#deafTo)
+    if (this.#wait?.isDeaf && this.#context.slots.jobRoom > 0) this.#endWait(this.#wait)
   }
 
   /**
@@ -86,10 +69,7 @@ export class FetchLoop {
    */
   pause(): void {
     this.#isPaused = true
-    const wait = this.#wait
-    void wait?.clientId?.then(clientId => {
-      if (clientId !== undefined && this.#isPaused && this.#wait === wait) this.#endWait(clientId)
-    })
+    if (this.#wait) this.#endWait(this.#wait)
   }
 
   resume(): void {
@@ -97,38 +77,6 @@ export class FetchLoop {
     // Tokens of the bells may be gone, and what they announced still waits.
     this.#moreWaits = true
     this.#next()
-  }
-
-  #listenForJobs(clientId: number): void {
-    this.#deafTo = undefined
-    this.#endWait(clientId)
-  }
-
-  #endWait(clientId: number): void {
-    const { queue, commands } = this.#options
-    // Refused or lost: the wait ends by itself within seconds.
-    commands.send(client => queue.waits.end(client, clientId)).catch(() => undefined)
-  }
-
-  get #isHalted(): boolean {
-    return this.#isPaused || this.#stopping.signal.aborted
-  }
-
-  #next(): void {
-    if (this.#underWay || this.#isHalted) return
-    const idle = this.#options.idleSlots()
-    if (idle <= 0) return
-    const released = this.#options.releasedSlots()
-    const atOnce = this.#moreWaits || released <= 0
-    this.#underWay = this.#claim(atOnce ? idle : released, atOnce).then(() => {
-      this.#underWay = undefined
-      this.#scheduled = true
-      // Behind the replies of what finishes at once: writing the next wait first would hold them up.
-      setImmediate(() => {
-        this.#scheduled = false
-        this.#next()
-      })
-    })
   }
 
   /** No claim is started any more. One that waits for the bell is left to whoever closes its connection. */
@@ -141,62 +89,92 @@ export class FetchLoop {
     await this.#underWay
   }
 
-  #send(slots: number, workerId: string, atOnce: boolean): Promise<Claimed | undefined> {
-    const { queue, commands, waiting, takesJobs, jobRoom, runTimes } = this.#options
-    const wanted: ClaimOptions = { slots, jobs: jobRoom(), runTimes: runTimes() }
-    if (atOnce) return commands.send(client => queue.claim(client, workerId, wanted))
-    const wait: Wait = { clientId: undefined }
-    this.#wait = wait
-    const onBlocked = (clientId: number) => {
-      if (this.#wait !== wait) return
-      // A job may have ended since the wait was sent.
-      if (jobRoom() > 0) this.#listenForJobs(clientId)
-      else this.#deafTo = clientId
-    }
-    const isDeaf = takesJobs && wanted.jobs <= 0
-    return waiting.send(client => {
-      wait.clientId = queue.waits.clientId(client)
-      const takes = this.#comesAlone && slots > 1
-      return queue[takes ? 'waitAndTake' : 'waitAndClaim'](client, workerId, wanted, isDeaf ? onBlocked : undefined)
+  #endWait(wait: Wait): void {
+    const { queue, commands } = this.#context
+    wait.isDeaf = false
+    void wait.clientId?.then(clientId => {
+      if (clientId === undefined || this.#wait !== wait) return
+      // Refused or lost: the wait ends by itself within seconds.
+      commands.send(client => queue.waits.end(client, clientId)).catch(() => undefined)
     })
   }
 
-  #waitEnded(): void {
-    this.#wait = undefined
-    this.#deafTo = undefined
+  get #isHalted(): boolean {
+    return this.#isPaused || this.#stopping.signal.aborted
   }
 
-  async #claim(idle: number, atOnce: boolean): Promise<void> {
-    const { commands, waiting, workerId, jobRoom, lateMs, ageMs, onClaimed, onNoLease, onProblem } = this.#options
+  #next(): void {
+    if (this.#underWay || this.#isHalted || this.#context.slots.idle <= 0) return
+    this.#underWay = this.#claim().then(() => {
+      this.#underWay = undefined
+      this.#scheduled = true
+      // Behind the replies of what finishes at once: writing the next wait first would hold them up.
+      setImmediate(() => {
+        this.#scheduled = false
+        this.#next()
+      })
+    })
+  }
+
+  #send(workerId: string): Promise<Claimed | undefined> {
+    const { queue, commands, waiting, slots } = this.#context
+    const wanted = { slots: slots.idle, jobs: slots.jobRoom }
+    if (this.#moreWaits) return commands.send(client => queue.claim(client, workerId, wanted))
+    const wait: Wait = { clientId: undefined, isDeaf: slots.takesJobs && wanted.jobs <= 0 }
+    this.#wait = wait
+    return waiting
+      .send(client => {
+        // The answer of a deaf one's own question tells that the wait, behind it, has arrived: then it can be ended.
+        wait.clientId = queue.waits.clientId(client, wait.isDeaf)
+        return queue.waitAndClaim(client, workerId, wanted)
+      })
+      .finally(() => {
+        this.#wait = undefined
+      })
+  }
+
+  async #claim(): Promise<void> {
+    const { commands, waiting, workerId, slots, pulse, take, problem } = this.#context
     for (let failures = 0; ; failures++) {
-      const connection = atOnce ? commands : waiting
+      const connection = this.#moreWaits ? commands : waiting
       if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
       if (this.#isHalted) return
       const id = workerId()
-      const lateBefore = lateMs()
+      const lateBefore = pulse.lateMs()
       try {
-        const claimed = await this.#send(idle, id, atOnce)
-        this.#waitEnded()
+        const claimed = await this.#send(id)
         if (!claimed) {
-          await onNoLease()
-          // The bell's token is taken, and what it announced still waits.
-          atOnce = true
-          // A beat that failed, on a full disk for one, must not make this a busy loop.
-          await sleep(failures === 0 ? 0 : backoffMs(failures, 50, 1000), this.#stopping.signal)
+          await this.#renewLease(failures)
           continue
         }
         // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
-        const isStale = claimed.requests.length > 0 && lateMs() - lateBefore > staleMs
-        onClaimed(claimed, id, isStale ? await ageMs(claimed) : 0)
-        if (!atOnce) this.#comesAlone = claimed.requests.length + claimed.left <= 1
-        this.#moreWaits = claimed.left > 0 || (claimed.jobsLeft > 0 && jobRoom() > 0)
+        const isStale = claimed.requests.length > 0 && pulse.lateMs() - lateBefore > staleMs
+        const ageMs = isStale ? await this.#ageMs(claimed) : 0
+        // Under an identity that was lost: others have adopted it.
+        const restMs = id === workerId() ? take(claimed, id, ageMs) : 0
+        this.#moreWaits = claimed.left > 0 || (claimed.jobsLeft > 0 && slots.jobRoom > 0)
+        if (restMs > 0) await sleep(restMs, this.#stopping.signal)
         return
       } catch (error) {
-        this.#waitEnded()
         // The answer may be lost with the claim made: what it took is found by reconcile.
-        if (!this.#stopping.signal.aborted && (error as Error).name === 'ReplyError') onProblem(error as Error)
+        if (!this.#stopping.signal.aborted && (error as Error).name === 'ReplyError') problem('fetch')(error as Error)
         await sleep(backoffMs(failures, 20, 1000), this.#stopping.signal)
       }
     }
+  }
+
+  async #renewLease(failures: number): Promise<void> {
+    await this.#context.beatNow()
+    // The bell's token is taken, and what it announced still waits.
+    this.#moreWaits = true
+    // A beat that failed, on a full disk for one, must not make this a busy loop.
+    await sleep(failures === 0 ? 0 : backoffMs(failures, 50, 1000), this.#stopping.signal)
+  }
+
+  /** How long ago, on Redis' clock, this claim was made; also finds out whether the lease is still held. */
+  async #ageMs({ nowUs }: Claimed): Promise<number> {
+    const { beatAnew, clock } = this.#context
+    if (!(await beatAnew())) throw new Error('the lease could not be renewed')
+    return (clock.atUs(monotonicMs()) - nowUs) / 1000
   }
 }

@@ -1,120 +1,97 @@
 import type { Claimed } from '../answers.ts'
-import type { WorkerCounters } from '../cards.ts'
 import { monotonicMs } from '../clock.ts'
-import type { ErrorCode } from '../errors.ts'
-import type { Execution, Executor } from '../executor.ts'
-import type { Measures } from '../measures.ts'
-import { decodeRequest, errorReply, heldAsJob, isHeldJob, leadingId, okReply, type Request } from '../message.ts'
+import type { WorkerContext } from '../context.ts'
+import type { ToldError } from '../errors.ts'
+import type { Execution } from '../executor.ts'
+import { heldAsJob, isHeldJob, type Settlement, withoutLost } from '../held.ts'
+import { decodeRequest, errorReply, leadingId, okReply, type Request, told, withStarted } from '../message.ts'
 import type { Phases } from '../phases.ts'
-import { RedisClock } from '../redisclock.ts'
-import type { RunTimes } from '../runtimes.ts'
-import { type Held, heldOf, type Settlement } from '../settlement.ts'
-import type { Slots } from '../slots.ts'
-import { Tally } from '../tally.ts'
-import type { Events } from '../telemetry.ts'
+import type { Slot } from '../slots.ts'
+import { defaultTimeoutMs } from '../task.ts'
+import { Unserved } from './unserved.ts'
 
-export interface IntakeOptions {
-  namespace: string
-  queueName: string
-  executor: Executor
-  slots: Slots
-  counters: WorkerCounters
-  measures: Measures
-  runTimes: RunTimes
-  events: Events
-  workerId(): string
-  /** The request ended: reply and release. */
-  settle(settlement: Settlement): void
-  /** What to answer when no worker of this queue takes the task; undefined as long as one may. */
-  unserved(task: string): { code: ErrorCode; message: string } | undefined
-  /** Puts requests back that only another worker can run. Resolves after a pause, in which their slots stay taken. */
-  handBack(requests: Held[]): Promise<void>
-  /** After that pause: nothing else would make the next claim. */
-  onSlotsIdle(): void
-  /** For a message without a time of its own. */
-  timeoutMsOf(task: string): number
-  isIdempotent(task: string): boolean
-  /** How long it runs at least, as the claim script is told; 0 when it is not. */
-  runsAtLeastMs(task: string): number
-}
+export type IntakeContext = Pick<
+  WorkerContext,
+  | 'settings'
+  | 'tasks'
+  | 'queue'
+  | 'commands'
+  | 'slots'
+  | 'executor'
+  | 'clock'
+  | 'registrar'
+  | 'measures'
+  | 'events'
+  | 'workerId'
+  | 'settle'
+  | 'problem'
+>
 
 const maxPutBack = 1000
+/** After handing a request back a worker rests, so as not to take it again at once: at first so long, and then twice as long each time. */
+const firstRestMs = 50
+const longestRestMs = 400
 
 /** From claimed list elements to running handlers, and from outcomes to replies. */
 export class Intake {
-  readonly #options: IntakeOptions
+  readonly #context: IntakeContext
+  readonly #unserved: Unserved
   /** Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them. */
   readonly #putBack = new Map<string, number>()
   /** Given up when the worker leaves, and safe to run again. */
-  readonly #returning = new Set<string>()
-  readonly #clock = new RedisClock()
-  readonly #redisUs = (now: number): number => this.#clock.atUs(now)
-  readonly #tally: Tally
+  readonly #returning = new Map<string, string>()
+  #restMs = 0
   #running = 0
   #onIdle: (() => void)[] = []
 
-  constructor(options: IntakeOptions) {
-    this.#options = options
-    this.#tally = new Tally({ ...options, redisUs: this.#redisUs })
+  constructor(context: IntakeContext) {
+    const { queue, registrar, commands } = context
+    this.#context = context
+    this.#unserved = new Unserved({
+      queueName: queue.name,
+      whereabouts: task => commands.send(client => registrar.whereabouts(client, task)),
+    })
   }
 
-  /** Starts what a claim brought, `ageMs` after Redis made it if that is more than its way here. */
-  take(claimed: Claimed, workerId: string, ageMs: number): void {
-    const { counters, events, queueName } = this.#options
-    const expired = claimed.expired + claimed.hopeless.length
-    counters.expired += expired
-    if (events.has('claim:taken') && (claimed.requests.length > 0 || expired > 0)) {
-      events.emit('claim:taken', {
-        queue: queueName,
-        count: claimed.requests.length,
-        left: claimed.left,
-        expired,
-      })
-    }
-    for (const text of claimed.hopeless) {
-      const request = this.#tryDecode(text, undefined)
-      if (request) this.#refuseHopeless(request, workerId, false)
-    }
+  /**
+   * Starts what a claim brought, `ageMs` after Redis made it if that is more than its way here. Returns how long to rest before
+   * the next claim: what only others can run is in the list again.
+   */
+  take(claimed: Claimed, workerId: string, ageMs: number): number {
+    const { clock, executor } = this.#context
+    this.#tell(claimed)
     const now = monotonicMs()
-    this.#clock.learn(claimed.nowUs, now)
+    clock.learn(claimed.nowUs, now)
     // Deadlines go on while an answer is on its way.
-    const wayMs = (this.#clock.atUs(now) - claimed.nowUs) / 1000
+    const wayMs = (clock.atUs(now) - claimed.nowUs) / 1000
     const receivedAt = now - Math.max(ageMs, wayMs)
     const foreign: Request[] = []
-    for (const claimedRequest of claimed.requests) {
-      const request = this.#decode(claimedRequest, workerId)
-      if (!request || (this.#putBack.get(request.heldId) ?? 0) >= claimed.nowUs) continue
-      if (!this.#options.slots.take(request.heldId)) continue
-      if (this.#options.executor.has(request.task)) this.#run(request, workerId, receivedAt, claimed.nowUs)
+    for (const element of claimed.requests) {
+      const request = this.#accepted(element, workerId, claimed.nowUs)
+      if (!request) continue
+      if (executor.has(request.task)) this.#run(request, workerId, receivedAt, claimed.nowUs)
       else if (!this.#endForeign(request, workerId, claimed.nowUs)) foreign.push(request)
     }
+    this.#restMs = foreign.length > 0 ? Math.min(longestRestMs, Math.max(firstRestMs, this.#restMs * 2)) : 0
     if (foreign.length > 0) void this.#handBack(foreign)
-  }
-
-  /** Redis' time of an answer that is here now. Where all slots are taken for long, claims do not tell it. */
-  learnTime(nowUs: number): void {
-    this.#clock.learn(nowUs, monotonicMs())
+    return this.#restMs
   }
 
   /** Claims of these that were made up to `nowUs` (Redis) are void; a later one is a new one. */
-  ignoreClaimsOf(requests: { id: string }[], nowUs: number): void {
+  ignoreClaimsOf(ids: readonly string[], nowUs: number): void {
     if (this.#putBack.size > maxPutBack) this.#putBack.clear()
-    for (const { id } of requests) this.#putBack.set(id, nowUs)
+    for (const id of ids) this.#putBack.set(id, nowUs)
   }
 
-  /** Requests that were started and are not settled; those that may run again are not among them. */
-  unfinished(): string[] {
-    return this.#options.slots.knownIds().filter(id => !this.#returning.has(id))
+  /** Requests that were started, given up because the worker leaves, and may run again: as they go back to their lists. */
+  returning(): { id: string; text: string }[] {
+    return [...this.#returning].map(([id, text]) => ({ id, text }))
   }
 
   /** Reads a request taken over from a lost worker; undefined when it is none. */
-  decodeAdopted(text: string, heldId: string): Request | undefined {
-    return this.#tryDecode(text, heldId.replace(/^lost:/, ''))
-  }
-
-  #tryDecode(text: string, heldId: string | undefined): Request | undefined {
+  decode(text: string, heldId: string): Request | undefined {
     try {
-      return decodeRequest(text, heldId, this.#options.namespace)
+      return decodeRequest(text, withoutLost(heldId), this.#context.settings.namespace)
     } catch {
       return undefined
     }
@@ -123,45 +100,68 @@ export class Intake {
   /** Resolves when nothing runs, and all that ended is told of. */
   async idle(): Promise<void> {
     if (this.#running > 0) await new Promise<void>(resolve => this.#onIdle.push(resolve))
-    this.#tally.tell()
+    this.#context.measures.tell()
   }
 
-  #decode({ text, madeUpId, isJob, isTaken }: Claimed['requests'][number], workerId: string): Request | undefined {
-    const { namespace, counters, events, queueName, settle, slots } = this.#options
+  #tell({ expired, requests, left }: Claimed): void {
+    const { measures, events, queue } = this.#context
+    measures.counters.expired += expired
+    if (!events.has('claim:taken') || requests.length + expired === 0) return
+    events.emit('claim:taken', { queue: queue.name, count: requests.length, left, expired })
+  }
+
+  /** The request of a list element that is to be run, here or elsewhere; undefined when it is none, or not to be run. */
+  #accepted(element: Claimed['requests'][number], workerId: string, nowUs: number): Request | undefined {
+    const { slots } = this.#context
+    const request = this.#read(element, workerId)
+    if (!request || (this.#putBack.get(request.heldId) ?? 0) >= nowUs) return undefined
+    if (slots.wasReleased(request.heldId)) {
+      this.#endRepeated(request, workerId)
+      return undefined
+    }
+    return slots.know(request.heldId) ? request : undefined
+  }
+
+  #read({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
+    const { settings, measures, events, queue, settle, slots } = this.#context
     try {
-      const request = decodeRequest(text, madeUpId, namespace)
+      const request = decodeRequest(text, madeUpId, settings.namespace)
       if (isJob) request.heldId = heldAsJob(request.heldId)
-      request.isTaken = isTaken
       return request
     } catch (error) {
-      counters.malformed++
-      events.emit('request:malformed', { queue: queueName, reason: (error as Error).message })
+      measures.counters.malformed++
+      events.emit('request:malformed', { queue: queue.name, reason: (error as Error).message })
       // Held all the same, under the id the claim script read or made up: release it like any other.
       const plainId = madeUpId ?? leadingId(text)
       if (plainId === undefined) return undefined
       const id = isJob ? heldAsJob(plainId) : plainId
-      const taken = isTaken ? text : undefined
-      if (slots.take(id)) settle({ id, workerId, hubId: undefined, reply: '', taken, slot: true })
+      if (slots.know(id)) settle({ id, workerId, hubId: undefined, reply: '', slot: undefined })
       return undefined
     }
   }
 
+  /** It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet. */
+  #endRepeated(request: Request, workerId: string): void {
+    const { slots, problem } = this.#context
+    if (!slots.know(request.heldId)) return
+    const message = `${request.task} had been run already when Redis failed over, and was not run again.`
+    problem('failover')(new Error(message))
+    this.#end(request, workerId, { code: 'WorkerLost', message, retryable: false })
+  }
+
   #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
-    const { executor, timeoutMsOf, runsAtLeastMs } = this.#options
+    const { executor, tasks, slots, settle } = this.#context
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
-    const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : timeoutMsOf(request.task)
-    // The claim script drops them; what is taken without it comes as it is.
-    if (request.isTaken && remainingMs > 0 && remainingMs < runsAtLeastMs(request.task)) {
-      this.#refuseHopeless(request, workerId, true)
-      return
-    }
+    const ownMs = tasks.get(request.task)?.timeoutMs ?? defaultTimeoutMs
+    const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : ownMs
+    const slot = slots.take(isHeldJob(request.heldId))
     this.#running++
     const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
-      this.#finish(request, workerId, backlogUs, execution, receivedAt + remainingMs)
+      this.#finish({ request, workerId, slot, backlogUs, deadline: receivedAt + remainingMs }, execution)
       this.#ended()
     })
     if (isStarted) return
-    this.#expire(request, workerId)
+    settle(this.#expired(request, workerId, slot))
     this.#ended()
   }
 
@@ -173,108 +173,95 @@ export class Intake {
     for (const resolve of waiting) resolve()
   }
 
-  /** Its caller need not wait for the deadline. What the claim script dropped is not held. */
-  #refuseHopeless(request: Request, workerId: string, isHeld: boolean): void {
-    if (isHeld) this.#options.counters.expired++
-    const message = `${request.task} usually runs longer than what was left of the call's time, so it was not started.`
-    this.#countExpired(request, message)
-    const reply = errorReply(request.id, { code: 'Expired', message, retryable: true }, workerId, undefined)
-    this.#options.settle({ ...heldOf(request), workerId, hubId: request.hubId, reply, slot: isHeld })
-  }
-
   /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
-  #expire(request: Request, workerId: string): void {
-    const { settle, counters, events, queueName } = this.#options
-    const error = { code: 'Expired', message: 'The deadline passed before the task was started.', retryable: true }
-    counters.expired++
-    this.#countExpired(request, error.message)
-    events.emit('request:expired', { queue: queueName, task: request.task, id: request.id })
-    const reply = errorReply(request.id, error, workerId, undefined)
-    settle({ ...heldOf(request), workerId, hubId: request.hubId, reply, slot: true })
-  }
-
-  /** Only for tasks of its own: anything may be written into a request. */
-  #countExpired(request: Request, message: string): void {
-    const { executor, measures } = this.#options
-    if (executor.has(request.task)) measures.expired(request, message, this.#redisUs)
+  #expired(request: Request, workerId: string, slot: Slot | undefined): Settlement {
+    const { measures, executor, events, queue } = this.#context
+    const message = 'The deadline passed before the task was started.'
+    const error = told(request, { code: 'Expired', message, retryable: true })
+    measures.counters.expired++
+    // Only for tasks of its own: anything may be written into a request.
+    if (executor.has(request.task)) measures.expired(request, error)
+    events.emit('request:expired', { queue: queue.name, task: request.task, id: request.id })
+    return this.#failed(request, workerId, error, slot)
   }
 
   /** True when a request for a task that this worker does not have ends here, because handing it back would be for ever. */
   #endForeign(request: Request, workerId: string, nowUs: number): boolean {
-    const { unserved, settle, counters, events, queueName } = this.#options
+    const { settle, measures, events, queue } = this.#context
     if (request.ttlMs > 0 && request.atUs !== undefined) {
       // Its deadline ends it; where the claim script cannot see that, here.
       const isOver = nowUs - request.atUs >= request.ttlMs * 1000
-      if (isOver) this.#expire(request, workerId)
+      if (isOver) settle(this.#expired(request, workerId, undefined))
       return isOver
     }
-    const verdict = unserved(request.task)
+    const verdict = this.#unserved.verdict(request.task)
     if (!verdict) return false
-    counters.unserved++
+    const { task, id, hubId, text: dead } = request
+    measures.counters.unserved++
     if (isHeldJob(request.heldId)) {
-      settle({ ...heldOf(request), workerId, hubId: undefined, reply: '', dead: request.text, slot: true })
-      events.emit('job:dead', { queue: queueName, task: request.task, id: request.id, reason: verdict.message })
+      settle({ id: request.heldId, workerId, hubId: undefined, reply: '', dead, slot: undefined })
+      events.emit('job:dead', { queue: queue.name, task, id, reason: verdict.message })
       return true
     }
-    // After a death nobody knows whether it was run.
-    const code = request.losses > 0 ? 'WorkerLost' : verdict.code
-    const { hubId } = request
-    const reply = errorReply(request.id, { code, message: verdict.message }, workerId, undefined)
-    settle({ ...heldOf(request), workerId, hubId, reply, slot: true })
-    events.emit('request:unserved', { queue: queueName, task: request.task, code, answered: hubId !== undefined })
+    const error = told(request, verdict)
+    this.#end(request, workerId, error)
+    events.emit('request:unserved', { queue: queue.name, task, code: error.code, answered: hubId !== undefined })
     return true
   }
 
-  #finish(
-    request: Request,
-    workerId: string,
-    backlogUs: number,
-    { outcome, queueMs, execMs }: Execution,
-    deadline: number,
-  ): void {
-    const { settle, slots, counters, runTimes, isIdempotent } = this.#options
-    if (workerId !== this.#options.workerId()) return
+  #end(request: Request, workerId: string, error: ToldError): void {
+    this.#context.settle(this.#failed(request, workerId, error, undefined))
+  }
+
+  #failed(request: Request, workerId: string, error: ToldError, slot: Slot | undefined): Settlement {
+    const reply = errorReply(request, error, workerId, undefined)
+    return { id: request.heldId, workerId, hubId: request.hubId, reply, slot }
+  }
+
+  #finish({ request, workerId, slot, backlogUs, deadline }: Run, { outcome, queueMs, execMs }: Execution): void {
+    const { settle, slots, tasks, measures } = this.#context
+    if (workerId !== this.#context.workerId()) return
     const us: Phases = {
       backlog: Math.round(backlogUs),
       queue: Math.round(queueMs * 1000),
       exec: Math.round(execMs * 1000),
     }
+    const isJob = isHeldJob(request.heldId)
     const isLeft = !outcome.ok && outcome.error.code === 'WorkerLost'
-    if (isLeft && (isHeldJob(request.heldId) || isIdempotent(request.task))) {
+    if (isLeft && (isJob || tasks.get(request.task)?.idempotent)) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
-      slots.free([request.heldId])
-      this.#returning.add(request.heldId)
+      slots.free(slot)
+      this.#returning.set(request.heldId, isJob ? request.text : withStarted(request.text))
       return
     }
-    if (outcome.ok) {
-      counters.ok++
-      runTimes.note(request.task, execMs)
-    } else counters.failed++
+    if (!outcome.ok) outcome.error = told(request, outcome.error)
     const now = monotonicMs()
     const reply = outcome.ok
       ? okReply(request.id, outcome.result, workerId, us)
-      : errorReply(request.id, outcome.error, workerId, us)
+      : errorReply(request, outcome.error, workerId, us)
     // The caller's own deadline came before this one; nobody would read the reply.
     const hubId = request.ttlMs > 0 && now > deadline ? undefined : request.hubId
-    settle({
-      id: request.heldId,
-      taken: request.isTaken ? request.text : undefined,
-      workerId,
-      hubId,
-      reply,
-      slot: true,
-    })
-    this.#tally.add({ request, outcome, us, now })
+    settle({ id: request.heldId, workerId, hubId, reply, slot })
+    measures.ran({ request, outcome, us, now })
   }
 
-  async #handBack(foreign: Request[]): Promise<void> {
-    const { handBack, onSlotsIdle, slots, events, queueName } = this.#options
+  async #handBack(foreign: readonly Request[]): Promise<void> {
+    const { queue, commands, slots, events, workerId, problem } = this.#context
     const ids = foreign.map(({ heldId }) => heldId)
-    events.emit('request:handedback', { queue: queueName, task: foreign[0]!.task, count: ids.length })
+    events.emit('request:handedback', { queue: queue.name, task: foreign[0]!.task, count: ids.length })
     // Before they are sent back, since they may come again ahead of the answer. Did it fail, reconcile finds them.
     slots.forget(ids)
-    await handBack(foreign.map(heldOf))
-    slots.free(ids)
-    onSlotsIdle()
+    const held = ids.map(id => ({ id }))
+    await commands.send(client => queue.handback(client, workerId(), 'tail', held)).catch(problem('handback'))
   }
+}
+
+/** A request that was started. */
+interface Run {
+  request: Request
+  workerId: string
+  slot: Slot
+  backlogUs: number
+  /** Monotonic milliseconds. */
+  deadline: number
 }

@@ -1,20 +1,18 @@
 import { Worker as Thread } from 'node:worker_threads'
-import { clientArguments, type RedisTarget } from '../client.ts'
-import { type Pulse, places } from '../pulse.ts'
-import type { Queue } from '../queue.ts'
+import { clientArguments } from '../client.ts'
+import type { WorkerContext } from '../context.ts'
+import { places } from '../pulse.ts'
 
-export interface KeepaliveOptions {
-  queue: Queue
-  target: RedisTarget
-  pulse: Pulse
-  leaseMs: number
-  /** How long a blocked loop keeps the lease. 0: there is no thread at all. */
-  maxBlockedMs: number
-  /** What the thread writes to stderr; undefined for nothing. */
-  lines: { stuck: string | undefined; givenUp: string | undefined }
-  workerId(): string
-  onProblem(error: Error): void
+/** What the thread writes to stderr; undefined for nothing. */
+export interface KeepaliveLines {
+  stuck: string | undefined
+  givenUp: string | undefined
 }
+
+export type KeepaliveContext = Pick<
+  WorkerContext,
+  'queue' | 'settings' | 'pulse' | 'blockedLines' | 'workerId' | 'problem'
+>
 
 /** The heap of the thread; it needs a few MB even with a client of Redis loaded. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
@@ -25,25 +23,25 @@ const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2
  * the identity that beat here last; so whatever it sends too late, after that lease was adopted or given up, does nothing.
  */
 export class Keepalive {
-  readonly #options: KeepaliveOptions
+  readonly #context: KeepaliveContext
   #starting: NodeJS.Immediate | undefined
   #thread: Thread | undefined
   /** The identity that the thread may renew. */
   #id: string | undefined
 
-  constructor(options: KeepaliveOptions) {
-    this.#options = options
+  constructor(context: KeepaliveContext) {
+    this.#context = context
   }
 
   /** Starts the thread, after what is to be done in this tick. */
   start(): void {
-    const { maxBlockedMs, onProblem } = this.#options
-    if (maxBlockedMs === 0) return
+    const { settings, problem } = this.#context
+    if (settings.maxBlockedMs === 0) return
     this.#starting = setImmediate(() => {
       try {
         this.#thread = this.#open()
       } catch (error) {
-        onProblem(error as Error)
+        problem('keepalive')(error as Error)
       }
     })
   }
@@ -56,7 +54,7 @@ export class Keepalive {
 
   /** The main thread renewed the lease itself, or took one under a new identity. */
   onBeat(): void {
-    const { pulse, workerId } = this.#options
+    const { pulse, workerId } = this.#context
     pulse.beat()
     if (this.#id === workerId()) return
     this.#id = workerId()
@@ -64,22 +62,24 @@ export class Keepalive {
   }
 
   #open(): Thread {
-    const { target, onProblem } = this.#options
+    const { settings, problem } = this.#context
     try {
-      return this.#openWith(clientArguments(target, 'pshub-worker-keepalive'))
+      return this.#openWith(clientArguments(settings.redis, 'pshub-worker-keepalive'))
     } catch (error) {
       // A function or an object with a native half among the options cannot be copied.
       if ((error as Error).name !== 'DataCloneError') throw error
       const { message } = error as Error
       const reason = `The Redis options cannot be copied into a thread, so a blocked event loop costs the lease: ${message}`
-      onProblem(new Error(reason))
+      problem('keepalive')(new Error(reason))
       return this.#openWith(undefined)
     }
   }
 
   #openWith(clientOf: unknown): Thread {
-    const { pulse, leaseMs, maxBlockedMs, lines, onProblem } = this.#options
+    const { pulse, settings, blockedLines: lines, problem } = this.#context
+    const { leaseMs, maxBlockedMs } = settings
     const { memory, tasks } = pulse
+    const onProblem = problem('keepalive')
     const thread = new Thread(new URL('./keepalive-thread.mjs', import.meta.url), {
       workerData: { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines, identity: this.#identity() },
       // Loaders and hooks of the application have nothing to do there.
@@ -95,8 +95,8 @@ export class Keepalive {
   /** What the thread needs to renew the lease, and to name its worker. */
   #identity(): unknown {
     if (this.#id === undefined) return undefined
-    const { queue, leaseMs } = this.#options
-    const { script, keys, args } = queue.beatCommand(this.#id, leaseMs, false)
+    const { queue, settings } = this.#context
+    const { script, keys, args } = queue.beatCommand(this.#id, settings.leaseMs, false)
     return { worker: this.#id, queue: queue.name, renewal: [script.text, keys.length, ...keys, ...args] }
   }
 }

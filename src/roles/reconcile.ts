@@ -1,54 +1,74 @@
-import type { Queue } from '../queue.ts'
-import type { Connection } from '../redis.ts'
-import { heldIdOf } from '../taken.ts'
+import type { WorkerContext } from '../context.ts'
+import { isHeldLost } from '../held.ts'
 
-export interface ReconcileOptions {
-  queue: Queue
-  connection: Connection
-  workerId(): string
-  knows(id: string): boolean
-  /** This worker holds these without knowing of them, from before `nowUs` (Redis): its claim was not answered. */
-  onFound(found: { id: string; text: string }[], workerId: string, nowUs: number): void
-}
+export type ReconcileContext = Pick<
+  WorkerContext,
+  'queue' | 'commands' | 'slots' | 'workerId' | 'ignoreClaimsOf' | 'redirect' | 'problem'
+>
 
 /**
- * Finds claims whose answers were lost on the wire. They would stay for ever: a live worker's lease never ends, so
- * nobody adopts from it. Run with each beat. An id counts as lost when two looks in a row found it unknown, because at
- * a single look its claim may just be on its way here. What this worker took without the claim script is known by its text.
+ * Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
+ * so nobody adopts from it. Run with each beat. An id counts as lost when two looks in a row found it unknown, because at
+ * a single look its claim may just be on its way here.
+ *
+ * 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
+ *    would bring more than there is room for.
+ * 2. An adoption whose answer was lost: decided about as ever.
+ * 3. What was settled and released here: a replica was promoted that had not heard of that. Released again, and never run again.
  */
 export class Reconcile {
-  readonly #options: ReconcileOptions
+  readonly #context: ReconcileContext
   #suspects = new Set<string>()
 
-  constructor(options: ReconcileOptions) {
-    this.#options = options
+  constructor(context: ReconcileContext) {
+    this.#context = context
   }
 
   /** @param nowUs Redis' time of the beat */
   async look(nowUs: number): Promise<void> {
-    const { queue, connection, workerId, knows, onFound } = this.#options
+    const { queue, commands, slots, workerId } = this.#context
     const id = workerId()
-    const [held, taken] = await connection.send(client =>
-      Promise.all([queue.heldIds(client, id), queue.taken.texts(client, id)]),
+    const held = await commands.send(client => queue.heldIds(client, id))
+    const unknown = held.filter(each => !slots.knows(each))
+    const lost = unknown.filter(each => this.#suspects.has(each))
+    this.#suspects = new Set(unknown)
+    if (lost.length === 0 || id !== workerId()) return
+    const ended = lost.filter(each => slots.wasReleased(each))
+    const open = lost.filter(each => !slots.wasReleased(each))
+    await this.#releaseAgain(ended, id)
+    await this.#putBack(
+      open.filter(each => !isHeldLost(each)),
+      id,
+      nowUs,
     )
-    const unknownIds = held.filter(each => !knows(each))
-    const unknownTexts = taken.filter(text => !knows(heldIdOf(text, 0)))
-    const lostIds = unknownIds.filter(each => this.#suspects.has(each))
-    const lostTexts = unknownTexts.filter(text => this.#suspects.has(text))
-    this.#suspects = new Set([...unknownIds, ...unknownTexts])
-    if (lostIds.length + lostTexts.length === 0 || id !== workerId()) return
-    const moved = lostTexts.map((text, place) => ({ id: heldIdOf(text, nowUs, place), text }))
-    const texts = await connection.send(async client => {
-      const holding = moved.length > 0 ? queue.taken.hold(client, id, moved) : undefined
-      const reading = lostIds.length > 0 ? queue.heldTexts(client, id, lostIds) : []
-      return (await Promise.all([reading, holding]))[0]
-    })
-    if (id !== workerId()) return
-    const found = lostIds.flatMap((each, index) => {
-      const text = texts[index]
-      return typeof text === 'string' ? [{ id: each, text }] : []
-    })
-    const stillLost = [...found, ...moved].filter(each => !knows(each.id))
-    if (stillLost.length > 0) onFound(stillLost, id, nowUs)
+    await this.#redirect(open.filter(isHeldLost), id, nowUs)
+  }
+
+  async #releaseAgain(ids: string[], heldBy: string): Promise<void> {
+    const { queue, commands, problem } = this.#context
+    if (ids.length === 0) return
+    problem('failover')(
+      new Error(`Redis had forgotten that ${ids.length} requests had ended here; they are not run again`),
+    )
+    await commands.send(client => queue.release(client, heldBy, ids))
+  }
+
+  /**
+   * The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate of
+   * now is ahead of Redis by the beat's way, and voided the next claim too, again and again.
+   */
+  async #putBack(ids: string[], heldBy: string, nowUs: number): Promise<void> {
+    const { queue, commands, ignoreClaimsOf, problem } = this.#context
+    if (ids.length === 0) return
+    ignoreClaimsOf(ids, nowUs)
+    const requests = ids.map(each => ({ id: each }))
+    await commands.send(client => queue.handback(client, heldBy, 'head', requests)).catch(problem('reconcile'))
+  }
+
+  async #redirect(ids: string[], heldBy: string, nowUs: number): Promise<void> {
+    const { queue, commands, workerId, redirect, problem } = this.#context
+    if (ids.length === 0) return
+    const found = await commands.send(client => queue.heldTexts(client, heldBy, ids))
+    if (heldBy === workerId()) await redirect(found, heldBy, nowUs).catch(problem('adopt'))
   }
 }

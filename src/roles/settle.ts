@@ -1,40 +1,42 @@
-import { backoffMs, sleep } from '../clock.ts'
-import type { Queue } from '../queue.ts'
-import { type Connection, isFull, isTransient } from '../redis.ts'
-import type { Settlement } from '../settlement.ts'
-import type { TakenRequest } from '../taken.ts'
+import { batchesOf } from '../batches.ts'
+import { backoffMs, monotonicMs, sleep } from '../clock.ts'
+import type { WorkerContext } from '../context.ts'
+import type { Settlement } from '../held.ts'
+import { isFull, isTransient } from '../redis.ts'
 
-export interface SettleOptions {
-  queue: Queue
-  connection: Connection
-  workerId(): string
-  /** Redis' time, about. */
-  redisNowMs(): number
-  /** False when the lease may have ended since it was renewed last: others may answer for what we hold. */
-  isLeaseCertain(): boolean
-  /** Resolves when that is cleared up, or cannot be at the moment. */
-  renewLease(): Promise<unknown>
-  /** In the tick in which their releases were sent: their slots are idle now. */
-  onSlotsIdle(ids: string[]): void
-  /** Redis confirmed the releases. */
-  onReleased(ids: string[]): void
-  onProblem(error: Error): void
-}
+export type SettleContext = Pick<
+  WorkerContext,
+  | 'queue'
+  | 'commands'
+  | 'slots'
+  | 'clock'
+  | 'events'
+  | 'workerId'
+  | 'slotsIdle'
+  | 'isLeaseCertain'
+  | 'beatAnew'
+  | 'problem'
+>
 
-const maxBatch = 256
+/** For so long a release waits for further replies to go with. */
+const releaseMs = 5
 
 /**
- * Replies, then releases. What ended in one tick goes in one write: one push per hub, then the removal from what is
- * held. In that order, because a crash in between repeats a reply, which the hub recognises, instead of losing one.
+ * Replies, then releases. What ended in one tick goes in one write: one push per hub. What is held is removed once these were
+ * answered, together with the next replies if there are any: whatever happens in between repeats a reply, which the hub
+ * recognises, instead of losing one.
  */
 export class Settle {
-  readonly #options: SettleOptions
+  readonly #context: SettleContext
   readonly #stopping = new AbortController()
   readonly #underWay = new Set<Promise<void>>()
   #batch: Settlement[] = []
+  /** Their replies are in Redis: to be released with the next flush. */
+  #answered: Release[] = []
+  #later: NodeJS.Timeout | undefined
 
-  constructor(options: SettleOptions) {
-    this.#options = options
+  constructor(context: SettleContext) {
+    this.#context = context
   }
 
   add(settlement: Settlement): void {
@@ -56,69 +58,120 @@ export class Settle {
   }
 
   #flush(): void {
-    const all = this.#batch
-    if (all.length === 0) return
+    const { slots, slotsIdle } = this.#context
+    const answered = this.#answered
+    this.#answered = []
+    if (answered.length > 0) this.#releaseAll(answered)
+    const ended = this.#batch
+    if (ended.length === 0) return
     this.#batch = []
-    for (let from = 0; from < all.length; from += maxBatch) {
-      const batch = all.slice(from, from + maxBatch)
+    for (const batch of batchesOf(ended, ({ reply }) => reply.length)) {
       const delivery = this.#deliver(batch).finally(() => this.#underWay.delete(delivery))
       this.#underWay.add(delivery)
     }
-    this.#options.onSlotsIdle(all.filter(({ slot }) => slot).map(({ id }) => id))
+    for (const { slot } of ended) if (slot) slots.free(slot)
+    slotsIdle()
   }
 
   async #deliver(batch: Settlement[]): Promise<void> {
-    const { connection, isLeaseCertain, renewLease, onProblem } = this.#options
+    await this.#untilDone(() => this.#reply(batch), mayPass)
+    if (this.#stopping.signal.aborted) return
+    const ids = this.#ownOf(batch).map(({ id }) => id)
+    if (ids.length > 0)
+      await new Promise<void>(resolve => this.#releaseSoon({ ids, workerId: batch[0]!.workerId, resolve }))
+  }
+
+  /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or this ends. */
+  async #untilDone(act: () => Promise<unknown>, isWorthIt: (error: Error) => boolean): Promise<void> {
+    const { commands, problem } = this.#context
     for (let attempt = 0; ; attempt++) {
       try {
-        if (!isLeaseCertain()) await renewLease()
-        return await this.#send(batch)
+        await act()
+        return
       } catch (error) {
-        if (!mayPass(error as Error)) return onProblem(error as Error)
+        if (!mayPass(error as Error)) problem('settle')(error as Error)
+        if (!isWorthIt(error as Error)) return
       }
       await sleep(backoffMs(attempt, 20, 1000), this.#stopping.signal)
-      await connection.whenReady(this.#stopping.signal)
+      await commands.whenReady(this.#stopping.signal)
       if (this.#stopping.signal.aborted) return
     }
   }
 
-  async #send(batch: Settlement[]): Promise<void> {
-    const { queue, connection, workerId, redisNowMs, onReleased, onProblem } = this.#options
-    const current = workerId()
-    const ids: string[] = []
-    const dead: string[] = []
-    const taken: TakenRequest[] = []
+  /** Claimed under an identity that was lost: somebody else answers for it by now. */
+  #ownOf(batch: Settlement[]): Settlement[] {
+    const current = this.#context.workerId()
+    return batch.filter(({ workerId }) => workerId === current)
+  }
+
+  async #reply(batch: Settlement[]): Promise<void> {
+    const { queue, commands, isLeaseCertain, beatAnew, problem } = this.#context
+    if (!isLeaseCertain()) await beatAnew()
     const repliesOf = new Map<string, string[]>()
-    for (const settlement of batch) {
-      // Claimed under an identity that was lost: somebody else answers for it by now.
-      if (settlement.workerId !== current) continue
-      const { id, hubId, reply } = settlement
-      if (settlement.taken === undefined) ids.push(id)
-      else taken.push({ id, text: settlement.taken })
+    const dead: string[] = []
+    for (const settlement of this.#ownOf(batch)) {
+      const { hubId, reply } = settlement
       if (settlement.dead !== undefined) dead.push(settlement.dead)
       if (hubId === undefined) continue
       const replies = repliesOf.get(hubId)
       if (replies) replies.push(reply)
       else repliesOf.set(hubId, [reply])
     }
-    if (ids.length === 0 && taken.length === 0) return
-    // Answered before the release is sent: a full Redis refuses this one alone, and the job would be nowhere.
-    if (dead.length > 0) await connection.send(client => queue.bury(client, dead, redisNowMs()))
-    await connection.send(client => {
-      const sent: Promise<unknown>[] = []
-      for (const [hubId, replies] of repliesOf) {
-        const replied = queue.replies.push(client, hubId, replies).catch(error => {
+    if (dead.length > 0) await this.#bury(dead)
+    if (repliesOf.size === 0) return
+    const replied = [...repliesOf].map(([hubId, replies]) =>
+      commands
+        .send(client => queue.reply(client, hubId, replies))
+        .catch(error => {
           // One hub's spoilt reply list must not keep the others' replies back.
           if (mayPass(error)) throw error
-          onProblem(error)
-        })
-        sent.push(replied)
-      }
-      sent.push(queue.release(client, current, ids, taken))
-      return Promise.all(sent)
-    })
-    onReleased(taken.length > 0 ? [...ids, ...taken.map(({ id }) => id)] : ids)
+          problem('settle')(error)
+        }),
+    )
+    await Promise.all(replied)
   }
+
+  async #bury(dead: string[]): Promise<void> {
+    const { queue, commands, clock, problem } = this.#context
+    const nowMs = clock.atUs(monotonicMs()) / 1000
+    const gone = await commands.send(client => queue.bury(client, dead, nowMs))
+    if (gone > 0) problem('dead')(new Error(`${gone} of the oldest dead jobs were dropped to keep the latest ones`))
+  }
+
+  /** With the next replies, in one write: a write of their own would cost more than the releases do. */
+  #releaseSoon(release: Release): void {
+    this.#answered.push(release)
+    if (this.#context.slots.idle <= 0) setImmediate(() => this.#flush())
+    else this.#later ??= setTimeout(() => this.#flushLate(), releaseMs)
+  }
+
+  #flushLate(): void {
+    this.#later = undefined
+    this.#flush()
+  }
+
+  #releaseAll(answered: Release[]): void {
+    const { queue, commands, slots, slotsIdle, workerId } = this.#context
+    const current = workerId()
+    const ids = answered.flatMap(release => (release.workerId === current ? release.ids : []))
+    const release = async () => {
+      if (ids.length === 0 || current !== workerId()) return
+      await commands.send(client => queue.release(client, current, ids))
+      slots.released(ids)
+    }
+    // Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
+    const released = this.#untilDone(release, () => true)
+    void released.then(() => {
+      for (const { resolve } of answered) resolve()
+      slotsIdle()
+    })
+  }
+}
+
+interface Release {
+  ids: string[]
+  workerId: string
+  resolve(): void
 }
 
 /** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */

@@ -3,9 +3,12 @@ import type { Keys } from '../../src/keys.ts'
 import { decodeRequest, type Request } from '../../src/message.ts'
 import { Queue } from '../../src/queue.ts'
 import type { Connection, Redis } from '../../src/redis.ts'
-import { Adopt } from '../../src/roles/adopt.ts'
-import { Reconcile } from '../../src/roles/reconcile.ts'
-import { Settle } from '../../src/roles/settle.ts'
+import { RedisClock } from '../../src/redisclock.ts'
+import type { Registrar } from '../../src/registrar.ts'
+import { Adopt, type AdoptContext } from '../../src/roles/adopt.ts'
+import { Farewell, type FarewellContext } from '../../src/roles/farewell.ts'
+import { Reconcile, type ReconcileContext } from '../../src/roles/reconcile.ts'
+import { Settle, type SettleContext } from '../../src/roles/settle.ts'
 import { Slots } from '../../src/slots.ts'
 import { Events } from '../../src/telemetry.ts'
 import type { WorkerModel } from './processes.ts'
@@ -27,8 +30,12 @@ export interface WorkerActor {
   readonly settle: Settle
   readonly reconcile: Reconcile
   readonly adopt: Adopt
-  /** What the last looks of reconcile found. */
+  readonly farewell: Farewell
+  /** What the last looks of reconcile took over, and what they put back. */
   found: { id: string; text: string }[]
+  putBack: string[]
+  /** What it gives up as it leaves, for others to run again. */
+  returning: { id: string; text: string }[]
   /** The identity that replies and releases go under, when it is not the present one. */
   settlesAs: string | undefined
 }
@@ -39,45 +46,44 @@ export const makeActors = (redis: Redis, keys: Keys, workers: WorkerModel[]): Ac
 }
 
 const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): WorkerActor => {
-  const connection = directly(redis)
-  const slots = new Slots(1000, 0)
-  const workerId = () => worker.id
-  const fail = (error: Error) => assert.fail(`a worker ran into ${error.message}`)
-  const settle = new Settle({
+  const problem = (where: string) => (error: Error) => {
+    if (where !== 'failover') assert.fail(`a worker ran into ${error.message}`)
+  }
+  const context: SettleContext & ReconcileContext & AdoptContext & FarewellContext = {
     queue,
-    connection,
+    commands: directly(redis),
+    slots: new Slots(1000, 0),
+    events: new Events(),
+    clock: new RedisClock(),
+    registrar: {
+      isIdempotent: async (task: string) => task === 'again:1.0',
+      remove: async () => undefined,
+    } as unknown as Registrar,
+    stats: () => assert.fail('nobody asks for them'),
+    returning: () => actor.returning,
     workerId: () => actor.settlesAs ?? worker.id,
-    redisNowMs: () => 0,
+    decode: decodeAdopted,
+    settle: settlement => actor.settle.add(settlement),
+    slotsIdle: () => undefined,
     isLeaseCertain: () => true,
-    renewLease: () => Promise.resolve(),
-    onSlotsIdle: ids => slots.free(ids),
-    onReleased: ids => slots.forget(ids),
-    onProblem: fail,
-  })
+    beatAnew: async () => true,
+    ignoreClaimsOf: ids => {
+      actor.putBack = [...ids]
+    },
+    redirect: async requests => {
+      actor.found = [...requests]
+    },
+    problem,
+  }
   const actor: WorkerActor = {
-    slots,
-    settle,
-    reconcile: new Reconcile({
-      queue,
-      connection,
-      workerId,
-      knows: id => slots.knows(id),
-      onFound: found => {
-        actor.found = found
-      },
-    }),
-    adopt: new Adopt({
-      queue,
-      connection,
-      events: new Events(),
-      workerId,
-      take: id => slots.know(id),
-      forget: ids => slots.forget(ids),
-      decode: decodeAdopted,
-      isIdempotent: async task => task === 'again:1.0',
-      settle: settlement => settle.add(settlement),
-    }),
+    slots: context.slots,
+    settle: new Settle(context),
+    reconcile: new Reconcile(context),
+    adopt: new Adopt(context),
+    farewell: new Farewell(context),
     found: [],
+    putBack: [],
+    returning: [],
     settlesAs: undefined,
   }
   return actor

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Adopted } from '../../src/answers.ts'
-import { reporterMs } from '../../src/queue.ts'
+import { type Adopted, readAdopted } from '../../src/answers.ts'
+import { withStarted } from '../../src/message.ts'
+import { maxBatchBytes, reporterMs } from '../../src/queue.ts'
 import { scripts } from '../../src/scripts.ts'
 import type { Actors, WorkerActor } from './actors.ts'
 import { cancelMemoryMs } from './caller-steps.ts'
 import type { Model } from './model.ts'
 import { becomeNew, type WorkerModel } from './processes.ts'
-import { longestRefusalMs, queueKeys } from './redis-state.ts'
-import { leadingIdOf, taskOf, verdictOn } from './requests.ts'
+import { queueKeys } from './redis-state.ts'
+import { taskOf, verdictOn } from './requests.ts'
 import {
   anyMask,
   anyWorker,
@@ -46,9 +47,6 @@ const forgetAll = (worker: WorkerModel, actor: WorkerActor): void => {
   actor.slots.reset()
 }
 
-/** A worker that left is refused for so long. */
-const leftMs = 5000
-
 const anyBeat = fc.record({ worker: anyWorker, reports: fc.boolean() })
 const beatStep = step('beat', anyBeat, async (model, actors, { worker: number, reports }) => {
   const [worker, actor] = workerOf(model, actors, number, ({ id }) => !model.leaseHolds(id))
@@ -74,7 +72,7 @@ export const lapse = async (model: Model, { redis }: Actors, workerId: string): 
 /** Most often of a worker that holds something. */
 const lapseStep = step('lapse', fc.record({ which: fc.nat(20) }), async (model, actors, { which }) => {
   const live = [...model.leases.keys()].filter(id => model.leaseHolds(id))
-  const holding = live.filter(id => model.held.has(id) || model.taken.has(id))
+  const holding = live.filter(id => model.held.has(id))
   const workerId = oneOf(holding.length > 0 && which % 4 > 0 ? holding : live, which)
   if (workerId !== undefined) await lapse(model, actors, workerId)
 })
@@ -96,27 +94,23 @@ const redirect = async (
   model.redirect(worker, requests)
 }
 
-/** Batches are as large as a worker's, or so small that several are needed. */
+/** Parts are as large as a worker's, or so small that several are needed. */
 const adoptSome = async (
   { redis, queue }: Actors,
   lostId: string,
   workerId: string,
   limit: number,
+  bytes: number,
 ): Promise<Adopted | undefined> => {
-  if (limit === 64) return queue.adopt(redis, lostId, workerId)
-  const adoptKeys = [queueKeys.leases, queueKeys.held(lostId), queueKeys.held(workerId), queueKeys.taken(lostId)]
-  const answer = (await scripts.adopt.run(redis, adoptKeys, [lostId, workerId, limit, 600_000])) as [
-    number,
-    ...string[],
-  ]
-  const [state, ...flat] = answer
-  const requests = flat.flatMap((id, i) => (i % 2 === 0 ? [{ id, text: flat[i + 1]! }] : []))
-  return state === -1 ? undefined : { done: state === 1, requests }
+  if (limit === 64 && bytes === maxBatchBytes) return queue.adopt(redis, lostId, workerId)
+  const adoptKeys = [queueKeys.leases, queueKeys.held(lostId), queueKeys.held(workerId)]
+  return readAdopted(await scripts.adopt.run(redis, adoptKeys, [lostId, workerId, limit, bytes]))
 }
 
 export interface Adopting {
   lostId: string
   limit: number
+  bytes: number
   /** The answer was lost: what was moved is for reconcile to find. */
   answered: boolean
 }
@@ -125,11 +119,11 @@ export const adopt = async (
   model: Model,
   actors: Actors,
   [worker, actor]: WorkerPair,
-  { lostId, limit, answered }: Adopting,
+  { lostId, limit, bytes, answered }: Adopting,
 ): Promise<void> => {
-  const adopted = await adoptSome(actors, lostId, worker.id, limit)
+  const adopted = await adoptSome(actors, lostId, worker.id, limit, bytes)
   const moved = adopted?.requests.map(({ id }) => id) ?? []
-  assert.deepEqual(adopted, model.adopt(lostId, worker.id, limit, moved, longestRefusalMs))
+  assert.deepEqual(adopted, model.adopt(lostId, worker.id, limit, bytes, moved))
   if (adopted && answered) await redirect(model, actors, [worker, actor], adopted.requests)
 }
 
@@ -139,6 +133,7 @@ const adoptStep = step(
     worker: anyWorker,
     from: fc.nat(20),
     limit: fc.constantFrom(1, 2, 64),
+    bytes: fc.constantFrom(maxBatchBytes, maxBatchBytes, 1, 300),
     answered: fc.boolean(),
   }),
   async (model, actors, { worker: number, from, ...adopting }) => {
@@ -151,28 +146,30 @@ const adoptStep = step(
 )
 
 const reconcile = async (model: Model, actors: Actors, [worker, actor]: WorkerPair): Promise<void> => {
-  const { redis, queue } = actors
   actor.found = []
+  actor.putBack = []
   await actor.reconcile.look(0)
   const unknown = [...model.heldBy(worker.id)].filter(([id]) => !worker.knows.has(id))
-  const unknownTaken = model.takenBy(worker.id).filter(text => !worker.knows.has(leadingIdOf(text)!))
-  const moved = unknownTaken.filter(text => worker.suspects.has(text))
-  const found = moved.map((text): [string, string] => [leadingIdOf(text)!, text])
-  const expected = [...unknown.filter(([id]) => worker.suspects.has(id)), ...found]
-  worker.suspects = new Set([...unknown.map(([id]) => id), ...unknownTaken])
-  model.hold(worker.id, moved)
-  if (moved.length > 0) model.situations.add('a lost take found')
-  assert.deepEqual(new Map(actor.found.map(({ id, text }) => [id, text])), new Map(expected))
+  const expected = unknown.filter(([id]) => worker.suspects.has(id))
+  worker.suspects = new Set(unknown.map(([id]) => id))
+  const ended = expected.filter(([id]) => worker.released.has(id))
+  if (ended.length > 0) model.situations.add('a forgotten release found')
+  model.release(
+    worker.id,
+    ended.map(([id]) => id),
+  )
+  const open = expected.filter(([id]) => !worker.released.has(id))
   const isAdopted = ([id]: [string, string]) => id.startsWith('lost:')
-  const unanswered = expected.filter(entry => !isAdopted(entry)).map(([id]) => ({ id }))
+  const unanswered = open.filter(entry => !isAdopted(entry)).map(([id]) => id)
+  assert.deepEqual(actor.putBack.toSorted(), unanswered.toSorted())
   if (unanswered.length > 0) {
     model.situations.add('a lost claim found')
-    const returned = await queue.handback(redis, worker.id, 'head', unanswered)
-    assert.equal(returned, model.handback(worker.id, 'head', unanswered))
+    const back = actor.putBack.map(id => ({ id }))
+    assert.equal(model.handback(worker.id, 'head', back), unanswered.length)
   }
-  const adopted = expected.filter(isAdopted).map(([id, text]) => ({ id, text }))
-  if (adopted.length > 0) model.situations.add('a lost adoption found')
-  await redirect(model, actors, [worker, actor], adopted)
+  assert.deepEqual(new Map(actor.found.map(({ id, text }) => [id, text])), new Map(open.filter(isAdopted)))
+  if (actor.found.length > 0) model.situations.add('a lost adoption found')
+  await redirect(model, actors, [worker, actor], actor.found)
 }
 
 /** Only the second look in a row finds something; other steps may come in between. */
@@ -181,7 +178,7 @@ const reconcileStep = step(
   fc.record({ worker: anyWorker, looks: fc.integer({ min: 1, max: 2 }) }),
   async (model, actors, { worker: number, looks }) => {
     const worker = workerOf(model, actors, number, ({ id, knows }) => {
-      return model.heldBy(id).size + model.takenBy(id).length > knows.size
+      return model.heldBy(id).size > knows.size
     })
     for (let look = 0; look < looks; look++) await reconcile(model, actors, worker)
   },
@@ -189,11 +186,15 @@ const reconcileStep = step(
 
 export const leave = async (
   model: Model,
-  { redis, queue }: Actors,
+  { redis }: Actors,
   [worker, actor]: WorkerPair,
-  started: string[],
+  returning: { id: string; text: string }[],
 ): Promise<void> => {
-  const returned = await queue.leave(redis, worker.id, started)
+  const ended = [...model.heldBy(worker.id).keys()].filter(id => worker.released.has(id))
+  actor.returning = returning
+  const returned = await actor.farewell.leave()
+  const given = model.handback(worker.id, 'head', returning)
+  model.release(worker.id, ended)
   // Those that stay are behind them, and were there before.
   const headOf = async (key: string, before: number) => {
     const texts = await redis.lrange(key, 0, -1)
@@ -204,20 +205,23 @@ export const leave = async (
     calls: await headOf(queueKeys.calls, calls.texts.length),
     jobs: await headOf(queueKeys.jobs, jobs.texts.length),
   }
-  assert.equal(returned, model.leave(worker.id, started, heads, leftMs))
+  assert.equal(returned, given + model.leave(worker.id, actor.slots.knownIds(), heads))
+  if (given > 0) model.situations.add('given up and marked')
+  if (ended.length > 0) model.situations.add('left with a forgotten release')
   forgetAll(worker, actor)
 }
 
-/** `mask`: which of those that may run twice it lets finish elsewhere; all others that it started are named. */
+/** `mask`: which of those that may run twice were given up: they go back with their mark. */
 const leaveStep = step(
   'leave',
-  fc.record({ worker: anyWorker, mask: anyMask, namesAdopted: fc.boolean() }),
-  async (model, actors, { worker: number, mask, namesAdopted }) => {
-    const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.held.has(id) || model.taken.has(id))
-    const returning = new Set(chosen(worker.knows, mask).map(([id]) => id))
-    const started = [...worker.knows].filter(([id, text]) => taskOf(text) === 'once:1.0' || !returning.has(id))
-    const adopted = [...model.heldBy(worker.id).keys()].filter(id => namesAdopted && id.startsWith('lost:'))
-    await leave(model, actors, [worker, actor], [...started.map(([id]) => id), ...adopted])
+  fc.record({ worker: anyWorker, mask: anyMask, isAdopting: fc.boolean() }),
+  async (model, actors, { worker: number, mask, isAdopting }) => {
+    const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.held.has(id))
+    const returning = chosen(worker.knows, mask).filter(([, text]) => taskOf(text) === 'again:1.0')
+    // It was about to decide about these.
+    if (isAdopting) for (const id of model.heldBy(worker.id).keys()) if (id.startsWith('lost:')) actor.slots.know(id)
+    const marked = returning.map(([id, text]) => ({ id, text: withStarted(text) }))
+    await leave(model, actors, [worker, actor], marked)
   },
 )
 

@@ -8,7 +8,6 @@ import {
   listOf,
   nameOf,
   type Place,
-  runsAtLeastUs,
   spareUsOf,
   taskOf,
   verdictOn,
@@ -42,10 +41,6 @@ export class Model {
   readonly dead: string[] = []
   /** Worker id -> held id -> request. */
   readonly held = new Map<string, Map<string, string>>()
-  /** Worker id -> requests that it took without the claim script. */
-  readonly taken = new Map<string, string[]>()
-  /** Workers that can take nothing so any more: they left, or were adopted from. Until when, Redis milliseconds. */
-  readonly refused = new Map<string, { word: string; untilMs: number }>()
   /** Worker id -> end of its lease, Redis milliseconds; 0: given up or being adopted from. */
   readonly leases = new Map<string, number>()
   readonly cancelled = new Map<string, number>()
@@ -103,9 +98,11 @@ export class Model {
     return { accepted, length, at, repeated: false, lateMs }
   }
 
+  /** `bytes`: beyond these nothing more is taken. */
   claim(
     workerId: string,
-    { slots, jobs, runTimes }: ClaimOptions,
+    { slots, jobs }: ClaimOptions,
+    bytes: number,
     makeUpId: (position: number) => string,
   ): Claimed | undefined {
     if (!this.leaseHolds(workerId)) {
@@ -113,26 +110,25 @@ export class Model {
       return undefined
     }
     const requests: Claimed['requests'] = []
-    const hopeless: string[] = []
+    let bytesLeft = bytes
     let expired = 0
     const take = (list: ListName, most: number) => {
       const { texts } = this.lists[list]
-      while (requests.length < most && texts.length > 0) takeOne(list, texts.shift()!)
+      while (requests.length < most && bytesLeft > 0 && texts.length > 0) takeOne(list, texts.shift()!)
     }
     const takeOne = (list: ListName, text: string) => {
-      const spareUs = spareUsOf(text, this.nowUs)
-      if (spareUs <= 0 || spareUs < runsAtLeastUs(text, runTimes)) {
-        if (spareUs <= 0) expired++
-        else hopeless.push(text)
+      if (spareUsOf(text, this.nowUs) <= 0) {
+        expired++
         this.places.set(nameOf(text), 'dropped')
-        this.situations.add(spareUs <= 0 ? 'an expired request' : 'a hopeless request')
+        this.situations.add('an expired request')
         return
       }
+      bytesLeft -= Buffer.byteLength(text)
       const id = leadingIdOf(text)
       const madeUpId = id === undefined ? makeUpId(requests.length) : undefined
       const isJob = list === 'jobs'
       this.#hold(workerId, heldIdOf(id ?? madeUpId!, isJob), text)
-      requests.push({ text, madeUpId, isJob, isTaken: false })
+      requests.push({ text, madeUpId, isJob })
     }
     take('calls', slots)
     if (jobs > 0) {
@@ -147,60 +143,9 @@ export class Model {
     const jobsLeft = jobs > 0 ? this.lists.jobs.texts.length : 0
     if (left > 0) this.lists.calls.bell = true
     if (jobsLeft > 0) this.lists.jobs.bell = true
+    if (bytesLeft <= 0 && left + jobsLeft > 0) this.situations.add('a claim bounded by bytes')
     if (this.isFull && requests.length > 0) this.situations.add('a claim from a full Redis')
-    return { nowUs: this.nowUs, left, jobsLeft, expired, hopeless, requests }
-  }
-
-  /** The first call without a script, and then a claim of what is left. */
-  take(
-    workerId: string,
-    rung: ListName,
-    wanted: ClaimOptions,
-    makeUpId: (position: number) => string,
-  ): Claimed | undefined {
-    const { calls, jobs } = this.lists
-    if (this.refused.has(workerId)) {
-      this.situations.add('a refused take')
-      this.lists[rung].mayBeSilent = true
-      return undefined
-    }
-    const text = calls.texts[0]
-    if (!this.leaseHolds(workerId)) {
-      this.situations.add('a take without a lease')
-      // It went back to where it was.
-      if (text !== undefined) calls.bell = true
-      this.lists[rung].mayBeSilent = true
-      return undefined
-    }
-    calls.texts.shift()
-    const requests: Claimed['requests'] = []
-    if (text !== undefined) {
-      const id = leadingIdOf(text)
-      const madeUpId = id === undefined ? makeUpId(0) : undefined
-      if (madeUpId === undefined) this.#take(workerId, text)
-      else this.#hold(workerId, madeUpId, text)
-      requests.push({ text, madeUpId, isJob: false, isTaken: madeUpId === undefined })
-      this.situations.add(madeUpId === undefined ? 'a call taken' : 'a call without an id taken')
-    }
-    if (rung === 'jobs') jobs.mayBeSilent = true
-    const { nowUs } = this
-    const jobsLeft = rung === 'calls' ? 0 : 1
-    if (calls.texts.length === 0) return { nowUs, left: 0, jobsLeft, expired: 0, hopeless: [], requests }
-    this.situations.add('more than was taken')
-    const rest = this.claim(workerId, { ...wanted, slots: wanted.slots - 1 }, position => makeUpId(position + 1))!
-    return { ...rest, nowUs, requests: [...requests, ...rest.requests] }
-  }
-
-  takenBy(workerId: string): string[] {
-    return this.taken.get(workerId) ?? []
-  }
-
-  /** What was taken is in the hash from here on. */
-  hold(workerId: string, texts: string[]): void {
-    for (const text of texts) {
-      const id = leadingIdOf(text)!
-      if (this.#letGo(workerId, id) !== undefined) this.#hold(workerId, id, text)
-    }
+    return { nowUs: this.nowUs, left, jobsLeft, expired, requests }
   }
 
   /** A plain RPUSH by somebody without scripts, with or without the two commands for the bell. */
@@ -268,6 +213,11 @@ export class Model {
     return { length: texts.length, oldestMs }
   }
 
+  /** A replica was promoted that had not heard of a release: the request is held again. */
+  forgetRelease(worker: WorkerModel, id: string): void {
+    this.#hold(worker.id, id, worker.released.get(id)!.text)
+  }
+
   release(workerId: string, ids: string[]): void {
     for (const id of ids) {
       const text = this.#letGo(workerId, id)
@@ -298,9 +248,7 @@ export class Model {
   }
 
   /** `heads` is what Redis then has at the head of each list: the requests come back in the order of the hash. */
-  leave(workerId: string, started: string[], heads: Record<ListName, string[]>, refusedMs: number): number {
-    if (this.takenBy(workerId).length > 0) this.situations.add('left with what it took')
-    this.hold(workerId, [...this.takenBy(workerId)])
+  leave(workerId: string, started: string[], heads: Record<ListName, string[]>): number {
     for (const id of started) {
       const text = id.startsWith('lost:') ? undefined : this.#letGo(workerId, id)
       if (text !== undefined) this.#hold(workerId, `lost:${id}`, text)
@@ -321,33 +269,33 @@ export class Model {
       this.situations.add('started requests left behind')
     } else this.leases.delete(workerId)
     if (this.reporter?.id === workerId) this.reporter = undefined
-    this.#refuse(workerId, 'left', refusedMs)
     return returning.length
   }
 
-  /** `moved` is which part Redis chose. */
-  adopt(lostId: string, workerId: string, limit: number, moved: string[], refusedMs: number): Adopted | undefined {
+  /** `moved` is which part Redis chose: no more than `limit`, and so many bytes that one request exceeds the bound. */
+  adopt(lostId: string, workerId: string, limit: number, bytes: number, moved: string[]): Adopted | undefined {
     if (!this.leaseHolds(workerId) || this.leaseHolds(lostId)) {
       this.situations.add(this.leaseHolds(workerId) ? 'adopting from the living' : 'adopting without a lease')
       return undefined
     }
-    if (this.takenBy(lostId).length > 0) this.situations.add('adopted what was taken')
-    this.hold(lostId, [...this.takenBy(lostId)])
     const held = this.heldBy(lostId)
-    assert(moved.length <= Math.min(limit, held.size), 'more was adopted than asked for')
-    if (limit >= 64) assert.equal(moved.length, Math.min(limit, held.size), 'adopted')
+    const most = Math.min(limit, held.size)
+    let bytesLeft = bytes
     const requests = moved.map(id => {
       const own = held.has(id) ? id : id.replace(/^lost:/, '')
       const text = this.#letGo(lostId, own)
       assert(text !== undefined && id.startsWith('lost:'), `${id} was not there to be adopted`)
+      assert(bytesLeft > 0, 'more bytes were adopted than asked for')
+      bytesLeft -= Buffer.byteLength(text)
       this.#hold(workerId, id, text)
       return { id, text }
     })
+    if (bytesLeft > 0) assert.equal(moved.length, most, 'adopted')
+    else assert(moved.length <= most, 'more was adopted than asked for')
+    if (bytesLeft <= 0 && moved.length < most) this.situations.add('an adoption bounded by bytes')
     const done = this.heldBy(lostId).size === 0
-    if (done) {
-      this.leases.delete(lostId)
-      this.#refuse(lostId, 'adopted', refusedMs)
-    } else if (this.leases.has(lostId)) this.leases.set(lostId, 0)
+    if (done) this.leases.delete(lostId)
+    else if (this.leases.has(lostId)) this.leases.set(lostId, 0)
     if (moved.length > 0) this.situations.add(done ? 'all adopted' : 'a part adopted')
     return { done, requests }
   }
@@ -403,26 +351,7 @@ export class Model {
     this.places.set(nameOf(text), 'held')
   }
 
-  #take(workerId: string, text: string): void {
-    this.taken.set(workerId, [...this.takenBy(workerId), text])
-    this.places.set(nameOf(text), 'held')
-  }
-
-  #refuse(workerId: string, word: string, ms: number): void {
-    if (!this.refused.has(workerId)) this.refused.set(workerId, { word, untilMs: Math.ceil(this.nowUs / 1000) + ms })
-  }
-
   #letGo(workerId: string, id: string): string | undefined {
-    const taken = this.takenBy(workerId)
-    const own = taken.find(text => leadingIdOf(text) === id)
-    if (own !== undefined) {
-      this.taken.set(
-        workerId,
-        taken.filter(text => text !== own),
-      )
-      if (taken.length === 1) this.taken.delete(workerId)
-      return own
-    }
     const held = this.heldBy(workerId)
     const text = held.get(id)
     held.delete(id)

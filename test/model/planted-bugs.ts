@@ -43,13 +43,19 @@ export const plantedBugs: PlantedBug[] = [
   },
   { script: 'claim', bug: 'asks for no lease', from: 'if not lease or', to: 'if lease and false and' },
   { script: 'claim', bug: 'hands out what has expired', from: 'if at and ttl', to: 'if false and ttl' },
+  { script: 'claim', bug: 'takes more bytes than it may', from: 'if bytes_left <= 0 then', to: 'if false then' },
   {
     script: 'claim',
-    bug: 'hands out what cannot end in time',
-    from: 'elseif spare < longest and',
-    to: 'elseif false and',
+    bug: 'loses what is too much',
+    from: "for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end",
+    to: '',
   },
-  { script: 'claim', bug: 'drops what nothing is known of', from: 'return 0', to: 'return longest' },
+  {
+    script: 'claim',
+    bug: 'turns round the order of what is too much',
+    from: 'for k = #batch, i, -1 do',
+    to: 'for k = i, #batch do',
+  },
   {
     script: 'claim',
     bug: 'is refused by a full Redis',
@@ -84,8 +90,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'claim',
     bug: 'gives jobs more slots than it may',
-    from: 'room = math.min(room, wanted - taken)',
-    to: 'room = wanted - taken',
+    from: 'math.min(tonumber(ARGV[3]), wanted - taken)',
+    to: 'wanted - taken',
   },
   { script: 'claim', bug: 'holds a job as a call', from: "room, 'job:')", to: "room, '')" },
   {
@@ -111,7 +117,7 @@ export const plantedBugs: PlantedBug[] = [
   { script: 'handback', bug: 'loses what the list cannot take', from: "redis.call('LLEN', KEYS[2])", to: '' },
   { script: 'handback', bug: 'goes on holding', from: "redis.call('HDEL', KEYS[1], ARGV[i])", to: '' },
   { script: 'handback', bug: 'rings no bell', from: 'if calls > 0 and', to: 'if false and' },
-  { script: 'leave', bug: 'puts back what was started', from: 'for i = 3, #ARGV do', to: 'for i = 3, 1 do' },
+  { script: 'leave', bug: 'puts back what was started', from: 'for i = 2, #ARGV do', to: 'for i = 2, 1 do' },
   { script: 'leave', bug: 'holds without a lease', from: 'if kept > 0 then', to: 'if false then' },
   {
     script: 'leave',
@@ -126,26 +132,8 @@ export const plantedBugs: PlantedBug[] = [
     from: "redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', '-inf')",
     to: "redis.call('ZADD', KEYS[4], 'XX', 0, ARGV[1])",
   },
-  { script: 'leave', bug: 'forgets what it took', from: "redis.pcall('LRANGE', KEYS[8], 0, -1)", to: '{}' },
-  { script: 'leave', bug: 'goes on taking', from: "if ARGV[2] ~= '0' then", to: 'if false then' },
-  { script: 'leave', bug: 'puts back what it took and keeps it', from: "redis.call('LPOP', KEYS[8])", to: '' },
-  {
-    script: 'hold',
-    bug: 'loses what it moves',
-    from: "redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])",
-    to: '',
-  },
-  { script: 'hold', bug: 'copies', from: "redis.pcall('LREM', KEYS[1], 1, ARGV[i + 1]) == 1", to: 'true' },
-  { script: 'adopt', bug: 'forgets what was taken', from: "redis.pcall('LRANGE', KEYS[4], 0, -1)", to: '{}' },
-  { script: 'adopt', bug: 'copies what was taken', from: "redis.call('LPOP', KEYS[4])", to: '' },
-  {
-    script: 'adopt',
-    bug: 'lets the lost worker go on taking',
-    from: "redis.call('SET', KEYS[4], 'adopted', 'NX', 'PX', ARGV[4])",
-    to: '',
-  },
-  { script: 'adopt', bug: 'refuses for ever', from: "'adopted', 'NX', 'PX', ARGV[4])", to: "'adopted', 'NX')" },
   { script: 'adopt', bug: 'loses what it cannot hold', from: "redis.call('HLEN', KEYS[3])", to: '' },
+  { script: 'adopt', bug: 'moves more bytes than it may', from: 'if bytes_left <= 0', to: 'if false' },
   { script: 'adopt', bug: 'copies instead of moving', from: "redis.call('HDEL', KEYS[2], found[i])", to: '' },
   { script: 'adopt', bug: 'takes from the living', from: 'if theirs and', to: 'if false and' },
   { script: 'adopt', bug: 'gives to one without a lease', from: 'if not mine or', to: 'if mine and false and' },
@@ -171,7 +159,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'beat',
     bug: 'is refused by a full Redis, and keeps old words',
-    from: "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))",
+    from: "redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))",
     to: '',
   },
   {
@@ -213,9 +201,9 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'cancel',
     bug: 'does not say that it removed',
-    from: '== 1 then return 1 end',
-    to: '== 1 then return 0 end',
+    from: "return redis.call('LREM', KEYS[1], from, ARGV[2])",
+    to: "redis.call('LREM', KEYS[1], from, ARGV[2]) return 0",
   },
   { script: 'cancel', bug: 'is refused by a full Redis', from: 'local fresh =', to: 'local fresh = true --' },
-  { script: 'cancel', bug: 'removes nothing', from: "redis.call('LREM', KEYS[1], 1, ARGV[2]) == 1", to: 'false' },
+  { script: 'cancel', bug: 'removes nothing', from: "if ARGV[2] ~= '' then", to: 'if false then' },
 ]

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { KeyedScript, scripts } from '../../src/scripts.ts'
+import { Script, scripts } from '../../src/scripts.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 import { plantedBugs } from './planted-bugs.ts'
 import { anySteps, run } from './run.ts'
@@ -27,9 +27,9 @@ describe('the model finds', () => {
     const { text } = scripts[script]
     const wrong = text.replace(from, to)
     expect(wrong).not.toBe(text)
-    vi.spyOn(KeyedScript.prototype, 'run').mockImplementation(function (this: KeyedScript, client, args, read) {
-      const sent = this.script === scripts[script] ? wrong : this.script.text
-      return client.eval(sent, this.keys.length, ...this.keys, ...args).then(read)
+    vi.spyOn(Script.prototype, 'run').mockImplementation(function (this: Script, client, keys, args) {
+      const sent = this === scripts[script] ? wrong : this.text
+      return client.eval(sent, keys.length, ...keys, ...args)
     })
     const failure = await firstFailure()
     expect(failure).toBeDefined()

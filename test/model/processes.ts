@@ -16,8 +16,8 @@ export interface WorkerModel {
   isNew: boolean
   /** What it runs or is about to put back: held id -> request. */
   readonly knows: Map<string, string>
-  /** Those of them that it took without the claim script. */
-  readonly took: Set<string>
+  /** What it released, under which identity: a failover can bring it back. */
+  readonly released: Map<string, { text: string; as: string }>
   /** What its last look found unknown. */
   suspects: Set<string>
   /** The identity before, and what it knew of then. */
@@ -30,7 +30,7 @@ export const makeWorker = (name: string): WorkerModel => ({
   incarnation: 1,
   isNew: true,
   knows: new Map(),
-  took: new Set(),
+  released: new Map(),
   suspects: new Set(),
   former: undefined,
 })
@@ -41,5 +41,4 @@ export const becomeNew = (worker: WorkerModel): void => {
   worker.id = `${worker.name}-${++worker.incarnation}`
   worker.isNew = true
   worker.knows.clear()
-  worker.took.clear()
 }

@@ -32,9 +32,6 @@ const lives: [part: RegExp, ms: number][] = [
   [/:reporter$/, 3000],
 ]
 
-/** What refuses a worker that left, or was adopted from. */
-export const longestRefusalMs = 600_000
-
 const pairs = (flat: string[]): Record<string, string> => {
   const object: Record<string, string> = {}
   for (let i = 0; i < flat.length; i += 2) object[flat[i]!] = flat[i + 1]!
@@ -49,8 +46,7 @@ const readState = async (redis: Redis): Promise<{ state: State; nowUs: number }>
   const [[seconds, us], ...entries] = (await redis.eval(dumpScript, 0)) as Dump
   const state: State = {}
   for (const [key, kind, ttlMs, value] of entries) {
-    const isRefusal = kind === 'string' && key.startsWith(queueKeys.taken(''))
-    const life = isRefusal ? longestRefusalMs : lives.find(([part]) => part.test(key))?.[1]
+    const life = lives.find(([part]) => part.test(key))?.[1]
     if (life === undefined) assert.equal(ttlMs, -1, `${key} would go by itself`)
     else assert(ttlMs >= 0 && ttlMs <= life, `${key} lives for another ${ttlMs} ms`)
     state[key] =
@@ -81,8 +77,6 @@ const expectedState = (model: Model): State => {
   if (model.cancelled.size > 0) state[queueKeys.cancelled] = texts(model.cancelled)
   if (model.pausedMs !== undefined) state[queueKeys.paused] = String(model.pausedMs)
   if (model.reporter) state[queueKeys.reporter] = model.reporter.id
-  for (const [worker, taken] of model.taken) state[queueKeys.taken(worker)] = taken
-  for (const [worker, { word }] of model.refused) state[queueKeys.taken(worker)] = word
   for (const [worker, held] of model.held) state[queueKeys.held(worker)] = texts(held)
   for (const [hub, { number, accepted, at }] of model.pushed) {
     state[queueKeys.pushed(hub)] = `${number}:${accepted}:${at}`
@@ -98,8 +92,6 @@ export const compare = async (redis: Redis, model: Model): Promise<void> => {
   // Where this machine stood still for seconds, the words of callers who gave up went by themselves.
   if (!(queueKeys.cancelled in state) && nowMs >= model.cancelledUntilMs) model.cancelled.clear()
   if (!(queueKeys.reporter in state) && nowMs >= (model.reporter?.untilMs ?? 0)) model.reporter = undefined
-  for (const [worker, { untilMs }] of model.refused)
-    if (!(queueKeys.taken(worker) in state) && nowMs >= untilMs) model.refused.delete(worker)
   assert(nowUs >= model.nowUs, "an answer's time was ahead of Redis' clock")
   model.nowUs = nowUs
   checkPromises(model, state)
@@ -115,9 +107,8 @@ const checkPromises = (model: Model, state: State): void => {
   for (const text of [...calls, ...jobs]) found(text, 'list')
   const leases = (state[queueKeys.leases] ?? {}) as Record<string, string>
   for (const [key, held] of Object.entries(state)) {
-    const prefix = [queueKeys.held(''), queueKeys.taken('')].find(each => key.startsWith(each))
-    if (prefix === undefined || typeof held === 'string') continue
-    const worker = key.slice(prefix.length)
+    if (!key.startsWith(queueKeys.held(''))) continue
+    const worker = key.slice(queueKeys.held('').length)
     assert(worker in leases, `${key} is held without a lease: nobody would look for it`)
     for (const text of Object.values(held)) found(text, 'held')
   }

@@ -50,10 +50,11 @@ export const handMade = (kind: number, id: string, hubId: string, nowUs: number)
     `{"at":${nowUs - 2_000_000},"ttl":3600000,"id":"${id}",${end}`,
     `{"at":${nowUs},"ttl":0,"id":"${id}","task":"again:1.0","losses":1,"args":[]}`,
     `{"at":${nowUs},"ttl":0,"id":"${id}","task":"again:1.0","args":[],"result_queue":"${replyKey(hubId)}","losses":2}`,
+    `{"at":${nowUs},"ttl":0,"id":"${id}","task":"again:1.0","args":[],"result_queue":"${replyKey(hubId)}","started":true}`,
   ]
   return kinds[kind % kinds.length]!
 }
-export const handMadeKinds = 8
+export const handMadeKinds = 9
 
 /** The test's own name of a request, which each text carries whatever else becomes of it. */
 export const nameOf = (text: string): string => {
@@ -76,12 +77,6 @@ export const listOf = (heldId: string): 'calls' | 'jobs' => (/^(lost:)?job:/.tes
 export const spareUsOf = (text: string, nowUs: number): number => {
   const [, at, ttl] = leadingFields(text) ?? []
   return ttl !== undefined && Number(ttl) > 0 ? Number(at) + Number(ttl) * 1000 - nowUs : Number.POSITIVE_INFINITY
-}
-
-/** What a worker says of its task; 0 when it says nothing. */
-export const runsAtLeastUs = (text: string, runTimes: readonly (string | number)[]): number => {
-  const index = runTimes.indexOf(taskOf(text) ?? '')
-  return index < 0 ? 0 : Number(runTimes[index + 1])
 }
 
 interface Fields {
@@ -120,7 +115,7 @@ export const verdictOn = (text: string, heldId: string, nowUs: number): Verdict 
   if (!fields) return drop('adopted garbage')
   if (spareUsOf(text, nowUs) <= 0) return drop('adopted after its deadline')
   const losses = (fields.losses ?? 0) + 1
-  const counted = `${text.replace(/,"losses":\d+\}$/, '}').slice(0, -1)},"losses":${losses}}`
+  const counted = `${text.replace(/,"(losses":\d+|started":true)\}$/, '}').slice(0, -1)},"losses":${losses}}`
   const isJob = listOf(heldId) === 'jobs'
   if ((isJob || fields.task === 'again:1.0') && losses < 3) return { again: counted }
   if (isJob) return { ...drop('a dead job'), dead: counted }

@@ -21,7 +21,7 @@ const tries: Record<string, (model: Model, actors: Actors, worker: WorkerModel) 
     const isCertain =
       model.leaseHolds(id) &&
       [...model.lists.calls.texts, ...model.lists.jobs.texts].every(text => spareUsOf(text, model.nowUs) > 60_000_000)
-    return isCertain ? queue.claim(redis, id, { slots: 100, jobs: 50, runTimes: [] }) : undefined
+    return isCertain ? queue.claim(redis, id, { slots: 100, jobs: 50 }) : undefined
   },
   handback: (model, { redis, queue }, { id }) => {
     const requests = [...model.heldBy(id).keys()].map(held => ({ id: held }))
@@ -54,7 +54,7 @@ const squatStep = step(
     by: fc.nat(2),
   }),
   async (model, actors, { worker: number, key, by }) => {
-    const suits = (id: string) => (key === 'held' ? !model.held.has(id) && model.taken.has(id) : model.held.has(id))
+    const suits = (id: string) => (key === 'held') !== model.held.has(id)
     const [worker] = workerOf(model, actors, number, ({ id }) => suits(id))
     const { calls, jobs } = model.lists
     const isFree = {

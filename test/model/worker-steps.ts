@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Claimed } from '../../src/answers.ts'
+import { type Claimed, readClaimed } from '../../src/answers.ts'
 import { okReply } from '../../src/message.ts'
-import type { ClaimOptions } from '../../src/queue.ts'
-import { readTake } from '../../src/taken.ts'
-import { Volley } from '../../src/volley.ts'
+import { type ClaimOptions, maxBatchBytes } from '../../src/queue.ts'
+import { scripts } from '../../src/scripts.ts'
 import type { Actors } from './actors.ts'
 import type { Model } from './model.ts'
 import type { WorkerModel } from './processes.ts'
-import { addressOf, heldIdOf, leadingIdOf, spareUsOf, taskOf } from './requests.ts'
+import { queueKeys } from './redis-state.ts'
+import { addressOf, heldIdOf, leadingIdOf, taskOf } from './requests.ts'
 import {
   anyMask,
   anyWorker,
+  aside,
   chosen,
   oneOf,
   readTime,
@@ -25,20 +26,20 @@ import {
 interface Claiming extends ClaimOptions {
   /** On the bell's connection; else on the other one. */
   waits: boolean
+  /** Beyond these nothing more is taken. */
+  bytes: number
 }
 
 /** What a worker hears of: each request with the id that it is held under. */
 interface Heard {
   id: string
   text: string
-  isTaken: boolean
 }
 
 const heardOf = (claimed: Claimed | undefined): Heard[] =>
-  (claimed?.requests ?? []).map(({ text, madeUpId, isJob, isTaken }) => ({
+  (claimed?.requests ?? []).map(({ text, madeUpId, isJob }) => ({
     text,
     id: heldIdOf(madeUpId ?? leadingIdOf(text)!, isJob),
-    isTaken,
   }))
 
 /** The id made up for the request at a position: one that is an id, and new. */
@@ -50,100 +51,53 @@ const madeUpIn = (model: Model, workerId: string, claimed: Claimed | undefined) 
   return madeUp
 }
 
+/** As the queue claims, or with another bound: few bytes are reached by short messages too. */
+const claimUpTo = async (
+  { redis, queue }: Actors,
+  workerId: string,
+  { slots, jobs }: ClaimOptions,
+  bytes: number,
+): Promise<Claimed | undefined> => {
+  if (bytes === maxBatchBytes) return queue.claim(redis, workerId, { slots, jobs })
+  const { calls, bell, held, leases, jobs: jobList, jobBell } = queueKeys
+  const claimKeys = [calls, bell, held(workerId), leases, jobList, jobBell]
+  return readClaimed(await scripts.claim.run(redis, claimKeys, [workerId, slots, jobs, bytes]))
+}
+
 export const claim = async (
   model: Model,
-  { redis, queue }: Actors,
+  actors: Actors,
   worker: WorkerModel,
-  { waits, ...wanted }: Claiming,
+  { waits, bytes, ...wanted }: Claiming,
 ): Promise<Heard[]> => {
+  const { redis, queue } = actors
   // Without a token it would block.
   const rung = [model.lists.calls, ...(wanted.jobs > 0 ? [model.lists.jobs] : [])].find(({ bell }) => bell)
-  const token = waits ? rung : undefined
+  const token = waits && bytes === maxBatchBytes ? rung : undefined
   const started = await readTime(redis)
-  const claimed = await queue[token ? 'waitAndClaim' : 'claim'](redis, worker.id, wanted)
+  const claimed = token
+    ? await queue.waitAndClaim(redis, worker.id, wanted)
+    : await claimUpTo(actors, worker.id, wanted, bytes)
   sawTime(model, claimed?.nowUs ?? started)
   if (token) token.bell = false
-  const expected = model.claim(worker.id, wanted, madeUpIn(model, worker.id, claimed))
+  const expected = model.claim(worker.id, wanted, bytes, madeUpIn(model, worker.id, claimed))
   assert.deepEqual(claimed, expected)
   if (!claimed && token) token.mayBeSilent = true
   return heardOf(claimed)
 }
 
-/** Without the claim script, where a token is there; else it would block. */
-const take = async (model: Model, actors: Actors, worker: WorkerModel, wanted: ClaimOptions): Promise<Heard[]> => {
-  const rings = (name: 'calls' | 'jobs') => model.lists[name].bell
-  const rung = rings('calls') ? 'calls' : wanted.jobs > 0 && rings('jobs') ? 'jobs' : undefined
-  // A full Redis runs the script instead, which a step of its own does.
-  if (!rung || model.isFull) return []
-  // The claim behind the take has a time of its own, which only Redis knows.
-  const spare = (text: string) => spareUsOf(text, model.nowUs)
-  if (model.lists.calls.texts.some(text => spare(text) > 0 && spare(text) < 60_000_000)) return []
-  const { redis, queue } = actors
-  const started = await readTime(redis)
-  const taken = await queue.waitAndTake(redis, worker.id, wanted)
-  sawTime(model, taken?.nowUs ?? started)
-  model.lists[rung].bell = false
-  const expected = model.take(worker.id, rung, wanted, madeUpIn(model, worker.id, taken))
-  assert.deepEqual(taken, expected)
-  return heardOf(taken)
-}
-
-const anyTake = fc.record({
-  worker: anyWorker,
-  slots: fc.constantFrom(2, 100),
-  jobs: fc.nat(1),
-  runTimes: fc.constant([]),
-})
-
-const takeStep = step('take', anyTake, async (model, actors, { worker: number, ...wanted }) => {
-  const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
-  for (const { id, text, isTaken } of await take(model, actors, worker, wanted)) {
-    actor.slots.take(id)
-    model.start(worker, id, text)
-    if (isTaken) worker.took.add(id)
-  }
-})
-
-/** It is made, and the connection breaks before the answer is here. */
-const takeUnansweredStep = step('takeUnanswered', anyTake, async (model, actors, { worker: number, ...wanted }) => {
-  const [worker] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
-  await take(model, actors, worker, wanted)
-})
-
-/** A wait of a worker that left, or was adopted from, was on its way all the time. */
-const takeLateStep = step('takeLate', fc.record({ which: fc.nat(20) }), async (model, { redis, queue }, { which }) => {
-  const workerId = oneOf(model.refused.keys(), which)
-  if (workerId === undefined) return
-  const volley = new Volley(redis)
-  queue.taken.addTake(volley, workerId)
-  if (model.isFull) await volley.answers
-  else {
-    const { text, hasLease } = readTake(await volley.answers)
-    assert.deepEqual({ text, hasLease }, { text: undefined, hasLease: false })
-  }
-  model.situations.add('a refused take')
-})
-
-/** Requests of these runs live for an hour; some tasks are said to run for longer. */
-const anyRunTimes = fc.constantFrom(
-  [],
-  [],
-  [],
-  ['once:1.0', 4_000_000_000],
-  ['foreign:1.0', 4_000_000_000, 'again:1.0', 60_000_000],
-)
 const anyClaim = fc.record({
   worker: anyWorker,
   slots: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.constant(100)),
   jobs: fc.constantFrom(0, 1, 1, 2, 100),
   waits: fc.boolean(),
-  runTimes: anyRunTimes,
+  bytes: fc.oneof({ weight: 4, arbitrary: fc.constant(maxBatchBytes) }, fc.constantFrom(1, 200, 1000)),
 })
 
 const claimStep = step('claim', anyClaim, async (model, actors, { worker: number, ...claiming }) => {
   const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
   for (const { id, text } of await claim(model, actors, worker, claiming)) {
-    actor.slots.take(id)
+    actor.slots.know(id)
     model.start(worker, id, text)
   }
 })
@@ -180,20 +134,19 @@ export const settle = async (
   const settlements = ending.map(([id, text]) => {
     const address = addressOf(text, id)
     const reply = okReply(address.id, results[result]!, worker.id, { backlog: 1, queue: 2, exec: 3 })
-    const taken = worker.took.has(id) ? text : undefined
-    return { id, workerId: worker.id, hubId: address.hubId, reply, taken, slot: true }
+    return { id, workerId: worker.id, hubId: address.hubId, reply, slot: undefined }
   })
   if (settlements.length === 0) return
   if (replyOnly) {
-    for (const { hubId, reply } of settlements) if (hubId !== undefined) await queue.replies.push(redis, hubId, [reply])
+    for (const { hubId, reply } of settlements) if (hubId !== undefined) await queue.reply(redis, hubId, [reply])
   } else {
     for (const settlement of settlements) actor.settle.add(settlement)
     await actor.settle.drained()
     const ids = ending.map(([id]) => id)
     model.release(worker.id, ids)
-    for (const id of ids) {
+    for (const [id, text] of ending) {
       worker.knows.delete(id)
-      worker.took.delete(id)
+      worker.released.set(id, { text, as: worker.id })
     }
   }
   for (const { hubId, reply } of settlements) if (hubId !== undefined) model.reply(hubId, [reply])
@@ -223,7 +176,7 @@ const settleLateStep = step(
     const { id: workerId, knew } = worker.former
     for (const [id, text] of knew) {
       const { hubId } = addressOf(text, id)
-      actor.settle.add({ id, workerId, hubId, reply: `{"id":"${id}","ok":true}`, slot: false })
+      actor.settle.add({ id, workerId, hubId, reply: `{"id":"${id}","ok":true}`, slot: undefined })
     }
     actor.settlesAs = actors.unfenced ? workerId : undefined
     await actor.settle.drained()
@@ -250,20 +203,30 @@ const handbackStep = step(
     const requests = chosen(returnable(worker), mask).map(([id, text]) => ({
       id,
       ...(newText ? { text: text.replace(/\}$/, ',"from":"w"}') } : {}),
-      taken: worker.took.has(id) ? text : undefined,
     }))
     if (requests.length === 0) return
     for (let time = 0; time < (twice ? 2 : 1); time++) {
       const returned = await queue.handback(redis, worker.id, side, requests)
       assert.equal(returned, model.handback(worker.id, side, requests))
     }
-    for (const { id } of requests) {
-      worker.knows.delete(id)
-      worker.took.delete(id)
-    }
+    for (const { id } of requests) worker.knows.delete(id)
     actor.slots.forget(requests.map(({ id }) => id))
     model.situations.add(`handed back to the ${side}`)
     if (twice) model.situations.add('handed back twice')
+  },
+)
+
+/** A replica is promoted that had not heard of a release: what ended is held again. */
+const failoverStep = step(
+  'failover',
+  fc.record({ worker: anyWorker, which: fc.nat(20) }),
+  async (model, actors, { worker: number, which }) => {
+    const releasedBy = ({ id, released }: WorkerModel) => [...released].filter(([, { as }]) => as === id)
+    const [worker] = workerOf(model, actors, number, candidate => releasedBy(candidate).length > 0)
+    const [id, { text }] = oneOf(releasedBy(worker), which) ?? [undefined, { text: '' }]
+    if (id === undefined || !model.leases.has(worker.id)) return
+    await aside(model, actors.redis, () => actors.redis.hset(queueKeys.held(worker.id), id, text))
+    model.forgetRelease(worker, id)
   },
 )
 
@@ -274,15 +237,10 @@ export const workerSteps: fc.Arbitrary<Step>[] = [
   claimStep,
   claimUnansweredStep,
   claimUnansweredStep,
-  takeStep,
-  takeStep,
-  takeStep,
-  takeUnansweredStep,
-  takeUnansweredStep,
-  takeLateStep,
   settleStep,
   settleStep,
   settleLateStep,
+  failoverStep,
   handbackStep,
   handbackStep,
 ]

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { command, destroy, makeClient, type Redis } from '../../src/client.ts'
-import { Preset, Volley } from '../../src/volley.ts'
 import { failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
-type Stream = { write(data: string | Buffer): boolean; destroy(): void }
+/** What Node calls for each write to the system, with what was corked in one. */
+type Stream = {
+  _write(data: string | Buffer, ...rest: unknown[]): void
+  _writev(data: { chunk: string | Buffer }[], ...rest: unknown[]): void
+  destroy(): void
+}
 const streamOf = (client: Redis) => (client as unknown as { stream: Stream }).stream
 
 /** A client as hubs and workers use it, and what it writes from now on. */
@@ -16,10 +20,14 @@ const connected = async () => {
   it_.onEnd(() => destroy(client, new Error('over')))
   const stream = streamOf(client)
   const written: string[] = []
-  const write = stream.write.bind(stream)
-  stream.write = data => {
+  const { _write: write, _writev: writev } = stream
+  stream._write = (data, ...rest) => {
     written.push(String(data))
-    return write(data)
+    write.call(stream, data, ...rest)
+  }
+  stream._writev = (data, ...rest) => {
+    written.push(data.map(({ chunk }) => String(chunk)).join(''))
+    writev.call(stream, data, ...rest)
   }
   return { client, stream, written, key: `${it_.namespace}:key` }
 }
@@ -60,61 +68,34 @@ describe('a client', () => {
   })
 })
 
-describe('a preset', () => {
-  it('is the command with further arguments, whatever they hold', async () => {
+describe('a command', () => {
+  it('takes whatever its arguments hold', async () => {
     const { client, key } = await connected()
     const texts = ['', 'plain', '"Zoë 💚"\r\n$3\r\n', '\ud800', 'x'.repeat(100_000)]
-    const push = new Preset('rpush', key, 'ä', 1.5)
-    expect(await push.send(client, [...texts, 7, -1e21])).toBe(9)
-    expect(await push.send(client, [])).toBe(11)
-    const written = ['ä', '1.5', ...texts.map(text => text.replace('\ud800', '\ufffd')), '7', '-1e+21', 'ä', '1.5']
+    expect(await command(client, 'rpush', key, 'ä', 1.5, ...texts, 7)).toBe(8)
+    const written = ['ä', '1.5', ...texts.map(text => text.replace('\ud800', '\ufffd')), '7']
     expect(await it_.redis.lrange(key, 0, -1)).toEqual(written)
     await client.del(key)
   })
 
-  it('rejects with the answer of a server that refuses it', async () => {
-    const { client, key } = await connected()
-    await client.set(key, 'text')
-    expect((await failure(new Preset('rpush', key).send(client, ['a']))).message).toMatch(/^WRONGTYPE/)
-    await client.del(key)
-  })
-})
-
-describe('a volley', () => {
-  it('is one write, and brings the answers of all its commands in their order, refusals among them', async () => {
+  it('rejects with the answer of a server that refuses it, and lets those behind it through', async () => {
     const { client, written, key } = await connected()
-    const push = new Preset('rpush', key)
-    const get = new Preset('get', key)
-    const all = new Volley(client)
-      .add(push, ['a', 'ä'])
-      .add(get)
-      .add(new Preset('lrange', key, 0), [-1])
-      .add(new Preset('time'))
-    const [pushed, refused, listed, time] = await all.answers
+    await client.set(key, 'text')
+    written.length = 0
+    const refused = failure(command(client, 'rpush', key, 'a'))
+    const behind = command(client, 'get', key)
+    expect((await refused).message).toMatch(/^WRONGTYPE/)
+    expect(await behind).toBe('text')
     expect(written).toHaveLength(1)
-    expect(pushed).toBe(2)
-    expect((refused as Error).message).toMatch(/^WRONGTYPE/)
-    expect(listed).toEqual(['a', 'ä'])
-    expect(time).toEqual([expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/)])
     await client.del(key)
   })
 
-  it('is the same on a client of another kind', async () => {
-    const key = `${it_.namespace}:key`
-    const push = new Preset('rpush', key)
-    const answers = await new Volley(it_.redis).add(push, ['a']).add(new Preset('get', key)).answers
-    expect(answers).toEqual([1, expect.objectContaining({ message: expect.stringMatching(/^WRONGTYPE/) })])
-    await it_.redis.del(key)
-  })
-
-  it('is rejected as a whole when its connection breaks, or is gone', async () => {
+  it('under way is rejected when its connection breaks', async () => {
     const { client, stream, key } = await connected()
-    const wait = new Preset('blpop', key, 5)
-    const broken = failure(new Volley(client).add(new Preset('time')).add(wait).answers)
-    await new Promise(resolve => setTimeout(resolve, 50))
+    const ahead = command(client, 'time')
+    const broken = failure(command(client, 'blpop', key, 5))
+    await ahead
     stream.destroy()
     expect(await broken).toBeInstanceOf(Error)
-    expect((await failure(new Volley(client).add(wait).answers)).message).toBe('the connection is not ready')
-    expect((await failure(wait.send(client))).message).toBe('the connection is not ready')
   })
 })

@@ -8,6 +8,7 @@ import { queueKeys } from '../support/queue-keys.ts'
 const server = useRedis()
 
 const keys = () => queueKeys(server)
+const maxBytes = 1_000_000
 const beatOf = ([id, leaseMs, isNew, memoryMs, reportsMs = 0]: (string | number)[]) => {
   const { leases, cancelled, reporter, calls, paused } = keys()
   const args = [id!, leaseMs!, isNew!, memoryMs!, reportsMs]
@@ -23,9 +24,9 @@ const handbackKeys = (worker: string) => {
   return [held(worker), calls, bell, jobs, jobBell]
 }
 const leaveOf = (worker: string) => {
-  const { calls, bell, held, taken, leases, jobs, jobBell, reporter } = keys()
-  const leaveKeys = [held(worker), calls, bell, leases, jobs, jobBell, reporter, taken(worker)]
-  return scripts.leave.run(server.redis, leaveKeys, [worker, 0])
+  const { calls, bell, held, leases, jobs, jobBell, reporter } = keys()
+  const leaveKeys = [held(worker), calls, bell, leases, jobs, jobBell, reporter]
+  return scripts.leave.run(server.redis, leaveKeys, [worker])
 }
 
 describe('the bytes of a payload', () => {
@@ -44,7 +45,7 @@ describe('the bytes of a payload', () => {
     const whole = `{"at":${at},"ttl":5000,${body}`
     expect(await redis.lrange(calls, 0, -1)).toEqual([whole])
     await beatOf(['w', 4000, 1, 60_000])
-    const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 1, 0])
+    const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 1, 0, maxBytes])
     expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), [whole]])
     expect(await redis.hgetall(held('w'))).toEqual({ raw: whole })
     expect(await scripts.handback.run(redis, handbackKeys('w'), ['tail', 'raw', ''])).toBe(1)
@@ -161,7 +162,7 @@ describe('a full caller made of scripts alone', () => {
 describe('a full worker made of scripts alone', () => {
   it('finds what a lost worker holds in a hash that was large once', async () => {
     const { redis } = server
-    const { held, taken, leases } = keys()
+    const { held, leases } = keys()
     const fields = Array.from({ length: 20_000 }, (_, n) => [`r${n}`, '{"task":"raw:1.0"}']).flat()
     await redis.hset(held('lost'), ...fields)
     // While a snapshot is under way Redis lets no hash shrink: nearly all of its places are empty, and so are its pages.
@@ -178,11 +179,7 @@ describe('a full worker made of scripts alone', () => {
     await beatOf(['w', 60_000, 1, 60_000])
     const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
     expect(cursor).not.toBe('0')
-    const adopted = await scripts.adopt.run(
-      redis,
-      [leases, held('lost'), held('w'), taken('lost')],
-      ['lost', 'w', 64, 1000],
-    )
+    const adopted = await scripts.adopt.run(redis, [leases, held('lost'), held('w')], ['lost', 'w', 64, maxBytes])
     expect(adopted).toEqual([1, 'lost:r19999', '{"task":"raw:1.0"}'])
     await redis.del(held('w'), leases)
   })
@@ -197,7 +194,7 @@ describe('a full worker made of scripts alone', () => {
     await redis.hset(`${namespace}:tasks`, 'raw:1.0', JSON.stringify({ task: 'raw:1.0', queue: 'q', at: 1 }))
     await redis.hset(`${namespace}:workers`, 'w', JSON.stringify({ id: 'w', queue: 'q', tasks: { 'raw:1.0': '' } }))
     const rung = blocking.blpop(bell, 2)
-    const claimed = scripts.claim.run(blocking, claimKeys('w'), ['w', 4, 0])
+    const claimed = scripts.claim.run(blocking, claimKeys('w'), ['w', 4, 0, maxBytes])
     const failed = failure(server.hub().call('raw:1.0', { n: 1 }))
     expect(await rung).toEqual([bell, '1'])
     const [, [text], ...more] = (await claimed) as [string, string[]]
@@ -230,7 +227,7 @@ describe('a full worker made of scripts alone', () => {
     const again = hub.call('again:1.0', args, { timeoutMs: 10_000 })
     const once = failure(hub.call('once:1.0', args, { timeoutMs: 10_000 }))
     await eventually(async () => (await redis.llen(calls)) === 2)
-    await scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0])
+    await scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0, maxBytes])
     expect(await redis.hlen(held('w'))).toBe(2)
     await redis.zadd(leases, 1, 'w')
     await server.worker([defineTask('again:1.0', { idempotent: true }, args => args)])
@@ -257,7 +254,7 @@ describe('a full worker made of scripts alone', () => {
     const { redis } = server
     const { calls, leases } = keys()
     await redis.rpush(calls, '{}')
-    const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0])
+    const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0, maxBytes])
     expect(await claim()).toEqual([expect.anything(), -1])
     const renew = () => beatOf(['w', 4000, 0, 60_000])
     expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
@@ -272,18 +269,18 @@ describe('a full worker made of scripts alone', () => {
 
   it("loses nothing to somebody else's key under one of its names", async () => {
     const { redis } = server
-    const { calls, held, taken, leases } = keys()
+    const { calls, held, leases } = keys()
     await beatOf(['w', 60_000, 1, 60_000])
     await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
     const before = await redis.lrange(calls, 0, -1)
     await redis.set(held('w'), 'squat')
-    await expect(scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0])).rejects.toThrow(/WRONGTYPE/)
+    await expect(scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0, maxBytes])).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.lrange(calls, 0, -1)).toEqual(before)
     await redis.hset(held('v'), 'a', '{"task":"a"}')
     await redis.zadd(leases, 1, 'v')
-    await expect(
-      scripts.adopt.run(redis, [leases, held('v'), held('w'), taken('v')], ['v', 'w', 9, 1000]),
-    ).rejects.toThrow(/WRONGTYPE/)
+    await expect(scripts.adopt.run(redis, [leases, held('v'), held('w')], ['v', 'w', 9, maxBytes])).rejects.toThrow(
+      /WRONGTYPE/,
+    )
     await redis.set(calls, 'squat')
     await expect(scripts.handback.run(redis, handbackKeys('v'), ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
     await expect(leaveOf('v')).rejects.toThrow(/WRONGTYPE/)

@@ -24,11 +24,12 @@ export class ChaosProxy {
   /** Called with each chunk once it was passed to the server. @type {((chunk: Buffer) => void) | undefined} */
   onPassed = undefined
   #server = createServer(client => this.#accept(client))
+  /** Port of the server behind it; another one counts for new connections. */
+  target
   #pairs = new Set()
-  #target
 
   constructor(target) {
-    this.#target = target
+    this.target = target
   }
 
   /**
@@ -53,7 +54,7 @@ export class ChaosProxy {
       client.destroy()
       return
     }
-    const server = connect(this.#target, '127.0.0.1')
+    const server = connect(this.target, '127.0.0.1')
     const pair = { client, server, deaf: false, lostBytes: false }
     this.#pairs.add(pair)
     const toServer = this.#late(server)

@@ -1,3 +1,4 @@
+import type { Command } from 'ioredis'
 import { type Connection, ConnectionLost, type Redis } from '../../src/redis.ts'
 
 /** A hub's reply list with its second one, and the connection that reads them and may break at any moment. */
@@ -49,24 +50,30 @@ export class ScheduledList {
       previous = result
       return result
     }
-    const isRead = (key: string) => key.endsWith(':read')
     return {
-      /** Those that each call needs: BLMOVE, and LRANGE of the reply list. */
-      sendCommand: ({ name }: { name: string }) =>
-        next<unknown>(() => (name === 'blmove' ? this.#blockingMove() : [...this.#waiting])),
-      lrange: (key: string) => next(() => [...(isRead(key) ? this.#read : this.#waiting)]),
-      ltrim: (key: string, start: number) =>
-        next(() => {
-          if (isRead(key)) this.#read = this.#read.slice(start)
-          else this.#waiting = this.#waiting.slice(start)
-        }),
-      pexpire: () => next(() => 1),
-      unlink: () =>
-        next(() => {
-          this.#read = []
-          return 1
-        }),
+      sendCommand: (command: Command) => next(() => this.#run(command.name, command.args.map(String))),
     } as unknown as Redis
+  }
+
+  #run(name: string, [key = '', first]: string[]): unknown {
+    const isRead = key.endsWith(':read')
+    switch (name) {
+      case 'blmove':
+        return this.#blockingMove()
+      case 'lrange':
+        return [...(isRead ? this.#read : this.#waiting)]
+      case 'ltrim':
+        if (isRead) this.#read = this.#read.slice(Number(first))
+        else this.#waiting = this.#waiting.slice(Number(first))
+        return 'OK'
+      case 'pexpire':
+        return 1
+      case 'unlink':
+        this.#read = []
+        return 1
+      default:
+        throw new Error(`${name} is not known here`)
+    }
   }
 
   async #blockingMove(): Promise<string | null> {

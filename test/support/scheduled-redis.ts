@@ -122,8 +122,10 @@ export class ScheduledRedis {
     if (answer === 'never') return
     await this.#moment(`reply to ${call}`)
     const us = { backlog: 1000, queue: 1, exec: 1000 }
-    const error = { code: 'TaskFailed', message: 'no', retryable: answer === 'failed for now' }
-    const reply = answer.startsWith('ok') ? okReply(id, `${call}`, 'w', us) : errorReply(id, error, 'w', us)
+    const error = { code: 'TaskFailed' as const, message: 'no', retryable: answer === 'failed for now' }
+    const reply = answer.startsWith('ok')
+      ? okReply(id, `${call}`, 'w', us)
+      : errorReply({ id, task: 't:1.0', mayHaveRun: false }, error, 'w', us)
     this.repliedAt.set(id, monotonicMs())
     this.replies.push(reply)
     if (answer !== 'ok, twice') return

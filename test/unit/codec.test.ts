@@ -22,8 +22,11 @@ import { maxDepth } from '../../src/payload.ts'
 import { Pulse } from '../../src/pulse.ts'
 import type { Queue } from '../../src/queue.ts'
 import type { Connection, Redis } from '../../src/redis.ts'
+import { RedisClock } from '../../src/redisclock.ts'
+import type { Registrar } from '../../src/registrar.ts'
 import type { Route } from '../../src/resolver.ts'
 import { Adopt } from '../../src/roles/adopt.ts'
+import { Slots } from '../../src/slots.ts'
 import { Events } from '../../src/telemetry.ts'
 import { anyDeepJson, anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
 
@@ -65,7 +68,7 @@ const replyOf = async (handler: (args: unknown) => unknown, args: unknown = null
   const { outcome } = await new Promise<Execution>(resolve => executor.start(request, monotonicMs(), 10_000, resolve))
   executor.stop()
   const reply = decodeReply(
-    outcome.ok ? okReply(id, outcome.result, 'w', phases) : errorReply(id, outcome.error, 'w', phases),
+    outcome.ok ? okReply(id, outcome.result, 'w', phases) : errorReply(request, outcome.error, 'w', phases),
   )!
   expect(reply).toMatchObject({ id, worker: 'w', us: phases })
   return reply
@@ -195,14 +198,15 @@ describe('a request that lost its worker', () => {
     } as unknown as Queue
     const adopt = new Adopt({
       queue,
-      connection: { send: (commands: (client: Redis) => unknown) => commands({} as Redis) } as unknown as Connection,
+      commands: { send: (commands: (client: Redis) => unknown) => commands({} as Redis) } as unknown as Connection,
+      slots: new Slots(1, 0),
+      clock: new RedisClock(),
+      registrar: { isIdempotent: async () => true } as unknown as Registrar,
       events: new Events(),
       workerId: () => 'w',
-      take: () => true,
-      forget: () => undefined,
       decode: decoded => decodeRequest(decoded, 'held', 'pshub'),
-      isIdempotent: async () => true,
       settle: () => undefined,
+      problem: () => error => expect.unreachable(error.message),
     })
     await adopt.redirect([{ id: 'lost:x', text }], 'w', Number(at))
     return returned
@@ -235,7 +239,7 @@ describe('a request that lost its worker', () => {
           const next = await putBack(request.text)
           const again = decodeRequest(next!, 'held', 'pshub')
           expect(again.losses).toBe(losses)
-          expect(withoutLosses(again)).toEqual(withoutLosses(request))
+          expect(withoutLosses(again)).toEqual({ ...withoutLosses(request), mayHaveRun: true })
           request = again
         }
         expect(await putBack(request.text)).toBeUndefined()

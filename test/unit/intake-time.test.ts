@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { readSettings } from '../../src/config.ts'
 import type { Executor } from '../../src/executor.ts'
+import { defineTask } from '../../src/index.ts'
 import { Measures } from '../../src/measures.ts'
+import type { Queue } from '../../src/queue.ts'
+import type { Connection } from '../../src/redis.ts'
+import { RedisClock } from '../../src/redisclock.ts'
+import type { Registrar } from '../../src/registrar.ts'
 import { Intake } from '../../src/roles/intake.ts'
-import { RunTimes } from '../../src/runtimes.ts'
 import { Slots } from '../../src/slots.ts'
 import { Events } from '../../src/telemetry.ts'
 
@@ -13,8 +18,10 @@ describe("a worker's failures", () => {
     let now = 1000
     vi.spyOn(performance, 'now').mockImplementation(() => now)
     const slots = new Slots(1, 1)
-    const measures = new Measures(slots)
-    const error = { code: 'TaskFailed' as const, message: 'no' }
+    const clock = new RedisClock()
+    const events = new Events()
+    const measures = new Measures({ queueName: 'q', slots, clock, events })
+    const error = { code: 'TaskFailed' as const, message: 'no', retryable: false }
     let end = () => {}
     const start: Executor['start'] = (_request, _receivedAt, _remainingMs, onEnd) => {
       end = () => onEnd({ outcome: { ok: false, error, thrown: undefined }, queueMs: 0, execMs: 60_000 })
@@ -22,36 +29,33 @@ describe("a worker's failures", () => {
     }
     const settled: string[] = []
     const intake = new Intake({
-      namespace: 'pshub',
-      queueName: 'q',
+      settings: readSettings('worker', {}),
+      tasks: new Map([['a:1.0', defineTask('a:1.0', {}, () => null)]]),
+      queue: { name: 'q' } as Queue,
       executor: { has: () => true, start } as unknown as Executor,
       slots,
-      counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
+      clock,
       measures,
-      runTimes: new RunTimes(),
-      events: new Events(),
+      events,
       workerId: () => 'w',
       settle: ({ id }) => settled.push(id),
-      unserved: () => undefined,
-      handBack: async () => undefined,
-      onSlotsIdle: () => undefined,
-      timeoutMsOf: () => 100_000,
-      isIdempotent: () => false,
-      runsAtLeastMs: () => 0,
+      commands: {} as Connection,
+      registrar: {} as Registrar,
+      problem: () => () => undefined,
     })
     const startedUs = 1_795_220_163_000_000
-    const requests = [{ text: '{"id":"a","task":"a:1.0"}', madeUpId: undefined, isJob: false, isTaken: false }]
-    intake.take({ nowUs: startedUs, requests, hopeless: [], expired: 0, left: 0, jobsLeft: 0 }, 'w', 0)
+    const requests = [{ text: '{"id":"a","task":"a:1.0"}', madeUpId: undefined, isJob: false }]
+    intake.take({ nowUs: startedUs, requests, expired: 0, left: 0, jobsLeft: 0 }, 'w', 0)
     for (let second = 1; second <= 60; second++) {
       now += 1000
-      intake.learnTime(startedUs + second * 1_000_000)
+      clock.learn(startedUs + second * 1_000_000, now)
     }
     end()
     await intake.idle()
     expect(settled).toEqual(['a'])
     const { failures } = measures.texts(false)
     expect(JSON.parse(failures!)['a:1.0']).toEqual([
-      { id: 'a', at: startedUs + 60_000_000, ...error, execUs: 60_000_000 },
+      { id: 'a', at: startedUs + 60_000_000, code: 'TaskFailed', message: 'no', execUs: 60_000_000 },
     ])
   })
 })

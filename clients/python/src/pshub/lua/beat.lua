@@ -18,12 +18,13 @@
 --
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
 -- then removes it): an outage of Redis itself costs no worker its identity.
--- Dropping old cancellations is the first write: a full Redis refuses a growing one there, and then nobody could beat.
+-- Dropping old cancellations is the first write: a full Redis refuses a growing one there, and then nobody could beat. Somebody
+-- else's keys must not cost the lease: what is not needed for it is asked for with pcall.
 -- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more.
 -- Nobody claims without a lease, and nobody gets one without being told of a pause.
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))
+redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))
 
 local now_text = string.format('%d%06d', time[1], time[2])
 if ARGV[3] == '0' then
@@ -35,7 +36,6 @@ local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT
 
 local figures = {}
 if (ARGV[5] or '0') ~= '0' then
-  -- Somebody else's keys under these names must not cost the lease: hence pcall.
   local reporter = redis.pcall('GET', KEYS[3])
   if reporter == false or reporter == ARGV[1] then
     redis.pcall('SET', KEYS[3], ARGV[1], 'PX', ARGV[5])
@@ -50,4 +50,6 @@ end
 -- What is no time is somebody else's too.
 local paused = redis.pcall('GET', KEYS[5])
 if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 then paused = '' end
-return { now_text, 1, redis.call('ZRANGE', KEYS[2], 0, 999, 'REV'), ended, figures, paused }
+local cancelled = redis.pcall('ZRANGE', KEYS[2], 0, 999, 'REV')
+if cancelled.err then cancelled = {} end
+return { now_text, 1, cancelled, ended, figures, paused }

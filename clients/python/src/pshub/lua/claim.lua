@@ -10,20 +10,21 @@
 -- ARGV[1]  worker id
 -- ARGV[2]  idle slots: the most that is taken, 1000 at most
 -- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
--- ARGV[4..] pairs, longest first: a task and the us it runs at least; missing for those that run short
--- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... }, hopeless requests,
+-- ARGV[4]  bytes beyond which nothing more is taken: one request may exceed them
+-- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... },
 --            how many of the requests are calls: the rest are jobs, jobs left }
 --          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
 --            a worker that is woken by a lone call about a microsecond
 --          or { now, -1 } when the worker holds no lease: then nothing was taken.
 --
--- Dropped are requests whose deadline has passed: nobody waits for them any more. Hopeless ones are dropped too, but have some
--- time left, less than their task runs: the worker answers them Expired. Neither is held, and neither ever starts.
+-- Dropped are requests whose deadline has passed: nobody waits for them any more. They are not held, and never start.
 -- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
 -- A job is held as job:<id>: whoever puts it back knows its list by that.
 -- The first write is a pop, which a full Redis allows; after it the growing ones are allowed too (Redis checks memory
 -- once per script, before the first write).
 local max_drops = 1000
+-- So many are popped blindly. How many more at once, the largest of those says: what turns out to be too much goes back.
+local first_page = 8
 
 local time = redis.call('TIME')
 local now_text = time[1] .. string.sub('00000' .. time[2], -6)
@@ -33,56 +34,60 @@ local now = tonumber(now_text)
 local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
 if not lease or lease * 1000 < now then return { now_text, -1 } end
 
-local requests, held, named, hopeless = {}, {}, {}, {}
-local longest = tonumber(ARGV[5] or 0)
-local function runs_for(message)
-  local task = string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","task":"([^"]+)"')
-  for i = 4, #ARGV, 2 do
-    if ARGV[i] == task then return tonumber(ARGV[i + 1]) end
-  end
-  return 0
-end
+local requests, held, named = {}, {}, {}
+local bytes_left = tonumber(ARGV[4])
+local taken, dropped, largest = 0, 0, 1
 
-local taken, dropped = 0, 0
--- Takes up to `most` off what `pop` pops from. Returns 0 when nothing is left there, else -1: that is still to be counted.
-local function take(pop, most, prefix)
-  local last = taken + most
-  repeat
-    local batch = pop(last - taken)
+-- Takes up to `most` off what `pop` pops from; `unpop` undoes it. Returns 0 when nothing is left there, else -1: that is still to
+-- be counted.
+local function take(pop, unpop, most, prefix)
+  local last, page = taken + most, first_page
+  while taken < last and bytes_left > 0 and dropped < max_drops do
+    local count = math.min(page, last - taken)
+    local batch = pop(count)
     if not batch then return 0 end
-    local left = #batch < last - taken and 0 or -1
     for i = 1, #batch do
-      local at, ttl, id = string.match(batch[i], '^{"at":(%d+),"ttl":(%d+),"id":"([%w_-]+)"')
-      local spare = math.huge
-      if at and ttl ~= '0' then spare = tonumber(at) + tonumber(ttl) * 1000 - now end
-      if spare <= 0 then
+      local message = batch[i]
+      if bytes_left <= 0 then
+        for k = #batch, i, -1 do unpop(batch[k]) end
+        return -1
+      end
+      local at, ttl, id = string.match(message, '^{"at":(%d+),"ttl":(%d+),"id":"([%w_-]+)"')
+      if at and ttl ~= '0' and tonumber(at) + tonumber(ttl) * 1000 <= now then
         dropped = dropped + 1
-      elseif spare < longest and spare < runs_for(batch[i]) then
-        hopeless[#hopeless + 1] = batch[i]
       else
         taken = taken + 1
+        bytes_left = bytes_left - #message
+        if #message > largest then largest = #message end
         if not id then
           id = 'hand-' .. now_text .. '-' .. taken
           named[#named + 1] = taken
           named[#named + 1] = id
         end
-        requests[taken] = batch[i]
+        requests[taken] = message
         held[taken * 2 - 1] = prefix .. id
-        held[taken * 2] = batch[i]
+        held[taken * 2] = message
       end
     end
-    if left == 0 then return 0 end
-  until taken == last or dropped + #hopeless >= max_drops
+    if #batch < count then return 0 end
+    page = math.max(1, math.floor(bytes_left / largest))
+  end
   return -1
 end
 
 local wanted = math.min(1000, tonumber(ARGV[2]))
-local room = tonumber(ARGV[3])
-local left, jobs_left = take(function(count) return redis.call('LPOP', KEYS[1], count) end, wanted, ''), 0
+local left, jobs_left = 0, 0
+left = take(
+  function(count) return redis.call('LPOP', KEYS[1], count) end,
+  function(message) redis.call('LPUSH', KEYS[1], message) end,
+  wanted, '')
 local calls = taken
-room = math.min(room, wanted - taken)
+local room = math.min(tonumber(ARGV[3]), wanted - taken)
 if room > 0 then
-  jobs_left = take(function(count) return redis.call('LPOP', KEYS[5], count) end, room, 'job:')
+  jobs_left = take(
+    function(count) return redis.call('LPOP', KEYS[5], count) end,
+    function(message) redis.call('LPUSH', KEYS[5], message) end,
+    room, 'job:')
 elseif ARGV[3] ~= '0' then
   jobs_left = -1
 end
@@ -107,7 +112,5 @@ if jobs_left ~= 0 then
   jobs_left = redis.call('LLEN', KEYS[5])
   if jobs_left > 0 and redis.call('LLEN', KEYS[6]) == 0 then redis.call('RPUSH', KEYS[6], '1') end
 end
-if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] and not hopeless[1] then
-  return { now_text, requests }
-end
-return { now_text, requests, left, dropped, named, hopeless, calls, jobs_left }
+if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] then return { now_text, requests } end
+return { now_text, requests, left, dropped, named, calls, jobs_left }

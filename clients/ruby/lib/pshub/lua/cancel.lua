@@ -7,10 +7,19 @@
 -- ARGV[3]  ms for which the word is kept
 -- Returns  1 if the request was removed from the list: it certainly never runs; else 0
 --
--- Workers read the words with each beat.
+-- Looked for among the first and the last thousand requests only: all of Redis waits while a list of millions is searched, for
+-- what its deadline ends anyway. Workers read the words with each beat.
 -- A full Redis refuses a script whose first write grows memory: without a text to remove, the first one is PEXPIRE. It does
 -- nothing while there is no set, hence the second one.
-if ARGV[2] ~= '' and redis.call('LREM', KEYS[1], 1, ARGV[2]) == 1 then return 1 end
+local reach = 1000
+
+if ARGV[2] ~= '' then
+  for _, from in ipairs({ 1, -1 }) do
+    if redis.call('LPOS', KEYS[1], ARGV[2], 'RANK', from, 'MAXLEN', reach) then
+      return redis.call('LREM', KEYS[1], from, ARGV[2])
+    end
+  end
+end
 local time = redis.call('TIME')
 local fresh = redis.call('PEXPIRE', KEYS[2], ARGV[3]) == 0
 redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000), ARGV[1])

@@ -8,10 +8,8 @@
 -- KEYS[5]  LIST  pshub:{<queue>}:jobs
 -- KEYS[6]  LIST  pshub:{<queue>}:jobbell
 -- KEYS[7]  STRING  pshub:{<queue>}:reporter
--- KEYS[8]  LIST  pshub:{<queue>}:taken:<worker>
 -- ARGV[1]  worker id
--- ARGV[2]  ms for which a wait of this worker that is still on its way here can take nothing, or 0 if there is none
--- ARGV[3..]  held ids that were started and whose replies are not confirmed: they must not simply run again
+-- ARGV[2..]  held ids that were started and whose replies are not confirmed: they must not simply run again
 -- Returns  how many went back to the heads of their lists
 --
 -- What was started, here or by a lost worker before (lost:<id>), stays held under a lease that has ended: the next
@@ -24,13 +22,7 @@ redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[5])
 redis.call('LLEN', KEYS[6])
 redis.call('HLEN', KEYS[1])
-local taken = redis.pcall('LRANGE', KEYS[8], 0, -1)
-for i = 1, taken.err and 0 or #taken do
-  local id = string.match(taken[i], '^{"at":%d+,"ttl":%d+,"id":"([%w_-]+)"') or 'hand-' .. i
-  redis.call('LPOP', KEYS[8])
-  redis.call('HSET', KEYS[1], id, taken[i])
-end
-for i = 3, #ARGV do
+for i = 2, #ARGV do
   local message = string.sub(ARGV[i], 1, 5) ~= 'lost:' and redis.call('HGET', KEYS[1], ARGV[i])
   if message then
     redis.call('HDEL', KEYS[1], ARGV[i])
@@ -38,17 +30,18 @@ for i = 3, #ARGV do
   end
 end
 
-local held = redis.call('HGETALL', KEYS[1])
+local held = redis.call('HKEYS', KEYS[1])
 local returned, kept = 0, 0
-for i = #held - 1, 1, -2 do
+for i = #held, 1, -1 do
   if string.sub(held[i], 1, 5) == 'lost:' then
     kept = kept + 1
   else
+    local message = redis.call('HGET', KEYS[1], held[i])
     redis.call('HDEL', KEYS[1], held[i])
     if string.sub(held[i], 1, 4) == 'job:' then
-      redis.call('LPUSH', KEYS[5], held[i + 1])
+      redis.call('LPUSH', KEYS[5], message)
     else
-      redis.call('LPUSH', KEYS[2], held[i + 1])
+      redis.call('LPUSH', KEYS[2], message)
     end
     returned = returned + 1
   end
@@ -59,8 +52,6 @@ if kept > 0 then
 else
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
--- Without a lease nobody would look for what it takes now: a string refuses what wants a list.
-if ARGV[2] ~= '0' then redis.call('SET', KEYS[8], 'left', 'NX', 'PX', ARGV[2]) end
 -- The next one that beats reports the queue.
 if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
 -- A token without work wakes nobody any more and would stay.

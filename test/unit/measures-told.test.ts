@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Measures } from '../../src/measures.ts'
 import { decodeRequest } from '../../src/message.ts'
 import { Slots } from '../../src/slots.ts'
-import { Tally } from '../../src/tally.ts'
+import { TaskStats } from '../../src/taskstats.ts'
 import { Events } from '../../src/telemetry.ts'
 
 const request = decodeRequest('{"at":1,"ttl":0,"id":"a","task":"t:1.0"}', undefined, 'pshub')
@@ -12,41 +12,44 @@ const bad = { ...good, outcome: { ok: false, error, thrown: undefined } as const
 
 describe('what ran', () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'] }))
-  afterEach(() => vi.useRealTimers())
-
-  const make = () => {
-    const measures = new Measures(new Slots(1, 0))
-    const events = new Events()
-    const ran = vi.spyOn(measures, 'ran')
-    return { ran, events, tally: new Tally({ queueName: 'q', measures, events, redisUs: () => 0 }) }
-  }
-
-  it('is told together when nobody listens: after some milliseconds, or as soon as there is much', () => {
-    const { ran, tally } = make()
-    tally.add(good)
-    tally.add(good)
-    vi.advanceTimersByTime(9)
-    expect(ran).toHaveBeenCalledTimes(0)
-    vi.advanceTimersByTime(1)
-    expect(ran).toHaveBeenCalledTimes(2)
-    for (let n = 0; n < 64; n++) tally.add(good)
-    expect(ran).toHaveBeenCalledTimes(2)
-    vi.advanceTimersByTime(0)
-    expect(ran).toHaveBeenCalledTimes(66)
-    vi.advanceTimersByTime(100)
-    expect(ran).toHaveBeenCalledTimes(66)
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
   })
 
-  it('is told in the same turn of the loop when it failed or somebody listens, with all before it', () => {
-    const { ran, events, tally } = make()
-    tally.add(good)
-    tally.add(bad)
+  const make = () => {
+    const events = new Events()
+    const clock = { atUs: () => 0 }
+    const measures = new Measures({ queueName: 'q', slots: new Slots(1, 0), clock, events })
+    return { counted: vi.spyOn(TaskStats.prototype, 'ran'), events, measures }
+  }
+
+  it('is counted together when nobody listens: after some milliseconds, or as soon as there is much', () => {
+    const { counted, measures } = make()
+    measures.ran(good)
+    measures.ran(good)
+    vi.advanceTimersByTime(9)
+    expect(counted).toHaveBeenCalledTimes(0)
+    vi.advanceTimersByTime(1)
+    expect(counted).toHaveBeenCalledTimes(2)
+    for (let n = 0; n < 64; n++) measures.ran(good)
+    expect(counted).toHaveBeenCalledTimes(2)
     vi.advanceTimersByTime(0)
-    expect(ran).toHaveBeenCalledTimes(2)
+    expect(counted).toHaveBeenCalledTimes(66)
+    vi.advanceTimersByTime(100)
+    expect(counted).toHaveBeenCalledTimes(66)
+  })
+
+  it('is counted in the same turn of the loop when it failed or somebody listens, with all before it', () => {
+    const { counted, events, measures } = make()
+    measures.ran(good)
+    measures.ran(bad)
+    vi.advanceTimersByTime(0)
+    expect(counted).toHaveBeenCalledTimes(2)
     const heard: unknown[] = []
     events.on('task:settled', ({ ok, code, us }) => heard.push([ok, code, us.exec]))
-    tally.add(good)
-    tally.add(bad)
+    measures.ran(good)
+    measures.ran(bad)
     expect(heard).toEqual([])
     vi.advanceTimersByTime(0)
     expect(heard).toEqual([
@@ -55,11 +58,11 @@ describe('what ran', () => {
     ])
   })
 
-  it('is told at once when its worker stops', () => {
-    const { ran, tally } = make()
-    tally.add(good)
-    tally.tell()
-    expect(ran).toHaveBeenCalledTimes(1)
+  it('is counted at once when its worker stops', () => {
+    const { counted, measures } = make()
+    measures.ran(good)
+    measures.tell()
+    expect(counted).toHaveBeenCalledTimes(1)
     expect(vi.getTimerCount()).toBe(0)
   })
 })

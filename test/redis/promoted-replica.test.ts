@@ -1,0 +1,87 @@
+import { Redis } from 'ioredis'
+import { expect, it, onTestFinished } from 'vitest'
+import { defineTask, Hub, Worker } from '../../src/index.ts'
+import { makeKeys } from '../../src/keys.ts'
+import { startServer } from '../../tools/redis-server.mjs'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
+import { eventually } from '../support/hub-fixture.ts'
+
+const started = async (args: string[] = []) => {
+  const server = await startServer({ args })
+  const redis = new Redis(server.url)
+  redis.on('error', () => undefined)
+  onTestFinished(async () => {
+    redis.disconnect()
+    await server.stop()
+  })
+  return { server, redis, port: Number(new URL(server.url).port) }
+}
+
+/** A master and its replica, a hub and a worker that reach the master through a proxy, and the keys of queue q. */
+const replicated = async (handler: (args: unknown) => Promise<unknown>) => {
+  const master = await started(['--repl-diskless-sync-delay', '0'])
+  const replica = await started(['--replicaof', '127.0.0.1', String(master.port)])
+  const proxy = await ChaosProxy.start(master.port)
+  onTestFinished(() => proxy.stop())
+  const options = { redis: proxy.url, logLevel: 'silent' } as const
+  const task = defineTask('task:1.0', { timeoutMs: 30_000 }, handler)
+  const worker = new Worker({ ...options, queue: 'q', tasks: [task] })
+  const hub = new Hub(options)
+  onTestFinished(async () => {
+    await hub.close()
+    await worker.stop({ graceMs: 0 })
+  })
+  const isInSync = async () => String(await replica.redis.info('replication')).includes('master_link_status:up')
+  await eventually(isInSync, 15_000)
+  await worker.start()
+  const keys = makeKeys('pshub').queue('q')
+  /** The replica takes over as it is, and hears of nothing that the master is still told. */
+  const promote = () => replica.redis.replicaof('NO', 'ONE')
+  const switchOver = () => {
+    proxy.target = replica.port
+    proxy.cut()
+  }
+  return { master: master.redis, replica: replica.redis, worker, hub, keys, promote, switchOver }
+}
+
+it('a call that ended before a failover which hides that is not run again', async () => {
+  const ends: (() => void)[] = []
+  const { master, replica, worker, hub, keys, promote, switchOver } = await replicated(
+    () => new Promise<void>(resolve => ends.push(resolve)),
+  )
+  const problems: string[] = []
+  worker.events.on('problem', ({ where }) => problems.push(where))
+  const calls = [1, 2, 3, 4].map(n => hub.call('task:1.0', { n }))
+  await eventually(async () => (await replica.hlen(keys.held(worker.id))) === 4)
+  await promote()
+  for (const end of ends) end()
+  await Promise.all(calls)
+  await eventually(async () => (await master.exists(keys.held(worker.id))) === 0)
+  switchOver()
+  await eventually(async () => (await replica.exists(keys.held(worker.id), keys.calls)) === 0, 10_000)
+  expect(ends).toHaveLength(4)
+  expect(problems).toContain('failover')
+}, 20_000)
+
+it('a call that ended, and waits again after a failover, is not run again by its worker', async () => {
+  let runs = 0
+  const { master, replica, worker, hub, keys, promote, switchOver } = await replicated(async () => ++runs)
+  await hub.call('task:1.0')
+  // As if its push had reached the replica, and nothing behind it.
+  const claimed = new Promise<string>(resolve => {
+    worker.events.on('task:settled', ({ id }) => resolve(id))
+  })
+  await hub.call('task:1.0')
+  const id = await claimed
+  await eventually(async () => (await master.exists(keys.held(worker.id))) === 0)
+  await promote()
+  const reply = makeKeys('pshub').reply('somebody')
+  await replica.rpush(
+    keys.calls,
+    `{"at":${Date.now() * 1000},"ttl":60000,"id":"${id}","task":"task:1.0","args":{},"result_queue":"${reply}"}`,
+  )
+  switchOver()
+  const [, text] = (await replica.blpop(reply, 10))!
+  expect(JSON.parse(text)).toMatchObject({ id, ok: false, error: { code: 'WorkerLost' } })
+  expect(runs).toBe(2)
+}, 20_000)

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { Slots } from '../../src/slots.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+
+const it_ = useRedis()
+
+const foreign = (id: string, ttl: number) =>
+  `{"at":${Date.now() * 1000},"ttl":${ttl},"id":"${id}","task":"others:1.0","args":{}}`
+const job = (n: number) => `{"at":${Date.now() * 1000},"ttl":0,"id":"job-${n}","task":"job:1.0","args":{}}`
+
+describe('a request for a task that this worker lacks', () => {
+  it('goes round slower and slower, and costs no slot', async () => {
+    const { redis } = it_
+    const { calls, bell, jobs, jobBell } = queueKeys(it_)
+    const ends: (() => void)[] = []
+    const task = defineTask('job:1.0', {}, () => new Promise<void>(resolve => ends.push(resolve)))
+    const worker = await it_.worker([task], { slots: 4, jobSlots: 2 })
+    let handedBack = 0
+    let expired = 0
+    worker.events.on('request:handedback', () => handedBack++)
+    worker.events.on('claim:taken', claimed => {
+      expired += claimed.expired
+    })
+    await redis.rpush(calls, foreign('a', 2000))
+    await redis.rpush(bell, '1')
+    await eventually(() => expired === 1, 8000)
+    // 50 + 100 + 200 + 400 + 400 ... within two seconds; once for each turn before.
+    expect(handedBack).toBeGreaterThan(1)
+    expect(handedBack).toBeLessThan(12)
+    // Jobs have all their slots afterwards.
+    await redis.rpush(jobs, job(1), job(2), job(3))
+    await redis.rpush(jobBell, '1')
+    await eventually(() => ends.length === 2)
+    expect(worker.busy).toBe(2)
+    for (const end of ends.splice(0)) end()
+    await eventually(() => ends.length === 1)
+    ends[0]!()
+    await eventually(() => worker.busy === 0)
+  }, 15_000)
+
+  it('holds up none that the worker has', async () => {
+    const { calls, bell } = queueKeys(it_)
+    const worker = await it_.worker([defineTask('mine:1.0', {}, () => 'mine')], { slots: 1 })
+    let expired = 0
+    worker.events.on('claim:taken', claimed => {
+      expired += claimed.expired
+    })
+    await it_.redis.rpush(calls, foreign('a', 1000), foreign('b', 1000))
+    await it_.redis.rpush(bell, '1')
+    expect(await it_.hub().call('mine:1.0')).toBe('mine')
+    await eventually(() => expired === 2, 8000)
+  })
+})
+
+describe('slots', () => {
+  it('are counted by what runs in them, and not by ids', () => {
+    const slots = new Slots(4, 2)
+    const [first, second] = [slots.take(true), slots.take(true)]
+    expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([2, 0, 2])
+    slots.free(first)
+    slots.free(first)
+    expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([1, 1, 3])
+    slots.free(second)
+    expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([0, 2, 4])
+  })
+
+  it('are not filled while so much is held that twice as many releases as there are slots are not confirmed', () => {
+    const slots = new Slots(2, 0)
+    for (const id of ['a', 'b', 'e', 'f']) {
+      slots.know(id)
+      slots.free(slots.take(false))
+    }
+    expect(slots.idle).toBe(2)
+    slots.know('c')
+    slots.free(slots.take(false))
+    expect(slots.idle).toBe(1)
+    slots.know('d')
+    slots.free(slots.take(false))
+    expect(slots.idle).toBe(0)
+    slots.released(['a', 'b', 'c', 'd', 'e', 'f'])
+    expect(slots.idle).toBe(2)
+    expect(['a', 'd', 'g'].map(id => slots.wasReleased(id))).toEqual([true, true, false])
+  })
+})
+
+it('a Redis that refuses releases is not asked for more work again and again, and all goes on when it does not', async () => {
+  const { redis } = it_
+  const { held } = queueKeys(it_)
+  await redis.call('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '&*', '+@all')
+  it_.onEnd(() => redis.call('ACL', 'DELUSER', 'limited'))
+  const url = it_.server.url.replace('redis://', 'redis://limited:secret@')
+  const worker = await it_.worker([defineTask('echo:1.0', {}, args => args)], { slots: 2, redis: url })
+  const problems: string[] = []
+  worker.events.on('problem', ({ reason }) => problems.push(reason))
+  const hub = it_.hub()
+  expect(await hub.call('echo:1.0', 0)).toBe(0)
+  await eventually(async () => (await redis.hlen(held(worker.id))) === 0)
+  await redis.call('ACL', 'SETUSER', 'limited', '-hdel')
+  const claimsBefore = await claims()
+  const calls = Array.from({ length: 8 }, (_, n) => hub.call('echo:1.0', n, { timeoutMs: 15_000 }))
+  await Promise.all(calls.slice(0, 4))
+  await eventually(async () => (await redis.hlen(held(worker.id))) === 6)
+  await eventually(() => problems.filter(reason => reason.includes('NOPERM')).length > 3)
+  expect((await claims()) - claimsBefore).toBeLessThan(20)
+  await redis.call('ACL', 'SETUSER', 'limited', '+hdel')
+  expect(await Promise.all(calls)).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+  await eventually(async () => (await redis.hlen(held(worker.id))) === 0)
+
+  async function claims(): Promise<number> {
+    const stats = String(await redis.info('commandstats'))
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+  }
+}, 20_000)
