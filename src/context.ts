@@ -3,6 +3,7 @@ import type { WorkerStats } from './cards.ts'
 import type { Settings } from './config.ts'
 import type { Executor } from './executor.ts'
 import type { Settlement } from './held.ts'
+import type { BlockedLines } from './logger.ts'
 import type { Measures } from './measures.ts'
 import type { Request } from './message.ts'
 import type { Pulse } from './pulse.ts'
@@ -10,7 +11,6 @@ import type { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
 import type { RedisClock } from './redisclock.ts'
 import type { Registrar } from './registrar.ts'
-import type { KeepaliveLines } from './roles/keepalive.ts'
 import type { Slots } from './slots.ts'
 import type { Task } from './task.ts'
 import type { Events } from './telemetry.ts'
@@ -33,7 +33,7 @@ export interface WorkerParts {
   readonly measures: Measures
   readonly events: Events
   /** Log lines for when this thread cannot write any. */
-  readonly blockedLines: KeepaliveLines
+  readonly blockedLines: BlockedLines
   /** The present identity. */
   workerId(): string
   /** The lease was lost: from now on workerId() is another. */

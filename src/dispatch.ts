@@ -124,9 +124,8 @@ export class Dispatch implements CallHost {
       )
     }
     this.#deadlines.stop()
-    const closed = this.#options.blocking.close()
-    await this.#inbox.stop()
-    await closed
+    // For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
+    await Promise.all([this.#options.blocking.close(), this.#inbox.stop()])
   }
 
   /** The keys this hub may have left in Redis. */

@@ -94,7 +94,12 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
 }
 
 /** What the thread beside a blocked loop writes, in two lines of this log; undefined where the level leaves them out. */
-export const blockedLines = (log: Logger): { stuck: string | undefined; givenUp: string | undefined } => ({
+export interface BlockedLines {
+  stuck: string | undefined
+  givenUp: string | undefined
+}
+
+export const blockedLines = (log: Logger): BlockedLines => ({
   stuck: log.isLevelEnabled('warn') ? rawLine(40, 'the event loop is blocked now') : undefined,
   givenUp: log.isLevelEnabled('error')
     ? rawLine(50, 'the event loop is blocked for too long; the lease ends, others take over')

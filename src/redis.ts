@@ -114,7 +114,8 @@ export class Connection {
     this.#client = undefined
     if (client) destroy(client, reason)
     this.#rejectFlights(reason)
-    this.#giveUp?.()
+    // One that is still looking for its server does not end when it is told to; any other one does, with its socket.
+    if (!client || !socketOf(client).destroy) this.#giveUp?.()
   }
 
   /** Closes for good. Commands under way are rejected, waiters are released. */
@@ -148,7 +149,6 @@ export class Connection {
     this.#candidate = client
     const gone = new Promise<void>(resolve => {
       client.once('end', resolve)
-      // Not only when it has ended: one that is still looking for its server does not end when it is told to.
       this.#giveUp = resolve
     })
     const tooSlow = setTimeout(() => {

@@ -49,8 +49,8 @@ export const freePort = () =>
 
 /**
  * Starts a server and resolves when it accepts connections.
- * @param {{ args?: string[], port?: number, dir?: string }} [options] extra arguments; port and directory of an earlier
- *   server, to start it again on its data
+ * @param {{ args?: string[], port?: number, dir?: string, env?: Record<string, string> }} [options] extra arguments; port and
+ *   directory of an earlier server, to start it again on its data; what its environment has beside ours
  */
 export const startServer = async (options = {}) => {
   const port = options.port ?? (await freePort())
@@ -70,7 +70,7 @@ export const startServer = async (options = {}) => {
       'no',
       ...(options.args ?? []),
     ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...options.env } },
   )
   const exited = new Promise(resolve => child.once('exit', resolve))
   await new Promise((resolve, reject) => {

@@ -8,7 +8,7 @@ import { decodeRequest, errorReply, leadingId, okReply, type Request, told, with
 import type { Phases } from '../phases.ts'
 import type { Slot } from '../slots.ts'
 import { defaultTimeoutMs } from '../task.ts'
-import { Unserved } from './unserved.ts'
+import { Unserved } from '../unserved.ts'
 
 export type IntakeContext = Pick<
   WorkerContext,

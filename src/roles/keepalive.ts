@@ -3,12 +3,6 @@ import { clientArguments } from '../client.ts'
 import type { WorkerContext } from '../context.ts'
 import { places } from '../pulse.ts'
 
-/** What the thread writes to stderr; undefined for nothing. */
-export interface KeepaliveLines {
-  stuck: string | undefined
-  givenUp: string | undefined
-}
-
 export type KeepaliveContext = Pick<
   WorkerContext,
   'queue' | 'settings' | 'pulse' | 'blockedLines' | 'workerId' | 'problem'

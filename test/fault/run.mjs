@@ -21,15 +21,15 @@ const { values } = parseArgs({
 })
 if (values.help) {
   console.log(`npm run test:faults -- [options]
-  --only F04,F13    these rows alone, and no planted bugs
+  --only F04,F13    these rows alone, and no planted bugs unless --planted is given too
   --worker python   workers of another language, for these rows; callers stay as they are
   --subset          those of npm test
   --seed 7          repeats a run's load and choices; the default is printed
   --json <file>     writes all results there
-  --planted         the five planted bugs, and their rows without them
+  --planted         the planted bugs, and their rows without them
   --quick           less time after each fault
   --retries 1       a row with violations has another try
-  --at-once 2       so many rows beside each other; planted bugs one by one
+  --at-once 2       so many rows beside each other; planted bugs that lose calls one by one
   --keep            keeps the journals of all trials, not only of those with violations`)
   process.exit(0)
 }
@@ -94,8 +94,27 @@ const tryRow = async row => {
   return tries
 }
 
+/** Why a row cannot be run here, if it cannot. */
+const lackOf = ({ needs, isOwnOnly }) => {
+  if (isOwnOnly && workerCommand) return `workers in ${values.worker} do not have this`
+  try {
+    needs?.()
+    return undefined
+  } catch (error) {
+    return error.message
+  }
+}
+
+/** Tells of each that cannot be run, and returns the others. */
+const runnable = chosen =>
+  chosen.filter(row => {
+    const lack = lackOf(row)
+    if (lack) console.log(`${row.id} ${row.title}: NOT RUN, ${lack}`)
+    return !lack
+  })
+
 const runRows = async chosen => {
-  const tried = await fewAtOnce(chosen, rowsAtOnce, tryRow, tell)
+  const tried = await fewAtOnce(runnable(chosen), rowsAtOnce, tryRow, tell)
   const results = tried.map(tries => tries.at(-1))
   console.log(`\n${tableOf(results)}\n`)
   return results
@@ -118,11 +137,24 @@ const tellPlanted = ({ title }) => console.log(title)
 
 console.log(`seed ${seed}`)
 // First of all: a bug that no longer fits the code is found at once.
-const planted = values.only || workerCommand ? [] : bugs.map(bug => ({ bug, ...plant(bug) }))
+const chosen = chosenRows()
+const isShown = ({ row }) => chosen.some(({ id, ...its }) => id === row && lackOf(its) === undefined)
+const hasPlanted = !workerCommand && (values.planted || !values.only)
+const planted = hasPlanted ? bugs.filter(isShown).map(bug => ({ bug, ...plant(bug) })) : []
 // That a planted bug's row is clean without it belongs to the proof.
-const withoutBugs = values.planted ? rows.filter(({ id }) => bugs.some(({ row }) => row === id)) : chosenRows()
+const withoutBugs = values.planted ? chosen.filter(({ id }) => bugs.some(({ row }) => row === id)) : chosen
 // Alone, whatever is allowed: a call that was lost beside a process without processor would count as late only.
-const results = [...(await runRows(withoutBugs)), ...(await fewAtOnce(planted, 1, runPlanted, tellPlanted))]
+const isAlone = ({ bug }) => bug.breaks.includes('lost')
+const results = [
+  ...(await runRows(withoutBugs)),
+  ...(await fewAtOnce(planted.filter(isAlone), 1, runPlanted, tellPlanted)),
+  ...(await fewAtOnce(
+    planted.filter(each => !isAlone(each)),
+    rowsAtOnce,
+    runPlanted,
+    tellPlanted,
+  )),
+]
 const calls = results.reduce((sum, result) => sum + result.calls, 0)
 const bad = results.filter(({ violations }) => violations.length > 0)
 console.log(`${calls} calls, seed ${seed}`)

@@ -252,6 +252,24 @@ describe('what is refused at once', () => {
     await refused(hub.call('echo:1.0'), 'HubClosed', /make a new one/)
   })
 
+  it('a call of a hub that is being closed; its connections end without a word, and are gone then', async () => {
+    it_.allowLeftovers()
+    const never = defineTask('never:1.0', {}, () => new Promise(() => undefined))
+    await it_.worker([never], { graceMs: 0 })
+    const sockets = () => process.getActiveResourcesInfo().filter(kind => kind === 'TCPSocketWrap').length
+    const before = sockets()
+    const hub = it_.hub()
+    const down: string[] = []
+    hub.events.on('redis:down', ({ reason }) => down.push(reason))
+    const sent = new Promise(resolve => hub.events.on('queue:pushed', resolve))
+    const call = failure(hub.call('never:1.0'))
+    await sent
+    await hub.close()
+    expect(sockets()).toBe(before)
+    expect((await call).code).toBe('Aborted')
+    expect(down).toEqual([])
+  })
+
   it('a call with no time left or a bad time', async () => {
     await it_.worker([echo])
     const hub = it_.hub()

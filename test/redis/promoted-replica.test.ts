@@ -37,10 +37,7 @@ const replicated = async (handler: (args: unknown) => Promise<unknown>) => {
   const keys = makeKeys('pshub').queue('q')
   /** The replica takes over as it is, and hears of nothing that the master is still told. */
   const promote = () => replica.redis.replicaof('NO', 'ONE')
-  const switchOver = () => {
-    proxy.target = replica.port
-    proxy.cut()
-  }
+  const switchOver = () => proxy.switchTo(replica.port)
   return { master: master.redis, replica: replica.redis, worker, hub, keys, promote, switchOver }
 }
 

@@ -15,6 +15,8 @@ export class ChaosProxy {
   refuse = false
   /** Milliseconds by which the next chunk is late. @type {(() => number) | undefined} */
   delayMs = undefined
+  /** What passes in each direction, of all connections together: a slow link. @type {number | undefined} */
+  bytesPerSecond = undefined
   /** Called with each chunk to the server; true drops all answers from then on, until heal(). @type {((chunk: Buffer) => boolean) | undefined} */
   dropAnswersAfter = undefined
   /** The same, but only for the connection of that chunk. @type {((chunk: Buffer) => boolean) | undefined} */
@@ -24,12 +26,13 @@ export class ChaosProxy {
   /** Called with each chunk once it was passed to the server. @type {((chunk: Buffer) => void) | undefined} */
   onPassed = undefined
   #server = createServer(client => this.#accept(client))
-  /** Port of the server behind it; another one counts for new connections. */
-  target
   #pairs = new Set()
+  #target
+  /** When the slow link has passed on all that it was given, by direction. */
+  #freeAt = { toServer: 0, toClient: 0 }
 
   constructor(target) {
-    this.target = target
+    this.#target = target
   }
 
   /**
@@ -54,11 +57,11 @@ export class ChaosProxy {
       client.destroy()
       return
     }
-    const server = connect(this.target, '127.0.0.1')
+    const server = connect(this.#target, '127.0.0.1')
     const pair = { client, server, deaf: false, lostBytes: false }
     this.#pairs.add(pair)
-    const toServer = this.#late(server)
-    const toClient = this.#late(client)
+    const toServer = this.#late(server, 'toServer')
+    const toClient = this.#late(client, 'toClient')
     // A stream that has lost bytes never carries any again: TCP has no gaps, and neither side could make sense of one.
     const lost = { toServer: false, toClient: false }
     client.on('data', chunk => {
@@ -100,7 +103,7 @@ export class ChaosProxy {
   }
 
   /** Writes at once, or late; chunks of one connection keep their order however long each of them takes. */
-  #late(socket) {
+  #late(socket, direction) {
     const waiting = []
     const flush = () => {
       while (waiting.length > 0 && waiting[0].at <= performance.now()) {
@@ -110,13 +113,26 @@ export class ChaosProxy {
       if (waiting.length > 0) setTimeout(flush, Math.ceil(waiting[0].at - performance.now()))
     }
     return chunk => {
-      if (!this.delayMs && waiting.length === 0) {
+      if (!this.delayMs && !this.bytesPerSecond && waiting.length === 0) {
         socket.write(chunk)
         return
       }
-      waiting.push({ chunk, at: performance.now() + (this.delayMs?.() ?? 0) })
+      waiting.push({ chunk, at: this.#arrivalOf(chunk, direction) })
       if (waiting.length === 1) flush()
     }
+  }
+
+  #arrivalOf(chunk, direction) {
+    const at = performance.now() + (this.delayMs?.() ?? 0)
+    if (!this.bytesPerSecond) return at
+    this.#freeAt[direction] = Math.max(at, this.#freeAt[direction]) + (chunk.length / this.bytesPerSecond) * 1000
+    return this.#freeAt[direction]
+  }
+
+  /** Leads to another server from now on. */
+  switchTo(port) {
+    this.#target = port
+    this.cut()
   }
 
   freeze() {
@@ -124,6 +140,14 @@ export class ChaosProxy {
     for (const { client, server } of this.#pairs) {
       client.pause()
       server.pause()
+    }
+  }
+
+  thaw() {
+    this.frozen = false
+    for (const { client, server } of this.#pairs) {
+      client.resume()
+      server.resume()
     }
   }
 
@@ -146,17 +170,16 @@ export class ChaosProxy {
     this.dropToServer = false
     this.refuse = false
     this.delayMs = undefined
+    this.bytesPerSecond = undefined
     this.dropAnswersAfter = undefined
     this.deafenAfter = undefined
     this.cutInside = undefined
     this.onPassed = undefined
-    this.frozen = false
-    for (const { client, server, lostBytes, deaf } of this.#pairs) {
+    for (const { client, lostBytes, deaf } of this.#pairs) {
       // Its ends would find out by themselves, some seconds later.
       if (lostBytes || deaf) client.resetAndDestroy()
-      client.resume()
-      server.resume()
     }
+    this.thaw()
   }
 
   async stop() {

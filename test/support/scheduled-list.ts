@@ -38,7 +38,7 @@ export class ScheduledList {
             reject(new ConnectionLost('cut'))
           }, reject)
         }),
-      discard: () => this.cut('now'),
+      close: async () => this.cut('now'),
     } as unknown as Connection
   }
 

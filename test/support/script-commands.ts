@@ -42,4 +42,4 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(`${namespace}:`, 'pshub:')
     .replace(/:\{[^}]*\}:(?!read)/, ':{<queue>}:')
     .replace(/reply:\{[^}]*\}/, makeKeys('pshub').reply('<id>').replace('pshub:', ''))
-    .replace(/(held|taken|pushed):.*/, '$1:<id>')
+    .replace(/(held|pushed):.*/, '$1:<id>')

@@ -24,7 +24,7 @@ import {
 } from '../../src/message.ts'
 import { parseCalledName, tryParseTaskName } from '../../src/names.ts'
 import { maxDepth } from '../../src/payload.ts'
-import { pushMemoryMs, Queue } from '../../src/queue.ts'
+import { maxDead, pushMemoryMs, Queue } from '../../src/queue.ts'
 import {
   type Failure,
   failureMemoryMs,
@@ -40,7 +40,6 @@ import { RedisClock } from '../../src/redisclock.ts'
 import { Registrar, republishMs } from '../../src/registrar.ts'
 import { replyTtlMs } from '../../src/replylists.ts'
 import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
-import { unservedPatienceMs } from '../../src/roles/unserved.ts'
 import { staleMs } from '../../src/routes.ts'
 import { foreignBounds } from '../../src/schema.ts'
 import { Slots } from '../../src/slots.ts'
@@ -48,6 +47,7 @@ import { maxSlowCalls, maxSlowTasks, type SlowCall, SlowCalls, slowMemoryMs } fr
 import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task.ts'
 import { maxWindows, maxWindowsLength, sliceCount, sliceMs, TaskStats } from '../../src/taskstats.ts'
 import { Events } from '../../src/telemetry.ts'
+import { unservedPatienceMs } from '../../src/unserved.ts'
 import { examples, protocol, read, root, rowsOf, section, unquoted } from '../support/protocol-document.ts'
 
 /** What the code sends for one operation of the queue `<queue>`. */
@@ -134,17 +134,20 @@ describe('PROTOCOL.md', () => {
     const numbers = Object.fromEntries(rowsOf(section('12. Numbers')))
     const cancel = await sentBy((queue, client) => queue.cancel(client, '', ''))
     const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true, true))
+    const claim = await sentBy((queue, client) => queue.claim(client, '', { slots: 1, jobs: 0 }))
     const adopt = await sentBy((queue, client) => queue.adopt(client, '', ''))
     expect(numbers['memory of a cancellation, ms']).toBe(cancel.args.at(-1))
     expect(numbers['memory of a cancellation, ms']).toBe(beat.args.at(3))
     expect(numbers['a worker that reports its queue is replaced after, ms']).toBe(beat.args.at(-1))
     expect(numbers['requests moved per adoption']).toBe(adopt.args.at(-2))
-    expect(numbers['bytes of one claim, adoption, page or write, about']).toBe(adopt.args.at(-1))
+    expect(numbers['one answer or one write, bytes']).toBe(adopt.args.at(-1))
+    expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(-1))
     expect(numbers).toMatchObject({
       'deepest nesting of arguments and results': String(maxDepth),
       'largest arguments or result, bytes': String(maxPayloadBytes.fallback),
       'longest `tracestate`, characters': String(maxTracestate),
       'longest backlog a hub pushes to': String(maxBacklog.fallback),
+      'dead jobs of a queue': String(maxDead),
       'beat, ms': String(beatMs),
       'lease, ms': String(leaseMs.fallback),
       'beats per lease, at least': String(beatsPerLease),

@@ -9,16 +9,13 @@ const lasting = new Set(
 )
 const ofWorkers = new Set(['workers', 'stats', 'taskstats', 'slow', 'failures'].map(key => `${namespace}:${key}`))
 const longestTtlMs = 60_000
-/** What refuses the late wait of a worker that was adopted from. */
-const refusalTtlMs = 600_000
 
 /** Keys that neither belong there nor end by themselves soon. */
 export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
   const found = []
   for (const key of await redis.keys('*')) {
     const ttlMs = await redis.pttl(key)
-    const longestMs = key.startsWith(`${namespace}:{q}:taken:`) ? refusalTtlMs : longestTtlMs
-    if (ttlMs === -2 || (ttlMs >= 0 && ttlMs <= longestMs)) continue
+    if (ttlMs === -2 || (ttlMs >= 0 && ttlMs <= longestTtlMs)) continue
     if (lasting.has(key) && (workersLive || key === `${namespace}:tasks`)) continue
     // The cards of workers that were killed are shown for an hour.
     if (cardsStay && ofWorkers.has(key)) continue

@@ -17,7 +17,7 @@ export const historyOf = events => {
     adoptions: [],
     leaseLosses: [],
     twice: 0,
-    offsetUs: 0,
+    clocks: [],
   }
   for (const event of events) readers[event.e]?.(history, event)
   return history
@@ -29,7 +29,7 @@ const processOf = ({ processes }, name) => {
 }
 
 const readers = {
-  clock: (history, { offsetUs }) => (history.offsetUs = offsetUs),
+  clock: ({ clocks }, { t, offsetUs }) => clocks.push({ at: t, offsetUs }),
   mark: ({ marks }, { what, t }) => (marks[what] = t),
   attempt: ({ calls }, { token, by, t, idempotent, timeoutMs, act }) =>
     calls.set(token, { token, by, at: t, idempotent, timeoutMs, act, settles: [], runs: [] }),

@@ -88,13 +88,19 @@ export const replies = ({ calls }) =>
     .filter(({ settles }) => settles.some(({ foreign }) => foreign))
     .map(({ token }) => violation('I7', 'got the result of another call', token))
 
+/** When it was on this machine's clock when Redis' clock said so; that may have been set meanwhile. */
+const ownTimeOf = (redisUs, clocks) => {
+  const isIt = ({ at, offsetUs }, index) => index === 0 || redisUs - offsetUs >= at
+  return redisUs - (clocks.findLast(isIt)?.offsetUs ?? 0)
+}
+
 /** I10: nothing starts after its deadline, on Redis' clock; what its process could do nothing about does not count. */
-export const lateStarts = ({ runs, lags, offsetUs }) =>
+export const lateStarts = ({ runs, lags, clocks }) =>
   [...runs.values()].flatMap(({ token, by, at, pushedUs, ttlMs }) => {
     if (pushedUs === undefined || ttlMs === undefined) {
       return String(token).startsWith('hand-') ? [] : [violation('I10', 'its deadline was not seen', token)]
     }
-    const deadline = pushedUs + ttlMs * 1000 - offsetUs
+    const deadline = ownTimeOf(pushedUs, clocks) + ttlMs * 1000
     const lateMs = ms(at - deadline) - blockedMs(lags.get(by) ?? [], deadline, at)
     return ttlMs > 0 && lateMs > lateStartMs
       ? [violation('I10', `started ${Math.round(lateMs)} ms after its deadline`, token)]

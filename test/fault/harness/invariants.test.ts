@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { historyOf } from './history.mjs'
 import * as invariants from './invariants.mjs'
-import { classes, detection, recovery } from './measures.mjs'
+import { between, classes, detection, recovery } from './measures.mjs'
 
 /** Times in journals are microseconds; here they are written in milliseconds. */
 type Event = { e: string; by?: string; t: number; [field: string]: unknown }
@@ -132,6 +132,28 @@ it("I10: a start after the deadline, on Redis' clock", () => {
   const shifted = past({ e: 'clock', t: 0, offsetUs: 5_000_000 }, attempt(0), start(2150, 'a', { atUs: 5_000_000 }))
   expect(invariants.lateStarts(shifted)).toHaveLength(1)
   expect(invariants.lateStarts(past(attempt(0), start(5, 'a', { atUs: undefined })))).toHaveLength(1)
+})
+
+it("I10: a deadline is counted by Redis' clock as it was when the request was pushed", () => {
+  const clocks = [
+    { e: 'clock', t: 0, offsetUs: 0 },
+    { e: 'clock', t: 1000, offsetUs: 20_000_000 },
+  ]
+  const startedAt = (t: number, atUs: number) => past(...clocks, attempt(0), start(t, 'a', { atUs }))
+  expect(invariants.lateStarts(startedAt(2050, 0))).toEqual([])
+  expect(invariants.lateStarts(startedAt(2150, 0))).toHaveLength(1)
+  expect(invariants.lateStarts(startedAt(3550, 21_500_000))).toEqual([])
+  expect(invariants.lateStarts(startedAt(3650, 21_500_000))).toHaveLength(1)
+})
+
+it('the longest time without a start, less what some process got no processor for', () => {
+  const lags = new Map([
+    ['worker1', [{ from: 1_000_000, to: 1_400_000 }]],
+    ['caller1', [{ from: 1_300_000, to: 1_600_000 }]],
+  ])
+  expect(between([0, 900_000, 2_000_000, 2_100_000], new Map())).toBe(1100)
+  expect(between([0, 900_000, 2_000_000, 2_100_000], lags)).toBe(900)
+  expect(between([0], lags)).toBe(0)
 })
 
 it('I11: more runs than slots', () => {

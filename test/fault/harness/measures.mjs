@@ -50,6 +50,15 @@ const isStarved = ({ lags }, { at, settles: [settle], act }, { blocksWorkers = f
   })
 }
 
+/** The longest time between two of these, milliseconds, less what any process got no processor for. */
+export const between = (times, lags) => {
+  const gaps = times.slice(1).map((time, i) => {
+    const blocked = [...lags.values()].map(own => blockedMs(own, times[i], time))
+    return ms(time - times[i]) - Math.max(0, ...blocked)
+  })
+  return Math.max(0, ...gaps)
+}
+
 const isOver = ({ processes }, call) => processes.get(call.by)?.killedAt !== undefined
 
 /**

@@ -43,7 +43,9 @@ export const onOrders = orders => {
  * Ends this process the honest way: nothing is forced, so a timer or socket that pshub left behind keeps it alive, and
  * the stage sees that.
  */
-export const leave = () => {
+export const leave = async () => {
+  // ioredis ends its connections to sentinels in its own time.
+  if (setup.redis.sentinels) await new Promise(resolve => setTimeout(resolve, 200))
   journal('left', { resources: process.getActiveResourcesInfo().filter(kind => !/^(Pipe|TTY|File)/.test(kind)) })
   process.off('disconnect', orphaned)
   if (process.connected) process.disconnect()

@@ -13,10 +13,8 @@ const look = async redis => {
   let adopted = 0
   for (const id of leases) {
     const ids = await redis.hkeys(`${base}:held:${id}`)
-    // A string there refuses one that left.
-    const taken = await redis.llen(`${base}:taken:${id}`).catch(() => 0)
     const own = ids.filter(field => !field.startsWith('lost:')).length
-    if (own + taken > 0) held[id] = own + taken
+    if (own > 0) held[id] = own
     adopted += ids.length - own
   }
   return { backlog, held, adopted, workers: leases.length }

@@ -1,9 +1,10 @@
 // All that a trial needs: a Redis server of its own, proxies in front of callers and workers, and their processes.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { fakeClock } from '../../../tools/faketime.mjs'
 import { root } from '../../../tools/prepare.mjs'
 import { freePort, startServer } from '../../../tools/redis-server.mjs'
 import { ChaosProxy } from '../../support/chaos-proxy.mjs'
@@ -28,9 +29,12 @@ export class Stage {
   members = []
   /** Identities that never said goodbye. */
   deaths = 0
+  /** Servers that are not the one in use: replicas, sentinels, old masters. */
+  others = []
   /** Violations that rows saw themselves. */
   found = []
   #loops = new Set()
+  #ends = []
   #started = 0
 
   /** @param row what is tried, see rows/; `dist`: the pshub that workers run; `workerCommand`: they are of another language */
@@ -48,11 +52,9 @@ export class Stage {
     if (!redisAway) await this.startRedis()
     this.callerProxy = await ChaosProxy.start(this.port)
     this.workerProxy = await ChaosProxy.start(this.port)
-    this.redis = new Redis({ port: this.port, lazyConnect: true, retryStrategy: () => 100, maxRetriesPerRequest: 0 })
-    this.redis.on('error', () => undefined)
+    this.redis = this.clientOf(this.port)
     if (!redisAway) await this.redis.connect()
-    this.redisOffsetUs = Date.now() * 1000 - nowUs()
-    this.journal('clock', { offsetUs: this.redisOffsetUs })
+    this.#tellClock(0)
     await this.row.prepare?.(this)
     await Promise.all(Array.from({ length: workers }, () => this.addWorker()))
     await Promise.all(Array.from({ length: callers }, () => this.addCaller()))
@@ -62,8 +64,22 @@ export class Stage {
     return [this.callerProxy, this.workerProxy]
   }
 
+  /** A connection of the stage's own, past the proxies. */
+  clientOf(port) {
+    const client = new Redis({ port, lazyConnect: true, retryStrategy: () => 100, maxRetriesPerRequest: 0 })
+    client.on('error', () => undefined)
+    return client
+  }
+
   async startRedis(args = []) {
-    this.server = await startServer({ port: this.port, dir: this.server?.dir, args: [...serverArgs, ...args] })
+    const { hasFakeClock } = this.row
+    if (hasFakeClock) writeFileSync(this.#clockFile, '+0')
+    this.server = await startServer({
+      port: this.port,
+      dir: this.server?.dir,
+      args: [...serverArgs, ...args],
+      env: hasFakeClock ? fakeClock(this.#clockFile) : {},
+    })
     this.journal('redis', { what: 'started' })
   }
 
@@ -71,6 +87,35 @@ export class Stage {
   async stopRedis(signal = 'SIGKILL') {
     this.journal('redis', { what: signal })
     await this.server.stop({ keepDir: true, signal })
+  }
+
+  get #clockFile() {
+    return join(this.folder, 'redis-clock')
+  }
+
+  #tellClock(aheadMs) {
+    this.journal('clock', { offsetUs: Date.now() * 1000 - nowUs() + aheadMs * 1000 })
+  }
+
+  /** Sets Redis' clock, and waits until it has noticed. */
+  async setClock(aheadMs) {
+    writeFileSync(this.#clockFile, `+${aheadMs / 1000}`)
+    const isSet = async () => Math.abs((await this.redis.time())[0] * 1000 - Date.now() - aheadMs) < 1500
+    const noticed = await this.until(isSet, 5000)
+    this.#tellClock(aheadMs)
+    if (!noticed) this.found.push({ invariant: 'stage', what: "Redis' clock could not be set" })
+  }
+
+  /** From now on everybody is led to this server, and the stage looks at it. */
+  async moveTo(server) {
+    this.others = [...this.others.filter(other => other !== server), this.server]
+    this.server = server
+    this.port = server.port
+    for (const proxy of this.proxies) proxy.switchTo(server.port)
+    this.redis.disconnect()
+    this.redis = this.clientOf(server.port)
+    await this.redis.connect()
+    this.journal('redis', { what: 'moved', port: server.port })
   }
 
   async addWorker(extra = {}) {
@@ -81,17 +126,18 @@ export class Stage {
     return this.#add('caller', this.callers, this.callerProxy, extra, this.row.callerOptions)
   }
 
-  async #add(kind, list, proxy, { execArgv, env, await: isAwaited = true }, options) {
+  async #add(kind, list, proxy, { execArgv, env, isStrict, await: isAwaited = true }, options) {
     const name = `${kind}${++this.#started}`
-    const { user, graceMs } = this.row
+    const { target, graceMs } = this.row
     const setup = {
       name,
       folder: this.folder,
       dist: kind === 'worker' ? this.dist : join(root, 'dist'),
-      redis: user ? { port: proxy.port, host: '127.0.0.1', ...user } : proxy.url,
+      redis: target?.(this, proxy) ?? proxy.url,
       seed: seedOf(this.seed, name),
       options,
       graceMs,
+      isStrict,
     }
     const command = kind === 'worker' ? this.workerCommand : undefined
     const member = startMember(kind, setup, { execArgv, env, command })
@@ -131,7 +177,7 @@ export class Stage {
 
   /** How often calls of this kind were started; or, given a limit, how many of them more often than that. */
   starts(isIt, limit) {
-    const { calls } = historyOf(this.events())
+    const { calls } = this.history()
     const counts = [...calls.values()].filter(isIt).map(({ runs }) => runs.length)
     if (limit !== undefined) return counts.filter(count => count > limit).length
     return counts.reduce((sum, count) => sum + count, 0)
@@ -183,6 +229,10 @@ export class Stage {
     return readJournals(this.folder)
   }
 
+  history() {
+    return historyOf(this.events())
+  }
+
   /** Resolves with an event of this kind that a process wrote; rejects when it takes too long. */
   async untilEvent(name, isIt, patienceMs) {
     for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(20)) {
@@ -204,6 +254,11 @@ export class Stage {
     return false
   }
 
+  /** To be done when all is over. */
+  atEnd(act) {
+    this.#ends.push(act)
+  }
+
   /** Ends everything by force; what should have ended by itself was judged before. */
   async close({ keep = false } = {}) {
     await this.endLoops()
@@ -211,9 +266,11 @@ export class Stage {
       member.signal('SIGKILL')
       await member.exited
     }
+    for (const end of this.#ends) end()
     this.redis.disconnect()
     await Promise.all(this.proxies.map(proxy => proxy.stop()))
     await this.server?.stop()
+    await Promise.all(this.others.map(other => other.stop()))
     if (!keep) rmSync(this.folder, { recursive: true, force: true })
   }
 }

@@ -46,9 +46,15 @@ const handler = async (args, ctx) => {
 }
 
 const { defineTask, Worker } = pshub
-const tasks = [defineTask('once:1.0', {}, handler), defineTask('again:1.0', { idempotent: true }, handler)]
+/** Of a version that refuses what the one before took. */
+const args = { type: 'object', properties: { ms: { type: 'number', maximum: 1000 } } }
+const tasks = [
+  defineTask('once:1.0', {}, handler),
+  defineTask('again:1.0', { idempotent: true, ...(setup.isStrict ? { args } : {}) }, handler),
+]
 const worker = new Worker({ redis: setup.redis, queue: 'q', logLevel: 'warn', tasks, ...setup.options })
 worker.events.on('redis:up', ({ role }) => journal('up', { role }))
+worker.events.on('queue:resumed', () => journal('mark', { what: 'resumed' }))
 worker.events.on('lease:lost', event => journal('lease-lost', { worker: event.worker, now: worker.id }))
 worker.events.on('worker:lost', event => journal('adopted', { worker: event.worker, count: event.adopted }))
 

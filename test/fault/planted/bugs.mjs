@@ -13,8 +13,8 @@ export const bugs = [
     what: 'a worker that lost its lease goes on and answers',
     edits: [
       ['worker.js', /this\.#executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
-      ['roles/intake.js', 'if (workerId !== this.#options.workerId())', 'if (false)'],
-      ['roles/settle.js', 'settlement.workerId !== current', 'false'],
+      ['roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
+      ['roles/settle.js', 'batch.filter(({ workerId }) => workerId === current)', 'batch'],
     ],
   },
   {
@@ -23,11 +23,11 @@ export const bugs = [
     breaks: ['lost'],
     what: 'what a lost worker held is taken out in one step and recorded in the next',
     edits: [
-      ['lua/adopt.lua', "redis.call('HSET', KEYS[3], field, found[i + 1])", ''],
+      ['lua/adopt.lua', "redis.call('HSET', KEYS[3], field, message)", ''],
       [
         'queue.js',
-        'return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, adoptedMs]))',
-        'const adopted = readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, adoptedMs])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted',
+        'return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, maxBatchBytes]))',
+        'const adopted = readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, maxBatchBytes])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted',
       ],
     ],
   },
@@ -43,10 +43,7 @@ export const bugs = [
     row: 'F37',
     breaks: ['lost'],
     what: 'a claim takes requests off the list without recording who holds them',
-    edits: [
-      ['lua/claim.lua', "redis.pcall('HSET', KEYS[3], unpack(held))", '0'],
-      ['taken.js', "new Preset('lmove', calls, own, 'LEFT', 'RIGHT')", "new Preset('lpop', calls)"],
-    ],
+    edits: [['lua/claim.lua', "redis.pcall('HSET', KEYS[3], unpack(held))", '0']],
   },
   {
     name: 'release before reply',
@@ -55,11 +52,46 @@ export const bugs = [
     what: 'a request is forgotten before its reply was pushed',
     edits: [
       [
-        'replylists.js',
-        'push(client, hubId, replies) {',
-        'async push(client, hubId, replies) { await new Promise(resolve => setTimeout(resolve, 30));',
+        'roles/settle.js',
+        'async #deliver(batch) {',
+        'async #deliver(batch) { const { queue, commands } = this.#context; const ids = batch.map(({ id }) => id); await commands.send(client => queue.release(client, batch[0].workerId, ids)); await sleep(30);',
       ],
     ],
+  },
+  {
+    name: 'no mark of a start',
+    row: 'F40-deploy',
+    breaks: ['I2'],
+    what: 'a call that a leaving worker had started goes back to the list like one that nobody touched',
+    edits: [['message.js', 'withMark(text, \'"started":true\')', 'text']],
+  },
+  {
+    name: 'forgets what it released',
+    row: 'F32',
+    breaks: ['I5'],
+    what: 'what a promoted replica still calls held is put back, though it ended here',
+    edits: [['slots.js', 'return this.#released.has(id)', 'return false']],
+  },
+  {
+    name: 'adopts after a step of the clock',
+    row: 'F44-redis',
+    breaks: ['I16', 'class'],
+    what: 'leases that ended because a clock was set are taken for deaths',
+    edits: [['roles/adopt.js', 'this.#context.clock.steppedAt + graceMs', '0']],
+  },
+  {
+    name: 'claim without a bound in bytes',
+    row: 'F10-heavy',
+    breaks: ['steady'],
+    what: 'a claim for all idle slots brings whatever fits into these',
+    edits: [['queue.js', '[workerId, slots, jobs, maxBatchBytes]', '[workerId, slots, jobs, 1e9]']],
+  },
+  {
+    name: 'no rest after a foreign request',
+    row: 'F29-foreign',
+    breaks: ['busy'],
+    what: 'what only others can run is handed back and taken again at once',
+    edits: [['roles/intake.js', 'return this.#restMs', 'return 0']],
   },
 ]
 

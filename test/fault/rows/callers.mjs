@@ -1,6 +1,10 @@
 // Faults of callers, of clocks, and of versions.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ensureFaketime } from '../../../tools/faketime.mjs'
+import { waited } from './connections.mjs'
+import { startLongCalls, times } from './workers.mjs'
 
 const preload = join(import.meta.dirname, '../harness/shift-clock.mjs')
 
@@ -64,6 +68,28 @@ export const callerRows = [
       await stage.load({ perSecond: 150 })
     },
     expect: { promised: 'all' },
+  },
+  {
+    id: 'F44-redis',
+    title: "Redis' clock set forward beyond the lease, twice",
+    hasFakeClock: true,
+    needs: ensureFaketime,
+    load: { timeoutMs: 8000, perSecond: 60 },
+    workers: 4,
+    faultMs: 4000,
+    longestMs: 30_000,
+    async inject(stage) {
+      for (const aheadMs of [20_000, 60_000]) {
+        await startLongCalls(
+          stage,
+          times(8, { idempotent: false, ms: 4000, timeoutMs: 120_000, act: { do: 'running' } }),
+        )
+        await stage.setClock(aheadMs)
+        await sleep(4500)
+      }
+    },
+    // What waited longer than its deadline, by Redis, is not run.
+    expect: { allowed: waited, isRight: ({ act, code }) => (act ? code === 'OK' : undefined) },
   },
   {
     id: 'F47',

@@ -1,15 +1,30 @@
 // The fault table. A row: `id`, `title`; `load` (see caller-process.mjs); `inject(stage)` begins the fault, which lasts
 // `faultMs`, and `heal(stage)` ends it, beside what the proxies heal by themselves; `expect`: see measures.mjs;
-// `check(stage)` looks for more, and `report(history)` says more.
+// `check(stage)` looks for more, and `report(history)` says more; `needs()` throws why it cannot be run here.
 import { callerRows } from './callers.mjs'
 import { connectionRows } from './connections.mjs'
+import { deployRows } from './deploys.mjs'
+import { failoverRows } from './failovers.mjs'
+import { foreignRows } from './foreign.mjs'
+import { heavyRows } from './heavy.mjs'
 import { massRows } from './mass.mjs'
 import { outageRows } from './outages.mjs'
 import { overloadRows } from './overload.mjs'
 import { refusalRows } from './refusals.mjs'
 import { workerRows } from './workers.mjs'
 
-const all = [...connectionRows, ...outageRows, ...refusalRows, ...workerRows, ...callerRows, ...overloadRows]
+const all = [
+  ...connectionRows,
+  ...outageRows,
+  ...refusalRows,
+  ...workerRows,
+  ...callerRows,
+  ...overloadRows,
+  ...failoverRows,
+  ...deployRows,
+  ...foreignRows,
+  ...heavyRows,
+]
 
 export const rows = [...all.sort((a, b) => a.id.localeCompare(b.id)), ...massRows]
 
@@ -19,12 +34,17 @@ export const subset = [
   'F03',
   'F04',
   'F06-callers',
+  'F10-heavy',
   'F13',
   'F21',
   'F25',
   'F27',
+  'F29-foreign',
+  'F32',
   'F37',
   'F37-adopt',
   'F37-release',
   'F38',
+  'F40-deploy',
+  'F44-redis',
 ]

@@ -113,7 +113,7 @@ export const refusalRows = [
   {
     id: 'F26',
     title: 'password changed, connections killed, password back',
-    user: { username: 'app', password: secret },
+    target: (_, { port }) => ({ port, host: '127.0.0.1', username: 'app', password: secret }),
     faultMs: 5000,
     prepare: stage => stage.redis.call('ACL', 'SETUSER', 'app', 'on', `>${secret}`, '~*', '&*', '+@all'),
     async inject(stage) {

@@ -5,7 +5,7 @@ import { waited } from './connections.mjs'
 const patient = { timeoutMs: 15_000 }
 
 /** How many handlers run in each worker at this moment. */
-const runningBy = stage => {
+export const runningBy = stage => {
   const running = new Map(stage.workers.map(({ name }) => [name, 0]))
   for (const { e, by } of stage.events()) {
     if (!running.has(by)) continue
@@ -16,13 +16,13 @@ const runningBy = stage => {
 }
 
 /** Makes calls that run for long, and waits until workers run them. */
-const startLongCalls = async (stage, calls) => {
+export const startLongCalls = async (stage, calls) => {
   for (const [i, call] of calls.entries()) void stage.callers[i % stage.callers.length].order('call', call)
   const running = () => [...runningBy(stage).values()].reduce((sum, count) => sum + count, 0)
   await stage.until(() => running() >= calls.length, 1000)
 }
 
-const times = (count, call) => Array.from({ length: count }, () => call)
+export const times = (count, call) => Array.from({ length: count }, () => call)
 
 /** The worker that runs most at this moment. */
 export const busiest = stage => {
@@ -47,7 +47,7 @@ const killAt = (stage, pattern) =>
     }
   })
 
-const releasing = /(?:hdel|lrem)\r\n\$\d+\r\npshub:\{q\}:(?:held|taken):([\w-]+)/i
+const releasing = /hdel\r\n\$\d+\r\npshub:\{q\}:held:([\w-]+)/i
 /** The adopter's own held hash is the third key of adopt.lua. */
 const adopting = /pshub:\{q\}:leases\r\n\$\d+\r\npshub:\{q\}:held:[\w-]+\r\n\$\d+\r\npshub:\{q\}:held:([\w-]+)/
 

@@ -1,6 +1,6 @@
-import { monotonicMs } from '../clock.ts'
-import type { ErrorCode } from '../errors.ts'
-import type { Whereabouts } from '../registrar.ts'
+import { monotonicMs } from './clock.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Whereabouts } from './registrar.ts'
 
 export interface UnservedOptions {
   queueName: string
