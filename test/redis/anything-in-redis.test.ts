@@ -214,17 +214,20 @@ describe('a record that is not what it should be', () => {
 })
 
 describe('any JSON in any record', () => {
-  const nasty = fc.constantFrom<unknown>({ toString: 1 }, { length: 5 }, [[]], -1, 0.5, 1e308, 9e15, 'x'.repeat(1000))
+  const nasty = fc.constantFrom<unknown>({ toString: 1 }, [[]], 1e308, 'x'.repeat(1000))
   const mutated = (record: object) =>
     fc.oneof(
       anyJson.map(value => JSON.stringify(value)),
       anyText,
-      fc
-        .tuple(
-          fc.constantFrom(...Object.keys(record), 'args', 'result', 'us', '__proto__', 'x'),
-          fc.oneof(anyJson, nasty),
-        )
-        .map(([member, value]) => JSON.stringify(Object.fromEntries([...Object.entries(record), [member, value]]))),
+      {
+        weight: 6,
+        arbitrary: fc
+          .tuple(
+            fc.constantFrom(...Object.keys(record), ...Object.keys(record), 'args', 'us', '__proto__', 'x'),
+            fc.oneof(anyJson, nasty),
+          )
+          .map(([member, value]) => JSON.stringify(Object.fromEntries([...Object.entries(record), [member, value]]))),
+      },
     )
   const window = { ok: 1, errors: {}, us: { backlog: { counts: [1, 1], sum: 1, max: 1 }, queue: 1, exec: 1 } }
   const call = { id: 'a', at: 1, us: { backlog: 1, queue: 1, exec: 1 }, code: 'x', message: 'm', execUs: 1 }
