@@ -8,6 +8,8 @@ import type {
   QueueOverview,
   SlowCallOverview,
   TaskCaller,
+  TaskQueue,
+  UnreadableRecord,
   WorkerOverview,
 } from 'pshub'
 
@@ -66,6 +68,8 @@ export interface TaskRow {
   workers: number
   /** Hosts they run on. */
   hosts: number
+  /** All queues that have it; nearly always one. */
+  queues: TaskQueue[]
   /** Live workers declare it with different schemas. */
   conflict: boolean
   idempotent: boolean
@@ -90,6 +94,8 @@ export interface Summary {
   /** Tasks that no live worker provides. */
   unserved: number
   conflicts: number
+  /** Tasks that live workers of more than one queue provide. */
+  doubled: number
   workers: number
   draining: number
   /** Workers whose lease ended. */
@@ -104,6 +110,8 @@ export interface Summary {
   busy: number
   slots: number
   load: Load
+  /** What is in Redis and cannot be read; it counts as absent. The first hundred of it. */
+  unreadable: UnreadableRecord[]
 }
 
 /** One task: all that its page shows besides the charts. */

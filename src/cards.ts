@@ -1,5 +1,19 @@
+import {
+  isAmount,
+  isCount,
+  isMoment,
+  isObject,
+  maxCardLength,
+  maxRecordLength,
+  nameOf,
+  objectOf,
+  textOf,
+} from './foreign.ts'
+import { isQueueName } from './keys.ts'
 import type { LoopMs } from './loopdelay.ts'
-import type { TaskCard } from './task.ts'
+import { tryParseTaskName } from './names.ts'
+import type { JsonSchema } from './schema.ts'
+import { maxTimeoutMs, type TaskCard } from './task.ts'
 
 /** What a worker publishes once per identity. */
 export interface WorkerCard {
@@ -46,74 +60,97 @@ export interface LiveWorker extends WorkerCard {
   stats: WorkerStats | undefined
 }
 
+/** A field of the hash of task cards. The queue that had a task first is in the task's own field. */
+export interface TaskField {
+  field: string
+  task: string
+  /** Undefined for the field of the first queue. */
+  queue: string | undefined
+}
+
+/** Where the card of a further queue of a task is. */
+export const furtherField = (task: string, queue: string): string => `${task}@${queue}`
+
+export const taskFieldOf = (field: string): TaskField => {
+  const at = field.lastIndexOf('@')
+  const [task, queue] = [field.slice(0, at), field.slice(at + 1)]
+  // No valid name has an @ in it.
+  return at > 0 && isQueueName(queue) && tryParseTaskName(task)
+    ? { field, task, queue }
+    : { field, task: field, queue: undefined }
+}
+
 /*
- * Readers: what is in the registry was written by others, and may be anything. None of them throws.
+ * Readers. They take what a record's author may have written and nothing else: a member of a wrong type counts as missing, and
+ * without those that are required the record is Unreadable.
  */
 
-/** A JSON object, whatever is in it. */
-export const parseObject = <T>(text: string | null | undefined): T | undefined => {
-  if (typeof text !== 'string') return undefined
-  try {
-    const value = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as T) : undefined
-  } catch {
-    return undefined
-  }
-}
+const defaultTimeoutMs = 5000
+const maxDescription = 65_536
 
-export const parseCard = (text: string | null): TaskCard | undefined => {
-  const card = parseObject<TaskCard>(text)
-  if (!card || typeof card.task !== 'string' || typeof card.queue !== 'string') return undefined
-  const timeoutMs = Number(card.timeoutMs) > 0 ? Number(card.timeoutMs) : 5000
-  const { maxPayloadBytes, maxBacklog, ...rest } = card
+/** @throws Unreadable */
+export const readTaskCard = (text: string): TaskCard => {
+  const card = objectOf(text, maxCardLength)
+  const { args, result, timeoutMs, maxPayloadBytes, maxBacklog, at } = card
   return {
-    ...rest,
-    ...(Number(maxPayloadBytes) > 0 ? { maxPayloadBytes: Number(maxPayloadBytes) } : {}),
-    ...(Number(maxBacklog) > 0 ? { maxBacklog: Number(maxBacklog) } : {}),
-    description: String(card.description ?? ''),
-    timeoutMs,
+    task: nameOf(card, 'task'),
+    queue: nameOf(card, 'queue'),
+    description: textOf(card.description, maxDescription),
+    // Whoever uses a schema says what is wrong with it.
+    ...(args === undefined ? {} : { args: args as JsonSchema }),
+    ...(result === undefined ? {} : { result: result as JsonSchema }),
+    timeoutMs: isLimit(timeoutMs) ? Math.min(timeoutMs, maxTimeoutMs) : defaultTimeoutMs,
     idempotent: card.idempotent === true,
-    at: Number(card.at) || 0,
+    digest: textOf(card.digest, 64),
+    ...(isLimit(maxPayloadBytes) ? { maxPayloadBytes } : {}),
+    ...(isLimit(maxBacklog) ? { maxBacklog } : {}),
+    at: isAmount(at) && isMoment(at * 1000) ? at : 0,
   }
 }
 
-export const parseStats = (text: string | null): WorkerStats | undefined => {
-  const stats = parseObject<WorkerStats>(text)
-  if (!stats) return undefined
-  const { seen, busy, draining, counters, busyShare, loopMs, rssBytes } = stats
+const isLimit = (value: unknown): value is number => isAmount(value) && value > 0
+
+/** @throws Unreadable */
+export const readWorkerCard = (text: string): WorkerCard => {
+  const card = objectOf(text, maxRecordLength)
+  const { pid, slots, tasks, started } = card
+  const names = isObject(tasks) ? Object.entries(tasks) : []
   return {
-    seen: Number.isFinite(seen) ? seen : Number.NaN,
-    busy: Number.isFinite(busy) ? busy : 0,
+    id: nameOf(card, 'id'),
+    queue: nameOf(card, 'queue'),
+    host: textOf(card.host, 256),
+    pid: isCount(pid) ? pid : 0,
+    slots: isCount(slots, 65_536) ? slots : 0,
+    tasks: Object.fromEntries(names.map(([name, digest]) => [name, textOf(digest, 64)])),
+    client: textOf(card.client, 64),
+    started: isAmount(started) && isMoment(started * 1000) ? started : 0,
+  }
+}
+
+/** @throws Unreadable */
+export const readStats = (text: string): WorkerStats => {
+  const { seen, busy, draining, counters, busyShare, loopMs, rssBytes } = objectOf(text, maxRecordLength)
+  return {
+    seen: isMoment(seen) ? seen : Number.NaN,
+    busy: isCount(busy) ? busy : 0,
     draining: draining === true,
-    counters: countersOf(counters),
+    counters: countersOf(isObject(counters) ? counters : {}),
     ...(isAmount(busyShare) ? { busyShare: Math.min(1, busyShare) } : {}),
-    ...(isAmount(loopMs?.mean) && isAmount(loopMs.p99) && isAmount(loopMs.max) ? { loopMs } : {}),
+    ...(isObject(loopMs) ? loopMsOf(loopMs) : {}),
     ...(isAmount(rssBytes) ? { rssBytes } : {}),
   }
 }
 
-const countersOf = (counters: unknown): WorkerCounters => {
-  const { ok, failed, expired, malformed, unserved } = (counters ?? {}) as Record<keyof WorkerCounters, unknown>
-  const count = (value: unknown) => (isAmount(value) ? value : 0)
-  return {
-    ok: count(ok),
-    failed: count(failed),
-    expired: count(expired),
-    malformed: count(malformed),
-    unserved: count(unserved),
-  }
-}
+const loopMsOf = ({ mean, p99, max }: Record<string, unknown>): { loopMs?: LoopMs } =>
+  isAmount(mean) && isAmount(p99) && isAmount(max) ? { loopMs: { mean, p99, max } } : {}
 
-const isAmount = (value: unknown): value is number => Number.isFinite(value) && (value as number) >= 0
-
-export const parseWorkerCard = (text: string | null): WorkerCard | undefined => {
-  const card = parseObject<WorkerCard>(text)
-  if (!card || typeof card.id !== 'string' || typeof card.queue !== 'string') return undefined
+const countersOf = (counters: Record<string, unknown>): WorkerCounters => {
+  const count = (name: keyof WorkerCounters) => (isCount(counters[name]) ? counters[name] : 0)
   return {
-    ...card,
-    host: String(card.host ?? ''),
-    pid: Number(card.pid) || 0,
-    slots: Number(card.slots) || 0,
-    tasks: typeof card.tasks === 'object' && card.tasks !== null ? card.tasks : {},
+    ok: count('ok'),
+    failed: count('failed'),
+    expired: count('expired'),
+    malformed: count('malformed'),
+    unserved: count('unserved'),
   }
 }

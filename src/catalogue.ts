@@ -1,198 +1,236 @@
 import {
+  furtherField,
   type LiveWorker,
-  parseCard,
-  parseObject,
-  parseStats,
-  parseWorkerCard,
+  readStats,
+  readTaskCard,
+  readWorkerCard,
+  type TaskField,
+  taskFieldOf,
   type WorkerCard,
-  type WorkerStats,
 } from './cards.ts'
+import { command } from './client.ts'
+import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from './foreign.ts'
 import type { Keys } from './keys.ts'
 import { parseWorkerRecord, type WorkerRecord } from './load.ts'
 import { type FailuresJson, parseFailures } from './recentfailures.ts'
 import type { Redis } from './redis.ts'
 import { parseSlowCalls, type SlowCallsJson } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
+import type { Events } from './telemetry.ts'
 
-/** Texts of what a worker measured of its tasks; undefined where nothing has changed since the last ones. */
-export interface MeasuredTexts {
-  tasks: string | undefined
-  slow: string | undefined
-  failures: string | undefined
-}
-
-/** Cards are rewritten this often, and go when none of their workers did so for a day. */
-export const republishMs = 10 * 60_000
-const forgetTaskSeconds = 24 * 3600
-const forgetWorkerMs = 3600_000
-/** What workers measured may be large: so many at a time, and none that is longer than any worker writes. */
+/** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */
+const maxCards = 10_000
+/** Statistics read at a time: nearly always the first worker looked at takes calls. */
+const statsPage = 8
+/** Fields of a hash read at a time, so that no answer is unbounded; of what workers measured fewer, because that is long. */
+const page = 200
 const measuredPage = 20
-const maxMeasuredLength = 2 ** 20
 
-/** Reads and writes of the registry: hashes of JSON cards. What is read was written by others and may be anything. */
+/**
+ * The one reader of the registry, for callers, workers and those who look. What is read was written by others and may be
+ * anything: what cannot be read counts as absent and is noted.
+ */
 export class Catalogue {
   readonly #keys: Keys
+  readonly #note: (record: UnreadableRecord) => void
+  /** What a worker provides never changes under its id, so a card is read once. */
+  readonly #workers = new Map<string, WorkerCard>()
 
-  constructor(keys: Keys) {
+  constructor(keys: Keys, note: (record: UnreadableRecord) => void = () => undefined) {
     this.#keys = keys
+    this.#note = note
   }
 
-  async publishTasks(client: Redis, cards: TaskCard[]): Promise<void> {
-    if (cards.length === 0) return
-    await client.hset(this.#keys.tasks, ...cards.flatMap(card => [card.task, JSON.stringify(card)]))
+  /** Where there are cards of tasks. */
+  async taskFields(client: Redis): Promise<TaskField[]> {
+    const fields: string[] = await this.ask(client, [], 'hkeys', this.#keys.tasks)
+    return fields.map(taskFieldOf)
   }
 
-  async publishWorker(client: Redis, card: WorkerCard): Promise<void> {
-    await client.hset(this.#keys.workers, card.id, JSON.stringify(card))
-  }
-
-  async publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
-    await client.hset(this.#keys.stats, workerId, JSON.stringify(stats))
-  }
-
-  /** What a worker measured; undefined is left as it is there. */
-  async publishMeasured(client: Redis, workerId: string, { tasks, slow, failures }: MeasuredTexts): Promise<void> {
-    const { taskStats, slow: slowKey, failures: failuresKey } = this.#keys
-    const writes: Promise<number>[] = []
-    if (tasks !== undefined) writes.push(client.hset(taskStats, workerId, tasks))
-    if (slow !== undefined) writes.push(client.hset(slowKey, workerId, slow))
-    if (failures !== undefined) writes.push(client.hset(failuresKey, workerId, failures))
-    await Promise.all(writes)
-  }
-
-  async removeWorkers(client: Redis, ids: string[]): Promise<void> {
-    if (ids.length === 0) return
-    const { workers, stats, taskStats, slow, failures } = this.#keys
-    await Promise.all([workers, stats, taskStats, slow, failures].map(key => client.hdel(key, ...ids)))
-  }
-
-  /** Removes cards of tasks nobody published for a day and of workers that are long gone. */
-  async sweep(client: Redis, nowMs: number): Promise<void> {
-    const stale: string[] = []
-    for await (const [name, text] of scan(client, this.#keys.tasks)) {
-      const card = parseCard(text)
-      if (!card || nowMs / 1000 - card.at > forgetTaskSeconds) stale.push(name)
-    }
-    if (stale.length) await client.hdel(this.#keys.tasks, ...stale)
-    const gone: string[] = []
-    for await (const [id, text] of scan(client, this.#keys.stats)) {
-      const stats = parseObject<WorkerStats>(text)
-      if (!stats || !(nowMs - stats.seen <= forgetWorkerMs)) gone.push(id)
-    }
-    await this.removeWorkers(client, gone)
-  }
-
-  async taskNames(client: Redis): Promise<string[]> {
-    return client.hkeys(this.#keys.tasks)
-  }
-
-  /** The cards of the given tasks; those that are missing or malformed are left out. */
-  async taskCards(client: Redis, names: string[]): Promise<TaskCard[]> {
-    if (names.length === 0) return []
-    const texts = await client.hmget(this.#keys.tasks, ...names)
-    return texts.flatMap(text => parseCard(text) ?? [])
+  /** The cards in the given fields; those that are missing or cannot be read are left out. */
+  async taskCards(client: Redis, fields: string[]): Promise<TaskCard[]> {
+    const cards = await this.#pick(client, this.#keys.tasks, fields, taskCardIn)
+    return cards.flatMap(card => card ?? [])
   }
 
   /** Ids of workers whose lease on the queue has not ended at `nowMs` (Redis clock). */
-  async liveIds(client: Redis, leasesKey: string): Promise<string[]> {
-    const [seconds, micros] = (await client.time()) as unknown as [number | string, number | string]
-    const nowMs = Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)
-    return client.zrangebyscore(leasesKey, nowMs, '+inf')
+  liveIds(client: Redis, queue: string, nowMs: number): Promise<string[]> {
+    return this.ask(client, [], 'zrangebyscore', this.#keys.queue(queue).leases, nowMs, '+inf')
   }
 
-  async workerCards(client: Redis, ids: string[]): Promise<WorkerCard[]> {
-    if (ids.length === 0) return []
-    const texts = await client.hmget(this.#keys.workers, ...ids)
-    return texts.flatMap(text => parseWorkerCard(text) ?? [])
-  }
-
-  /** The last statistics of each of these workers, in their order; undefined for one that has none. */
-  async workerStats(client: Redis, ids: string[]): Promise<(WorkerStats | undefined)[]> {
-    const texts = await client.hmget(this.#keys.stats, ...ids)
-    return texts.map(parseStats)
-  }
-
-  /** What these workers published of their tasks; those that published nothing, or something else, are left out. */
-  async workerRecords(client: Redis, workers: WorkerCard[]): Promise<Map<string, WorkerRecord>> {
-    const records = new Map<string, WorkerRecord>()
-    for await (const [worker, value] of this.#measured(client, this.#keys.taskStats, workers)) {
-      const record = parseWorkerRecord(value, worker.tasks)
-      if (record) records.set(worker.id, record)
+  /**
+   * Slots of the workers that take requests for a task in a queue at the moment, together; 0 without any. These are the workers
+   * whose lease holds, that list the task on their card, and that are not draining: the one place that decides it, for callers
+   * and for workers alike.
+   */
+  async slots(client: Redis, queue: string, task: string): Promise<number> {
+    const live = await this.#liveCards(client, queue)
+    const providers = live.filter(({ tasks }) => Object.hasOwn(tasks, task))
+    for (let from = 0; from < providers.length; from += statsPage) {
+      // A worker may do without statistics; then nobody can know better. One that takes calls is enough to know: that
+      // others may be draining makes the sum too large by their slots, for as long as they leave.
+      if ((await this.#serving(client, providers.slice(from, from + statsPage))).length > 0)
+        return providers.reduce((sum, { slots }) => sum + Math.max(1, slots), 0)
     }
-    return records
+    return 0
   }
 
-  /** The slowest calls of these workers. */
-  async slowCalls(client: Redis, workers: WorkerCard[]): Promise<Map<string, SlowCallsJson>> {
-    const calls = new Map<string, SlowCallsJson>()
-    for await (const [worker, value] of this.#measured(client, this.#keys.slow, workers)) {
-      calls.set(worker.id, parseSlowCalls(value, worker.tasks))
-    }
-    return calls
+  /** The workers that take requests in a queue at the moment. */
+  async providers(client: Redis, queue: string): Promise<WorkerCard[]> {
+    return this.#serving(client, await this.#liveCards(client, queue))
   }
 
-  /** The recent failures of these workers. */
-  async failures(client: Redis, workers: WorkerCard[]): Promise<Map<string, FailuresJson>> {
-    const failures = new Map<string, FailuresJson>()
-    for await (const [worker, value] of this.#measured(client, this.#keys.failures, workers)) {
-      failures.set(worker.id, parseFailures(value, worker.tasks))
-    }
-    return failures
+  async #serving(client: Redis, workers: WorkerCard[]): Promise<WorkerCard[]> {
+    const ids = workers.map(({ id }) => id)
+    const stats = await this.#pick(client, this.#keys.stats, ids, readStats)
+    return workers.filter((_, at) => stats[at]?.draining !== true)
   }
 
-  async *#measured(client: Redis, key: string, workers: WorkerCard[]): AsyncGenerator<[WorkerCard, unknown]> {
-    for (let from = 0; from < workers.length; from += measuredPage) {
-      const page = workers.slice(from, from + measuredPage)
-      const texts = await client.hmget(key, ...page.map(({ id }) => id))
-      for (const [at, text] of texts.entries()) {
-        if (text === null || text.length > maxMeasuredLength) continue
-        yield [page[at]!, parseObject(text)]
-      }
-    }
+  async #liveCards(client: Redis, queue: string): Promise<WorkerCard[]> {
+    const ids = await this.liveIds(client, queue, await nowMsOf(client))
+    if (this.#workers.size > maxCards) this.#workers.clear()
+    const unread = ids.filter(id => !this.#workers.has(id))
+    for (const card of await this.#pick(client, this.#keys.workers, unread, workerCardIn))
+      if (card) this.#workers.set(card.id, card)
+    return ids.flatMap(id => this.#workers.get(id) ?? [])
   }
 
-  /** The cards of all tasks, page by page; what is malformed is left out. */
-  async allTasks(client: Redis): Promise<TaskCard[]> {
-    const cards: TaskCard[] = []
-    for await (const [, text] of scan(client, this.#keys.tasks)) {
-      const card = parseCard(text)
-      if (card) cards.push(card)
-    }
-    return cards
+  /** The cards of all tasks with their fields, page by page. */
+  allTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
+    return this.all(client, this.#keys.tasks, (text, field) => ({ ...taskCardIn(text, field), field }))
   }
 
   /** All workers with a card and their last statistics, page by page. */
   async allWorkers(client: Redis): Promise<LiveWorker[]> {
+    const cards = await this.all(client, this.#keys.workers, workerCardIn)
     const workers: LiveWorker[] = []
-    for await (const [, text] of scan(client, this.#keys.workers)) {
-      const card = parseWorkerCard(text)
-      if (card) workers.push({ ...card, stats: undefined })
-    }
-    for (let from = 0; from < workers.length; from += 200) {
-      const page = workers.slice(from, from + 200)
-      const stats = await this.workerStats(
-        client,
-        page.map(worker => worker.id),
-      )
-      page.forEach((worker, index) => {
-        worker.stats = stats[index]
-      })
-    }
+    for await (const [card, stats] of this.#each(client, this.#keys.stats, cards, page, readStats))
+      workers.push({ ...card, stats })
     return workers
+  }
+
+  /** All that can be read of a hash, page by page. */
+  async all<T>(client: Redis, key: string, read: (text: string, field: string) => T): Promise<T[]> {
+    const found = new Map<string, T | undefined>()
+    let cursor = '0'
+    do {
+      const nothing: [string, string[]] = ['0', []]
+      const [next, flat] = await this.ask(client, nothing, 'hscan', key, cursor, 'COUNT', page)
+      // A page may repeat what another one had.
+      for (let at = 0; at + 1 < flat.length; at += 2)
+        if (!found.has(flat[at]!)) found.set(flat[at]!, this.#readOne(key, flat[at]!, flat[at + 1]!, read))
+      cursor = next
+    } while (cursor !== '0')
+    return [...found.values()].filter(value => value !== undefined)
+  }
+
+  /** What these workers published of their tasks; those that published nothing, or something else, are left out. */
+  workerRecords(client: Redis, workers: WorkerCard[]): Promise<Map<string, WorkerRecord>> {
+    return this.#measured(client, this.#keys.taskStats, workers, parseWorkerRecord)
+  }
+
+  /** The slowest calls of these workers. */
+  slowCalls(client: Redis, workers: WorkerCard[]): Promise<Map<string, SlowCallsJson>> {
+    return this.#measured(client, this.#keys.slow, workers, parseSlowCalls)
+  }
+
+  /** The recent failures of these workers. */
+  failures(client: Redis, workers: WorkerCard[]): Promise<Map<string, FailuresJson>> {
+    return this.#measured(client, this.#keys.failures, workers, parseFailures)
+  }
+
+  async #measured<T>(
+    client: Redis,
+    key: string,
+    workers: WorkerCard[],
+    parse: (value: unknown, own: Record<string, unknown>) => T | undefined,
+  ): Promise<Map<string, T>> {
+    const byWorker = new Map<string, T>()
+    const read = (text: string) => objectOf(text, maxRecordLength)
+    for await (const [{ id, tasks }, value] of this.#each(client, key, workers, measuredPage, read)) {
+      const measured = value && parse(value, tasks)
+      if (measured) byWorker.set(id, measured)
+    }
+    return byWorker
+  }
+
+  /** What a hash says of each worker, so many of them at a time. */
+  async *#each<W extends { id: string }, T>(
+    client: Redis,
+    key: string,
+    workers: W[],
+    size: number,
+    read: (text: string) => T,
+  ): AsyncGenerator<[W, T | undefined]> {
+    for (let from = 0; from < workers.length; from += size) {
+      const some = workers.slice(from, from + size)
+      const ids = some.map(({ id }) => id)
+      for (const [at, value] of (await this.#pick(client, key, ids, read)).entries()) yield [some[at]!, value]
+    }
+  }
+
+  /** Fields of a hash, in their order; undefined for what is missing or cannot be read. */
+  async #pick<T>(
+    client: Redis,
+    key: string,
+    fields: string[],
+    read: (text: string, field: string) => T,
+  ): Promise<(T | undefined)[]> {
+    if (fields.length === 0) return []
+    const nothing = fields.map(() => null)
+    const texts: (string | null)[] = await this.ask(client, nothing, 'hmget', key, ...fields)
+    return texts.map((text, at) => (text === null ? undefined : this.#readOne(key, fields[at]!, text, read)))
+  }
+
+  #readOne<T>(key: string, field: string, text: string, read: (text: string, field: string) => T): T | undefined {
+    try {
+      return read(text, field)
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+      this.#note({ key, field: field.slice(0, 256), reason: error.message })
+      return undefined
+    }
+  }
+
+  /** Sends a command about one key. Of one that is of another type there is nothing to read, which hurts nobody else. */
+  async ask<T>(client: Redis, nothing: T, name: string, key: string, ...args: (string | number)[]): Promise<T> {
+    try {
+      return (await command(client, name, key, ...args)) as T
+    } catch (error) {
+      if (!(error as Error).message.startsWith('WRONGTYPE')) throw error
+      this.#note({ key, reason: 'it is of another type (WRONGTYPE)' })
+      return nothing
+    }
   }
 }
 
-/** Walks a hash in pages, so that no answer is unbounded. A page may repeat what another one had: that comes once. */
-async function* scan(client: Redis, key: string): AsyncGenerator<[string, string]> {
-  const seen = new Set<string>()
-  let cursor = '0'
-  do {
-    const [next, flat] = await client.hscan(key, cursor, 'COUNT', 200)
-    for (let i = 0; i + 1 < flat.length; i += 2) {
-      if (seen.has(flat[i]!)) continue
-      seen.add(flat[i]!)
-      yield [flat[i]!, flat[i + 1]!]
-    }
-    cursor = next
-  } while (cursor !== '0')
+/** Redis' clock, whole milliseconds. */
+export const nowMsOf = async (client: Redis): Promise<number> => {
+  const [seconds, micros] = (await command(client, 'time')) as [string, string]
+  return Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)
+}
+
+const taskCardIn = (text: string, field: string): TaskCard => {
+  const card = readTaskCard(text)
+  if (field === card.task || field === furtherField(card.task, card.queue)) return card
+  throw new Unreadable('it names another task or queue than its field')
+}
+
+const workerCardIn = (text: string, field: string): WorkerCard => {
+  const card = readWorkerCard(text)
+  if (card.id !== field) throw new Unreadable('it names another worker than its field')
+  return card
+}
+
+const maxTold = 1000
+
+/** Tells of each unreadable record once. */
+export const unreadableTeller = (events: Events): ((record: UnreadableRecord) => void) => {
+  const told = new Set<string>()
+  return record => {
+    const name = `${record.key} ${record.field ?? ''}`
+    if (told.has(name) || told.size >= maxTold) return
+    told.add(name)
+    events.emit('registry:unreadable', record)
+  }
 }

@@ -5,7 +5,7 @@ import { Abandoned, dataOf, failureOf } from './failures.ts'
 import type { Request, TraceContext } from './message.ts'
 import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
 import type { Pulse } from './pulse.ts'
-import type { Task, TaskContext, TaskLog } from './task.ts'
+import type { NestedOptions, Task, TaskContext, TaskLog } from './task.ts'
 import type { RunSpan } from './tracing.ts'
 
 /** How a request ended in this worker. `result` is JSON already. */
@@ -31,12 +31,7 @@ export interface ExecutorOptions {
   /** Starts the span of a run that waited here for `queueMs`. */
   startSpan?: ((request: Request, queueMs: number) => RunSpan | undefined) | undefined
   /** Makes a nested call that inherits deadline and trace. */
-  nestedCall(
-    outer: TraceContext,
-    task: string,
-    args: unknown,
-    options: { timeoutMs: number; signal: AbortSignal },
-  ): Promise<unknown>
+  nestedCall(outer: TraceContext, task: string, args: unknown, options: NestedOptions): Promise<unknown>
 }
 
 /** What a request holds beside its arguments, at the most. */
@@ -251,11 +246,12 @@ class Run implements TaskContext, Timed {
     return Math.max(0, this.#end - monotonicMs())
   }
 
-  call(task: string, args?: unknown, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<unknown> {
+  call(task: string, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
     const remaining = this.remainingMs()
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, { timeoutMs, signal })
+    const narrowed = { timeoutMs, signal, queue: options.queue }
+    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, narrowed)
     // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
     return options.signal ? call.finally(() => options.signal) : call
   }

@@ -6,6 +6,8 @@ import type { Task } from './task.ts'
 export interface CallOptions {
   /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
   timeoutMs?: number
+  /** Only workers of this queue count. Default: the queue that had the task first, while it has live workers, else another one. */
+  queue?: string | undefined
   /** Ends the wait with Aborted. */
   signal?: AbortSignal
   /** W3C trace context to pass on. Default: that of the caller's active OpenTelemetry span. */

@@ -1,3 +1,5 @@
+import { isCount } from './foreign.ts'
+
 /**
  * How many values fell where, in whole microseconds: exact up to 31, and above that in 16 equal parts of each power of two,
  * so that a quantile is off by at most 1/32 of itself. Recording costs one increment, histograms of different workers add
@@ -23,8 +25,6 @@ export const largestUs = 2 ** 37 - 1
 const bucketCount = 34 * parts
 /** Buckets are allocated so many at a time; values of one task lie near each other. */
 const chunk = 32
-/** More of them than one bucket can hold in earnest; what a stranger writes must not make sums lose their precision. */
-const maxCount = 2 ** 40
 
 /** The bucket of a whole number from 0 to largestUs. */
 export const bucketOf = (us: number): number => {
@@ -126,18 +126,18 @@ export class Histogram {
     if (typeof value !== 'object' || value === null) return undefined
     const { counts, sum, max } = value as Partial<Record<keyof HistogramJson, unknown>>
     if (!Array.isArray(counts) || counts.length > 2 * bucketCount || counts.length % 2 === 1) return undefined
-    if (!isNatural(max, largestUs)) return undefined
+    if (!isCount(max, largestUs)) return undefined
     const histogram = new Histogram()
     let bucket = 0
     for (let at = 0; at < counts.length; at += 2) {
       const [distance, count] = [counts[at], counts[at + 1]]
-      if (!isNatural(distance, bucketCount) || !isNatural(count, maxCount)) return undefined
+      if (!isCount(distance, bucketCount) || !isCount(count)) return undefined
       bucket += distance
       if (bucket >= bucketCount || count === 0 || (at > 0 && distance === 0)) return undefined
       histogram.#addTo(bucket, count)
     }
     // The largest value lies in the last bucket; of no values it is 0.
-    if (bucketOf(max) !== bucket || !isNatural(sum, histogram.#count * max)) return undefined
+    if (bucketOf(max) !== bucket || !isCount(sum, histogram.#count * max)) return undefined
     histogram.#sum = sum
     histogram.#max = max
     return histogram
@@ -164,6 +164,3 @@ export class Histogram {
     this.#from = from
   }
 }
-
-const isNatural = (value: unknown, most: number): value is number =>
-  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most

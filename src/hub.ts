@@ -1,4 +1,5 @@
-import { Catalogue } from './catalogue.ts'
+import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from './calllists.ts'
+import { Catalogue, unreadableTeller } from './catalogue.ts'
 import { monotonicMs, signalAfter } from './clock.ts'
 import { type MeasuringSetting, readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
@@ -6,21 +7,14 @@ import { type Caller, Dispatch } from './dispatch.ts'
 import { HubError, messageOf } from './errors.ts'
 import { type CallOptions, type GatherEntry, type Gathered, gatherCalls, type WithPhases } from './gather.ts'
 import { newId } from './ids.ts'
-import { type Keys, makeKeys } from './keys.ts'
+import { isQueueName, type Keys, makeKeys } from './keys.ts'
 import { makeLogger, subscribeLog } from './logger.ts'
-import { Lookups } from './lookups.ts'
-import {
-  type FailureOverview,
-  type Overview,
-  readFailures,
-  readOverview,
-  readSlowCalls,
-  type SlowCallOverview,
-} from './overview.ts'
+import { type Overview, readOverview } from './overview.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from './pause.ts'
 import type { Connection } from './redis.ts'
 import { explained } from './refusals.ts'
 import { Resolver, type Route } from './resolver.ts'
+import { Routes } from './routes.ts'
 import { subscribeStatsd } from './statsd.ts'
 import type { Task } from './task.ts'
 import { Events } from './telemetry.ts'
@@ -46,9 +40,8 @@ export class Hub {
   readonly #keys: Keys
   readonly #commands: Connection
   readonly #blocking: Connection
-  readonly #catalogue: Catalogue
-  readonly #resolver: Resolver
-  readonly #lookups: Lookups
+  readonly #tellUnreadable = unreadableTeller(this.events)
+  readonly #routes: Routes
   readonly #dispatch: Dispatch
   readonly #tracing: Tracing | undefined
   readonly #closing = new AbortController()
@@ -64,13 +57,9 @@ export class Hub {
     const { commands, blocking } = makeConnections('hub', target, this.events)
     this.#commands = commands
     this.#blocking = blocking
-    this.#catalogue = new Catalogue(this.#keys)
-    this.#resolver = new Resolver(this.#commands, this.#catalogue, this.#keys, this.events)
-    this.#lookups = new Lookups({
-      resolver: this.#resolver,
-      connection: commands,
-      closing: this.#closing.signal,
-    })
+    const catalogue = new Catalogue(this.#keys, this.#tellUnreadable)
+    const resolver = new Resolver(commands, catalogue, this.#keys, this.events)
+    this.#routes = new Routes({ resolver, connection: commands, closing: this.#closing.signal })
     this.#dispatch = new Dispatch({
       hubId: this.id,
       settings: this.#settings,
@@ -116,7 +105,7 @@ export class Hub {
     const called = typeof task === 'string' ? task : task?.name?.full
     const wrong = this.#wrongCall(called, options)
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt))
-    const route = this.#resolver.known(called)
+    const route = this.#routes.known(called, options.queue)
     if (!this.#tracing?.isHeard(options))
       return this.#start(called, route, args, options, { startedAt, span: undefined })
     const span = this.#tracing.startCall(route?.task ?? called, options)
@@ -141,7 +130,9 @@ export class Hub {
    * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
    */
   async overview(): Promise<Overview> {
-    return this.#ask(client => readOverview(client, this.#catalogue, this.#keys), unread)
+    const overview = await this.#ask(client => readOverview(client, this.#keys), unread)
+    overview.unreadable.forEach(this.#tellUnreadable)
+    return overview
   }
 
   async tasks(): Promise<Overview['tasks']> {
@@ -158,7 +149,7 @@ export class Hub {
 
   /** The slowest calls of the last five minutes, slowest first, with what each waited for. */
   async slowCalls(): Promise<SlowCallOverview[]> {
-    return this.#ask(client => readSlowCalls(client, this.#catalogue), unread)
+    return this.#ask(client => readSlowCalls(client, this.#keys), unread)
   }
 
   /**
@@ -192,7 +183,7 @@ export class Hub {
 
   /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
   async failures(): Promise<FailureOverview[]> {
-    return this.#ask(client => readFailures(client, this.#catalogue), unread)
+    return this.#ask(client => readFailures(client, this.#keys), unread)
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
@@ -203,7 +194,7 @@ export class Hub {
 
   async #shutDown(): Promise<void> {
     this.#closing.abort()
-    this.#lookups.stop()
+    this.#routes.stop()
     await this.#dispatch.stop()
     await this.#deleteKeys()
     await this.#commands.close()
@@ -222,7 +213,11 @@ export class Hub {
     if (this.#closing.signal.aborted) return new HubError('HubClosed', 'This hub was closed; make a new one.')
     if (typeof called !== 'string')
       return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
-    const { timeoutMs, signal } = options
+    const { timeoutMs, signal, queue } = options
+    if (queue !== undefined && !isQueueName(queue)) {
+      const given = typeof queue === 'string' ? `'${(queue as string).slice(0, 80)}'` : typeof queue
+      return new HubError('InvalidArgs', `queue must be the name of a queue, not ${given}.`, { task: called })
+    }
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       // A nested call whose time is up comes here with 0; it certainly was not sent.
       return typeof timeoutMs === 'number' && timeoutMs <= 0
@@ -265,7 +260,7 @@ export class Hub {
   ): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
     try {
-      const route = await this.#lookups.find(called, since.startedAt + patienceMs, options.signal)
+      const route = await this.#routes.find(called, options.queue, since.startedAt + patienceMs, options.signal)
       since.span?.resolved(route.task)
       // The signal or close() may have come in the same moment as the route.
       const wrong = this.#wrongCall(called, options)

@@ -1,5 +1,6 @@
 import { maxCallers, otherCallers } from './callers.ts'
 import { isErrorCode } from './errors.ts'
+import { isCount, isObject } from './foreign.ts'
 import { Histogram } from './histogram.ts'
 import type { Phases } from './phases.ts'
 import { addCounts, type Counts, countOf, errorCountOf, phaseNames } from './taskstats.ts'
@@ -118,8 +119,6 @@ export class CallerSum {
 
 /** A worker that covers more than this at once was not written for this protocol. */
 const maxMs = 3_600_000
-/** As many calls as nobody makes; what a stranger writes must not make sums lose their precision. */
-const maxCount = 2 ** 40
 const maxNameLength = 64
 
 /**
@@ -167,9 +166,3 @@ const countsOf = (value: unknown): Counts | undefined => {
   }
   return counts
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const isCount = (value: unknown): value is number =>
-  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxCount

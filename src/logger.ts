@@ -44,6 +44,15 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('schema:unused', fields =>
       log.warn(fields, 'a schema of the registry is not used here; the worker judges'),
     ),
+    events.on('task:elsewhere', fields =>
+      log.warn(
+        fields,
+        `Task ${fields.task} is served in queue ${fields.first} too, which had it first: callers go there while it has live workers. They reach this worker only by naming queue ${fields.queue}.`,
+      ),
+    ),
+    events.on('registry:unreadable', fields =>
+      log.warn(fields, 'something in Redis cannot be read and counts as absent'),
+    ),
     events.on('task:conflict', fields => log.warn(fields, 'live workers declare this task with different schemas')),
     events.on('request:malformed', fields =>
       log.warn(fields, 'something in the list is not a request and was dropped'),

@@ -27,6 +27,7 @@ export const metrics = {
   refused: counter('worker.refused', 'queue', 'code'),
   expired: counter('worker.expired', 'queue'),
   malformed: counter('worker.malformed', 'queue'),
+  elsewhere: counter('worker.task_elsewhere', 'queue', 'task'),
   adopted: counter('worker.adopted', 'queue'),
   redelivered: counter('worker.redelivered', 'queue', 'task'),
   busy: gauge('worker.busy', 'queue', 'worker'),

@@ -27,10 +27,11 @@ export const parseTaskName = (full: string): TaskName => {
 export const tryParseTaskName = (full: string): TaskName | undefined =>
   fullPattern.test(full) ? parseTaskName(full) : undefined
 
+/** The same of a name as it is called; what is left open is undefined. */
+export type CalledName = { name: string; major: number | undefined; minor: number | undefined }
+
 /** A name as callers write it: `name:1.0`, `name:1` or `name`. Undefined when it is none of these. */
-export const parseCalledName = (
-  called: string,
-): { name: string; major: number | undefined; minor: number | undefined } | undefined => {
+export const parseCalledName = (called: string): CalledName | undefined => {
   const match = typeof called === 'string' ? asCalledPattern.exec(called) : null
   if (!match) return undefined
   const number = (text: string | undefined) => (text === undefined ? undefined : Number(text))

@@ -1,6 +1,7 @@
 import { measuringSettings, type Settings } from './config.ts'
 import { Hub, type HubOptions } from './hub.ts'
 import type { TraceContext } from './message.ts'
+import type { NestedOptions } from './task.ts'
 import type { Tracing } from './tracing.ts'
 
 /** Calls that handlers make to other tasks. Their hub, with its two connections, is only made by the first one. */
@@ -15,18 +16,13 @@ export class NestedCalls {
   }
 
   /** Calls with what remains of the outer call's time, and under its trace, or a span that its handler has started there. */
-  call(
-    outer: TraceContext,
-    task: string,
-    args: unknown,
-    options: { timeoutMs: number; signal: AbortSignal },
-  ): Promise<unknown> {
+  call(outer: TraceContext, task: string, args: unknown, options: NestedOptions): Promise<unknown> {
     this.#hub ??= new Hub(this.#hubOptions())
-    const { timeoutMs, signal } = options
+    const { timeoutMs, ...others } = options
     const trace = this.#tracing?.isActive() ? {} : { traceparent: outer.traceparent, tracestate: outer.tracestate }
     return this.#hub.call(task, args ?? {}, {
-      ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }),
-      signal,
+      ...(timeoutMs === undefined || timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }),
+      ...others,
       ...trace,
     })
   }

@@ -1,26 +1,36 @@
 import type { LiveWorker } from './cards.ts'
-import type { Catalogue } from './catalogue.ts'
-import type { Keys } from './keys.ts'
+import { Catalogue, nowMsOf } from './catalogue.ts'
+import type { UnreadableRecord } from './foreign.ts'
+import type { Keys, QueueKeys } from './keys.ts'
 import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from './load.ts'
 import { newestFirst, tryParseTaskName } from './names.ts'
 import { pausedMsOf } from './pause.ts'
-import type { Failure } from './recentfailures.ts'
 import type { Redis } from './redis.ts'
-import { type SlowCall, totalOf } from './slowcalls.ts'
 import type { TaskCard } from './task.ts'
 import { addCounts, type Counts } from './taskstats.ts'
 
+/** A task, by the card of the queue that hubs call now. */
 export interface TaskOverview extends TaskCard {
   /** Ids of live workers that provide it; one that drains takes nothing new and is not among them. */
   workers: string[]
-  /** True when live workers declare it with different schemas. */
+  /** All queues that have it: nearly always one. More than one with workers is worth a warning. */
+  queues: TaskQueue[]
+  /** True when live workers of one queue declare it with different schemas. */
   conflict: boolean
-  /** Of the last minute, on all live workers. */
+  /** Of the last minute, on all live workers of these queues. */
   load: Load
   /** Calls that ended since each of these workers' start. */
   totals: Counts
   /** Who makes them, busiest first. */
   callers: TaskCaller[]
+}
+
+export interface TaskQueue {
+  queue: string
+  /** How many of the task's live workers serve it. */
+  workers: number
+  /** It had the task before all others, which are called only while this one has no workers. */
+  first: boolean
 }
 
 export interface WorkerOverview extends LiveWorker {
@@ -66,18 +76,26 @@ export interface Overview {
   queues: QueueOverview[]
   /** Of the last minute, on all live workers. */
   load: Load
+  /** What is not what its key is for and counts as absent; the first hundred of it. */
+  unreadable: UnreadableRecord[]
 }
 
+const maxUnreadable = 100
+
 /** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
-export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Keys): Promise<Overview> => {
-  const [cards, known, time] = await Promise.all([
+export const readOverview = async (client: Redis, keys: Keys): Promise<Overview> => {
+  const unreadable: UnreadableRecord[] = []
+  const catalogue = new Catalogue(keys, record => {
+    const isKnown = unreadable.some(({ key, field }) => key === record.key && field === record.field)
+    if (!isKnown && unreadable.length < maxUnreadable) unreadable.push(record)
+  })
+  const [cards, known, nowMs] = await Promise.all([
     catalogue.allTasks(client),
     catalogue.allWorkers(client),
-    client.time(),
+    nowMsOf(client),
   ])
-  const nowMs = Math.floor(Number(time[0]) * 1000 + Number(time[1]) / 1000)
   const queueNames = [...new Set([...cards.map(card => card.queue), ...known.map(worker => worker.queue)])].sort()
-  const leases = await inPages(queueNames, name => client.zrangebyscore(keys.queue(name).leases, nowMs, '+inf'))
+  const leases = await inPages(queueNames, name => catalogue.liveIds(client, name, nowMs))
   const liveIds = new Set(leases.flat())
   const records = await catalogue.workerRecords(
     client,
@@ -92,13 +110,16 @@ export const readOverview = async (client: Redis, catalogue: Catalogue, keys: Ke
     }))
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
-  const queues = await inPages(queueNames, name => readQueue(client, keys, name, live, nowMs, records))
+  const queues = await inPages(queueNames, name =>
+    readQueue(client, catalogue, keys.queue(name), name, live, nowMs, records),
+  )
   return {
     atMs: nowMs,
-    tasks: cards.map(card => taskOverview(card, live, records)).sort(byName),
+    tasks: taskOverviews(cards, live, records).sort(byName),
     workers,
     queues,
     load: workerLoad(live, records),
+    unreadable,
   }
 }
 
@@ -110,52 +131,6 @@ const inPages = async <T>(names: string[], read: (name: string) => Promise<T>): 
   for (let from = 0; from < names.length; from += queuePage)
     all.push(...(await Promise.all(names.slice(from, from + queuePage).map(read))))
   return all
-}
-
-/** One of the slowest calls of the last minutes, with its task and the worker that ran it. */
-export interface SlowCallOverview extends SlowCall {
-  task: string
-  queue: string
-  /** Id of the worker. */
-  worker: string
-  host: string
-  pid: number
-  /** All phases together. */
-  totalUs: number
-}
-
-/** The slowest calls of all workers, slowest first; also of workers whose leases ended, while their cards are there. */
-export const readSlowCalls = async (client: Redis, catalogue: Catalogue): Promise<SlowCallOverview[]> => {
-  const workers = await catalogue.allWorkers(client)
-  const byWorker = await catalogue.slowCalls(client, workers)
-  const calls = workers.flatMap(({ id: worker, queue, host, pid }) =>
-    Object.entries(byWorker.get(worker) ?? {}).flatMap(([task, slow]) =>
-      slow.map(call => ({ ...call, task, queue, worker, host, pid, totalUs: totalOf(call.us) })),
-    ),
-  )
-  return calls.sort((a, b) => b.totalUs - a.totalUs)
-}
-
-/** A call or job of the last hour that did not end well, with its task and the worker that says so. */
-export interface FailureOverview extends Failure {
-  task: string
-  queue: string
-  /** Id of the worker. */
-  worker: string
-  host: string
-  pid: number
-}
-
-/** The recent failures of all workers, newest first; also of workers whose leases ended, while their cards are there. */
-export const readFailures = async (client: Redis, catalogue: Catalogue): Promise<FailureOverview[]> => {
-  const workers = await catalogue.allWorkers(client)
-  const byWorker = await catalogue.failures(client, workers)
-  const failures = workers.flatMap(({ id: worker, queue, host, pid }) =>
-    Object.entries(byWorker.get(worker) ?? {}).flatMap(([task, recent]) =>
-      recent.map(failure => ({ ...failure, task, queue, worker, host, pid })),
-    ),
-  )
-  return failures.sort((a, b) => b.at - a.at)
 }
 
 /** What live workers published of their tasks, by worker id. */
@@ -177,26 +152,62 @@ const totalsOf = (record: WorkerRecord | undefined): Record<string, Counts> =>
 
 const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== true
 
-const taskOverview = (card: TaskCard, live: WorkerOverview[], records: Records): TaskOverview => {
-  const providers = live.filter(
-    worker => isServing(worker) && worker.queue === card.queue && Object.hasOwn(worker.tasks, card.task),
-  )
-  const digests = new Set(providers.map(worker => worker.tasks[card.task]))
+type FoundCard = TaskCard & { field: string }
+
+const taskOverviews = (cards: FoundCard[], live: WorkerOverview[], records: Records): TaskOverview[] => {
+  const cardsOf = grouped(cards, card => card.task)
+  const liveIn = grouped(live, worker => worker.queue)
+  return [...cardsOf.values()].map(found => taskOverview(found, liveIn, records))
+}
+
+const grouped = <T>(all: T[], keyOf: (one: T) => string): Map<string, T[]> => {
+  const groups = new Map<string, T[]>()
+  for (const one of all) {
+    const group = groups.get(keyOf(one))
+    if (group) group.push(one)
+    else groups.set(keyOf(one), [one])
+  }
+  return groups
+}
+
+const isProvider =
+  (task: string) =>
+  (worker: WorkerOverview): boolean =>
+    isServing(worker) && Object.hasOwn(worker.tasks, task)
+
+const taskOverview = (
+  found: FoundCard[],
+  liveIn: ReadonlyMap<string, WorkerOverview[]>,
+  records: Records,
+): TaskOverview => {
+  // The field of the first queue is the task's name, which the others only begin with.
+  const cards = found.sort((a, b) => (a.field < b.field ? -1 : 1))
+  const { task } = cards[0]!
+  const places = cards.map(card => {
+    const providers = (liveIn.get(card.queue) ?? []).filter(isProvider(task))
+    return { card, providers, digests: new Set(providers.map(worker => worker.tasks[task])) }
+  })
+  const { field: _, ...card } = (places.find(({ providers }) => providers.length > 0) ?? places[0]!).card
   const sum = new LoadSum()
   const totals: Counts = { ok: 0, errors: {} }
   const callers = new CallerSum()
-  for (const { id } of live.filter(worker => worker.queue === card.queue)) {
+  for (const { id } of cards.flatMap(({ queue }) => liveIn.get(queue) ?? [])) {
     const record = records.get(id)
-    const task = record?.tasks.get(card.task)
-    if (!record || !task) continue
-    sum.add(task.window, record.ms)
-    addCounts(totals, task.totals)
-    callers.add(task, record.ms)
+    const counted = record?.tasks.get(task)
+    if (!record || !counted) continue
+    sum.add(counted.window, record.ms)
+    addCounts(totals, counted.totals)
+    callers.add(counted, record.ms)
   }
   return {
     ...card,
-    workers: providers.map(({ id }) => id),
-    conflict: digests.size > 1,
+    workers: places.flatMap(({ providers }) => providers.map(({ id }) => id)),
+    queues: places.map(({ card: { field, queue }, providers }) => ({
+      queue,
+      workers: providers.length,
+      first: field === task,
+    })),
+    conflict: places.some(({ digests }) => digests.size > 1),
     load: sum.load(),
     totals,
     callers: callers.list(),
@@ -205,25 +216,25 @@ const taskOverview = (card: TaskCard, live: WorkerOverview[], records: Records):
 
 const readQueue = async (
   client: Redis,
-  keys: Keys,
+  catalogue: Catalogue,
+  keys: QueueKeys,
   name: string,
   live: WorkerOverview[],
   nowMs: number,
   records: Records,
 ): Promise<QueueOverview> => {
-  const { calls, jobs, dead, held, paused } = keys.queue(name)
+  const { calls, jobs, dead, held, paused } = keys
   const workers = live.filter(worker => worker.queue === name)
   const serving = workers.filter(isServing)
   const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
-    client.llen(calls),
-    client.lrange(calls, 0, 0),
-    client.llen(jobs),
-    client.zcard(dead),
-    // Workers take somebody else's key under this name for no pause.
-    client.get(paused).catch(noneIfForeign),
-    ...workers.map(worker => client.hlen(held(worker.id))),
+    catalogue.ask(client, 0, 'llen', calls),
+    catalogue.ask<string[]>(client, [], 'lrange', calls, 0, 0),
+    catalogue.ask(client, 0, 'llen', jobs),
+    catalogue.ask(client, 0, 'zcard', dead),
+    catalogue.ask<string | null>(client, null, 'get', paused),
+    ...workers.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
   ])
-  const at = /^\{"at":(\d+)/.exec(head[0] ?? '')?.[1]
+  const at = /^\{"at":(\d{1,16}),/.exec(head[0] ?? '')?.[1]
   return {
     queue: name,
     backlog,
@@ -238,11 +249,6 @@ const readQueue = async (
     busyShare: busyShareOf(workers),
     load: workerLoad(workers, records),
   }
-}
-
-const noneIfForeign = (error: Error): null => {
-  if (error.message.startsWith('WRONGTYPE')) return null
-  throw error
 }
 
 const busyShareOf = (workers: WorkerOverview[]): number | undefined => {

@@ -1,3 +1,5 @@
+import { nowMsOf } from './catalogue.ts'
+import { command } from './client.ts'
 import { ConfigError } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
 import type { Redis } from './redis.ts'
@@ -22,13 +24,12 @@ export const pauseQueue = async (
   queue: string,
 ): Promise<{ pausedMs: number; wasPaused: boolean }> => {
   const { paused } = keys.queue(queue)
-  const [seconds, micros] = await client.time()
-  const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-  const before = await client.set(paused, nowMs, 'NX', 'GET')
+  const nowMs = await nowMsOf(client)
+  const before = (await command(client, 'set', paused, nowMs, 'NX', 'GET')) as string | null
   const pausedMs = pausedMsOf(before)
   if (pausedMs !== undefined) return { pausedMs, wasPaused: true }
   // Workers take what is no time for no pause; it must not keep anybody from pausing.
-  if (before !== null) await client.set(paused, nowMs)
+  if (before !== null) await command(client, 'set', paused, nowMs)
   return { pausedMs: nowMs, wasPaused: false }
 }
 
@@ -37,4 +38,4 @@ export const pauseQueue = async (
  * and never somebody else's of another type; whether a user may do that can be asked without doing it, other than GETDEL.
  */
 export const resumeQueue = async (client: Redis, keys: Keys, queue: string): Promise<boolean> =>
-  pausedMsOf(await client.getex(keys.queue(queue).paused, 'PXAT', 1)) !== undefined
+  pausedMsOf((await command(client, 'getex', keys.queue(queue).paused, 'PXAT', 1)) as string | null) !== undefined

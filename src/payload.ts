@@ -51,7 +51,7 @@ const checkText = (text: string): void => {
 }
 
 /** Two characters are needed per level and few payloads have many brackets, so the scan of each character is rare. */
-const nestsDeeperThan = (text: string, limit: number): boolean => {
+export const nestsDeeperThan = (text: string, limit: number): boolean => {
   if (text.length <= 2 * limit) return false
   return countUpTo(text, '[', limit) + countUpTo(text, '{', limit) > limit && scannedDepth(text) > limit
 }

@@ -32,6 +32,11 @@ export const prometheusMetrics = {
     labels: [...ofTask, 'phase', 'quantile'],
   },
   pshub_task_workers: { type: 'gauge', help: 'Live workers that provide a task.', labels: ofTask },
+  pshub_task_queues: {
+    type: 'gauge',
+    help: 'Queues with live workers that provide a task; more than 1 is rarely meant.',
+    labels: ['task'],
+  },
   pshub_task_conflict: {
     type: 'gauge',
     help: '1 when live workers declare a task with different schemas.',
@@ -102,8 +107,12 @@ export const prometheusText = ({ tasks, queues, workers }: Pick<Overview, 'tasks
   return samples.text()
 }
 
-const addTask = (samples: Samples, { queue, task, workers, conflict, load }: TaskOverview): void => {
-  samples.add('pshub_task_workers', [queue, task], workers.length)
+const addTask = (samples: Samples, { queue, task, queues, conflict, load }: TaskOverview): void => {
+  const live = queues.filter(({ workers }) => workers > 0)
+  // A queue that lost its workers to another one is no alarm; a task without any is.
+  for (const each of live) samples.add('pshub_task_workers', [each.queue, task], each.workers)
+  if (live.length === 0) samples.add('pshub_task_workers', [queue, task], 0)
+  samples.add('pshub_task_queues', [task], live.length)
   samples.add('pshub_task_conflict', [queue, task], conflict ? 1 : 0)
   for (const phase of Object.keys(load.us) as (keyof Load['us'])[]) {
     const waits = load.us[phase]

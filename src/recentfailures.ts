@@ -1,4 +1,5 @@
 import { type ErrorCode, isErrorCode } from './errors.ts'
+import { isMicros } from './foreign.ts'
 import { isId } from './keys.ts'
 
 /** A call or job of a task that did not end well on its worker. */
@@ -106,5 +107,3 @@ const parseFailure = (value: unknown): Failure[] => {
     },
   ]
 }
-
-const isMicros = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -1,9 +1,8 @@
+import { furtherField, type TaskField } from './cards.ts'
 import type { Catalogue } from './catalogue.ts'
-import { monotonicMs } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
-import { nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
-import { Providers } from './providers.ts'
+import { type CalledName, nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
 import { type Connection, isRefusal } from './redis.ts'
 import { missingRights } from './rightscheck.ts'
 import { compileForeign, UnusableSchema, type Validate } from './schema.ts'
@@ -25,11 +24,6 @@ export interface Route {
   checkArgs: Validate | undefined
 }
 
-interface CachedRoute {
-  route: Route
-  checkedAt: number
-}
-
 interface CompiledCard {
   text: string
   card: TaskCard
@@ -38,152 +32,105 @@ interface CompiledCard {
   checkArgs: Validate | undefined
 }
 
-/**
- * A route is used without asking again for this long, and a little longer while a fresh one is under way. Calls go to a
- * queue whose last worker drains or died for `staleMs` at most.
- */
-const freshMs = 1000
-export const staleMs = 2000
-/** Unknown names are looked up at most this often. */
-const missMs = 100
-const maxRoutes = 10_000
+/** More of what is kept here is forgotten. */
+const maxKept = 10_000
+/** Cards of one name, of all versions and queues, that are read at most. */
+const maxCardsOfName = 1000
 
 /**
- * Task name to queue, from the registry. What is known is answered at once and renewed behind the call; the registry is
- * only waited for when a name is new. Reads are bounded by what is called: the cards of that name, and the live
- * workers of its queue.
+ * Task name to queue, from the registry. Reads are bounded by what is called: the cards of that name, and the live workers of
+ * its queues.
  */
 export class Resolver {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
   readonly #keys: Keys
-  readonly #providers: Providers
   readonly #events: Events
-  readonly #routes = new Map<string, CachedRoute>()
-  readonly #misses = new Map<string, { error: HubError; at: number }>()
-  readonly #underWay = new Map<string, Promise<Route>>()
   readonly #compiled = new Map<string, CompiledCard>()
   readonly #reported = new Set<string>()
   /** Queues where this user has all rights that a caller needs. */
   readonly #allowed = new Set<string>()
+  /** Where tasks were found that no worker of their first queue provides. */
+  readonly #elsewhere = new Map<string, string[]>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
     this.#catalogue = catalogue
     this.#keys = keys
-    this.#providers = new Providers(catalogue)
     this.#events = events
   }
 
-  /** The route when it is known well enough to use at once. */
-  known(called: string): Route | undefined {
-    const cached = this.#routes.get(called)
-    if (!cached) return undefined
-    const age = monotonicMs() - cached.checkedAt
-    if (age > freshMs) {
-      if (age > staleMs) return undefined
-      this.resolve(called).catch(() => undefined)
-    }
-    return cached.route
-  }
-
-  /** The last route of the name, however old. */
-  lastKnown(called: string): Route | undefined {
-    return this.#routes.get(called)?.route
-  }
-
-  /** Looks the name up. Rejects with NoSuchTask, NoWorkers, or the connection's error. */
-  resolve(called: string): Promise<Route> {
-    const miss = this.#misses.get(called)
-    if (miss && monotonicMs() - miss.at < missMs) return Promise.reject(miss.error)
-    let lookup = this.#underWay.get(called)
-    if (!lookup) {
-      lookup = this.#lookUp(called).finally(() => this.#underWay.delete(called))
-      this.#underWay.set(called, lookup)
-    }
-    return lookup
-  }
-
-  async #lookUp(called: string): Promise<Route> {
-    try {
-      const route = await this.#find(called)
-      this.#bound(this.#routes)
-      this.#routes.set(called, { route, checkedAt: monotonicMs() })
-      this.#misses.delete(called)
-      return route
-    } catch (error) {
-      if (error instanceof HubError) {
-        this.#routes.delete(called)
-        this.#bound(this.#misses)
-        this.#misses.set(called, { error, at: monotonicMs() })
-      }
-      throw error
-    }
-  }
-
-  async #find(called: string): Promise<Route> {
+  /**
+   * Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
+   * the first by name. Rejects with NoSuchTask, NoWorkers, or the connection's error.
+   */
+  async resolve(called: string, queue: string | undefined): Promise<Route> {
     const wanted = parseCalledName(called)
     if (!wanted) {
-      throw new HubError(
-        'NoSuchTask',
-        `'${String(called).slice(0, 120)}' is not a task name. Write name:1.0, name:1 or name.`,
-      )
+      const shown = String(called).slice(0, 120)
+      throw new HubError('NoSuchTask', `'${shown}' is not a task name. Write name:1.0, name:1 or name.`)
     }
-    const exact = wanted.minor !== undefined
-    const names = exact ? [called] : await this.#versionsOf(wanted)
-    const cards = await this.#connection.send(client => this.#catalogue.taskCards(client, names))
-    if (cards.length === 0) throw await this.#noSuchTask(called, wanted.name)
-    for (const name of names) {
-      const card = cards.find(({ task }) => task === name)
-      if (!card || !isQueueName(card.queue)) continue
-      const { leases } = this.#keys.queue(card.queue)
-      const [slots] = await Promise.all([
-        this.#providers.slots(this.#connection, leases, name),
-        this.#checkRights(card),
-      ])
-      if (slots > 0) return this.#routeOf(card, slots)
+    if (wanted.minor !== undefined) {
+      // Nearly always the task has one card, and this is all that is read of cards.
+      const further = queue === undefined ? this.#elsewhere.get(called) : [furtherField(called, queue)]
+      const route = await this.#liveOf(await this.#cards([called, ...(further ?? [])]), queue)
+      if (route) return route
     }
-    const queues = [...new Set(cards.map(card => card.queue))].join(', ')
-    throw new HubError(
-      'NoWorkers',
-      `No live worker provides ${exact ? called : names.join(', ')}. Start one: pshub worker <module> --queue ${queues}`,
-      { task: called },
+    const known = await this.#connection.send(client => this.#catalogue.taskFields(client))
+    const fields = fieldsOf(wanted, known)
+    const cards = await this.#cards(fields.slice(0, maxCardsOfName))
+    const route = await this.#liveOf(cards, queue)
+    if (route) {
+      if (wanted.minor !== undefined) this.#remember(called, fields)
+      return route
+    }
+    throw cards.length === 0 ? noSuchTask(called, wanted.name, known) : await this.#noWorkers(called, cards, queue)
+  }
+
+  #cards(fields: string[]): Promise<TaskCard[]> {
+    return this.#connection.send(client => this.#catalogue.taskCards(client, fields))
+  }
+
+  #remember(task: string, fields: string[]): void {
+    this.#bound(this.#elsewhere)
+    this.#elsewhere.set(
+      task,
+      fields.filter(field => field !== task),
     )
   }
 
-  /** Declared versions of a name within what the caller allows, newest first. */
-  async #versionsOf(wanted: { name: string; major: number | undefined }): Promise<string[]> {
-    const all = await this.#connection.send(client => this.#catalogue.taskNames(client))
-    return all
-      .map(tryParseTaskName)
-      .filter(
-        (name): name is TaskName =>
-          name?.name === wanted.name && (wanted.major === undefined || name.major === wanted.major),
-      )
-      .sort(newestFirst)
-      .map(({ full }) => full)
+  /** The first of these that a live worker provides. A queue that this user may not use only counts where there is no other. */
+  async #liveOf(cards: TaskCard[], queue: string | undefined): Promise<Route | undefined> {
+    let refused: unknown
+    for (const card of cards) {
+      if (!isQueueName(card.queue) || (queue !== undefined && card.queue !== queue)) continue
+      try {
+        const slots = await this.#connection.send(client => this.#catalogue.slots(client, card.queue, card.task))
+        if (slots === 0) continue
+        await this.#checkRights(card)
+        return this.#routeOf(card, slots)
+      } catch (error) {
+        if (!(error instanceof HubError) && !isRefusal(error)) throw error
+        refused ??= error
+      }
+    }
+    if (refused) throw refused
+    return undefined
   }
 
-  async #noSuchTask(called: string, name: string): Promise<HubError> {
-    const all = await this.#connection.send(client => this.#catalogue.taskNames(client))
-    if (all.includes(called)) {
-      const message = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
-      return new HubError('NoSuchTask', `${message} Workers of the task write it when they start.`, { task: called })
+  async #noWorkers(called: string, cards: TaskCard[], queue: string | undefined): Promise<HubError> {
+    const queues = [...new Set(cards.map(card => card.queue))].join(', ')
+    const task = called
+    if (queue === undefined) {
+      const names = [...new Set(cards.map(card => card.task))].join(', ')
+      const start = `Start one: pshub worker <module> --queue ${queues}`
+      return new HubError('NoWorkers', `No live worker provides ${names}. ${start}`, { task })
     }
-    const versions = all.filter(full => full.startsWith(`${name}:`)).sort()
-    if (versions.length > 0) {
-      return new HubError('NoSuchTask', `There is no ${called}. Known versions: ${versions.join(', ')}.`, {
-        task: called,
-      })
-    }
-    const near = nearNames(called, all)
-    const hint =
-      near.length > 0
-        ? `Did you mean ${near.join(' or ')}?`
-        : all.length > 0
-          ? "See 'pshub tasks' for those that are."
-          : 'No worker has declared any task in this namespace yet.'
-    return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, { task: called })
+    const elsewhere = await this.#liveOf(cards, undefined)
+    const where = elsewhere
+      ? `It is served in queue ${elsewhere.queue}.`
+      : `Nor does one elsewhere; known in: ${queues}.`
+    return new HubError('NoWorkers', `No live worker of queue ${queue} provides ${called}. ${where}`, { task })
   }
 
   /**
@@ -254,6 +201,41 @@ export class Resolver {
   }
 
   #bound(kept: { size: number; clear(): void }): void {
-    if (kept.size >= maxRoutes) kept.clear()
+    if (kept.size >= maxKept) kept.clear()
   }
+}
+
+/** Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name. */
+const fieldsOf = ({ name, major, minor }: CalledName, known: TaskField[]): string[] => {
+  const isMeant = (version: TaskName) =>
+    version.name === name &&
+    (major === undefined || version.major === major) &&
+    (minor === undefined || version.minor === minor)
+  return known
+    .flatMap(({ field, task, queue }) => {
+      const version = tryParseTaskName(task)
+      return version && isMeant(version) ? [{ field, version, queue: queue ?? '' }] : []
+    })
+    .sort((a, b) => newestFirst(a.version, b.version) || (a.queue < b.queue ? -1 : 1))
+    .map(({ field }) => field)
+}
+
+const noSuchTask = (called: string, name: string, known: TaskField[]): HubError => {
+  const all = [...new Set(known.map(({ task }) => task))]
+  const details = { task: called }
+  if (all.includes(called)) {
+    const message = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
+    return new HubError('NoSuchTask', `${message} Workers of the task write it when they start.`, details)
+  }
+  const versions = all.filter(full => full.startsWith(`${name}:`)).sort()
+  if (versions.length > 0)
+    return new HubError('NoSuchTask', `There is no ${called}. Known versions: ${versions.join(', ')}.`, details)
+  const near = nearNames(called, all)
+  const hint =
+    near.length > 0
+      ? `Did you mean ${near.join(' or ')}?`
+      : all.length > 0
+        ? "See 'pshub tasks' for those that are."
+        : 'No worker has declared any task in this namespace yet.'
+  return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, details)
 }

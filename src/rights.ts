@@ -55,7 +55,7 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     const { calls, bell, jobs, jobBell, dead, held, cancelled, leases, reporter, paused } = keys.queue(queue)
     return [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
-      writes(keys.tasks, 'HDEL HMGET HSCAN HSET'),
+      runs(keys.tasks, 'HDEL HGET HMGET HSCAN HSET'),
       writes(keys.workers, 'HDEL HMGET HSET'),
       writes(keys.stats, 'HDEL HMGET HSCAN HSET'),
       writes(keys.taskStats, 'HDEL HSET'),

@@ -41,4 +41,5 @@ export const scripts = {
   leave: new Script('leave'),
   adopt: new Script('adopt'),
   cancel: new Script('cancel'),
+  declare: new Script('declare'),
 } as const

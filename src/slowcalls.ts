@@ -1,4 +1,5 @@
 import { isErrorCode } from './errors.ts'
+import { isMicros } from './foreign.ts'
 import { isId } from './keys.ts'
 import type { Phases } from './phases.ts'
 
@@ -123,7 +124,5 @@ const parseSlowCall = (value: unknown): SlowCall[] => {
     },
   ]
 }
-
-const isMicros = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 export const totalOf = ({ backlog, queue, exec }: Phases): number => backlog + queue + exec

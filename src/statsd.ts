@@ -78,6 +78,7 @@ const measureRequests = (events: Events, meter: Meter) => [
   }),
   events.on('request:expired', ({ queue }) => meter.count(metrics.expired, { queue })),
   events.on('request:redelivered', ({ queue, task }) => meter.count(metrics.redelivered, { queue, task })),
+  events.on('task:elsewhere', ({ queue, task }) => meter.count(metrics.elsewhere, { queue, task })),
   events.on('worker:lost', ({ queue, adopted }) => {
     if (adopted > 0) meter.count(metrics.adopted, { queue }, adopted)
   }),

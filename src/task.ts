@@ -25,7 +25,14 @@ export interface TaskContext {
   remainingMs(): number
   readonly log: TaskLog
   /** Calls another task with what remains of this call's time, under the same trace. Throws HubError. */
-  call(task: string, args?: unknown, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<unknown>
+  call(task: string, args?: unknown, options?: NestedOptions): Promise<unknown>
+}
+
+/** What may be said of a call that a handler makes; as for hub.call. */
+export interface NestedOptions {
+  timeoutMs?: number
+  signal?: AbortSignal
+  queue?: string | undefined
 }
 
 export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>
@@ -99,6 +106,7 @@ export const defineTask = <const A = undefined, const R = undefined>(
       .digest('hex')
       .slice(0, 12),
   }
+  checkLength(fullName, options)
   return Object.freeze(task) as never
 }
 
@@ -130,6 +138,17 @@ const checkOptions = (fullName: string, options: object): void => {
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= maxTimeoutMs)) {
     throw new ConfigError(`${fullName}: 'timeoutMs' must be above 0 and at most ${maxTimeoutMs} (a day).`)
   }
+}
+
+/** Beside what else is on its card, which nobody reads when it is longer than maxCardLength. */
+const maxDeclaration = 250_000
+
+const checkLength = (fullName: string, { description, args, result }: TaskOptions<unknown, unknown>): void => {
+  const { length } = JSON.stringify([description, args, result])
+  if (length > maxDeclaration)
+    throw new ConfigError(
+      `${fullName}: its description and schemas are ${length} characters of JSON; at most ${maxDeclaration} fit on a card of the registry.`,
+    )
 }
 
 /** What the registry knows of a task: its declaration, and where it runs. */

@@ -1,4 +1,5 @@
 import { type ErrorCode, messageOf } from './errors.ts'
+import type { UnreadableRecord } from './foreign.ts'
 import type { CallPhases, Phases } from './phases.ts'
 
 /** Everything that can be observed, and what each event carries. Subscribers turn these into logs and metrics. */
@@ -44,6 +45,13 @@ export interface EventMap {
   'queue:pushed': { queue: string; count: number; refused: number; length: number; repeated: boolean }
   /** A schema of the registry is beyond the bounds or cannot be compiled; the worker alone judges the arguments. */
   'schema:unused': { task: string; reason: string }
+  /**
+   * The worker's queue is a further one of the task: another queue had it first and has live workers for it, so hubs call these.
+   * Told once for each identity and task.
+   */
+  'task:elsewhere': { task: string; queue: string; first: string }
+  /** Something in Redis is not what its key is for, or not what a worker writes there; it counts as absent. Told once. */
+  'registry:unreadable': UnreadableRecord
   /** Live workers declare the same task with different schemas. */
   'task:conflict': { task: string; queue: string; other: string }
   /** Requests were claimed. `left` still wait; `expired` were dropped, because their time was up or too short. */

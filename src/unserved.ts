@@ -55,9 +55,9 @@ export class Unserved {
     if (this.#looking.has(task)) return
     this.#looking.add(task)
     try {
-      const { isServed, declaredIn } = await this.#options.whereabouts(task)
-      if (isServed) this.#sights.delete(task)
-      else this.#missed(task, declaredIn)
+      const where = await this.#options.whereabouts(task)
+      if (where.isServed) this.#sights.delete(task)
+      else this.#missed(task, where)
     } catch {
       // The registry cannot be read; the next look may be luckier.
     } finally {
@@ -65,19 +65,19 @@ export class Unserved {
     }
   }
 
-  #missed(task: string, declaredIn: string | undefined): void {
+  #missed(task: string, where: Whereabouts): void {
     const lookedAt = monotonicMs()
     const before = this.#sights.get(task)
     const isUnbroken = before !== undefined && lookedAt - before.lookedAt < unservedPatienceMs
     if (!before && this.#sights.size >= maxTasks) this.#sights.clear()
     const missingSince = isUnbroken ? before.missingSince : lookedAt
-    this.#sights.set(task, { lookedAt, missingSince, verdict: this.#verdictOf(task, declaredIn) })
+    this.#sights.set(task, { lookedAt, missingSince, verdict: this.#verdictOf(task, where) })
   }
 
-  #verdictOf(task: string, declaredIn: string | undefined): Verdict {
+  #verdictOf(task: string, { isDeclared, servedIn }: Whereabouts): Verdict {
     const { queueName } = this.#options
-    if (declaredIn === undefined) return { code: 'NoSuchTask', message: `No worker ever declared ${task}.` }
-    const elsewhere = declaredIn === queueName ? '' : ` It is served in queue ${declaredIn}.`
+    if (!isDeclared) return { code: 'NoSuchTask', message: `No worker ever declared ${task}.` }
+    const elsewhere = servedIn === undefined ? '' : ` It is served in queue ${servedIn}.`
     return { code: 'NoWorkers', message: `No live worker of queue ${queueName} provides ${task}.${elsewhere}` }
   }
 }

@@ -1,5 +1,4 @@
 import { unfitError } from './bootcheck.ts'
-import { Catalogue } from './catalogue.ts'
 import { signalAfter, within } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
@@ -98,7 +97,13 @@ export class Worker {
       executor: this.#executor,
       pulse: this.#pulse,
       blockedLines: blockedLines(logger),
-      registrar: new Registrar(new Catalogue(keys), queue, [...this.#tasks.values()], this.#settings, this.events),
+      registrar: new Registrar({
+        keys,
+        queue,
+        tasks: [...this.#tasks.values()],
+        settings: this.#settings,
+        events: this.events,
+      }),
       clock,
       measures: this.#measures,
       events: this.events,

@@ -72,10 +72,13 @@ const callOptions = ({ headers }: FastifyRequest, reply: FastifyReply): CallOpti
     if (!reply.raw.writableFinished) gone.abort(new Error('the client closed its connection'))
   })
   const timeoutMs = timeoutIn(headers['pshub-timeout-ms'])
+  const queue = headers['pshub-queue']
   const { traceparent, tracestate } = headers
   return {
     phases: true,
     signal: gone.signal,
+    // What is no name of a queue is refused as any other wrong option.
+    ...(queue === undefined ? {} : { queue: String(queue) }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(typeof traceparent === 'string' && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
       ? { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined }

@@ -117,6 +117,13 @@ const parameters = {
     description: "How long to wait at most, in milliseconds. Default: the task's own.",
     schema: { type: 'integer', minimum: 1, maximum: 600_000 },
   },
+  queue: {
+    name: 'pshub-queue',
+    in: 'header',
+    description:
+      'Only workers of this queue count. Default: the queue that had the task first, while it has live workers.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$' },
+  },
   traceparent: { name: 'traceparent', in: 'header', description: 'W3C trace context.', schema: { type: 'string' } },
 }
 

@@ -16,7 +16,7 @@ const keyed =
   (row: Row): KeyedRow<Row> => ({ key: keyOf(row), row, json: JSON.stringify(row) })
 
 export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>, trends: Trends): TaskRow => {
-  const { queue, conflict, idempotent, timeoutMs, load } = task
+  const { queue, queues, conflict, idempotent, timeoutMs, load } = task
   const at = task.task.lastIndexOf(':')
   return {
     task: task.task,
@@ -26,6 +26,7 @@ export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>,
     summary: (/\S.*/.exec(task.description)?.[0] ?? '').slice(0, maxSummaryLength),
     workers: task.workers.length,
     hosts: new Set(task.workers.map(id => hostOf.get(id))).size,
+    queues,
     conflict,
     idempotent,
     timeoutMs,
@@ -63,13 +64,14 @@ export const queueRows = ({ queues }: Overview, trends: Trends): KeyedRow<QueueR
 const sum = <T>(rows: readonly T[], value: (row: T) => number): number =>
   rows.reduce((total, row) => total + value(row), 0)
 
-export const summaryOf = ({ tasks, workers, queues, load }: Overview): Summary => {
+export const summaryOf = ({ tasks, workers, queues, load, unreadable }: Overview): Summary => {
   const live = workers.filter(worker => worker.live)
   const ages = queues.flatMap(({ oldestMs }) => oldestMs ?? [])
   return {
     tasks: tasks.length,
     unserved: tasks.filter(task => task.workers.length === 0).length,
     conflicts: tasks.filter(task => task.conflict).length,
+    doubled: tasks.filter(task => task.queues.filter(queue => queue.workers > 0).length > 1).length,
     workers: live.length,
     draining: live.filter(({ stats }) => stats?.draining).length,
     lost: workers.length - live.length,
@@ -82,5 +84,6 @@ export const summaryOf = ({ tasks, workers, queues, load }: Overview): Summary =
     busy: sum(queues, ({ busy }) => busy),
     slots: sum(queues, ({ slots }) => slots),
     load,
+    unreadable,
   }
 }

@@ -28,6 +28,8 @@ export const healthOf = (summary: Summary, queues: Iterable<QueueRow>): Concern[
     errors(summary),
   ]
   if (summary.dead > 0) concerns.push(dead(summary))
+  if (summary.doubled > 0) concerns.push(doubled(summary))
+  if (summary.unreadable.length > 0) concerns.push(unreadable(summary))
   const order = { bad: 0, warn: 1, good: 2 }
   return concerns.sort((a, b) => order[a.tone] - order[b.tone])
 }
@@ -128,6 +130,26 @@ const errors = ({ load }: Summary): Concern => {
     state: load.errorRate >= alarmingErrors ? 'Problem' : 'Check',
     text: `${percent(load.errorRate)} of the calls of the last minute failed${most}.`,
     place: 'tasks?sort=-errors&state=failing',
+  }
+}
+
+const doubled = ({ doubled: count }: Summary): Concern => ({
+  name: 'Queues of tasks',
+  tone: 'warn',
+  state: 'Check',
+  text: `${plural(count, 'task')} served in more than one queue.`,
+  place: 'tasks?state=doubled',
+})
+
+const unreadable = ({ unreadable: records }: Summary): Concern => {
+  const { key, field, reason } = records[0]!
+  const where = (field === undefined ? key : `${field} of ${key}`).slice(0, 120)
+  return {
+    name: 'Registry',
+    tone: 'warn',
+    state: 'Check',
+    text: `${plural(records.length, 'record')} in Redis cannot be read and counts as absent. ${where}: ${reason}.`,
+    place: '',
   }
 }
 

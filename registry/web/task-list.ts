@@ -1,7 +1,9 @@
+import type { TaskQueue } from 'pshub'
 import type { TaskRow } from '../contract.ts'
+import { printable } from './printable.ts'
 import { choiceOf, compare, pageOf, sortOf } from './query.ts'
 
-export const taskStates = ['all', 'serving', 'unserved', 'conflict', 'failing'] as const
+export const taskStates = ['all', 'serving', 'unserved', 'doubled', 'conflict', 'failing'] as const
 export type TaskState = (typeof taskStates)[number]
 
 export const taskColumns = ['task', 'version', 'queue', 'workers', 'rate', 'p50', 'p95', 'p99', 'errors'] as const
@@ -34,9 +36,17 @@ export const isInState: Record<TaskState, (row: TaskRow) => boolean> = {
   all: () => true,
   serving: row => row.workers > 0,
   unserved: row => row.workers === 0,
+  doubled: row => liveQueues(row).length > 1,
   conflict: row => row.conflict,
   failing: row => row.load.errorRate > 0,
 }
+
+/** Queues whose live workers provide it; more than one is rarely meant. */
+export const liveQueues = ({ queues }: TaskRow): TaskQueue[] => queues.filter(({ workers }) => workers > 0)
+
+/** `prod (first), default` */
+export const queueNames = (queues: readonly TaskQueue[]): string =>
+  queues.map(({ queue, first }) => printable(first ? `${queue} (first)` : queue)).join(', ')
 
 /** Rows that show at once; more go on further pages. */
 export const pageSize = 100
@@ -48,7 +58,10 @@ export const taskPage = (
 ): { found: TaskRow[]; shown: TaskRow[]; page: number; pages: number } => {
   const words = view.search.toLowerCase().split(/\s+/).filter(Boolean)
   const found = [...rows].filter(
-    row => isInState[view.state](row) && (view.queue === '' || row.queue === view.queue) && hasAll(row, words),
+    row =>
+      isInState[view.state](row) &&
+      (view.queue === '' || row.queues.some(({ queue }) => queue === view.queue)) &&
+      hasAll(row, words),
   )
   const { column, isDown } = view.sort
   const of = values(view.times)[column]

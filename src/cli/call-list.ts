@@ -1,5 +1,4 @@
-import { Catalogue } from '../catalogue.ts'
-import { makeKeys } from '../keys.ts'
+import { type Keys, makeKeys } from '../keys.ts'
 import type { Redis } from '../redis.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -12,7 +11,7 @@ import { type Column, writeTable } from './table.ts'
 /** A list of single calls that workers keep, by whose task they can be chosen. */
 interface CallList<Row extends { task: string }> {
   command: Command
-  read(client: Redis, catalogue: Catalogue): Promise<Row[]>
+  read(client: Redis, keys: Keys): Promise<Row[]>
   /** @param nowMs by the clock of Redis, which is the one that rows have their times from */
   columnsAt(nowMs: number): Column<Row>[]
   /** What follows 'No call' where there is none. */
@@ -28,7 +27,7 @@ export const showCalls = async <Row extends { task: string }>(
   const settings = settingsOf('hub', command, invocation, 'silent')
   const limit = limitOf(flags.limit, command.name)
   const { rows, nowMs } = await withRedis(settings, async connection => {
-    const all = await connection.send(client => read(client, new Catalogue(makeKeys(settings.namespace))))
+    const all = await connection.send(client => read(client, makeKeys(settings.namespace)))
     const [seconds, micros] = await connection.send(client => client.time())
     return { rows: all, nowMs: Number(seconds) * 1000 + Number(micros) / 1000 }
   })

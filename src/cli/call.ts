@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { HubError } from '../errors.ts'
+import { isQueueName } from '../keys.ts'
 import type { CallPhases } from '../phases.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -15,6 +16,9 @@ import { onStopSignals } from './stop-signals.ts'
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags, output } = invocation
   const settings = settingsOf('hub', callCommand, invocation, 'silent')
+  const { queue } = flags
+  if (queue !== undefined && !isQueueName(queue))
+    throw new UsageError(`--queue must be the name of a queue; it is '${queue}'.`, 'call')
   const timeoutMs = flags.timeout === undefined ? undefined : timeoutOf(flags.timeout)
   const args = await argumentsOf(positionals[1], output.err)
   // Loaded here, because schemas and logs cost all other commands a third of their time.
@@ -31,7 +35,7 @@ const run = async (invocation: Invocation): Promise<number> => {
     signal => process.exit(signalCodes[signal]),
   )
   try {
-    const options = { signal: interrupt.signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
+    const options = { signal: interrupt.signal, queue, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
     const { result, phases } = await hub.call(positionals[0]!, args, { ...options, phases: true })
     const isPretty = output.out.isTerminal && flags.raw === undefined && flags.json === undefined
     output.out.line(printableJson(result, isPretty ? 2 : undefined))
@@ -90,7 +94,7 @@ export const callCommand: Command = {
   about: [
     'Calls a task and prints its result as JSON on stdout. The task is name:1.0 for exactly that version, name:1 for the ' +
       'newest live 1.x, or name for the newest live one. Its arguments are given as JSON, or come from stdin with -; ' +
-      'without any they are {}.',
+      'without any they are {}. Where workers of several queues have the task, --queue picks one.',
     'A failure is told on stderr as its code and a message, with --json as one line of JSON: code, message, ran (no, ' +
       'maybe or yes: whether the task was started), retryable, and task, id and data where known. ' +
       'Ctrl-C gives up waiting; the task may run on.',
@@ -101,6 +105,7 @@ export const callCommand: Command = {
   arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub call add:1.0 \'{"a":1,"b":2}\'' },
   options: [
     { flag: 'timeout', value: 'time', about: 'how long to wait for the result', fallback: "the task's own" },
+    { flag: 'queue', value: 'name', about: 'call workers of this queue only', fallback: 'where the task was first' },
     { flag: 'raw', about: 'print the result in one line, also on a terminal' },
     { flag: 'phases', about: 'tell on stderr how long each part took' },
     jsonOption,

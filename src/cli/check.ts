@@ -1,6 +1,7 @@
 import { bootCheck, type Finding } from '../bootcheck.ts'
-import { makeKeys } from '../keys.ts'
-import { type Connection, describeTarget } from '../redis.ts'
+import { type Keys, makeKeys } from '../keys.ts'
+import { readOverview } from '../overview.ts'
+import { type Connection, describeTarget, isRefusal } from '../redis.ts'
 import { type Role, roles } from '../rights.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -8,6 +9,7 @@ import { exitCodes } from './exit-codes.ts'
 import { jsonOption } from './options.ts'
 import { printable } from './printable.ts'
 import { withRedis } from './redis-session.ts'
+import { doubledOf } from './warnings.ts'
 
 const pings = 5
 
@@ -23,6 +25,22 @@ const measurePing = async (connection: Connection): Promise<number> => {
     times.push(performance.now() - startedAt)
   }
   return Math.round(times.sort((a, b) => a - b)[(pings - 1) / 2]! * 100) / 100
+}
+
+/** What of the registry needs somebody. Who may not read it has not come for that. */
+const checkRegistry = async (connection: Connection, keys: Keys): Promise<Finding[]> => {
+  const overview = await connection
+    .send(client => readOverview(client, keys))
+    .catch(error => {
+      if (isRefusal(error)) return undefined
+      throw error
+    })
+  const unreadable = (overview?.unreadable ?? []).map(({ key, field, reason }) => {
+    const where = field === undefined ? key : `${field} of ${key}`
+    return `${where} cannot be read and counts as absent: ${reason}`
+  })
+  const doubled = (overview?.tasks ?? []).flatMap(task => doubledOf(task) ?? [])
+  return [...doubled, ...unreadable].map(message => ({ what: 'registry', level: 'warning', message }))
 }
 
 const roleOf = (flag: string): Role => {
@@ -53,7 +71,10 @@ const run = async (invocation: Invocation): Promise<number> => {
   const purposes = wanted.map(role => ({ role, keys, queue: settings.queue }))
   const { pingMs, findings } = await withRedis(settings, async connection => ({
     pingMs: await measurePing(connection),
-    findings: await connection.send(client => bootCheck(client, purposes)),
+    findings: [
+      ...(await connection.send(client => bootCheck(client, purposes))),
+      ...(await checkRegistry(connection, keys)),
+    ],
   }))
   // Nobody said what this user is for: it is no fault that it may not do everything.
   if (flags.for === undefined) forgiveRights(findings)
@@ -77,7 +98,8 @@ export const checkCommand: Command = {
   summary: 'see whether this Redis is reachable and fit',
   about: [
     'Connects to Redis, measures a round trip (the median of five), and looks at what pshub depends on: version, ' +
-      'role, eviction, mode, persistence, and the rights of the user. A worker refuses to start where this finds an error.',
+      'role, eviction, mode, persistence, and the rights of the user. It warns of what is in Redis and cannot be read, and of tasks ' +
+      'that are served in two queues. A worker refuses to start where this finds an error.',
     'Without --for it says of each use whether the user may; that it may not is an error only where it may nothing at all. ' +
       'What is missing is named, with the command that grants it.',
   ],

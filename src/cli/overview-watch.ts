@@ -1,4 +1,3 @@
-import { Catalogue } from '../catalogue.ts'
 import { monotonicMs, sleep } from '../clock.ts'
 import type { Settings } from '../config.ts'
 import { type Keys, makeKeys } from '../keys.ts'
@@ -68,7 +67,7 @@ export class OverviewWatch {
   }
 
   async #read(): Promise<void> {
-    const overview = await this.#connection.send(client => readOverview(client, new Catalogue(this.#keys), this.#keys))
+    const overview = await this.#connection.send(client => readOverview(client, this.#keys))
     this.#overview = overview
     this.#readAt = monotonicMs()
     this.#away = undefined

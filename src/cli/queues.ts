@@ -12,6 +12,7 @@ import { formatTime } from './pause.ts'
 import { printable } from './printable.ts'
 import { readRegistry } from './registry.ts'
 import { type Column, writeTable } from './table.ts'
+import { unreadableOf, warn } from './warnings.ts'
 
 const isPaused = ({ pausedMs }: QueueOverview): boolean => pausedMs !== undefined
 const isStuck = ({ backlog, workers }: QueueOverview): boolean => backlog > 0 && workers === 0
@@ -59,13 +60,16 @@ export const queueColumns = (queues: readonly QueueOverview[]): Column<QueueOver
 const run = async (invocation: Invocation): Promise<number> => {
   const { flags, output } = invocation
   const settings = settingsOf('hub', queuesCommand, invocation, 'silent')
-  const { queues } = await readRegistry(settings)
+  const overview = await readRegistry(settings)
+  const { queues } = overview
+  warn(output.err, unreadableOf(overview))
   if (flags.json !== undefined) output.json(queues)
   else if (queues.length > 0) {
     writeTable(output.out, queueColumns(queues), queues)
     for (const queue of queues.filter(isPaused)) tellPause(queue, output)
     for (const queue of queues.filter(isStuck)) warnOfStuck(queue, output)
-  } else {
+  } else if (overview.unreadable.length > 0) return exitCodes.failed
+  else {
     output.err.line(`No queue is known in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`)
     output.err.line('A worker brings its queue along: pshub worker ./tasks.mjs')
   }
@@ -79,10 +83,10 @@ const tellPause = ({ queue, pausedMs }: QueueOverview, { err }: Output): void =>
 
 const warnOfStuck = ({ queue, backlog }: QueueOverview, { err }: Output): void => {
   const what = backlog === 1 ? '1 request waits' : `${backlog} requests wait`
-  const text = `${what} in ${printable(queue)}, which no live worker serves.`
+  const text = `${what} in ${queue}, which no live worker serves.`
   // People paste what they are told to run: a name that is none is not put into a command.
   const hint = isQueueName(queue) ? ` Start one: pshub worker <module> --queue ${queue}` : ''
-  err.line(`${err.paint('yellow', 'Warning:')} ${text}${hint}`)
+  warn(err, `${text}${hint}`)
 }
 
 export const queuesCommand: Command = {

@@ -1,11 +1,8 @@
-import { Catalogue } from '../catalogue.ts'
 import type { Settings } from '../config.ts'
 import { makeKeys } from '../keys.ts'
 import { type Overview, readOverview } from '../overview.ts'
 import { withRedis } from './redis-session.ts'
 
 /** Reads all there is to see, over a connection of its own. */
-export const readRegistry = (settings: Readonly<Settings>): Promise<Overview> => {
-  const keys = makeKeys(settings.namespace)
-  return withRedis(settings, connection => connection.send(client => readOverview(client, new Catalogue(keys), keys)))
-}
+export const readRegistry = (settings: Readonly<Settings>): Promise<Overview> =>
+  withRedis(settings, connection => connection.send(client => readOverview(client, makeKeys(settings.namespace))))

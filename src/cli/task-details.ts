@@ -8,13 +8,14 @@ import { formatMs, formatRate, formatShare, phaseTitles } from './figures.ts'
 import type { Sink } from './output.ts'
 import { printable, printableJson } from './printable.ts'
 import { type Column, writeTable } from './table.ts'
+import { doubledOf, queueNames } from './warnings.ts'
 
 /** Writes all that the registry says of one task. */
 export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink): void => {
   const providers = workers.filter(({ id }) => task.workers.includes(id))
   const served = providers.map(({ host, pid }) => printable(`${host}/${pid}`)).join(', ')
   const fields: [string, string][] = [
-    ['queue', printable(task.queue)],
+    ['queue', printable(task.queues.length > 1 ? queueNames(task.queues) : task.queue)],
     ['live workers', providers.length === 0 ? 'none: a call fails with NoWorkers' : `${providers.length}: ${served}`],
     ['timeout', formatDuration(task.timeoutMs)],
     [
@@ -29,6 +30,8 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
   if (task.conflict) {
     sink.line(`  ${sink.paint('yellow', 'warning')}       live workers declare it with different schemas; shown is one`)
   }
+  const doubled = doubledOf(task)
+  if (doubled) sink.line(`  ${sink.paint('yellow', 'warning')}       ${printable(doubled)}`)
   writeLoad(task, sink)
   writeCallers(task, sink)
   writeSchema('arguments', task.args, sink)

@@ -12,6 +12,7 @@ import { printable } from './printable.ts'
 import { readRegistry } from './registry.ts'
 import { type Column, writeTable } from './table.ts'
 import { writeTask } from './task-details.ts'
+import { doubledOf, unreadableOf, warn } from './warnings.ts'
 
 /** Those that `pshub top` shows too. */
 export const taskColumns: Column<TaskOverview>[] = [
@@ -44,12 +45,15 @@ const run = async (invocation: Invocation): Promise<number> => {
   const wanted = positionals[0]
   const tasks = overview.tasks.filter(({ task }) => wanted === undefined || task.includes(wanted))
   const exact = tasks.find(({ task }) => task === wanted)
+  warn(output.err, unreadableOf(overview))
   if (flags.json !== undefined) output.json(exact ? [exact] : tasks)
   else if (exact) writeTask(exact, overview, output.out)
   else if (tasks.length > 0) {
     writeTable(output.out, columns, tasks)
     warnOfConflicts(tasks, output)
+    for (const task of tasks) warn(output.err, doubledOf(task))
   } else if (wanted !== undefined && overview.tasks.length > 0) tellNoMatch(wanted, overview, output)
+  else if (overview.unreadable.length > 0) return exitCodes.failed
   else {
     output.err.line(
       `No task is declared in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`,
@@ -61,8 +65,8 @@ const run = async (invocation: Invocation): Promise<number> => {
 
 const warnOfConflicts = (tasks: TaskOverview[], { err }: Output): void => {
   for (const { task } of tasks.filter(({ conflict }) => conflict)) {
-    const text = `live workers declare ${printable(task)} with different schemas; whichever takes a call decides.`
-    err.line(`${err.paint('yellow', 'Warning:')} ${text} Give the changed one a new version.`)
+    const text = `live workers declare ${task} with different schemas; whichever takes a call decides.`
+    warn(err, `${text} Give the changed one a new version.`)
   }
 }
 

@@ -8,6 +8,7 @@ import { aboutLoad, formatBytes, formatMs, formatShare, loadColumns } from './fi
 import { jsonOption } from './options.ts'
 import { readRegistry } from './registry.ts'
 import { type Column, writeTable } from './table.ts'
+import { unreadableOf, warn } from './warnings.ts'
 
 /** Enough of an id to tell workers apart. */
 export const shortId = (id: string): string => id.slice(0, 8)
@@ -56,9 +57,11 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { flags, output } = invocation
   const settings = settingsOf('hub', workersCommand, invocation, 'silent')
   const overview = await readRegistry(settings)
+  warn(output.err, unreadableOf(overview))
   if (flags.json !== undefined) output.json(overview.workers)
   else if (overview.workers.length > 0)
     writeTable(output.out, columnsAt(overview.atMs, overview.queues), overview.workers)
+  else if (overview.unreadable.length > 0) return exitCodes.failed
   else {
     output.err.line(`No worker runs in namespace '${settings.namespace}' of ${describeTarget(settings.redis)}.`)
     output.err.line('Start one: pshub worker ./tasks.mjs')

@@ -32,7 +32,7 @@ export class Intake {
     this.#context = context
     this.#unserved = new Unserved({
       queueName: queue.name,
-      whereabouts: task => registrar.whereabouts(task, commands),
+      whereabouts: task => commands.send(client => registrar.whereabouts(client, task)),
     })
   }
 

@@ -109,7 +109,15 @@ describe('a stream whose page does not read', () => {
     const stream = new LiveStream(response as never, ['tasks'], { of: () => [] })
     const load = {}
     const reading = (...tasks: string[]) => {
-      const rows = tasks.map(task => ({ task, description: '', queue: 'q', workers: [], conflict: false, load }))
+      const rows = tasks.map(task => ({
+        task,
+        description: '',
+        queue: 'q',
+        queues: [],
+        workers: [],
+        conflict: false,
+        load,
+      }))
       stream.onReading({ tookMs: 1, overview: { atMs: 1, tasks: rows, workers: [], queues: [], load } } as never)
     }
     reading('a:1.0', 'b:1.0')

@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import type { Command } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { maxCallers } from '../../src/callers.ts'
-import { republishMs } from '../../src/catalogue.ts'
-import { settingsTable } from '../../src/config.ts'
+import { readSettings, settingsTable } from '../../src/config.ts'
 import { blockSeconds } from '../../src/connections.ts'
 import { errorTable, type ToldError } from '../../src/errors.ts'
 import { abandonAfterMs } from '../../src/executor.ts'
+import { maxCardLength, maxNesting, maxRecordLength } from '../../src/foreign.ts'
 import { newId } from '../../src/ids.ts'
 import { defineTask } from '../../src/index.ts'
 import { isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
@@ -37,9 +37,10 @@ import {
 } from '../../src/recentfailures.ts'
 import type { Redis } from '../../src/redis.ts'
 import { RedisClock } from '../../src/redisclock.ts'
+import { Registrar, republishMs } from '../../src/registrar.ts'
 import { replyTtlMs } from '../../src/replylists.ts'
-import { staleMs } from '../../src/resolver.ts'
 import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
+import { staleMs } from '../../src/routes.ts'
 import { foreignBounds } from '../../src/schema.ts'
 import { Slots } from '../../src/slots.ts'
 import { maxSlowCalls, maxSlowTasks, type SlowCall, SlowCalls, slowMemoryMs } from '../../src/slowcalls.ts'
@@ -63,6 +64,9 @@ const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>
   const keyCount = Number(sent[0])
   return { keys: sent.slice(1, keyCount + 1), args: sent.slice(keyCount + 1) }
 }
+
+/** How many arguments an entry of a script's list is. */
+const entryLength = (list: string): number => (list.startsWith('triples') ? 3 : list.startsWith('pairs') ? 2 : 1)
 
 describe('PROTOCOL.md', () => {
   it('has the error table of the code', () => {
@@ -171,6 +175,9 @@ describe('PROTOCOL.md', () => {
       'memory of recent failures, ms': String(failureMemoryMs),
       'longest message of a recent failure, characters': String(maxFailureMessage),
       'longest recent failures of a worker, characters': String(maxFailuresLength),
+      'longest task card, characters': String(maxCardLength),
+      'longest other record of the registry, characters': String(maxRecordLength),
+      'deepest nesting of a record of the registry': String(maxNesting),
     })
     const bounds = section('9.3 Checking arguments')
     for (const bound of Object.values(foreignBounds)) expect(bounds).toContain(` ${bound} `)
@@ -186,7 +193,7 @@ describe('PROTOCOL.md', () => {
       const header = text.split('\n').filter(line => line.startsWith('-- '))
       const keyShapes = header.flatMap(line => /^-- KEYS\[\d+\] +\w+ +(\S.*)$/.exec(line)?.[1] ?? [])
       const argLines = header.filter(line => /^-- ARGV\[\d+\] /.test(line))
-      const listLines = header.filter(line => /^-- ARGV\[\d+(\.\.\] |\], ARGV.*pairs)/.test(line))
+      const listLines = header.filter(line => /^-- ARGV\[\d+(\.\.\] |\], ARGV.*(pairs|triples))/.test(line))
       expect([String(keyShapes.length), String(argLines.length)], file).toEqual([keyCount, argCount])
       expect(listLines.length, `${file} takes a list`).toBe(list === 'none' ? 0 : 1)
       if (listLines[0]) expect(listLines[0]).toMatch(new RegExp(`^-- ARGV\\[${Number(argCount) + 1}(\\.\\.)?\\]`))
@@ -205,7 +212,7 @@ describe('PROTOCOL.md', () => {
           ...[...code.join('\n').matchAll(new RegExp(`${name}\\[(\\d+)\\]`, 'g'))].map(match => Number(match[1])),
         )
       expect(used('KEYS'), file).toBe(keyShapes.length)
-      const perEntry = list!.startsWith('pairs') ? 2 : 1
+      const perEntry = entryLength(list!)
       expect(used('ARGV'), file).toBeLessThanOrEqual(argLines.length + listLines.length * perEntry)
     }
   })
@@ -220,12 +227,20 @@ describe('PROTOCOL.md', () => {
       leave: (queue, client) => queue.leave(client, '<worker>', ['a']),
       adopt: (queue, client) => queue.adopt(client, '<lost worker>', '<this worker>'),
       cancel: (queue, client) => queue.cancel(client, 'a', ''),
+      declare: (queue, client) => {
+        const tasks = [defineTask('task:1.0', {}, () => 1)]
+        const settings = readSettings('worker', {})
+        const registrar = new Registrar({ keys: makeKeys('pshub'), queue, tasks, settings, events: new Events() })
+        const stats = { seen: 1, busy: 0, draining: false, counters: {} as never }
+        const measured = () => ({ tasks: undefined, slow: undefined, failures: undefined })
+        return registrar.publish(client, '<worker>', 1, { stats, measured })
+      },
     }
     for (const [file, , argCount, list] of rowsOf(section('13. Scripts'))) {
       const { keys, args } = await sentBy(operations[unquoted(file!).replace('.lua', '')]!)
       const [shapes] = protocol.split(`**${file}** `)[1]!.split('\n\n')[1]!.split('\n').slice(2)
       expect(keys, file).toEqual([...shapes!.matchAll(/`([^`]+)`/g)].map(match => match[1]))
-      const entries = list === 'none' ? 0 : list!.startsWith('pairs') ? 2 : 1
+      const entries = list === 'none' ? 0 : entryLength(list!)
       expect(args.length, file).toBe(Number(argCount) + entries)
     }
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseCard, parseWorkerCard } from '../../src/cards.ts'
+import { readTaskCard, readWorkerCard } from '../../src/cards.ts'
 import { errorTable, fromWire, type WireError } from '../../src/errors.ts'
+import { Unreadable } from '../../src/foreign.ts'
 import { hubIdOf, isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
 import { parseWorkerRecord } from '../../src/load.ts'
 import { decodeReply, decodeRequest, MalformedMessage } from '../../src/message.ts'
@@ -56,18 +57,19 @@ describe('golden files', () => {
   it('cards.json', () => {
     const { tasks, workers } = vectors('cards.json')
     for (const { title, text, card } of tasks) {
-      const read = parseCard(text)
-      if (card === null) expect(read, title).toBeUndefined()
+      if (card === null) expect(() => readTaskCard(text), title).toThrow(Unreadable)
       else {
-        const { task, queue, timeoutMs, idempotent, args, maxPayloadBytes, maxBacklog } = read!
+        const { task, queue, timeoutMs, idempotent, args, maxPayloadBytes, maxBacklog } = readTaskCard(text)
         const limits = { maxPayloadBytes: maxPayloadBytes ?? null, maxBacklog: maxBacklog ?? null }
         expect({ task, queue, timeoutMs, idempotent, args: args ?? null, ...limits }, title).toEqual(card)
       }
     }
     for (const { title, text, card } of workers) {
-      const read = parseWorkerCard(text)
-      if (card === null) expect(read, title).toBeUndefined()
-      else expect({ id: read!.id, slots: read!.slots, tasks: read!.tasks }, title).toEqual(card)
+      if (card === null) expect(() => readWorkerCard(text), title).toThrow(Unreadable)
+      else {
+        const { id, slots, tasks } = readWorkerCard(text)
+        expect({ id, slots, tasks }, title).toEqual(card)
+      }
     }
   })
 

@@ -24,6 +24,7 @@ const task = (full: string, changes: Partial<TaskRow> = {}): TaskRow => {
     name,
     version,
     queue: 'q',
+    queues: [{ queue: changes.queue ?? 'q', workers: changes.workers ?? 1, first: true }],
     summary: '',
     workers: 1,
     hosts: 1,
@@ -170,6 +171,7 @@ describe('health', () => {
     tasks: 3,
     unserved: 0,
     conflicts: 0,
+    doubled: 0,
     workers: 2,
     draining: 0,
     lost: 0,
@@ -182,6 +184,7 @@ describe('health', () => {
     busy: 0,
     slots: 8,
     load: idle,
+    unreadable: [],
   }
   const wrong = (changes: Partial<Summary>, queues: QueueRow[] = []) =>
     healthOf({ ...fine, ...changes }, queues)
@@ -198,6 +201,8 @@ describe('health', () => {
     [{ lost: 1 }, 'Workers warn workers?state=lost'],
     [{ workers: 0 }, 'Workers warn workers'],
     [{ paused: 1 }, 'Pauses warn queues?state=paused'],
+    [{ doubled: 1 }, 'Queues of tasks warn tasks?state=doubled'],
+    [{ unreadable: [{ key: 'pshub:tasks', reason: 'it is not JSON' }] }, 'Registry warn '],
     [{ dead: 1 }, 'Jobs warn queues?sort=-dead'],
     [{ load: { ...idle, errorRate: 0.01 } }, 'Errors warn tasks?sort=-errors&state=failing'],
     [{ load: { ...idle, errorRate: 0.2 } }, 'Errors bad tasks?sort=-errors&state=failing'],

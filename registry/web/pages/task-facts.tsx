@@ -14,10 +14,15 @@ export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
   const others = detail.versions.filter(({ task }) => task !== row.task)
   return (
     <dl class="facts">
-      <Fact name="Queue">
-        <a href={queuePath(row.queue)}>
-          <Text class="short">{row.queue}</Text>
-        </a>
+      <Fact name={row.queues.length > 1 ? 'Queues' : 'Queue'}>
+        {row.queues.map(({ queue, first }) => (
+          <span key={queue}>
+            <a class="version-link" href={queuePath(queue)}>
+              <Text class="short">{queue}</Text>
+            </a>
+            {first && row.queues.length > 1 && ' (first) '}
+          </span>
+        ))}
       </Fact>
       <Fact name="Timeout">{ms(row.timeoutMs)}</Fact>
       <Fact name="Idempotent" title="Whether it may run again when its worker dies">

@@ -14,6 +14,7 @@ const stateNames: Record<TaskState, string> = {
   all: 'All',
   serving: 'Serving',
   unserved: 'Without workers',
+  doubled: 'In several queues',
   conflict: 'Conflicting schemas',
   failing: 'Failing',
 }
@@ -63,7 +64,7 @@ const Filters = ({ state }: { state: QueryState }) => {
   return (
     <search class="filters">
       <SearchField name="Search tasks" state={state} />
-      <QueueField rows={tasks.value!.values()} value={view.queue} state={state} />
+      <QueueField rows={[...tasks.value!.values()].flatMap(({ queues }) => queues)} value={view.queue} state={state} />
       <ChoiceField
         label="State"
         name="state"

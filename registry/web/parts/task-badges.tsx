@@ -1,4 +1,5 @@
 import type { TaskRow } from '../../contract.ts'
+import { liveQueues, queueNames } from '../task-list.ts'
 import { Badge } from './badge.tsx'
 
 /** What is wrong with a task, in words. */
@@ -7,6 +8,14 @@ export const TaskBadges = ({ row }: { row: TaskRow }) => (
     {row.workers === 0 && (
       <Badge tone="bad" title="No live worker provides it: calls fail with NoWorkers.">
         no workers
+      </Badge>
+    )}
+    {liveQueues(row).length > 1 && (
+      <Badge
+        tone="warn"
+        title={`Served in several queues: ${queueNames(liveQueues(row))}. Calls that name none go to the first.`}
+      >
+        {String(liveQueues(row).length)} queues
       </Badge>
     )}
     {row.conflict && (

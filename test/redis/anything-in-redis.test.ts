@@ -1,0 +1,313 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { prometheusText } from 'pshub'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openApiDocument } from '../../registry/server/openapi.ts'
+import { queueRows, summaryOf, taskRows, workerRows } from '../../registry/server/rows.ts'
+import { taskDetail } from '../../registry/server/task-detail.ts'
+import { defineTask, type EventMap, type Hub, type Overview, type Worker } from '../../src/index.ts'
+import { makeKeys } from '../../src/keys.ts'
+import { anyJson, anyText } from '../support/any-json.ts'
+import { eventually } from '../support/hub-fixture.ts'
+import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
+
+/** What is in Redis was written by others, and may be anything: it must hurt nothing else. */
+const server = useRegistry()
+const execute = promisify(execFile)
+
+const healthy = defineTask('healthy:1.0', { description: 'Is well.', args: { type: 'object' } }, () => 'well')
+const fail = defineTask('fail:1.0', {}, () => {
+  throw new Error('on purpose')
+})
+const keys = () => makeKeys(server.namespace)
+
+let worker: Worker
+let hub: Hub
+/** The registry as the worker wrote it. */
+let whole: [key: string, content: Buffer][]
+
+beforeEach(async () => {
+  worker = await server.worker([healthy, fail])
+  hub = server.hub()
+  await hub.call('fail:1.0').catch(() => undefined)
+  await eventually(async () => (await hub.failures()).length === 1)
+  const hashes = [keys().tasks, keys().workers, keys().stats, keys().taskStats, keys().failures]
+  whole = []
+  for (const key of hashes) {
+    const content = await server.redis.dumpBuffer(key)
+    if (content) whole.push([key, content])
+  }
+  server.onEnd(repair)
+})
+
+const ofQueues = (): string[] =>
+  ['q', 'zz'].flatMap(queue => {
+    const { calls, jobs, dead, leases, paused, held } = keys().queue(queue)
+    // The healthy task's own queue cannot do without these.
+    const needed = queue === 'q' ? [] : [calls, leases, jobs]
+    return [...needed, dead, paused, held('junk'), ...(queue === 'q' ? [] : [held(worker.id)])]
+  })
+
+const repair = async () => {
+  const { tasks, workers, stats, taskStats, slow, failures } = keys()
+  await server.redis.del(tasks, workers, stats, taskStats, slow, failures, ...ofQueues())
+  await server.redis.zrem(keys().queue('q').leases, 'junk')
+  for (const [key, content] of whole) await server.redis.restore(key, 0, content, 'REPLACE')
+}
+
+const trends = { of: () => [] }
+
+/** Everything that is made of the registry, for programs and for people. */
+const everythingOf = async (overview: Overview): Promise<string[]> => {
+  const [slow, failures] = [await hub.slowCalls(), await hub.failures()]
+  const reading = { overview, tookMs: 1 }
+  const details = overview.tasks.map(({ task }) =>
+    taskDetail(reading, trends as never, task, { slow, failures }, () => true),
+  )
+  const documents = [
+    summaryOf(overview),
+    taskRows(overview, trends),
+    workerRows(overview),
+    queueRows(overview, trends),
+    details,
+    openApiDocument(overview, { server: 'http://localhost', namespace: 'pshub' }),
+  ]
+  return [...documents.map(document => JSON.stringify(document)), prometheusText(overview)]
+}
+
+const expectAllWell = async () => {
+  for (const each of [hub, server.hub()]) expect(await each.call('healthy', {}, { timeoutMs: 2000 })).toBe('well')
+  const overview = await hub.overview()
+  expect(overview.tasks.find(({ task }) => task === 'healthy:1.0')).toMatchObject({
+    queue: 'q',
+    description: 'Is well.',
+    args: { type: 'object' },
+    timeoutMs: 5000,
+    workers: expect.arrayContaining([worker.id]),
+  })
+  expect(overview.workers.find(({ id }) => id === worker.id)).toMatchObject({ queue: 'q', live: true, slots: 4 })
+  for (const text of await everythingOf(overview)) expect(text.length).toBeGreaterThan(0)
+  return overview
+}
+
+const card = { task: 'junk:1.0', queue: 'zz', description: 'x', timeoutMs: 1, idempotent: true, digest: 'd', at: 1 }
+const workerCard = {
+  id: 'junk',
+  queue: 'q',
+  host: 'h',
+  pid: 1,
+  slots: 1,
+  tasks: { 'healthy:1.0': 'd', 'junk:1.0': 'd' },
+  client: 'any/1',
+  started: 1,
+}
+const stats = { seen: 1, busy: 1, draining: false, counters: { ok: 1 }, busyShare: 1, loopMs: { mean: 1 }, rssBytes: 1 }
+const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+const junkWorker = async (text: string) => {
+  await server.redis.hset(keys().workers, 'junk', text)
+  await server.redis.zadd(keys().queue('q').leases, Date.now() + 600_000, 'junk')
+}
+
+describe('a record that is not what it should be', () => {
+  it.each([
+    ['members of a wrong type', JSON.stringify({ ...card, description: { toString: 1 } })],
+    ['members nested deeply', JSON.stringify({ ...card, args: 0 }).replace('"args":0', `"args":${deep(20_000)}`)],
+    ['a megabyte of description', JSON.stringify({ ...card, description: 'x'.repeat(2 ** 20) })],
+    [
+      'names of prototypes',
+      JSON.stringify({ ...card, toString: 1, constructor: 1 }).replace('"d"', '"d","__proto__":1'),
+    ],
+    ['the name of another task', JSON.stringify({ ...card, task: 'healthy:1.0' })],
+    ['no JSON', '{"task":'],
+  ])('a task card with %s', async (_, text) => {
+    await server.redis.hset(keys().tasks, 'junk:1.0', text)
+    await expectAllWell()
+  })
+
+  it.each([
+    ['members of a wrong type', JSON.stringify({ ...workerCard, host: { toString: 1 }, slots: [], pid: {} })],
+    ['members nested deeply', JSON.stringify({ ...workerCard, more: 0 }).replace('"more":0', `"more":${deep(20_000)}`)],
+    [
+      'tasks that are none',
+      JSON.stringify({ ...workerCard, tasks: { ...workerCard.tasks, __proto__: null, toString: {} } }),
+    ],
+    ['no JSON', '{"id":'],
+  ])('a card of a live worker of the same queue with %s', async (_, text) => {
+    await junkWorker(text)
+    await expectAllWell()
+  })
+
+  it('is shown, and told once by each hub', async () => {
+    const told: EventMap['registry:unreadable'][] = []
+    hub.events.on('registry:unreadable', event => told.push(event))
+    const { tasks, workers, slow, queue } = keys()
+    await server.redis.hset(tasks, 'junk:1.0', '{"task":')
+    await server.redis.hset(tasks, 'long:1.0', JSON.stringify({ ...card, description: 'x'.repeat(300_000) }))
+    await junkWorker(deep(2000))
+    await server.redis.set(slow, 'no hash')
+    await server.redis.hset(tasks, 'zz:1.0', JSON.stringify({ ...card, task: 'zz:1.0' }))
+    await server.redis.set(queue('zz').calls, 'no list')
+    const expected = [
+      { key: tasks, field: 'junk:1.0', reason: 'it is not JSON' },
+      { key: tasks, field: 'long:1.0', reason: 'it is longer than 262144 characters' },
+      { key: workers, field: 'junk', reason: 'it is nested deeper than 1024 levels' },
+      { key: queue('zz').calls, reason: 'it is of another type (WRONGTYPE)' },
+    ]
+    const { unreadable } = await hub.overview()
+    expect(unreadable, JSON.stringify(unreadable)).toHaveLength(expected.length)
+    expect(unreadable).toEqual(expect.arrayContaining(expected))
+    await hub.overview()
+    expect(told).toHaveLength(expected.length)
+    expect((await hub.slowCalls()).length).toBe(0)
+  })
+
+  it('stays where it is when a worker sweeps: only a person can tell what it is', async () => {
+    await server.redis.hset(keys().tasks, 'junk:1.0', 'no card')
+    await server.redis.hset(keys().stats, 'junk', 'no statistics')
+    await junkWorker(JSON.stringify(workerCard))
+    const told: EventMap['registry:unreadable'][] = []
+    const tasks = [defineTask('other:1.0', {}, () => 1)]
+    const { Worker } = await import('../../src/index.ts')
+    const options = { redis: server.url, namespace: server.namespace, queue: 'q', logLevel: 'silent' as const }
+    const other = new Worker({ ...options, tasks })
+    server.onEnd(() => other.stop())
+    other.events.on('registry:unreadable', event => told.push(event))
+    await other.start()
+    expect(told.map(({ field }) => field).sort()).toEqual(['junk', 'junk:1.0'])
+    expect(await server.redis.hexists(keys().tasks, 'junk:1.0')).toBe(1)
+    expect(await server.redis.hexists(keys().workers, 'junk')).toBe(1)
+  })
+
+  it.each(['tasks', 'workers', 'queues'])('is told in one line by pshub %s, and by check', async command => {
+    await server.redis.hset(keys().tasks, 'bad:1.0', 'no card')
+    await server.redis.hset(keys().tasks, 'worse:1.0', '\u001b[31m')
+    const main = join(import.meta.dirname, '../../dist/cli/main.js')
+    const run = (name: string) =>
+      execute(process.execPath, [main, name, '--redis', server.url, '--namespace', server.namespace])
+    const { stdout, stderr } = await run(command)
+    expect(stdout).toMatch(command === 'tasks' ? /^healthy:1\.0/m : /\bq\b/)
+    expect(stderr).toMatch(
+      /^Warning: \w+:1\.0 of \S+:tasks cannot be read and counts as absent: it is not JSON\. 1 more: pshub check\n$/,
+    )
+    expect((await run('check')).stdout.match(/^warning +registry .*it is not JSON$/gm)).toHaveLength(2)
+  })
+
+  it('leaves the service of the pages as it is', async () => {
+    await server.redis.hset(keys().tasks, 'junk:1.0', JSON.stringify({ ...card, description: { toString: 1 } }))
+    await server.redis.hset(keys().tasks, 'bad:1.0', 'no card')
+    await server.redis.set(keys().queue('zz').calls, 'no list')
+    await junkWorker(JSON.stringify({ ...workerCard, host: { toString: 1 } }))
+    const registry = await server.registry()
+    const paths = ['overview', 'tasks', 'workers', 'queues', 'slow', 'failures', 'history', 'tasks/healthy:1.0']
+    for (const path of [...paths.map(path => `api/${path}`), 'metrics', 'openapi.json', 'healthz']) {
+      const response = await registry.get(path)
+      expect([path, response.status]).toEqual([path, 200])
+      await response.text()
+    }
+    expect(await jsonOf(await registry.get('api/overview'))).toMatchObject({
+      unreadable: expect.arrayContaining([{ key: keys().tasks, field: 'bad:1.0', reason: 'it is not JSON' }]),
+    })
+    expect((await registry.post('api/call/healthy', {})).status).toBe(200)
+  })
+})
+
+describe('any JSON in any record', () => {
+  const nasty = fc.constantFrom<unknown>({ toString: 1 }, [[]], 1e308, 'x'.repeat(1000))
+  const mutated = (record: object) =>
+    fc.oneof(
+      anyJson.map(value => JSON.stringify(value)),
+      anyText,
+      {
+        weight: 6,
+        arbitrary: fc
+          .tuple(
+            fc.constantFrom(...Object.keys(record), ...Object.keys(record), 'args', 'us', '__proto__', 'x'),
+            fc.oneof(anyJson, nasty),
+          )
+          .map(([member, value]) => JSON.stringify(Object.fromEntries([...Object.entries(record), [member, value]]))),
+      },
+    )
+  const window = { ok: 1, errors: {}, us: { backlog: { counts: [1, 1], sum: 1, max: 1 }, queue: 1, exec: 1 } }
+  const call = { id: 'a', at: 1, us: { backlog: 1, queue: 1, exec: 1 }, code: 'x', message: 'm', execUs: 1 }
+  const listOf = mutated(call).map(text => {
+    try {
+      return JSON.stringify({ 'healthy:1.0': [JSON.parse(text)] })
+    } catch {
+      return text
+    }
+  })
+  const measured = mutated({ ok: 1, errors: { x: 1 }, callers: { x: 1 }, window }).map(
+    text => `{"ms":1000,"tasks":{"healthy:1.0":${text}},"others":${text}}`,
+  )
+  const fieldOf = fc.oneof(fc.constantFrom('junk:1.0', 'junk:1.0@zz', 'healthy:1.0@zz', '__proto__', 'a@b@c'), anyText)
+
+  it('hurts nothing else', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fieldOf, mutated(card)), { maxLength: 4 }),
+        fc.array(mutated(workerCard), { maxLength: 2 }),
+        mutated(stats),
+        measured,
+        listOf,
+        async (cards, workers, stat, tasks, calls) => {
+          for (const [field, text] of cards) await server.redis.hset(keys().tasks, field, text)
+          for (const text of workers) await junkWorker(text)
+          await server.redis.hset(keys().stats, 'junk', stat)
+          await server.redis.hset(keys().taskStats, 'junk', tasks)
+          await server.redis.hset(keys().slow, 'junk', calls)
+          await server.redis.hset(keys().failures, 'junk', calls)
+          await expectAllWell()
+          await repair()
+        },
+      ),
+      { numRuns: 150 },
+    )
+  }, 60_000)
+})
+
+describe('any type at any key', () => {
+  const writes: Record<string, (key: string) => Promise<unknown>> = {
+    string: key => server.redis.set(key, 'x'),
+    list: key => server.redis.rpush(key, 'x'),
+    hash: key => server.redis.hset(key, 'x', 'y'),
+    set: key => server.redis.sadd(key, 'x'),
+    zset: key => server.redis.zadd(key, 1, 'x'),
+    stream: key => server.redis.xadd(key, '*', 'x', 'y'),
+  }
+  const put = async (key: string, type: string) => {
+    await server.redis.del(key)
+    await writes[type]!(key)
+  }
+  const anyType = fc.constantFrom(...Object.keys(writes))
+
+  it('of a queue, or of what workers measure, hurts nothing else', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(), anyType), { minLength: 1, maxLength: 6 }), async places => {
+        const { stats, taskStats, slow, failures } = keys()
+        const all = [...ofQueues(), stats, taskStats, slow, failures]
+        const junk = { ...card, task: 'junk:1.0', queue: 'zz' }
+        await server.redis.hset(keys().tasks, 'junk:1.0', JSON.stringify(junk))
+        await junkWorker(JSON.stringify({ ...workerCard, queue: 'zz' }))
+        for (const [at, type] of places) await put(all[at % all.length]!, type)
+        await expectAllWell()
+        await repair()
+      }),
+      { numRuns: 40 },
+    )
+  }, 60_000)
+
+  for (const name of ['tasks', 'workers'] as const)
+    it(`of pshub:${name} leaves the rest readable`, async () => {
+      for (const type of Object.keys(writes).filter(each => each !== 'hash')) {
+        await put(keys()[name], type)
+        const overview = await hub.overview()
+        expect(overview.unreadable).toEqual([{ key: keys()[name], reason: 'it is of another type (WRONGTYPE)' }])
+        expect(overview[name]).toEqual([])
+        expect(overview.queues).toMatchObject([{ queue: 'q' }])
+        await everythingOf(overview)
+        await repair()
+      }
+    })
+})
