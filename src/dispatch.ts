@@ -153,7 +153,7 @@ export class Dispatch implements CallHost {
     this.#pending.delete(call.id)
     this.#deadlines.delete(call)
     const { outbox, forecast } = this.#destinationOf(call.spec.queue)
-    if (call.abandoned) outbox.cancel(call)
+    outbox.drop(call)
     if (!us) return
     if (call.placed?.ahead !== undefined)
       forecast.learn(call.placed.ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)

@@ -73,7 +73,8 @@ export class Outbox {
   readonly #closing: AbortSignal
   /** Longest list that is pushed to, whatever a call could wait for. */
   maxLength = 0
-  #waiting: Parcel[] = []
+  /** Only of calls that are not over: an outage may last, and they do not wait for its end. */
+  readonly #waiting = new Set<Parcel>()
   #number = 0
   #answeredAt = Number.NEGATIVE_INFINITY
   #running = false
@@ -97,7 +98,9 @@ export class Outbox {
   }
 
   add(parcel: Parcel): void {
-    this.#waiting.push(parcel)
+    // A retry may be over before its time to be sent has come.
+    if (parcel.settled) return
+    this.#waiting.add(parcel)
     if (this.#running || this.#scheduled) return
     this.#scheduled = true
     // Behind all that is called in this tick and in the promise reactions it sets off: they go together.
@@ -107,11 +110,17 @@ export class Outbox {
     })
   }
 
+  /** Lets go of a parcel whose call is over. When its caller gave up, its request is cancelled too. */
+  drop(parcel: Parcel): void {
+    this.#waiting.delete(parcel)
+    if (parcel.abandoned) this.#cancel(parcel)
+  }
+
   /**
-   * The caller of a request gave up: takes it out of the list, or has its worker told. Does nothing for one whose push is
-   * under way; that is cancelled once it is known to have arrived.
+   * Takes a request out of the list, or has its worker told. Does nothing for one whose push is under way; that is
+   * cancelled once it is known to have arrived.
    */
-  cancel(parcel: Parcel): void {
+  #cancel(parcel: Parcel): void {
     const { placed, id, task } = parcel
     if (!placed) return
     const text = placed.ttlMs > 0 ? stamped(placed.at, placed.ttlMs, parcel.body) : ''
@@ -126,7 +135,7 @@ export class Outbox {
 
   async #run(): Promise<void> {
     this.#running = true
-    while (this.#waiting.length > 0 && !this.#closing.aborted) {
+    while (this.#waiting.size > 0 && !this.#closing.aborted) {
       if (!this.#connection.isReady) await this.#connection.whenReady(this.#closing)
       const batch = this.#nextBatch()
       if (batch.length > 0) await this.#deliver(batch)
@@ -141,11 +150,9 @@ export class Outbox {
     const now = monotonicMs()
     const length = forecast.lengthAt(now)
     let chars = 0
-    let taken = 0
     for (const parcel of this.#waiting) {
       if (batch.length === maxBatch || (chars > 0 && chars + parcel.body.length > maxBatchChars)) break
-      taken++
-      if (parcel.settled) continue
+      this.#waiting.delete(parcel)
       if (length !== undefined && forecast.waitMs(length + batch.length, now) > this.#patienceMs(parcel, now)) {
         parcel.refused(this.#overloaded(length + batch.length, parcel))
         continue
@@ -153,7 +160,6 @@ export class Outbox {
       chars += parcel.body.length
       batch.push(parcel)
     }
-    this.#waiting = this.#waiting.slice(taken)
     return batch
   }
 
@@ -222,7 +228,7 @@ export class Outbox {
       else {
         const ttlMs = ttls ? Math.max(1, ttls[index]! - pushed.lateMs) : 0
         parcel.enqueued({ at: pushed.at, ttlMs, ahead: pushed.repeated ? undefined : pushed.length + index })
-        if (parcel.abandoned) this.cancel(parcel)
+        if (parcel.abandoned) this.#cancel(parcel)
       }
     })
     if (!events.has('queue:pushed')) return
