@@ -46,8 +46,6 @@ export interface OutboxOptions {
   hubId: string
   forecast: Forecast
   clock: RedisClock
-  /** How long a task runs at least, in milliseconds. */
-  expectedMs(task: string, now: number): number
   events: Events
   closing: AbortSignal
 }
@@ -58,8 +56,6 @@ const maxBatchChars = 1_000_000
 const wayMs = 2
 /** Without an answer for this long nothing counts as being sent. */
 const sendingMs = 500
-/** What would wait longer than this part of its time is refused: an estimate is none of the surest. */
-const patience = 0.8
 
 /**
  * Requests of one hub for one queue. One push is under way at a time and what is called meanwhile goes with the next,
@@ -153,7 +149,7 @@ export class Outbox {
     for (const parcel of this.#waiting) {
       if (batch.length === maxBatch || (chars > 0 && chars + parcel.body.length > maxBatchChars)) break
       this.#waiting.delete(parcel)
-      if (length !== undefined && forecast.waitMs(length + batch.length, now) > this.#patienceMs(parcel, now)) {
+      if (length !== undefined && length + batch.length >= forecast.lengthWithin(parcel.end - now, now)) {
         parcel.refused(this.#overloaded(length + batch.length, parcel))
         continue
       }
@@ -204,14 +200,9 @@ export class Outbox {
 
   /** The longest list in which the most patient of these would be served in time. */
   #maxLengthFor(parcels: Parcel[], now: number): number {
-    let longestMs = 0
-    for (const parcel of parcels) longestMs = Math.max(longestMs, this.#patienceMs(parcel, now))
-    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(longestMs, now))
-  }
-
-  /** How long it may wait, so that its task can still be run by its deadline. */
-  #patienceMs(parcel: Parcel, now: number): number {
-    return Math.max(0, parcel.end - now - this.#options.expectedMs(parcel.task, now)) * patience
+    let end = now
+    for (const parcel of parcels) end = Math.max(end, parcel.end)
+    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(end - now, now))
   }
 
   #answered(batch: Parcel[], ttls: number[] | undefined, pushed: Pushed): void {
@@ -220,7 +211,7 @@ export class Outbox {
     this.#answeredAt = now
     // A repeat tells the length of now and the time of its first try.
     if (!pushed.repeated) {
-      forecast.see(pushed.length + pushed.accepted)
+      forecast.see(pushed.length, pushed.accepted)
       clock.learn(Number(pushed.at), now)
     }
     batch.forEach((parcel, index) => {
@@ -241,14 +232,20 @@ export class Outbox {
     })
   }
 
-  #overloaded(length: number, parcel: Parcel): HubError {
-    const { maxLength } = this
-    const waitMs = Math.round(this.#options.forecast.waitMs(length))
-    const patienceMs = Math.round(this.#patienceMs(parcel, monotonicMs()))
+  #overloaded(about: number, parcel: Parcel): HubError {
+    const { forecast } = this.#options
+    const now = monotonicMs()
+    const length = Math.round(about)
+    const maxLength = this.#maxLengthFor([parcel], now)
+    const waitMs = Math.round(forecast.waitMs(length, now))
+    const patienceMs = Math.round(forecast.patienceMs(parcel.end - now, now))
+    const name = this.#queue.name
     const reason =
-      length >= maxLength
-        ? `${length} requests wait in queue ${this.#queue.name}, and its limit is ${maxLength}.`
-        : `About ${waitMs} ms of work waits in queue ${this.#queue.name}, and this call could wait ${patienceMs} ms.`
+      length >= this.maxLength
+        ? `${length} requests wait in queue ${name}, and its limit is ${maxLength}.`
+        : waitMs > patienceMs
+          ? `About ${waitMs} ms of work waits in queue ${name}, and this call could wait ${patienceMs} ms.`
+          : `More is called than queue ${name} serves: ${length} requests wait, and while that is so no more than ${maxLength} may.`
     return new HubError('Overloaded', `${reason} Add workers or slots, or try later.`, {
       data: { length, maxLength, waitMs },
     })

@@ -26,7 +26,6 @@ const layers: string[][] = [
     'infer',
     'forecast',
     'redisclock',
-    'runtimes',
     'retries',
     'pulse',
     'loopdelay',

@@ -34,7 +34,6 @@ it('keeps nothing of a call that is over, however long Redis is away', async () 
     hubId: 'h',
     forecast: new Forecast(),
     clock: new RedisClock(),
-    expectedMs: () => 0,
     events: new Events(),
     closing: new AbortController().signal,
   })
