@@ -17,7 +17,6 @@ import { explained } from './refusals.ts'
 import { Inbox } from './replies.ts'
 import type { Route } from './resolver.ts'
 import { maxTries, mayRetry, RetryBudget } from './retries.ts'
-import { RunTimes } from './runtimes.ts'
 import { maxTimeoutMs } from './task.ts'
 import type { Events } from './telemetry.ts'
 import type { CallSpan } from './tracing.ts'
@@ -56,7 +55,6 @@ export class Dispatch implements CallHost {
   readonly #destinations = new Map<string, Destination>()
   readonly #pending = new Map<string, Call>()
   readonly #deadlines = new Deadlines()
-  readonly #runTimes = new RunTimes()
   readonly #budget = new RetryBudget()
   readonly #clock = new RedisClock()
   /** The end of most requests. */
@@ -149,15 +147,15 @@ export class Dispatch implements CallHost {
     this.#deadlines.add(call)
   }
 
-  onEnded(call: Call, { ok, us }: Settled): void {
+  onEnded(call: Call, { error, us }: Settled): void {
     this.#pending.delete(call.id)
     this.#deadlines.delete(call)
     const { outbox, forecast } = this.#destinationOf(call.spec.queue)
-    if (call.abandoned) outbox.cancel(call)
-    if (!us) return
-    if (call.placed?.ahead !== undefined)
-      forecast.learn(call.placed.ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
-    if (ok) this.#runTimes.note(call.task, us.exec / 1000)
+    outbox.drop(call)
+    const { ahead } = call.placed ?? {}
+    if (ahead === undefined) return
+    if (us) forecast.learn(ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
+    else if (error?.code === 'Timeout') forecast.miss(ahead, call.end - call.spec.startedAt)
   }
 
   onFailed(call: Call, error: HubError): boolean {
@@ -224,7 +222,6 @@ export class Dispatch implements CallHost {
         hubId,
         forecast,
         clock: this.#clock,
-        expectedMs: (task, now) => this.#runTimes.of(task, now),
         events,
         closing,
       })

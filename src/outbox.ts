@@ -46,8 +46,6 @@ export interface OutboxOptions {
   hubId: string
   forecast: Forecast
   clock: RedisClock
-  /** How long a task runs at least, in milliseconds. */
-  expectedMs(task: string, now: number): number
   events: Events
   closing: AbortSignal
 }
@@ -58,8 +56,6 @@ const maxBatchChars = 1_000_000
 const wayMs = 2
 /** Without an answer for this long nothing counts as being sent. */
 const sendingMs = 500
-/** What would wait longer than this part of its time is refused: an estimate is none of the surest. */
-const patience = 0.8
 
 /**
  * Requests of one hub for one queue. One push is under way at a time and what is called meanwhile goes with the next,
@@ -73,7 +69,8 @@ export class Outbox {
   readonly #closing: AbortSignal
   /** Longest list that is pushed to, whatever a call could wait for. */
   maxLength = 0
-  #waiting: Parcel[] = []
+  /** Only of calls that are not over: an outage may last, and they do not wait for its end. */
+  readonly #waiting = new Set<Parcel>()
   #number = 0
   #answeredAt = Number.NEGATIVE_INFINITY
   #running = false
@@ -97,7 +94,9 @@ export class Outbox {
   }
 
   add(parcel: Parcel): void {
-    this.#waiting.push(parcel)
+    // A retry may be over before its time to be sent has come.
+    if (parcel.settled) return
+    this.#waiting.add(parcel)
     if (this.#running || this.#scheduled) return
     this.#scheduled = true
     // Behind all that is called in this tick and in the promise reactions it sets off: they go together.
@@ -107,11 +106,17 @@ export class Outbox {
     })
   }
 
+  /** Lets go of a parcel whose call is over. When its caller gave up, its request is cancelled too. */
+  drop(parcel: Parcel): void {
+    this.#waiting.delete(parcel)
+    if (parcel.abandoned) this.#cancel(parcel)
+  }
+
   /**
-   * The caller of a request gave up: takes it out of the list, or has its worker told. Does nothing for one whose push is
-   * under way; that is cancelled once it is known to have arrived.
+   * Takes a request out of the list, or has its worker told. Does nothing for one whose push is under way; that is
+   * cancelled once it is known to have arrived.
    */
-  cancel(parcel: Parcel): void {
+  #cancel(parcel: Parcel): void {
     const { placed, id, task } = parcel
     if (!placed) return
     const text = placed.ttlMs > 0 ? stamped(placed.at, placed.ttlMs, parcel.body) : ''
@@ -126,7 +131,7 @@ export class Outbox {
 
   async #run(): Promise<void> {
     this.#running = true
-    while (this.#waiting.length > 0 && !this.#closing.aborted) {
+    while (this.#waiting.size > 0 && !this.#closing.aborted) {
       if (!this.#connection.isReady) await this.#connection.whenReady(this.#closing)
       const batch = this.#nextBatch()
       if (batch.length > 0) await this.#deliver(batch)
@@ -141,19 +146,16 @@ export class Outbox {
     const now = monotonicMs()
     const length = forecast.lengthAt(now)
     let chars = 0
-    let taken = 0
     for (const parcel of this.#waiting) {
       if (batch.length === maxBatch || (chars > 0 && chars + parcel.body.length > maxBatchChars)) break
-      taken++
-      if (parcel.settled) continue
-      if (length !== undefined && forecast.waitMs(length + batch.length, now) > this.#patienceMs(parcel, now)) {
+      this.#waiting.delete(parcel)
+      if (length !== undefined && length + batch.length >= forecast.lengthWithin(parcel.end - now, now)) {
         parcel.refused(this.#overloaded(length + batch.length, parcel))
         continue
       }
       chars += parcel.body.length
       batch.push(parcel)
     }
-    this.#waiting = this.#waiting.slice(taken)
     return batch
   }
 
@@ -198,14 +200,9 @@ export class Outbox {
 
   /** The longest list in which the most patient of these would be served in time. */
   #maxLengthFor(parcels: Parcel[], now: number): number {
-    let longestMs = 0
-    for (const parcel of parcels) longestMs = Math.max(longestMs, this.#patienceMs(parcel, now))
-    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(longestMs, now))
-  }
-
-  /** How long it may wait, so that its task can still be run by its deadline. */
-  #patienceMs(parcel: Parcel, now: number): number {
-    return Math.max(0, parcel.end - now - this.#options.expectedMs(parcel.task, now)) * patience
+    let end = now
+    for (const parcel of parcels) end = Math.max(end, parcel.end)
+    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(end - now, now))
   }
 
   #answered(batch: Parcel[], ttls: number[] | undefined, pushed: Pushed): void {
@@ -214,7 +211,7 @@ export class Outbox {
     this.#answeredAt = now
     // A repeat tells the length of now and the time of its first try.
     if (!pushed.repeated) {
-      forecast.see(pushed.length + pushed.accepted)
+      forecast.see(pushed.length, pushed.accepted)
       clock.learn(Number(pushed.at), now)
     }
     batch.forEach((parcel, index) => {
@@ -222,7 +219,7 @@ export class Outbox {
       else {
         const ttlMs = ttls ? Math.max(1, ttls[index]! - pushed.lateMs) : 0
         parcel.enqueued({ at: pushed.at, ttlMs, ahead: pushed.repeated ? undefined : pushed.length + index })
-        if (parcel.abandoned) this.cancel(parcel)
+        if (parcel.abandoned) this.#cancel(parcel)
       }
     })
     if (!events.has('queue:pushed')) return
@@ -235,14 +232,20 @@ export class Outbox {
     })
   }
 
-  #overloaded(length: number, parcel: Parcel): HubError {
-    const { maxLength } = this
-    const waitMs = Math.round(this.#options.forecast.waitMs(length))
-    const patienceMs = Math.round(this.#patienceMs(parcel, monotonicMs()))
+  #overloaded(about: number, parcel: Parcel): HubError {
+    const { forecast } = this.#options
+    const now = monotonicMs()
+    const length = Math.round(about)
+    const maxLength = this.#maxLengthFor([parcel], now)
+    const waitMs = Math.round(forecast.waitMs(length, now))
+    const patienceMs = Math.round(forecast.patienceMs(parcel.end - now, now))
+    const name = this.#queue.name
     const reason =
-      length >= maxLength
-        ? `${length} requests wait in queue ${this.#queue.name}, and its limit is ${maxLength}.`
-        : `About ${waitMs} ms of work waits in queue ${this.#queue.name}, and this call could wait ${patienceMs} ms.`
+      length >= this.maxLength
+        ? `${length} requests wait in queue ${name}, and its limit is ${maxLength}.`
+        : waitMs > patienceMs
+          ? `About ${waitMs} ms of work waits in queue ${name}, and this call could wait ${patienceMs} ms.`
+          : `More is called than queue ${name} serves: ${length} requests wait, and while that is so no more than ${maxLength} may.`
     return new HubError('Overloaded', `${reason} Add workers or slots, or try later.`, {
       data: { length, maxLength, waitMs },
     })

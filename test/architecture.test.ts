@@ -27,7 +27,6 @@ const layers: string[][] = [
     'infer',
     'forecast',
     'redisclock',
-    'runtimes',
     'retries',
     'pulse',
     'loopdelay',

@@ -1,17 +1,13 @@
-// One side in its own process: `node bench/overload/process.mjs worker|caller <system> <redis url> <slots>`.
+// One side in its own process: `node bench/overload/process.mjs worker|caller <system> <redis url> <slots or hubs>`.
 // A caller offers a constant rate per message { rate, ms } and answers with what became of the calls.
-import { quantile } from '../kit/numbers.mjs'
 import { systems } from './systems.mjs'
 
-const [role, system, redis, slots] = process.argv.slice(2)
+const [role, system, redis, count] = process.argv.slice(2)
 /** Calls at a constant rate, whatever becomes of them: as many per 5 ms as are due by then. */
 const offer = async (side, rate, ms) => {
   const started = performance.now()
-  const outcomes = { made: 0, ok: 0, refused: 0, failed: 0, codes: {} }
-  // Of the time in which the load is on; what waits at its end is served after it.
-  let inTime = 0
-  const okMs = []
-  const refusedMs = []
+  // `inTime` is of the time in which the load is on; what waits at its end is served after it.
+  const outcomes = { made: 0, inTime: 0, failed: 0, codes: {}, ok: [], refusedMs: [] }
   const pending = new Set()
   const one = () => {
     const from = performance.now()
@@ -20,14 +16,13 @@ const offer = async (side, rate, ms) => {
       .call()
       .then(
         () => {
-          outcomes.ok++
-          if (performance.now() - started < ms) inTime++
-          okMs.push(performance.now() - from)
+          const now = performance.now()
+          if (now - started < ms) outcomes.inTime++
+          outcomes.ok.push({ begunMs: from - started, tookMs: now - from })
         },
         error => {
-          const refused = side.isRefusal(error)
-          outcomes[refused ? 'refused' : 'failed']++
-          if (refused) refusedMs.push(performance.now() - from)
+          if (side.isRefusal(error)) outcomes.refusedMs.push(performance.now() - from)
+          else outcomes.failed++
           const code = error.code ?? error.message.split(' ')[0]
           outcomes.codes[code] = (outcomes.codes[code] ?? 0) + 1
         },
@@ -45,13 +40,7 @@ const offer = async (side, rate, ms) => {
     }, 5)
   })
   await Promise.all(pending)
-  return {
-    ...outcomes,
-    goodput: (inTime / ms) * 1000,
-    okP50Ms: quantile(okMs, 0.5),
-    okP99Ms: quantile(okMs, 0.99),
-    refusedP99Ms: quantile(refusedMs, 0.99),
-  }
+  return outcomes
 }
 
 /** Calls one after the other until ten in a row take less than 100 ms; how long that took. */
@@ -86,7 +75,9 @@ const saturate = async (side, inFlight, ms) => {
 
 const counts = { starts: 0, lateStarts: 0 }
 const side =
-  role === 'worker' ? await systems[system].worker(redis, Number(slots), counts) : await systems[system].caller(redis)
+  role === 'worker'
+    ? await systems[system].worker(redis, Number(count), counts)
+    : await systems[system].caller(redis, Number(count))
 
 const answers = {
   counts: async () => ({ ...counts }),

@@ -23,12 +23,13 @@ const pshub = {
     await worker.start()
     return () => worker.stop()
   },
-  caller: async redis => {
-    const hub = new Hub({ redis, logLevel: 'error' })
+  caller: async (redis, count) => {
+    const hubs = Array.from({ length: count }, () => new Hub({ redis, logLevel: 'error' }))
+    let made = 0
     return {
-      call: () => hub.call('wait:1.0', { by: Date.now() + deadlineMs }, { timeoutMs: deadlineMs }),
+      call: () => hubs[made++ % count].call('wait:1.0', { by: Date.now() + deadlineMs }, { timeoutMs: deadlineMs }),
       isRefusal: error => error.code === 'Overloaded',
-      close: () => hub.close(),
+      close: () => Promise.all(hubs.map(hub => hub.close())),
     }
   },
 }

@@ -70,30 +70,6 @@ describe('more than can be served', () => {
   })
 })
 
-describe('a request with less time left than its task runs', () => {
-  it('is not started, and its caller hears Expired before the deadline', async () => {
-    const started: unknown[] = []
-    const quick = defineTask('quick:1.0', {}, () => sleep(100).then(() => 'first'))
-    const worker = await it_.worker([slow(300, started), quick], { slots: 1 })
-    const hub = it_.hub()
-    await hub.call('slow:1.0', 'teach')
-    const claims: EventMap['claim:taken'][] = []
-    worker.events.on('claim:taken', event => claims.push(event))
-    // The worker tells the claim script with its next beat.
-    await sleep(1100)
-    const first = hub.call('quick:1.0')
-    await eventually(() => worker.busy === 1)
-    const from = performance.now()
-    // Another hub, which knows nothing of the queue yet; this one would refuse the call itself.
-    const error = await failure(it_.hub().call('slow:1.0', 'hopeless', { timeoutMs: 290 }))
-    expect(error).toMatchObject({ code: 'Expired', ran: 'no', message: expect.stringMatching(/usually runs longer/) })
-    expect(performance.now() - from).toBeLessThan(280)
-    expect(await first).toBe('first')
-    expect(started).toEqual(['teach'])
-    expect(claims.some(({ expired }) => expired === 1)).toBe(true)
-  })
-})
-
 describe('limits that a worker declares for its queue', () => {
   it('bind hubs that allow more', async () => {
     await it_.worker([slow(200)], { slots: 1, maxBacklog: 2, maxPayloadBytes: 2000 })

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { HubError } from '../../src/errors.ts'
 import { Forecast } from '../../src/forecast.ts'
 import { mayRetry, RetryBudget } from '../../src/retries.ts'
-import { RunTimes } from '../../src/runtimes.ts'
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => vi.useRealTimers())
@@ -10,7 +9,7 @@ afterEach(() => vi.useRealTimers())
 describe('the forecast of a wait', () => {
   it('is nothing as long as no reply told anything', () => {
     const forecast = new Forecast()
-    forecast.see(1000)
+    forecast.see(1000, 0)
     expect(forecast.waitMs(1000)).toBe(0)
     expect(forecast.lengthWithin(1)).toBe(Number.POSITIVE_INFINITY)
     expect(forecast.lengthAt(performance.now())).toBeUndefined()
@@ -22,7 +21,9 @@ describe('the forecast of a wait', () => {
     for (let i = 0; i < 50; i++) forecast.learn(99, 500, 20)
     expect(forecast.waitMs(3)).toBe(0)
     expect(forecast.waitMs(203)).toBeCloseTo(1000)
-    expect(forecast.lengthWithin(1000.01)).toBe(204)
+    // Of 1270 ms 20 are for the run, and a fifth of the rest is left to spare.
+    expect(forecast.patienceMs(1270)).toBeCloseTo(1000)
+    expect(forecast.lengthWithin(1270.1)).toBe(204)
   })
 
   it('is not drawn out from a short list to a long one', () => {
@@ -63,7 +64,7 @@ describe('the forecast of a wait', () => {
   it('counts a list that was seen a moment ago as drained since, and an older one as unknown', () => {
     const forecast = new Forecast()
     forecast.learn(0, 2, 2)
-    forecast.see(100)
+    forecast.see(90, 10)
     vi.advanceTimersByTime(40)
     expect(forecast.lengthAt(performance.now())).toBeCloseTo(80)
     vi.advanceTimersByTime(20)
@@ -72,56 +73,120 @@ describe('the forecast of a wait', () => {
 
   it('is forgotten when nothing was served for ten seconds', () => {
     const forecast = new Forecast()
-    forecast.learn(0, 1000, 1000)
+    forecast.learn(0, 400, 400)
     vi.advanceTimersByTime(9_999)
     expect(forecast.waitMs(5)).toBeGreaterThan(0)
     vi.advanceTimersByTime(1)
     expect(forecast.waitMs(5)).toBe(0)
   })
+
+  it('of long tasks is forgotten after twenty runs: a hub of many hears of one more seldom', () => {
+    const forecast = new Forecast()
+    forecast.learn(0, 2000, 2000)
+    vi.advanceTimersByTime(39_999)
+    expect(forecast.waitMs(5)).toBeGreaterThan(0)
+    vi.advanceTimersByTime(1)
+    expect(forecast.waitMs(5)).toBe(0)
+  })
+
+  it("counts the slots as busy when the list was never empty for a while, and keeps half of a call's time for waiting", () => {
+    const forecast = new Forecast()
+    forecast.slots = 4
+    for (let i = 0; i < 50; i++) forecast.learn(9, 1000, 400)
+    forecast.see(3, 0)
+    expect(forecast.waitMs(3)).toBe(0)
+    vi.advanceTimersByTime(51)
+    forecast.see(3, 0)
+    expect(forecast.waitMs(3)).toBeCloseTo(400)
+    expect([forecast.patienceMs(1000), forecast.patienceMs(500)]).toEqual([480, 200])
+  })
+
+  it('is guessed from what was late as long as nothing was answered, and no longer', () => {
+    const forecast = new Forecast()
+    forecast.slots = 8
+    forecast.miss(15, 5000)
+    expect(forecast.waitMs(15)).toBeGreaterThan(2000)
+    forecast.learn(0, 0, 20)
+    expect(forecast.waitMs(15)).toBeLessThan(30)
+    forecast.miss(15, 5000)
+    expect(forecast.waitMs(15)).toBeLessThan(30)
+  })
 })
 
-describe('how long a task runs at least', () => {
-  it('is a low estimate of its last runs', () => {
-    const times = new RunTimes()
-    let random = 7
-    for (let i = 0; i < 5000; i++) {
-      random = (random * 16807) % 2147483647
-      times.note('a:1.0', 10 + (random / 2147483647) * 90)
+describe('a list that stands', () => {
+  const patient = 60_000
+
+  /** A push and a reply every 10 ms, for so long. */
+  const look = (forecast: Forecast, length: (ms: number) => number, ms: number) => {
+    for (let passed = 0; passed < ms; passed += 10) {
+      forecast.learn(20, 50, 20)
+      forecast.see(length(passed), 0)
+      vi.advanceTimersByTime(10)
     }
-    // A tenth of the runs takes less than 19 ms.
-    expect(times.of('a:1.0')).toBeGreaterThan(15)
-    expect(times.of('a:1.0')).toBeLessThan(50)
+  }
+
+  const withSlots = (slots: number) => {
+    const forecast = new Forecast()
+    forecast.slots = slots
+    for (let reply = 0; reply < 50; reply++) forecast.learn(20, 50, 20)
+    return forecast
+  }
+
+  it('is kept at two rounds of its slots, until a push finds it all but empty', () => {
+    const forecast = withSlots(8)
+    look(forecast, () => 40, 140)
+    expect(forecast.lengthWithin(patient)).toBe(Number.POSITIVE_INFINITY)
+    look(forecast, () => 40, 40)
+    expect(forecast.lengthWithin(patient)).toBe(17)
+    look(forecast, ms => 17 - (ms % 15), 200)
+    expect(forecast.lengthWithin(patient)).toBe(17)
+    forecast.see(2, 0)
+    // For a second it is not let grow to what deadlines allow: it may have been empty for a moment only.
+    expect(forecast.lengthWithin(patient)).toBe(34)
+    look(forecast, () => 0, 1010)
+    expect(forecast.lengthWithin(patient)).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('is unknown after five seconds without a run, so that one that was slow is tried again', () => {
-    const times = new RunTimes()
-    times.note('a:1.0', 10_000)
-    vi.advanceTimersByTime(5001)
-    expect(times.of('a:1.0')).toBe(0)
-    expect(times.longest(5, 10)).toEqual([])
-    times.note('a:1.0', 3)
-    expect(times.of('a:1.0')).toBe(3)
+  it.each([
+    ['a push found it short', (ms: number) => (ms === 80 ? 16 : 40)],
+    ['it goes down by itself', (ms: number) => 200 - ms / 5],
+  ])('does not when %s', (_, length) => {
+    const forecast = withSlots(8)
+    look(forecast, length, 220)
+    expect(forecast.lengthWithin(patient)).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('is listed for the long ones, longest first', () => {
-    const times = new RunTimes()
-    for (const [task, ms] of [
-      ['a', 1],
-      ['b', 30],
-      ['c', 700],
-      ['d', 8],
-    ] as const)
-      times.note(task, ms)
-    expect(times.longest(5, 2)).toEqual([
-      ['c', 700],
-      ['b', 30],
-    ])
-    // What is told stays as it is until it is told anew.
-    expect([times.told, times.toldMs('c')]).toEqual([[], 0])
-    times.tell(5, 2)
-    times.note('d', 9000)
-    expect(times.told).toEqual(['c', 700_000, 'b', 30_000])
-    expect(['c', 'b', 'd'].map(task => times.toldMs(task))).toEqual([700, 30, 0])
+  it('does not while nothing is served: a pause is not more than can be served', () => {
+    const forecast = withSlots(8)
+    for (let looks = 0; looks < 50; looks++) {
+      vi.advanceTimersByTime(10)
+      forecast.see(40 + looks, 1)
+    }
+    expect(forecast.lengthWithin(patient)).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('is forgotten by who does not call for a second', () => {
+    const forecast = withSlots(8)
+    look(forecast, () => 40, 200)
+    expect(forecast.lengthWithin(patient)).toBe(17)
+    vi.advanceTimersByTime(1100)
+    expect(forecast.lengthWithin(patient)).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('has an interval of five runs', () => {
+    const forecast = withSlots(8)
+    for (let reply = 0; reply < 100; reply++) forecast.learn(20, 5000, 2000)
+    const looks = (count: number) => {
+      for (let look = 0; look < count; look++) {
+        forecast.learn(20, 5000, 2000)
+        forecast.see(40, 0)
+        vi.advanceTimersByTime(500)
+      }
+    }
+    looks(28)
+    expect(forecast.lengthWithin(patient)).toBeGreaterThan(17)
+    looks(4)
+    expect(forecast.lengthWithin(patient)).toBe(17)
   })
 })
 

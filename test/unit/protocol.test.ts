@@ -8,6 +8,7 @@ import { blockSeconds } from '../../src/connections.ts'
 import { errorTable, type ToldError } from '../../src/errors.ts'
 import { abandonAfterMs } from '../../src/executor.ts'
 import { maxCardLength, maxNesting, maxRecordLength } from '../../src/foreign.ts'
+import { intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/forecast.ts'
 import { newId } from '../../src/ids.ts'
 import { defineTask } from '../../src/index.ts'
 import { isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
@@ -148,6 +149,10 @@ describe('PROTOCOL.md', () => {
       'longest `tracestate`, characters': String(maxTracestate),
       'longest backlog a hub pushes to': String(maxBacklog.fallback),
       'dead jobs of a queue': String(maxDead),
+      'shortest interval after which a list stands, ms': String(leastIntervalMs),
+      'the same, in runs': String(intervalRuns),
+      'target of a list that stands, in rounds of the slots': String(targetSlots),
+      'the same, at least, ms': String(targetMs),
       'beat, ms': String(beatMs),
       'lease, ms': String(leaseMs.fallback),
       'beats per lease, at least': String(beatsPerLease),
