@@ -45,8 +45,23 @@ class TickClient extends Redis {
 }
 
 /** `turn`: which sentinel is asked first. */
-export const makeClient = (target: RedisTarget, connectionName: string, turn = 0): Redis =>
-  new (TickClient as unknown as new (...given: unknown[]) => Redis)(...clientArguments(target, connectionName, turn))
+export const makeClient = (target: RedisTarget, connectionName: string, turn = 0): Redis => {
+  const given = clientArguments(target, connectionName, turn)
+  const client = new (TickClient as unknown as new (...given: unknown[]) => Redis)(...given)
+  hushSentinels(client)
+  return client
+}
+
+/**
+ * ioredis prints what befalls the connections on which it would hear of a failover, a sentinel that is away each minute: nobody
+ * can listen to them. Not documented either; where it is not so any more they are printed again.
+ */
+const hushSentinels = (client: Redis): void => {
+  const { connector } = client as unknown as { connector?: { connectToSentinel?(...given: unknown[]): Redis } }
+  const connect = connector?.connectToSentinel
+  if (!connector || !connect) return
+  connector.connectToSentinel = (...given) => connect.apply(connector, given).on('error', () => undefined)
+}
 
 /**
  * Sends one command: the one way in which anything is sent. The client's own methods make other commands of it: with a prefix
