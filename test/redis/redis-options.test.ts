@@ -38,7 +38,7 @@ describe('options of ioredis', () => {
     ['RESP2', { protocol: 2 as const }],
     ['maps as objects', { protocol: 3 as const, replyMapping: 'resp3' as const }],
     [
-      'Nagle's algorithm, scripts and names',
+      'delays of TCP, scripts and names',
       { noDelay: false, scripts: { own: { lua: 'return 1' } }, connectionName: 'own' },
     ],
     ['a connector', { Connector: OwnConnector as never, port: 0 }],
