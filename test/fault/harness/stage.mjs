@@ -16,7 +16,7 @@ import { seeded, seedOf } from './random.mjs'
 export const serverArgs = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--enable-debug-command', 'local']
 
 const stageName = 'stage'
-const startMs = 10_000
+const startMs = 30_000
 /** Calls per second: half of what two workers of four slots can serve, so that a backlog drains on a busy machine too. */
 const defaultRate = 150
 
