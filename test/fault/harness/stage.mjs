@@ -267,8 +267,8 @@ export class Stage {
       await member.exited
     }
     for (const end of this.#ends) end()
-    this.redis.disconnect()
-    await Promise.all(this.proxies.map(proxy => proxy.stop()))
+    this.redis?.disconnect()
+    await Promise.all(this.proxies.map(proxy => proxy?.stop()))
     await this.server?.stop()
     await Promise.all(this.others.map(other => other.stop()))
     if (!keep) rmSync(this.folder, { recursive: true, force: true })
