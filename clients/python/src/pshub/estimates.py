@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Optional, Tuple
 
 from .clock import now_s
 from .errors import HubError
@@ -40,11 +40,6 @@ class RunTimes:
         """0 for a task that did not run lately."""
         known = self._known.get(task)
         return known[0] if known and now_s() - known[1] < self._MEMORY_S else 0.0
-
-    def longest(self, least_s: float, count: int) -> List[Tuple[str, float]]:
-        """The tasks that run for ``least_s`` or more, longest first."""
-        times = [(task, self.of(task)) for task in self._known]
-        return sorted((each for each in times if each[1] >= least_s), key=lambda each: -each[1])[:count]
 
 
 class Forecast:
