@@ -4,7 +4,7 @@ import { errorTable, fromWire, type WireError } from '../../src/errors.ts'
 import { Unreadable } from '../../src/foreign.ts'
 import { hubIdOf, isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
 import { parseWorkerRecord } from '../../src/load.ts'
-import { decodeReply, decodeRequest, MalformedMessage } from '../../src/message.ts'
+import { decodeReply, decodeRequest, MalformedMessage, told, withLosses, withStarted } from '../../src/message.ts'
 import { newestFirst, parseCalledName, parseTaskName, tryParseTaskName } from '../../src/names.ts'
 import { decodePayload, encodePayload, PayloadProblem } from '../../src/payload.ts'
 import { parseFailures, RecentFailures } from '../../src/recentfailures.ts'
@@ -128,6 +128,16 @@ describe('golden files', () => {
       expect(Object.fromEntries(absentAsNull)).toEqual({ mayHaveRun: request.losses > 0, ...request, text })
     })
   }
+
+  it('marks.json', () => {
+    const { read: readings, started, losses, told: tellings } = vectors('marks.json')
+    const decode = (text: string) => decodeRequest(text, undefined, 'pshub')
+    for (const { title, text, ...marks } of readings) expect(decode(text), title).toMatchObject(marks)
+    for (const { title, text, marked } of started) expect(withStarted(text), title).toBe(marked)
+    for (const { title, text, losses: count, marked } of losses) expect(withLosses(text, count), title).toBe(marked)
+    for (const { title, text, error, told: expected } of tellings)
+      expect(told(decode(text), error), title).toEqual(expected)
+  })
 
   it('replies.json', () => {
     for (const { title, text, reply } of vectors('replies.json').cases) {

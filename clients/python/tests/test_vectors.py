@@ -11,10 +11,19 @@ import pytest
 
 import pshub
 from conftest import ROOT
-from pshub.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, from_wire
+from pshub.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, ToldError, from_wire
 from pshub.failures import RecentFailures
 from pshub.keys import Keys, is_id, is_namespace, is_queue_name
-from pshub.message import MalformedMessage, Phases, decode_reply, decode_request
+from pshub.message import (
+    MalformedMessage,
+    Phases,
+    Request,
+    decode_reply,
+    decode_request,
+    told,
+    with_losses,
+    with_started,
+)
 from pshub.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
 from pshub.payload import PayloadProblem, decode_payload, encode_payload
 from pshub.registry import parse_task_card, parse_worker_card
@@ -114,6 +123,26 @@ def test_requests(case: Any) -> None:
     }
     assert read == case["request"]
     assert request.text == case["text"]
+
+
+def test_marks() -> None:
+    marks = vectors("marks.json")
+
+    def decoded(text: str) -> Request:
+        return decode_request(text.encode(), None, Keys("pshub"))
+
+    for case in marks["read"]:
+        request = decoded(case["text"])
+        assert (request.losses, request.may_have_run) == (case["losses"], case["mayHaveRun"]), case["title"]
+    for case in marks["started"]:
+        assert with_started(case["text"].encode()).decode() == case["marked"], case["title"]
+    for case in marks["losses"]:
+        assert with_losses(case["text"].encode(), case["losses"]).decode() == case["marked"], case["title"]
+    for case in marks["told"]:
+        error = ToldError(case["error"]["code"], case["error"]["message"], json.dumps(case["error"]))
+        said = told(decoded(case["text"]), error)
+        assert json.loads(said.text) == case["told"], case["title"]
+        assert (said.code, said.message) == (case["told"]["code"], case["told"]["message"])
 
 
 def test_replies() -> None:

@@ -230,7 +230,13 @@ class Crew:
         return handed_back
 
     async def _give_up_lease(self) -> int:
-        """What could not be handed back is still known, and so stays held for the next worker to adopt."""
+        """
+        What could not be handed back is still known, and so stays held for the next worker to adopt. What a failover brought back
+        after its release goes before: it must not return to the list.
+        """
+        ended = [id for id in await self._queue.held_ids(self._commands, self.id) if self.slots.was_released(id)]
+        if ended:
+            await self._queue.release(self._commands, self.id, ended)
         handed_back = await self._queue.leave(self._commands, self.id, self.slots.known_ids())
         await self._registrar.remove(self._commands, self.id)
         return handed_back
