@@ -30,7 +30,8 @@ def pack(command: Command) -> bytes:
     """A command as Redis reads it; redis-py's own packer does more than these need, at four times the cost."""
     parts = [b"*%d\r\n" % len(command)]
     for word in command:
-        data = word if isinstance(word, bytes) else str(word).encode()
+        # Names of others may hold half of a surrogate pair, which has no UTF-8.
+        data = word if isinstance(word, bytes) else str(word).encode("utf-8", "replace")
         parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
     return b"".join(parts)
 
