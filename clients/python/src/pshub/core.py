@@ -157,8 +157,7 @@ class HubCore:
         self._pending.pop(call.id, None)
         self._deadlines.delete(call)
         outbox = self._outbox_of(call.queue)
-        if call.abandoned:
-            outbox.cancel(call)
+        outbox.drop(call)
         if us is None:
             return
         if call.pushed and call.pushed.ahead is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import OrderedDict
 from typing import List, Optional, Set
 
 from .answers import ConnectionLost, NotConnected, is_passing
@@ -53,7 +54,8 @@ class Outbox:
         self._run_times = run_times
         self._events = events
         self._closing = closing
-        self._waiting: List[Call] = []
+        #: Only calls that are not over, in their order: an outage may last, and they do not wait for its end.
+        self._waiting: "OrderedDict[Call, None]" = OrderedDict()
         self._number = 0
         self._answered_at = -math.inf
         self._running: Optional["asyncio.Task[None]"] = None
@@ -71,15 +73,24 @@ class Outbox:
         return now_s() - self._answered_at < _SENDING_S
 
     def add(self, call: Call) -> None:
-        self._waiting.append(call)
+        # A retry may be over before its time to be sent has come.
+        if call.settled:
+            return
+        self._waiting[call] = None
         if self._running is None:
             # Begins behind all that is called in this turn of the loop: it goes together.
             self._running = asyncio.get_running_loop().create_task(self._run())
 
-    def cancel(self, call: Call) -> None:
+    def drop(self, call: Call) -> None:
+        """Lets go of a call that is over. When its caller gave up, its request is cancelled too."""
+        self._waiting.pop(call, None)
+        if call.abandoned:
+            self._cancel(call)
+
+    def _cancel(self, call: Call) -> None:
         """
-        The caller gave up: takes the request out of the list, or has its worker told. Does nothing for one whose push is under
-        way; that is cancelled once it is known to have arrived.
+        Takes a request out of the list, or has its worker told. Does nothing for one whose push is under way; that is cancelled
+        once it is known to have arrived.
         """
         if call.pushed is None:
             return
@@ -110,19 +121,17 @@ class Outbox:
         """What goes with the next push. Calls that a list as long as it was a moment ago cannot serve in time are refused."""
         batch: List[Call] = []
         length = self.forecast.length()
-        chars = taken = 0
-        for call in self._waiting:
-            if len(batch) == _MAX_BATCH or (chars > 0 and chars + len(call.body) > _MAX_BATCH_CHARS):
+        chars = 0
+        while self._waiting and len(batch) < _MAX_BATCH:
+            call = next(iter(self._waiting))
+            if chars > 0 and chars + len(call.body) > _MAX_BATCH_CHARS:
                 break
-            taken += 1
-            if call.settled:
-                continue
+            del self._waiting[call]
             if length is not None and self.forecast.wait_s(length + len(batch)) > self._patience_s(call):
                 self._overloaded(int(length) + len(batch), call)
                 continue
             chars += len(call.body)
             batch.append(call)
-        del self._waiting[:taken]
         return batch
 
     async def _deliver(self, calls: List[Call]) -> None:
@@ -188,7 +197,7 @@ class Outbox:
             ttl_ms = max(1, ttls[index] - pushed.late_ms) if ttls else 0
             call.enqueued(InList(pushed.at, ttl_ms, None if pushed.repeated else pushed.length + index))
             if call.abandoned:
-                self.cancel(call)
+                self._cancel(call)
         if self._events.has("queue:pushed"):
             self._events.emit(
                 "queue:pushed",

@@ -34,10 +34,11 @@ class Slots:
     @property
     def idle(self) -> int:
         """
-        How many requests may be claimed: one for each idle slot, unless so many releases are not confirmed as there are slots. Then
-        Redis refuses them, or does not answer, and what this worker holds must not grow without an end.
+        How many requests may be claimed: one for each idle slot, unless three times as many as there are slots are held. That is what
+        a busy worker comes to: what runs, what is answered, and what is on its way to be released. Beyond that Redis refuses
+        releases, or does not answer, and what this worker holds must not grow without an end.
         """
-        return min(self.size - len(self._busy), 2 * self.size - len(self._known))
+        return min(self.size - len(self._busy), 3 * self.size - len(self._known))
 
     @property
     def busy(self) -> int:

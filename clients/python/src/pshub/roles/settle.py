@@ -13,6 +13,10 @@ from ..queue import Queue
 from ..slots import Slot, Slots
 
 
+#: For so long a release waits for further replies to go with.
+_RELEASE_S = 0.005
+
+
 class Settlement(NamedTuple):
     """A request that ended in this worker."""
 
@@ -65,6 +69,7 @@ class Settle:
         #: Their replies are in Redis: to be released with the next flush.
         self._answered: List[_Release] = []
         self._is_due = False
+        self._later: Optional[asyncio.TimerHandle] = None
         self._under_way: Set["asyncio.Task[None]"] = set()
 
     def add(self, settlement: Settlement) -> None:
@@ -91,6 +96,9 @@ class Settle:
     def _flush(self) -> None:
         """Sends here and now where it can be, so that the next claim goes in the same write, behind it."""
         self._is_due = False
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
         answered, self._answered = self._answered, []
         ended, self._batch = self._batch, []
         if answered:
@@ -109,12 +117,19 @@ class Settle:
                 await self._renew_lease()
             await self._post(batch)
 
-        await self._until_done(replying, again)
+        await self._until_done(replying, again, _may_pass)
         worker_id = self._worker_id()
         ids = [each.id for each in batch if each.worker_id == worker_id]
         if ids and not self._stopping.is_set:
-            self._answered.append(_Release(worker_id, ids))
+            self._release_soon(_Release(worker_id, ids))
+
+    def _release_soon(self, release: _Release) -> None:
+        """With the next replies, in one write: a write of their own would cost more than the releases do."""
+        self._answered.append(release)
+        if self._slots.idle <= 0:
             self._flush_soon()
+        elif self._later is None:
+            self._later = asyncio.get_running_loop().call_later(_RELEASE_S, self._flush)
 
     def _post(self, batch: List[Settlement]) -> Awaitable[None]:
         worker_id = self._worker_id()
@@ -150,12 +165,18 @@ class Settle:
             if worker_id == self._worker_id():
                 await self._queue.release(self._connection, worker_id, ids)
 
-        if await self._until_done(releasing, again) and worker_id == self._worker_id():
+        # Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
+        if await self._until_done(releasing, again, lambda _: True) and worker_id == self._worker_id():
             self._slots.released(ids)
         self._on_slots_idle()
 
-    async def _until_done(self, under_way: Optional[Awaitable[None]], again: Callable[[], Awaitable[None]]) -> bool:
-        """Tries until Redis has answered, or refuses for good, or this ends. True when it did what it was asked for."""
+    async def _until_done(
+        self,
+        under_way: Optional[Awaitable[None]],
+        again: Callable[[], Awaitable[None]],
+        is_worth_it: Callable[[Exception], bool],
+    ) -> bool:
+        """Tries until Redis has done it, or refuses it in a way that is not worth another try, or this ends."""
         attempt = 0
         while True:
             try:
@@ -164,6 +185,7 @@ class Settle:
             except Exception as error:
                 if not _may_pass(error):
                     self._on_problem(error)
+                if not is_worth_it(error):
                     return False
             under_way = None
             await sleep(backoff_s(attempt, 0.02, 1.0), self._stopping)
