@@ -199,12 +199,13 @@ class WorkerProcess:
         eventually(self._is_registered, 20, "the worker's registration")
 
     def _is_registered(self) -> bool:
-        assert self.process.poll() is None, self.said()
-        return any(f'"pid":{self.process.pid},' in card for card in self.server.client.hvals("pshub:workers"))
+        said = self.said()
+        assert self.process.poll() is None, said
+        return '"worker started"' in said
 
     def said(self) -> str:
-        self.log.seek(0)
-        return self.log.read().decode()
+        # Its own position in the file is the worker's too.
+        return os.pread(self.log.fileno(), 1 << 20, 0).decode()
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

@@ -66,7 +66,7 @@ class _Wire:
 
     def _listen(self) -> None:
         """Counts what comes in. redis-py does not document where its bytes come from; without that, whole answers count."""
-        reader = getattr(self.link, "_reader", None)
+        reader: Any = getattr(self.link, "_reader", None)
         feed = getattr(reader, "feed_data", None)
         if feed is None:
             return

@@ -20,6 +20,7 @@ from .outbox import Outbox
 from .pause import pause_queue, resume_queue
 from .queue import Queue
 from .resolver import Resolver
+from .routes import Routes
 
 _RETRY_FIRST_S = 0.01
 _RETRY_MOST_S = 0.2
@@ -32,7 +33,7 @@ T = TypeVar("T")
 
 
 class HubCore:
-    """Everything here but ``resolver.known`` runs on its event loop's own thread."""
+    """Everything here but ``routes.known`` runs on its event loop's own thread."""
 
     def __init__(self, settings: Settings, events: Events, name: Optional[str] = None) -> None:
         self.id = new_id()
@@ -42,7 +43,7 @@ class HubCore:
         self._name = settings.name if name is None else name
         self._closing = Stop()
         self.commands, self.blocking = make_connections("hub", settings.redis, events)
-        self.resolver = Resolver(self.commands, self._keys, events, self._closing)
+        self.routes = Routes(Resolver(self.commands, self._keys, events), self.commands, self._closing)
         self._outboxes: Dict[str, Outbox] = {}
         self._pending: Dict[str, Call] = {}
         self._lookups: Dict[Outgoing, "asyncio.Task[None]"] = {}
@@ -73,7 +74,7 @@ class HubCore:
             return
         self.open()
         if out.route is None:
-            route = self.resolver.known(out.called)
+            route = self.routes.known(out.called, out.queue)
             if route is None:
                 task = asyncio.get_running_loop().create_task(self._look_up(out))
                 self._lookups[out] = task
@@ -83,7 +84,7 @@ class HubCore:
             except HubError as error:
                 out.settle(None, error)
                 return
-        self.resolver.refresh(out.called)
+        self.routes.refresh(out.called, out.queue)
         self._send(out)
 
     def cancel(self, out: Outgoing) -> None:
@@ -191,7 +192,7 @@ class HubCore:
     async def _look_up(self, out: Outgoing) -> None:
         try:
             patience = min(out.timeout_s or 1.0, 1.0)
-            route = await self.resolver.find(out.called, out.started_at + patience)
+            route = await self.routes.find(out.called, out.queue, out.started_at + patience)
             if not out.over:
                 out.routed(route, self.settings.max_payload_bytes)
                 self._send(out)

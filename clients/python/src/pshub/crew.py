@@ -17,7 +17,6 @@ from .keys import Keys, new_id
 from .measures import Measures
 from .queue import Beat, Claimed, Queue
 from .registrar import Registrar
-from .registry import Catalogue
 from .rights import find_unfit
 from .roles.adopt import Adopt
 from .roles.beat import BeatLoop
@@ -59,7 +58,7 @@ class Crew:
         self._keys = Keys(settings.namespace)
         self._commands, self._waiting = make_connections("worker", settings.redis, events)
         self._queue = Queue(settings.queue, self._keys)
-        self._registrar = Registrar(Catalogue(self._keys), self._queue, tasks, settings, events)
+        self._registrar = Registrar(self._keys, self._queue, tasks, settings, events)
         self._nested: Optional[HubCore] = None
         self._stopping = Stop()
         self._grace_over = Stop()
@@ -238,7 +237,7 @@ class Crew:
         if ended:
             await self._queue.release(self._commands, self.id, ended)
         handed_back = await self._queue.leave(self._commands, self.id, self.slots.known_ids())
-        await self._registrar.remove(self._commands, self.id)
+        await self._registrar.remove(self._commands, [self.id])
         return handed_back
 
     # What roles tell and ask.

@@ -34,7 +34,7 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
         ]
     return [
         _Use(None, False, "EVAL EVALSHA TIME"),
-        _Use(keys.tasks, False, "HDEL HMGET HSCAN HSET"),
+        _Use(keys.tasks, True, "HDEL HGET HMGET HSCAN HSET"),
         _Use(keys.workers, False, "HDEL HMGET HSET"),
         _Use(keys.stats, False, "HDEL HMGET HSCAN HSET"),
         _Use(keys.taskstats, False, "HDEL HSET"),
