@@ -11,6 +11,7 @@ import pytest
 
 import pshub
 from conftest import ROOT
+from pshub import forecast as forecast_module
 from pshub.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, ToldError, from_wire
 from pshub.failures import RecentFailures
 from pshub.keys import Keys, is_id, is_namespace, is_queue_name
@@ -151,6 +152,31 @@ def test_marks() -> None:
         said = told(decoded(case["text"]), error)
         assert json.loads(said.text) == case["told"], case["title"]
         assert (said.code, said.message) == (case["told"]["code"], case["told"]["message"])
+
+
+def _or_none(value: Any) -> Any:
+    return None if value == math.inf else value
+
+
+@pytest.mark.parametrize("case", vectors("forecast.json")["cases"], ids=lambda case: case["title"])
+def test_forecast(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = forecast_module.Forecast()
+    told.slots = case["slots"]
+    for at, kind, *given in case["steps"]:
+        monkeypatch.setattr(forecast_module, "now_ms", lambda at=at: at)
+        if kind == "slots":
+            told.slots = given[0]
+        elif kind != "ask":
+            getattr(told, kind)(*given)
+        else:
+            left, ahead, expected = given
+            known = {
+                "length": told.length(),
+                "within": _or_none(told.length_within(left)),
+                "waitMs": told.wait_ms(ahead),
+                "patienceMs": told.patience_ms(left),
+            }
+            assert known == pytest.approx(expected), at
 
 
 def test_replies() -> None:

@@ -168,7 +168,7 @@ class Call:
             self.fail(from_wire(reply["error"], task=self.task, id=self.id), us)
             return
         self.settled = True
-        self._host.on_ended(self, True, us)
+        self._host.on_ended(self, None, us)
         self._host.on_settled(self, None, us)
         self.out.settle(reply.get("result"), None)
 
@@ -176,7 +176,7 @@ class Call:
         if self.settled:
             return
         self.settled = True
-        self._host.on_ended(self, False, us)
+        self._host.on_ended(self, error, us)
         if self._host.on_failed(self, error):
             return
         if error.ran == "no" and self._earlier:

@@ -11,7 +11,6 @@ from .clock import Deadlines, RedisClock, Stop, backoff_s, ignore, now_s, within
 from .config import Settings
 from .connection import Connection, make_connections
 from .errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, explained, message_of
-from .estimates import MAX_TRIES, RetryBudget, RunTimes, may_retry
 from .events import Events
 from .inbox import Inbox
 from .keys import Keys, new_id
@@ -20,6 +19,7 @@ from .outbox import Outbox
 from .pause import pause_queue, resume_queue
 from .queue import Queue
 from .resolver import Resolver
+from .retries import MAX_TRIES, RetryBudget, may_retry
 from .routes import Routes
 
 _RETRY_FIRST_S = 0.01
@@ -48,7 +48,6 @@ class HubCore:
         self._pending: Dict[str, Call] = {}
         self._lookups: Dict[Outgoing, "asyncio.Task[None]"] = {}
         self._deadlines = Deadlines()
-        self._run_times = RunTimes()
         self._budget = RetryBudget()
         self._clock = RedisClock()
         self._tail = self._tail_for(None, None)
@@ -132,9 +131,8 @@ class HubCore:
             else:
                 call.fail(HubClosed(**details))
         self._deadlines.stop()
-        self.blocking.discard(ConnectionError("the hub was closed"))
-        await self._inbox.stop()
-        await self.blocking.close()
+        # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
+        await asyncio.gather(self.blocking.close(), self._inbox.stop())
         await self._delete_keys()
         await self.commands.close()
 
@@ -154,17 +152,18 @@ class HubCore:
     def on_postponed(self, call: Call) -> None:
         self._deadlines.add(call)
 
-    def on_ended(self, call: Call, ok: bool, us: Optional[Phases]) -> None:
+    def on_ended(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
         self._pending.pop(call.id, None)
         self._deadlines.delete(call)
         outbox = self._outbox_of(call.queue)
         outbox.drop(call)
-        if us is None:
+        ahead = call.pushed.ahead if call.pushed else None
+        if ahead is None:
             return
-        if call.pushed and call.pushed.ahead is not None:
-            outbox.forecast.learn(call.pushed.ahead, us.backlog / 1e6, (us.queue + us.exec) / 1e6)
-        if ok:
-            self._run_times.note(call.task, us.exec / 1e6)
+        if us is not None:
+            outbox.forecast.learn(ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
+        elif error is not None and error.code == "Timeout":
+            outbox.forecast.miss(ahead, (call.end - call.out.started_at) * 1000)
 
     def on_failed(self, call: Call, error: HubError) -> bool:
         """True when a further try was started; that one settles the call then."""
@@ -235,7 +234,7 @@ class HubCore:
         if outbox is None:
             queue = Queue(name, self._keys)
             outbox = self._outboxes[name] = Outbox(
-                self.commands, queue, self.id, self._clock, self._run_times, self.events, self._closing
+                self.commands, queue, self.id, self._clock, self.events, self._closing
             )
         return outbox
 

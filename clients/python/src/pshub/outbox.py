@@ -12,8 +12,8 @@ from .call import Call, InList
 from .clock import RedisClock, Stop, backoff_s, ignore, now_s, sleep
 from .connection import Connection
 from .errors import explained, message_of
-from .estimates import Forecast, RunTimes
 from .events import Events
+from .forecast import Forecast
 from .message import stamped, unstamped
 from .queue import PUSH_MEMORY_MS, Pushed, Queue
 
@@ -23,8 +23,6 @@ _MAX_BATCH_CHARS = 1_000_000
 _WAY_MS = 2
 #: Without an answer for this long nothing counts as being sent.
 _SENDING_S = 0.5
-#: What would wait longer than this part of its time is refused: an estimate is none of the surest.
-_PATIENCE = 0.8
 
 
 class Outbox:
@@ -40,7 +38,6 @@ class Outbox:
         queue: Queue,
         hub_id: str,
         clock: RedisClock,
-        run_times: RunTimes,
         events: Events,
         closing: Stop,
     ) -> None:
@@ -51,7 +48,6 @@ class Outbox:
         self._queue = queue
         self._hub_id = hub_id
         self._clock = clock
-        self._run_times = run_times
         self._events = events
         self._closing = closing
         #: Only calls that are not over, in their order: an outage may last, and they do not wait for its end.
@@ -127,8 +123,8 @@ class Outbox:
             if chars > 0 and chars + len(call.body) > _MAX_BATCH_CHARS:
                 break
             del self._waiting[call]
-            if length is not None and self.forecast.wait_s(length + len(batch)) > self._patience_s(call):
-                self._overloaded(int(length) + len(batch), call)
+            if length is not None and length + len(batch) >= self.forecast.length_within(_left_ms(call)):
+                self._overloaded(length + len(batch), call)
                 continue
             chars += len(call.body)
             batch.append(call)
@@ -177,18 +173,14 @@ class Outbox:
 
     def _max_length_for(self, calls: List[Call]) -> int:
         """The longest list in which the most patient of these would be served in time."""
-        longest = max(self._patience_s(call) for call in calls)
+        longest = max(_left_ms(call) for call in calls)
         return int(min(self.max_length, self.forecast.length_within(longest)))
-
-    def _patience_s(self, call: Call) -> float:
-        """How long it may wait, so that its task can still be run by its deadline."""
-        return max(0.0, call.end - now_s() - self._run_times.of(call.task)) * _PATIENCE
 
     def _answered(self, batch: List[Call], ttls: Optional[List[int]], pushed: Pushed) -> None:
         self._answered_at = now_s()
         # A repeat tells the length of now and the time of its first try.
         if not pushed.repeated:
-            self.forecast.see(pushed.length + pushed.accepted)
+            self.forecast.see(pushed.length, pushed.accepted)
             self._clock.learn(int(pushed.at), now_s())
         for index, call in enumerate(batch):
             if index >= pushed.accepted:
@@ -208,14 +200,19 @@ class Outbox:
                 repeated=pushed.repeated,
             )
 
-    def _overloaded(self, length: int, call: Call) -> None:
-        wait_ms = round(self.forecast.wait_s(length) * 1000)
+    def _overloaded(self, about: float, call: Call) -> None:
+        name, length, max_length = self._queue.name, round(about), self._max_length_for([call])
+        wait_ms = round(self.forecast.wait_ms(length))
+        patience_ms = round(self.forecast.patience_ms(_left_ms(call)))
         if length >= self.max_length:
-            reason = f"{length} requests wait in queue {self._queue.name}, and its limit is {self.max_length:.0f}."
+            reason = f"{length} requests wait in queue {name}, and its limit is {max_length}."
+        elif wait_ms > patience_ms:
+            reason = f"About {wait_ms} ms of work waits in queue {name}, and this call could wait {patience_ms} ms."
         else:
-            patience_ms = round(self._patience_s(call) * 1000)
-            reason = f"About {wait_ms} ms of work waits in queue {self._queue.name}, and this call could wait {patience_ms} ms."
-        data = {"length": length, "maxLength": int(min(self.max_length, 2**53)), "waitMs": wait_ms}
+            reason = (
+                f"More is called than queue {name} serves: {length} requests wait, and while that is so no more than {max_length} may."
+            )
+        data = {"length": length, "maxLength": min(max_length, 2**53), "waitMs": wait_ms}
         call.refused("Overloaded", f"{reason} Add workers or slots, or try later.", data)
 
     def _refuse(self, calls: List[Call], error: Exception) -> None:
@@ -230,3 +227,7 @@ class Outbox:
             call.refused(
                 "OutcomeUnknown", "The connection broke during the push, and Redis cannot tell any more whether it had arrived."
             )
+
+
+def _left_ms(call: Call) -> float:
+    return max(0.0, call.end - now_s()) * 1000
