@@ -35,12 +35,6 @@ module Pshub
       seconds, at = @lock.synchronize { @known[task] }
       at && Clock.now - at < MEMORY_S ? seconds : 0.0
     end
-
-    # The tasks that run for +least_s+ or more, longest first.
-    def longest(least_s, count)
-      names = @lock.synchronize { @known.keys }
-      names.map { |task| [task, of(task)] }.select { |_, seconds| seconds >= least_s }.sort_by { |_, s| -s }.first(count)
-    end
   end
 
   # How long a request pushed now would wait in its queue. Every reply tells how long its request waited on Redis' clock, and its

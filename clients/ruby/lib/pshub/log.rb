@@ -25,6 +25,8 @@ module Pshub
       "request:malformed" => [:warn, "a list element that is not a request was dropped", %i[queue reason]],
       "request:handedback" => [:info, "put back for another worker", %i[queue task count]],
       "request:unserved" => [:warn, "no worker takes this task", %i[queue task code answered]],
+      "job:dead" => [:error, "a job was given up; it is kept with the dead ones", %i[queue task id reason]],
+      "request:redelivered" => [:debug, "its worker was lost; another one will run it", %i[queue task id losses]],
       "worker:started" => [:info, "worker started", %i[worker queue slots tasks]],
       "worker:stopped" => [:info, "worker stopped", %i[worker queue handed_back abandoned]],
       "queue:paused" => [:info, "the queue is paused; what is held is finished, nothing is taken", %i[worker queue paused_ms]],
