@@ -85,9 +85,10 @@ module Pshub
 
     private
 
-    # One for each idle slot, unless so many releases are not confirmed as there are slots: then Redis refuses them, or does not
-    # answer, and what this worker holds must not grow without an end.
-    def idle = [@size - @busy.size, (2 * @size) - @known.size].min
+    # One for each idle slot, unless three times as many as there are slots are held. That is what a busy worker comes to: what
+    # runs, what is answered, and what is on its way to be released. Beyond that Redis refuses releases, or does not answer, and
+    # what this worker holds must not grow without an end.
+    def idle = [@size - @busy.size, (3 * @size) - @known.size].min
   end
 
   # Ids of the last one to two minutes, or the last 200,000 to 400,000 if these are fewer. Nothing is forgotten while nothing comes.

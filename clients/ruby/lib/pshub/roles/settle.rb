@@ -15,8 +15,9 @@ module Pshub
     # removed once these were answered, together with the next replies if there are any: whatever happens in between repeats a
     # reply, which the hub recognises, instead of losing one.
     class Settle
-      # Commands that are sent for some settlements, and what to do when Redis has taken them.
-      Part = Struct.new(:commands, :entries, :confirmed)
+      # Commands that are sent for some settlements, and what to do when Redis has taken them; those that +must+ be done are tried
+      # again whatever refuses them.
+      Part = Struct.new(:commands, :entries, :confirmed, :must)
 
       # +crew+ is asked for #worker_id, #lease_certain?, #renew_lease, and told of each #problem.
       def initialize(crew, queue, connection, slots, clock)
@@ -32,6 +33,9 @@ module Pshub
         # What is under way; of @answered the replies are in Redis, and the releases are to follow.
         @batch = []
         @answered = []
+        # In a row: of replies, and of releases.
+        @failures = @refusals = 0
+        @release_at = 0.0
       end
 
       def start = @thread = Thread.new { serve }
@@ -65,45 +69,53 @@ module Pshub
       def pending? = [@waiting, @batch, @answered].any?(&:any?)
 
       def serve
-        failures = 0
         until @stopping.set?
           next_batch if @batch.empty?
-          failures = send_batch ? 0 : failures + 1
-          @stopping.wait(Clock.backoff(failures - 1, 0.02, 1.0)) if failures.positive?
+          releases_due? ? send_batch(@answered, []) : send_batch([], @answered)
+          @failures = @batch.empty? ? 0 : @failures + 1
+          @stopping.wait(Clock.backoff(@failures - 1, 0.02, 1.0)) if @failures.positive?
         end
       end
 
+      def releases_due? = @answered.any? && Clock.now >= @release_at
+
       def next_batch
         @lock.synchronize do
-          @changed.wait(@lock) until pending? || @stopping.set?
+          until @waiting.any? || releases_due? || @stopping.set?
+            @changed.wait(@lock, @answered.any? ? [@release_at - Clock.now, 0.001].max : nil)
+          end
           @batch = TaskQueue.batches(@waiting) { |each| each.reply.to_s.bytesize + each.dead.to_s.bytesize }.first || []
           @waiting.shift(@batch.size)
         end
         @batch.each { |each| @slots.free(each.slot) if each.slot }
       end
 
-      # False when some of it is to be tried again.
-      def send_batch
+      # The replies of the batch, and the releases of +due+; those of +later+ have been refused a moment ago. What is left of the
+      # batch afterwards is to be tried again.
+      def send_batch(due, later)
         @crew.renew_lease unless @crew.lease_certain?
         worker_id = @crew.worker_id
         # Claimed under an identity that was lost: somebody else answers for it by now.
-        ended, answered = [@batch, @answered].map { |each| each.select { |one| one.worker_id == worker_id } }
-        parts = [*parts_of(ended), *release_part(answered, worker_id)]
+        ended, due = [@batch, due].map { |each| each.select { |one| one.worker_id == worker_id } }
         again = {}.compare_by_identity
-        deliver(parts).each { |part| part.entries.each { |each| again[each] = true } }
-        keep(ended, answered, again)
-        again.empty?
-      rescue NotConnected, ConnectionLost
-        @connection.wait_ready(@stopping)
-        false
-      end
-
-      def keep(ended, answered, again)
+        deliver([*parts_of(ended), *release_part(due, worker_id)]).each { |part| part.entries.each { |each| again[each] = true } }
+        left, settled = ended.partition { |each| again.key?(each) }
+        due = due.select { |each| again.key?(each) }
         @lock.synchronize do
-          @batch, settled = ended.partition { |each| again.key?(each) }
-          @answered = settled + answered.select { |each| again.key?(each) }
+          @batch = left
+          @answered = later + settled + due
           @changed.broadcast
         end
+        put_off_releases(due.any?) if later.empty?
+      rescue NotConnected, ConnectionLost
+        put_off_releases(due.any?) if later.empty?
+        @connection.wait_ready(@stopping)
+      end
+
+      # Replies go on while releases are refused.
+      def put_off_releases(refused)
+        @refusals = refused ? @refusals + 1 : 0
+        @release_at = refused ? Clock.now + Clock.backoff(@refusals - 1, 0.02, 1.0) : 0.0
       end
 
       # Sends them in one write. Returns those that are to be tried again.
@@ -114,14 +126,14 @@ module Pshub
         parts.reject { |part| done?(part, answers.shift(part.commands.size)) }
       end
 
-      # One hub's spoilt reply list must not keep the others' replies back.
+      # One hub's spoilt reply list must not keep the others' replies back. A full disk is repaired in the end.
       def done?(part, answers)
         refused = answers.find { |answer| answer.is_a?(ReplyError) }
-        # A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever.
-        return false if refused && (refused.passing? || refused.full?)
+        return part.confirmed&.call(*answers) || true unless refused
+        return false if refused.passing? || refused.full?
 
-        refused ? @crew.problem("settle", refused) : part.confirmed&.call(*answers)
-        true
+        @crew.problem("settle", refused)
+        !part.must
       end
 
       def parts_of(ended)
@@ -143,7 +155,8 @@ module Pshub
         return [] if answered.empty?
 
         ids = answered.map(&:id)
-        [Part.new([@queue.release_command(worker_id, ids)], answered, ->(_) { @slots.released(ids) })]
+        # A right that was taken away, for one: what is held would block its slots for ever.
+        [Part.new([@queue.release_command(worker_id, ids)], answered, ->(_) { @slots.released(ids) }, true)]
       end
     end
   end
