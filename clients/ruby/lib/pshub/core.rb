@@ -42,6 +42,7 @@ module Pshub
 
     # Starts a call; it settles by itself, with a HubError where it fails.
     def submit(called, args, timeout_s, trace)
+      sweep
       call = PendingCall.new(self, called, args, timeout_s, trace)
       route = @resolver.known(called)
       route ? send_call(call, route) : look_up(call)
@@ -145,14 +146,17 @@ module Pshub
     end
 
     def expected
+      sweep
+      @pending.size
+    end
+
+    # Calls whose callers do not come for the result end here.
+    def sweep
+      return if Clock.now - @swept_at <= SWEEP_S
+
       @lock.synchronize do
-        now = Clock.now
-        if now - @swept_at > SWEEP_S
-          # Calls whose callers do not come for the result end here.
-          @swept_at = now
-          @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - SWEEP_S }
-        end
-        @pending.size
+        now = @swept_at = Clock.now
+        @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - SWEEP_S }
       end
     end
 
@@ -215,6 +219,7 @@ module Pshub
         attempt.settled = true
         @pending.delete(attempt.id)
         box = outbox(attempt.queue)
+        box.drop(attempt)
         box.cancel(attempt) if attempt.abandoned
         learn(attempt, box, phases, error) if phases
         return if error && try_again(attempt, error)

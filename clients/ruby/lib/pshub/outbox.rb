@@ -32,7 +32,8 @@ module Pshub
       @max_length = 0
       @lock = Mutex.new
       @changed = ConditionVariable.new
-      @waiting = []
+      # In their order; what has settled is not kept, however long Redis is away.
+      @waiting = {}.compare_by_identity
       @cancels = []
       @number = 0
       @answered_at = -Float::INFINITY
@@ -48,10 +49,13 @@ module Pshub
 
     def add(attempt)
       @lock.synchronize do
-        @waiting << attempt
+        @waiting[attempt] = true
         @changed.signal
       end
     end
+
+    # It has settled.
+    def drop(attempt) = @lock.synchronize { @waiting.delete(attempt) }
 
     # The caller gave up: takes the request out of the list, or has its worker told. Does nothing for one whose push is under way;
     # that is cancelled once it is known to have arrived.
@@ -85,13 +89,13 @@ module Pshub
     def wait_for_work
       @lock.synchronize do
         until @closing.set? || due? || !@cancels.empty?
-          soonest = @waiting.map(&:not_before).min
+          soonest = @waiting.each_key.map(&:not_before).min
           @changed.wait(@lock, soonest && [soonest - Clock.now, 0.001].max)
         end
       end
     end
 
-    def due? = @waiting.any? { |attempt| attempt.not_before <= Clock.now }
+    def due? = @waiting.any? { |attempt, _| attempt.not_before <= Clock.now }
 
     def send_cancel(attempt)
       at, ttl_ms = attempt.pushed.to_a
@@ -120,14 +124,13 @@ module Pshub
       bytes = 0
       @lock.synchronize do
         now = Clock.now
-        ready, later = @waiting.partition { |attempt| attempt.not_before <= now }
-        part = ready.first(MAX_BATCH).take_while do |attempt|
+        ready = @waiting.each_key.lazy.select { |attempt| attempt.not_before <= now }.first(MAX_BATCH)
+        part = ready.take_while do |attempt|
           fits = bytes.zero? || bytes + attempt.body.bytesize <= MAX_BATCH_BYTES
           bytes += attempt.body.bytesize
           fits
         end
-        @waiting = ready.drop(part.size) + later
-        part
+        part.each { |attempt| @waiting.delete(attempt) }
       end
     end
 
