@@ -96,6 +96,8 @@ module Pshub
       @closing.set
       @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, closed_error(attempt)) } }
       @blocking.close
+      # Without a link there is nothing to be deleted with, and the opening of one may take long.
+      @commands.close unless @commands.ready?
       @inbox.stop
       @resolver.stop
       @outboxes.each_value(&:stop)
