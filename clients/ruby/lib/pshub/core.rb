@@ -22,7 +22,6 @@ module Pshub
       @pending = {}
       @outboxes = {}
       @swept_at = Clock.now
-      @run_times = RunTimes.new
       @budget = RetryBudget.new
       @clock = RedisClock.new
       @commands, @blocking = Connection.pair("hub", settings.redis, events)
@@ -198,7 +197,7 @@ module Pshub
 
     def outbox(name)
       @outboxes[name] ||= Outbox.new(
-        self, @commands, TaskQueue.new(name, @keys), @clock, @run_times, @events, @closing
+        self, @commands, TaskQueue.new(name, @keys), @clock, @events, @closing
       ).tap(&:start)
     end
 
@@ -223,7 +222,7 @@ module Pshub
         box = outbox(attempt.queue)
         box.drop(attempt)
         box.cancel(attempt) if attempt.abandoned
-        learn(attempt, box, phases, error) if phases
+        learn(attempt, box, phases, error)
         return if error && try_again(attempt, error)
       end
       error = attempt.earlier if error && error.ran == "no" && attempt.earlier
@@ -240,9 +239,12 @@ module Pshub
     end
 
     def learn(attempt, box, phases, error)
-      ahead = attempt.pushed&.ahead
-      box.forecast.learn(ahead, phases.backlog / 1e6, (phases.queue + phases.exec) / 1e6) if ahead
-      @run_times.note(attempt.task, phases.exec / 1e6) unless error
+      ahead = attempt.pushed&.ahead or return
+      if phases
+        box.forecast.learn(ahead, phases.backlog / 1e6, (phases.queue + phases.exec) / 1e6)
+      elsif error.is_a?(Timeout)
+        box.forecast.miss(ahead, attempt.finish - attempt.call.started_at)
+      end
     end
 
     # True when a further try was started; that one settles the call then.
