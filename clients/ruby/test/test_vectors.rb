@@ -148,10 +148,16 @@ class TestVectors < Minitest::Test
 
   def test_cards
     file = vectors("cards.json")
-    file["tasks"].each { |each| same(each, Pshub::Catalogue.task_card(each["text"])) { |card| told_of_task(card) } }
+    file["tasks"].each { |each| same(each, read_or_nil { Pshub::Cards.task(each["text"]) }) { |card| told_of_task(card) } }
     file["workers"].each do |each|
-      same(each, Pshub::Catalogue.worker_card(each["text"])) { |card| { "id" => card.id, "slots" => card.slots, "tasks" => card.tasks } }
+      same(each, read_or_nil { Pshub::Cards.worker(each["text"]) }) { |card| { "id" => card.id, "slots" => card.slots, "tasks" => card.tasks } }
     end
+  end
+
+  def read_or_nil
+    yield
+  rescue Pshub::Foreign::Unreadable
+    nil
   end
 
   def same(each, card)

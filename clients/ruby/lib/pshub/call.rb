@@ -15,19 +15,21 @@ module Pshub
     UNSENT_S = 1.0
     MAX_TIMEOUT_S = 86_400.0
 
-    attr_reader :called, :timeout_s, :trace, :started_at, :finish, :route, :args_json
+    attr_reader :called, :queue, :timeout_s, :trace, :started_at, :finish, :route, :args_json
     # The present try; nil while the name is looked up.
     attr_accessor :attempt
 
     # One that ended before it began.
     def self.failed(error) = new(nil, nil, nil, nil, nil).tap { |call| call.settle(nil, error) }
 
-    def initialize(core, called, args, timeout_s, trace)
+    # +queue+: the only one whose workers count, or nil.
+    def initialize(core, called, args, timeout_s, trace, queue = nil)
       @core = core
       @called = called
       @args = args
       @timeout_s = timeout_s
       @trace = trace
+      @queue = queue
       @started_at = Clock.now
       @lock = Mutex.new
       @settled = ConditionVariable.new

@@ -25,7 +25,7 @@ module Pshub
       @budget = RetryBudget.new
       @clock = RedisClock.new
       @commands, @blocking = Connection.pair("hub", settings.redis, events)
-      @resolver = Resolver.new(@commands, @keys, events, @closing)
+      @routes = Routes.new(@commands, Resolver.new(@commands, @keys, events), @closing)
       @inbox = Inbox.new(
         @blocking, @keys.reply(@id), @keys.read(@id),
         expected: -> { expected }, on_reply: method(:deliver),
@@ -34,16 +34,16 @@ module Pshub
     end
 
     def start
-      @resolver.start
+      @routes.start
       @inbox.start
       self
     end
 
     # Starts a call; it settles by itself, with a HubError where it fails.
-    def submit(called, args, timeout_s, trace)
+    def submit(called, args, timeout_s, trace, queue = nil)
       sweep
-      call = PendingCall.new(self, called, args, timeout_s, trace)
-      route = @resolver.known(called)
+      call = PendingCall.new(self, called, args, timeout_s, trace, queue)
+      route = @routes.known(called, queue)
       route ? send_call(call, route) : look_up(call)
       call
     end
@@ -98,7 +98,7 @@ module Pshub
       # Without a link there is nothing to be deleted with, and the opening of one may take long.
       @commands.close unless @commands.ready?
       @inbox.stop
-      @resolver.stop
+      @routes.stop
       @outboxes.each_value(&:stop)
       delete_keys
       @commands.close
@@ -162,7 +162,7 @@ module Pshub
     end
 
     def look_up(call)
-      @resolver.find(call.called, call.patience_end) do |found|
+      @routes.find(call.called, call.queue, call.patience_end) do |found|
         found.is_a?(Route) ? send_call(call, found) : call.settle(nil, found)
       end
     end

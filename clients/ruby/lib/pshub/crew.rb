@@ -152,9 +152,9 @@ module Pshub
     end
 
     # For calls that handlers make; its two connections are only made by the first one.
-    def nested_call(called, args, timeout_s, trace)
+    def nested_call(called, args, timeout_s, trace, queue)
       core = @lock.synchronize { @nested ||= HubCore.new(@settings, @events, name: @queue.name).start }
-      core.submit(called, args, timeout_s, trace)
+      core.submit(called, args, timeout_s, trace, queue)
     end
 
     def serve

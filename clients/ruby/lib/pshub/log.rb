@@ -21,6 +21,11 @@ module Pshub
       "redis:up" => [:info, "connected to Redis", %i[role]],
       "problem" => [:warn, "problem", %i[where reason]],
       "schema:unused" => [:warn, "a schema of the registry is not used", %i[task reason]],
+      "task:elsewhere" => [
+        :warn, "another queue had this task first: callers go there while it has live workers, and come here only by naming this queue",
+        %i[task queue first]
+      ],
+      "registry:unreadable" => [:warn, "something in Redis cannot be read and counts as absent", %i[key field reason]],
       "task:conflict" => [:warn, "live workers declare the task with different schemas", %i[task queue other]],
       "request:malformed" => [:warn, "a list element that is not a request was dropped", %i[queue reason]],
       "request:handedback" => [:info, "put back for another worker", %i[queue task count]],

@@ -45,7 +45,7 @@ module Pshub
 
     def worker_uses(keys, of)
       [
-        [nil, false, "EVAL EVALSHA TIME"], [keys.tasks, false, "HDEL HMGET HSCAN HSET"], [keys.workers, false, "HDEL HMGET HSET"],
+        [nil, false, "EVAL EVALSHA TIME"], [keys.tasks, true, "HDEL HGET HMGET HSCAN HSET"], [keys.workers, false, "HDEL HMGET HSET"],
         [keys.stats, false, "HDEL HMGET HSCAN HSET"], [keys.task_stats, false, "HDEL HSET"], [keys.slow, false, "HDEL"],
         [keys.failures, false, "HDEL HSET"],
         [of.leases, true, "ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE"], [of.calls, true, "LLEN LPOP LPUSH RPUSH"],
