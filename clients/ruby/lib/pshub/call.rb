@@ -135,5 +135,26 @@ module Pshub
 
     # Earlier than the call's own while its request cannot be sent.
     def deadline = sent? ? finish : [finish, @waits_since + PendingCall::UNSENT_S].min
+
+    # What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent. +down_reason+ is why Redis is
+    # away, if it is.
+    def lateness(down_reason)
+      waited = "#{((Clock.now - @call.started_at) * 1000).round} ms"
+      details = { task: task, id: @id }
+      return Timeout.new("#{task} did not answer within #{waited}.", **details) if @pushed
+
+      if @in_doubt
+        return OutcomeUnknown.new("Redis did not confirm the request within #{waited}; it may have been run.", **details)
+      end
+
+      reason = Errors.explained(@setback || down_reason || "it did not answer")
+      NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)
+    end
+
+    # What it is told when its hub is closed.
+    def closed_error
+      details = { task: task, id: @id }
+      sent? ? Aborted.new("The hub was closed while #{task} was running.", **details) : HubClosed.new(**details)
+    end
   end
 end

@@ -69,7 +69,7 @@ module Pshub
           # Its queue is served; it need only wait for its turn.
           attempt.waits_since = now
         else
-          finish(attempt, nil, lateness(attempt))
+          finish(attempt, nil, attempt.lateness(@commands.down_reason))
         end
       end
     end
@@ -93,7 +93,7 @@ module Pshub
       return if @closing.set?
 
       @closing.set
-      @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, closed_error(attempt)) } }
+      @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, attempt.closed_error) } }
       @blocking.close
       # Without a link there is nothing to be deleted with, and the opening of one may take long.
       @commands.close unless @commands.ready?
@@ -264,30 +264,9 @@ module Pshub
       true
     end
 
-    def closed_error(attempt)
-      details = { task: attempt.task, id: attempt.id }
-      return Aborted.new("The hub was closed while #{attempt.task} was running.", **details) if attempt.sent?
-
-      HubClosed.new(**details)
-    end
-
     def unrouted(call)
       reason = Errors.explained(@commands.down_reason || "no answer in time")
       NotEnqueued.new("Redis could not be asked where #{call.called} runs: #{reason}.", task: call.called)
-    end
-
-    # What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent.
-    def lateness(attempt)
-      waited = "#{((Clock.now - attempt.call.started_at) * 1000).round} ms"
-      details = { task: attempt.task, id: attempt.id }
-      return Timeout.new("#{attempt.task} did not answer within #{waited}.", **details) if attempt.pushed
-
-      if attempt.in_doubt
-        return OutcomeUnknown.new("Redis did not confirm the request within #{waited}; it may have been run.", **details)
-      end
-
-      reason = Errors.explained(attempt.setback || @commands.down_reason || "it did not answer")
-      NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)
     end
 
     # What is left when Redis is away expires by itself.
