@@ -57,7 +57,8 @@ export const optionFates = {
   reconnectOnError: { own: null },
   maxRetriesPerRequest: { own: 0 },
   maxLoadingRetryTime: { own: 1000 },
-  autoResendUnfulfilledCommands: { own: false },
+  // Without it what is under way when a connection ends never settles, not even when that is destroyed.
+  autoResendUnfulfilledCommands: { own: true },
   autoResubscribe: { own: false },
   enableOfflineQueue: { own: false },
   enableReadyCheck: { own: true },
