@@ -1,38 +1,7 @@
-import { Command, Redis, type RedisOptions } from 'ioredis'
+import { Command, Redis } from 'ioredis'
+import { clientArguments, type RedisTarget } from './target.ts'
 
-export type { Redis, RedisOptions }
-
-/** What users give as `redis`: a URL or ioredis options (Sentinel ones included). */
-export type RedisTarget = string | RedisOptions
-
-/**
- * Options that keep ioredis' promises settling (each trap was reproduced against ioredis 6.0.0): with
- * `maxRetriesPerRequest` above 0 a command under way may pend for ever when the server accepts and closes; with
- * re-sending on, a push whose answer was lost runs twice; the offline queue has no bound. There is no function among
- * them, because they are copied into a thread.
- */
-const fixedOptions: RedisOptions = {
-  lazyConnect: true,
-  retryStrategy: null,
-  reconnectOnError: null,
-  maxRetriesPerRequest: 0,
-  enableOfflineQueue: false,
-  enableReadyCheck: true,
-  connectTimeout: 2000,
-  disableClientInfo: true,
-  failoverDetector: true,
-}
-
-type LegacyOptions = RedisOptions & { replyMapping?: 'legacy' }
-
-/**
- * What the constructor of an ioredis client takes. What is first counts, against the order of its declared types: what
- * follows ? in a URL must not undo these options.
- */
-export const clientArguments = (target: RedisTarget, connectionName: string): [LegacyOptions, string?] => {
-  const options = { ...(typeof target === 'string' ? {} : target), ...fixedOptions, connectionName } as LegacyOptions
-  return typeof target === 'string' ? [options, target] : [options]
-}
+export type { Redis }
 
 /** The socket of a client. ioredis does not document it: whoever uses it does without where it is missing. */
 export const socketOf = (client: Redis): Partial<Pick<Redis['stream'], 'write' | 'destroy' | 'bytesRead'>> =>
@@ -75,8 +44,24 @@ class TickClient extends Redis {
   }
 }
 
-export const makeClient = (target: RedisTarget, connectionName: string): Redis =>
-  new (TickClient as unknown as new (...given: unknown[]) => Redis)(...clientArguments(target, connectionName))
+/** `turn`: which sentinel is asked first. */
+export const makeClient = (target: RedisTarget, connectionName: string, turn = 0): Redis => {
+  const given = clientArguments(target, connectionName, turn)
+  const client = new (TickClient as unknown as new (...given: unknown[]) => Redis)(...given)
+  hushSentinels(client)
+  return client
+}
+
+/**
+ * ioredis prints what befalls the connections on which it would hear of a failover, a sentinel that is away each minute: nobody
+ * can listen to them. Not documented either; where it is not so any more they are printed again.
+ */
+const hushSentinels = (client: Redis): void => {
+  const { connector } = client as unknown as { connector?: { connectToSentinel?(...given: unknown[]): Redis } }
+  const connect = connector?.connectToSentinel
+  if (!connector || !connect) return
+  connector.connectToSentinel = (...given) => connect.apply(connector, given).on('error', () => undefined)
+}
 
 /**
  * Sends one command: the one way in which anything is sent. The client's own methods make other commands of it: with a prefix

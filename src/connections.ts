@@ -1,4 +1,5 @@
-import { Connection, type RedisTarget } from './redis.ts'
+import { Connection } from './redis.ts'
+import type { RedisTarget } from './target.ts'
 import type { Events } from './telemetry.ts'
 
 /** Seconds a blocked read waits before it looks again; also the longest a lost bell can cost. */

@@ -1,8 +1,8 @@
-import { destroy, makeClient, type Redis, type RedisOptions, type RedisTarget, socketOf } from './client.ts'
+import { destroy, makeClient, type Redis, socketOf } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
-import { ConfigError } from './errors.ts'
+import type { RedisTarget } from './target.ts'
 
-export type { Redis, RedisOptions, RedisTarget }
+export type { Redis }
 
 export interface ConnectionOptions {
   target: RedisTarget
@@ -51,6 +51,8 @@ export class Connection {
   #heardBytes = 0
   #down: Error | undefined
   #opening: Promise<void> | undefined
+  /** How many clients in all never became ready. */
+  #failures = 0
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -130,9 +132,12 @@ export class Connection {
 
   async #connect(): Promise<void> {
     for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
+      let isReady = false
       const reason = await this.#lifeOfOneClient(() => {
         attempt = 0
+        isReady = true
       })
+      if (!isReady) this.#failures++
       if (this.#closing.signal.aborted) return
       // An outage that turns into a refusal, of a password that was changed for one, is told once more.
       const isNews = reason.name === 'ReplyError' && reason.message !== this.#down?.message
@@ -145,7 +150,7 @@ export class Connection {
   /** Makes a client, announces it when it is ready, and resolves with the reason when it is gone. */
   async #lifeOfOneClient(onReady: () => void): Promise<Error> {
     let lastError: Error | undefined
-    const client = makeClient(this.#options.target, this.#options.name)
+    const client = makeClient(this.#options.target, this.#options.name, this.#failures)
     this.#candidate = client
     const gone = new Promise<void>(resolve => {
       client.once('end', resolve)
@@ -248,31 +253,4 @@ export const isNoScript = (error: unknown): boolean => error instanceof Error &&
 const stripCommand = (error: Error): Error => {
   delete (error as { command?: unknown }).command
   return error
-}
-
-/** Checks a `redis` setting before anything is started. Throws ConfigError. */
-export const checkTarget = (target: unknown): RedisTarget => {
-  if (typeof target === 'object' && target !== null) {
-    const { db } = target as RedisOptions
-    if (db) throw new ConfigError(`redis.db is ${db}; use database 0 and the option 'namespace' to keep things apart.`)
-    return target as RedisOptions
-  }
-  if (typeof target === 'string' && /^rediss?:\/\/[^/\s]+/.test(target)) {
-    const database = /^rediss?:\/\/[^/?]+\/([^?]+)/.exec(target)?.[1] ?? /\?(?:.*&)?db=([^&]*)/.exec(target)?.[1]
-    if (database && database !== '0') {
-      throw new ConfigError(
-        "The Redis URL names a database; use database 0 and the option 'namespace' to keep things apart.",
-      )
-    }
-    return target
-  }
-  throw new ConfigError("'redis' must be a URL like redis://127.0.0.1:6379 or an object of ioredis options.")
-}
-
-/** The target as text that can be shown: no user, no password. */
-export const describeTarget = (target: RedisTarget): string => {
-  if (typeof target !== 'string')
-    return target.sentinels ? `sentinel ${target.name}` : `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
-  // Up to the last @, because a password may hold one; options after ? may be secrets too.
-  return target.replace(/\/\/.*@/s, '//').replace(/\?.*$/s, '')
 }

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os'
 import { isNamespace, isQueueName } from './keys.ts'
-import { checkTarget, type RedisTarget } from './redis.ts'
 import { type RegistrySettings, registryTable } from './registrysettings.ts'
 import { integerIn, isSwitch, number, oneOf, type Setting, switched, text } from './settingkinds.ts'
 import { parseStatsdAddress } from './statsdaddress.ts'
+import { checkTarget, type RedisTarget } from './target.ts'
 
 /** Every setting there is. The table below says who uses it. */
 export interface Settings extends RegistrySettings {

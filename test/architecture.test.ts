@@ -44,6 +44,7 @@ const layers: string[][] = [
     'registrysettings',
   ],
   [
+    'target',
     'client',
     'redis',
     'schema',
@@ -103,7 +104,7 @@ const layers: string[][] = [
 
 /** The only importers of the outside packages. */
 const importers: Record<string, string[]> = {
-  ioredis: ['client', 'roles/keepalive-thread'],
+  ioredis: ['target', 'client', 'roles/keepalive-thread'],
   ajv: ['schema'],
   'ajv-formats': ['schema'],
   pino: ['logger'],

@@ -1,6 +1,6 @@
 import { isQueueName } from '../keys.ts'
 import type { QueueOverview } from '../overview.ts'
-import { describeTarget } from '../redis.ts'
+import { describeTarget } from '../target.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'

@@ -1,6 +1,6 @@
 import { HubError } from '../errors.ts'
-import { describeTarget, type RedisTarget } from '../redis.ts'
 import { explained } from '../refusals.ts'
+import { describeTarget, type RedisTarget } from '../target.ts'
 import type { Events } from '../telemetry.ts'
 
 /** Redis cannot be reached: the same sentence from every command, with what to do about it. */

@@ -1,6 +1,6 @@
 import { nearNames } from '../names.ts'
 import type { Overview, TaskOverview } from '../overview.ts'
-import { describeTarget } from '../redis.ts'
+import { describeTarget } from '../target.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'

@@ -1,5 +1,5 @@
 import type { Settings } from '../config.ts'
-import { describeTarget } from '../redis.ts'
+import { describeTarget } from '../target.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import { makePaint } from './colour.ts'
 import type { Command, Invocation } from './command.ts'

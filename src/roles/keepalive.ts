@@ -1,7 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads'
-import { clientArguments } from '../client.ts'
 import type { WorkerContext } from '../context.ts'
 import { places } from '../pulse.ts'
+import { clientArguments } from '../target.ts'
 
 /** The heap of the thread; it needs a few MB even with a client of Redis loaded. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }

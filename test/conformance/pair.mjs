@@ -123,15 +123,11 @@ export class Pair {
 
   /** What each worker holds: in its hash, or in the list of what it took. A string under that list's name tells of one that left. */
   async #holders() {
-    const read = async (prefix, textsOf) => {
-      const keys = await this.redis.keys(`${this.key(prefix)}*`)
-      return Promise.all(
-        keys.map(async key => ({ id: key.slice(this.key(prefix).length), texts: await textsOf(key).catch(() => []) })),
-      )
-    }
-    const inHashes = await read('held:', key => this.redis.hvals(key))
-    const inLists = await read('taken:', key => this.redis.lrange(key, 0, -1))
-    return [...inHashes, ...inLists].filter(({ texts }) => texts.length > 0)
+    const keys = await this.redis.keys(`${this.key('held:')}*`)
+    const held = await Promise.all(
+      keys.map(async key => ({ id: key.slice(this.key('held:').length), texts: await this.redis.hvals(key) })),
+    )
+    return held.filter(({ texts }) => texts.length > 0)
   }
 
   waiting() {

@@ -115,7 +115,7 @@ describe('the keepalive thread', () => {
   })
 
   it('goes without Redis where the options cannot be copied, says so once, and still names the task', async () => {
-    const { problems } = await workerWith({ sentinelRetryStrategy: () => null })
+    const { problems } = await workerWith({ sentinelReconnectStrategy: () => null })
     expect(problems).toEqual([
       { where: 'keepalive', reason: expect.stringMatching(/options cannot be copied .*costs/) },
     ])

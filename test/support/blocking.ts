@@ -30,12 +30,10 @@ const startIn = async (fixture: Fixture, args: string[], url: string): Promise<W
   return worker
 }
 
-/** Workers that hold something. A string tells of one that left. */
+/** Workers that hold something. */
 const holdersIn = async ({ redis, namespace }: Fixture): Promise<string[]> => {
   const held = await redis.keys(`${namespace}:{q}:held:*`)
-  const taken = await redis.keys(`${namespace}:{q}:taken:*`)
-  const types = await Promise.all(taken.map(key => redis.type(key)))
-  return [...held, ...taken.filter((_, index) => types[index] === 'list')].map(key => key.split(/:held:|:taken:/)[1]!)
+  return held.map(key => key.split(':held:')[1]!)
 }
 
 /** Worker processes, and what Redis knows of them. */

@@ -87,12 +87,10 @@ export const useRedis = (args: string[] = []): Fixture => {
     for (const cleanUp of cleanUps.reverse()) await cleanUp()
     const leftovers = async () => (await fixture.keys()).filter(key => !registry.includes(key))
     let left = await leftovers()
-    // What callers said when they gave up, who reported a queue, and what refuses a worker that left goes by itself, after some
-    // seconds; what refuses one that was lost, after some minutes.
-    for (const key of left.filter(name => /:(cancelled|reporter)$|:taken:/.test(name))) {
+    // What callers said when they gave up, and who reported a queue, goes by itself, after some seconds.
+    for (const key of left.filter(name => /:(cancelled|reporter)$/.test(name))) {
       const ttlMs = await redis.pttl(`${namespace}:${key}`)
-      const isLost = (await redis.type(`${namespace}:${key}`)) === 'string' && key.includes(':taken:')
-      expect(ttlMs).toBeLessThanOrEqual(isLost ? 600_000 : 5000)
+      expect(ttlMs).toBeLessThanOrEqual(5000)
       if (ttlMs !== -1) left = left.filter(name => name !== key)
     }
     cleanUps = []

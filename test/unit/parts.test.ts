@@ -13,7 +13,7 @@ import { newId } from '../../src/ids.ts'
 import { isId } from '../../src/keys.ts'
 import { nearNames, newestFirst, parseTaskName } from '../../src/names.ts'
 import { callPhases } from '../../src/phases.ts'
-import { checkTarget, describeTarget } from '../../src/redis.ts'
+import { checkTarget, describeTarget } from '../../src/target.ts'
 import { Events } from '../../src/telemetry.ts'
 
 describe('ids', () => {

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { readTaskCard, readWorkerCard } from '../../src/cards.ts'
 import { errorTable, fromWire, type WireError } from '../../src/errors.ts'
+import { Forecast } from '../../src/forecast.ts'
 import { Unreadable } from '../../src/foreign.ts'
 import { hubIdOf, isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
 import { parseWorkerRecord } from '../../src/load.ts'
-import { decodeReply, decodeRequest, MalformedMessage } from '../../src/message.ts'
+import { decodeReply, decodeRequest, MalformedMessage, told, withLosses, withStarted } from '../../src/message.ts'
 import { newestFirst, parseCalledName, parseTaskName, tryParseTaskName } from '../../src/names.ts'
 import { decodePayload, encodePayload, PayloadProblem } from '../../src/payload.ts'
 import { parseFailures, RecentFailures } from '../../src/recentfailures.ts'
@@ -128,6 +129,38 @@ describe('golden files', () => {
       expect(Object.fromEntries(absentAsNull)).toEqual({ mayHaveRun: request.losses > 0, ...request, text })
     })
   }
+
+  it('marks.json', () => {
+    const { read: readings, started, losses, told: tellings } = vectors('marks.json')
+    const decode = (text: string) => decodeRequest(text, undefined, 'pshub')
+    for (const { title, text, ...marks } of readings) expect(decode(text), title).toMatchObject(marks)
+    for (const { title, text, marked } of started) expect(withStarted(text), title).toBe(marked)
+    for (const { title, text, losses: count, marked } of losses) expect(withLosses(text, count), title).toBe(marked)
+    for (const { title, text, error, told: expected } of tellings)
+      expect(told(decode(text), error), title).toEqual(expected)
+  })
+
+  it('forecast.json', () => {
+    const orNull = (value: number | undefined) => (value === Number.POSITIVE_INFINITY ? null : (value ?? null))
+    for (const { title, slots, steps } of vectors('forecast.json').cases) {
+      const forecast = new Forecast()
+      forecast.slots = slots
+      const clock = vi.spyOn(performance, 'now')
+      for (const [at, kind, a, b, c] of steps) {
+        clock.mockReturnValue(at)
+        if (kind === 'learn') forecast.learn(a, b, c)
+        else if (kind === 'miss') forecast.miss(a, b)
+        else if (kind === 'see') forecast.see(a, b)
+        else if (kind === 'slots') forecast.slots = a
+        else {
+          const told = { waitMs: forecast.waitMs(b, at), patienceMs: forecast.patienceMs(a, at) }
+          const known = { length: orNull(forecast.lengthAt(at)), within: orNull(forecast.lengthWithin(a, at)) }
+          expect({ ...known, ...told }, `${title}, at ${at}`).toEqual(c)
+        }
+      }
+      clock.mockRestore()
+    }
+  })
 
   it('replies.json', () => {
     for (const { title, text, reply } of vectors('replies.json').cases) {

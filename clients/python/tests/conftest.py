@@ -41,13 +41,13 @@ def eventually(look: Callable[[], Any], patience_s: float = 10.0, what: str = "i
 class Server:
     """A redis-server on a free port, in a directory of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *arguments: str) -> None:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         self.dir = tempfile.mkdtemp(prefix="pshub-redis-")
         self.process: Optional["subprocess.Popen[bytes]"] = None
         self.client = redispy.Redis(port=self.port, decode_responses=True)
-        self.start()
+        self.start(*arguments)
 
     def start(self, *arguments: str) -> None:
         command = [os.environ.get("PSHUB_TEST_SERVER", "redis-server"), "--port", str(self.port), "--bind", "127.0.0.1"]
@@ -95,23 +95,36 @@ def server(shared_server: Server) -> Iterator[Server]:
 
 
 @pytest.fixture
-def own_server() -> Iterator[Server]:
-    """For tests that stop it."""
-    server = Server()
-    yield server
-    server.close()
+def make_server() -> Iterator[Callable[..., Server]]:
+    """For tests that stop it, or want more than one."""
+    made: List[Server] = []
+
+    def make(*arguments: str) -> Server:
+        made.append(Server(*arguments))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.close()
+
+
+@pytest.fixture
+def own_server(make_server: Callable[..., Server]) -> Server:
+    return make_server()
 
 
 class Proxy:
     """Stands before Redis, loses what it is told to lose, and cuts connections."""
 
     def __init__(self, port: int) -> None:
-        self._target = port
+        self.target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.url = f"redis://127.0.0.1:{self.port}"
         #: Answers of the server are swallowed, on all connections.
         self.loses_answers = False
+        #: How fast answers of the server come, on each connection.
+        self.bytes_per_s: Optional[int] = None
         self._sockets: List[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -122,7 +135,7 @@ class Proxy:
             except OSError:
                 return
             try:
-                server = socket.create_connection(("127.0.0.1", self._target))
+                server = socket.create_connection(("127.0.0.1", self.target))
             except OSError:
                 client.close()
                 continue
@@ -138,6 +151,8 @@ class Proxy:
                     break
                 if not (is_answer and self.loses_answers):
                     target.sendall(data)
+                if is_answer and self.bytes_per_s:
+                    time.sleep(len(data) / self.bytes_per_s)
         except OSError:
             pass
         for each in (source, target):
@@ -184,12 +199,13 @@ class WorkerProcess:
         eventually(self._is_registered, 20, "the worker's registration")
 
     def _is_registered(self) -> bool:
-        assert self.process.poll() is None, self.said()
-        return any(f'"pid":{self.process.pid},' in card for card in self.server.client.hvals("pshub:workers"))
+        said = self.said()
+        assert self.process.poll() is None, said
+        return '"worker started"' in said
 
     def said(self) -> str:
-        self.log.seek(0)
-        return self.log.read().decode()
+        # Its own position in the file is the worker's too.
+        return os.pread(self.log.fileno(), 1 << 20, 0).decode()
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

@@ -8,7 +8,7 @@ import json
 import os
 import threading
 import time
-from typing import Any, Iterator
+from typing import Any, Iterator, List
 
 import pytest
 
@@ -446,6 +446,40 @@ def test_overload_is_refused_at_once(server: Server) -> None:
             assert {each.outcome().ok for each in more} <= {True, False}
     finally:
         worker.stop()
+
+
+def test_what_is_answered_under_overload_does_not_wait_for_most_of_its_deadline(server: Server) -> None:
+    worker = Worker(server.url, tasks=[count], slots=2, queue="short").start()
+    try:
+        with Hub(server.url) as hub:
+            hub.call("count:1.0", s=0.04)
+            begun, pending = time.monotonic(), []
+            # Three times as many as two slots serve, for three seconds.
+            while (at := len(pending) / 150) < 3:
+                time.sleep(max(0.0, begun + at - time.monotonic()))
+                pending.append(hub.submit("count:1.0", s=0.04, timeout=1))
+            outcomes = [each.outcome() for each in pending][len(pending) // 2 :]
+            answered = sorted(each.ms for each in outcomes if each.ok)
+            refused = [each for each in outcomes if each.error is not None and each.error.code == "Overloaded"]
+            # Fifty a second are served, and these are half of three seconds. Hubs that only look at deadlines let them wait for 750 ms.
+            assert len(answered) > 40 and answered[len(answered) // 2] < 400
+            assert len(answered) + len(refused) > 0.95 * len(outcomes)
+    finally:
+        worker.stop()
+
+
+def test_closing_a_hub_is_no_outage(server: Server, worker: Worker) -> None:
+    told: List[Any] = []
+    hub = Hub(server.url)
+    hub.events.on("redis:down", told.append)
+    hub.events.on("redis:up", told.append)
+    pending = hub.submit("wait:1.0", s=5)
+    eventually(lambda: worker.busy == 1)
+    assert len(told) == 2
+    hub.close()
+    with pytest.raises(Aborted):
+        pending.result()
+    assert len(told) == 2
 
 
 def test_settings_that_cannot_work_are_refused(server: Server) -> None:

@@ -11,13 +11,24 @@ import pytest
 
 import pshub
 from conftest import ROOT
-from pshub.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, from_wire
+from pshub import forecast as forecast_module
+from pshub.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, ToldError, from_wire
 from pshub.failures import RecentFailures
 from pshub.keys import Keys, is_id, is_namespace, is_queue_name
-from pshub.message import MalformedMessage, Phases, decode_reply, decode_request
+from pshub.message import (
+    MalformedMessage,
+    Phases,
+    Request,
+    decode_reply,
+    decode_request,
+    told,
+    with_losses,
+    with_started,
+)
 from pshub.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
 from pshub.payload import PayloadProblem, decode_payload, encode_payload
-from pshub.registry import parse_task_card, parse_worker_card
+from pshub.cards import read_task_card, read_worker_card
+from pshub.foreign import Unreadable
 from pshub.schema import UnusableSchema, compile_foreign, compile_own
 from pshub.stats import Histogram, TaskStats, bucket_of, middle_of
 
@@ -46,10 +57,17 @@ def test_names() -> None:
     assert [name.full for name in sorted(map(parse_task_name, sorted(ordered)), key=newest_first)] == ordered
 
 
+def _read(read: Any, text: str) -> Any:
+    try:
+        return read(text.encode())
+    except Unreadable:
+        return None
+
+
 def test_cards() -> None:
     cards = vectors("cards.json")
     for case in cards["tasks"]:
-        card = parse_task_card(case["text"])
+        card = _read(read_task_card, case["text"])
         if case["card"] is None:
             assert card is None, case["title"]
             continue
@@ -59,7 +77,7 @@ def test_cards() -> None:
         read = (card.task, card.queue, card.timeout_ms, card.idempotent, args, *limits)
         assert read == tuple(case["card"].values()), case["title"]
     for case in cards["workers"]:
-        worker = parse_worker_card(case["text"])
+        worker = _read(read_worker_card, case["text"])
         read_worker = worker and {"id": worker.id, "slots": worker.slots, "tasks": worker.tasks}
         assert read_worker == case["card"], case["title"]
 
@@ -114,6 +132,51 @@ def test_requests(case: Any) -> None:
     }
     assert read == case["request"]
     assert request.text == case["text"]
+
+
+def test_marks() -> None:
+    marks = vectors("marks.json")
+
+    def decoded(text: str) -> Request:
+        return decode_request(text.encode(), None, Keys("pshub"))
+
+    for case in marks["read"]:
+        request = decoded(case["text"])
+        assert (request.losses, request.may_have_run) == (case["losses"], case["mayHaveRun"]), case["title"]
+    for case in marks["started"]:
+        assert with_started(case["text"].encode()).decode() == case["marked"], case["title"]
+    for case in marks["losses"]:
+        assert with_losses(case["text"].encode(), case["losses"]).decode() == case["marked"], case["title"]
+    for case in marks["told"]:
+        error = ToldError(case["error"]["code"], case["error"]["message"], json.dumps(case["error"]))
+        said = told(decoded(case["text"]), error)
+        assert json.loads(said.text) == case["told"], case["title"]
+        assert (said.code, said.message) == (case["told"]["code"], case["told"]["message"])
+
+
+def _or_none(value: Any) -> Any:
+    return None if value == math.inf else value
+
+
+@pytest.mark.parametrize("case", vectors("forecast.json")["cases"], ids=lambda case: case["title"])
+def test_forecast(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = forecast_module.Forecast()
+    told.slots = case["slots"]
+    for at, kind, *given in case["steps"]:
+        monkeypatch.setattr(forecast_module, "now_ms", lambda at=at: at)
+        if kind == "slots":
+            told.slots = given[0]
+        elif kind != "ask":
+            getattr(told, kind)(*given)
+        else:
+            left, ahead, expected = given
+            known = {
+                "length": told.length(),
+                "within": _or_none(told.length_within(left)),
+                "waitMs": told.wait_ms(ahead),
+                "patienceMs": told.patience_ms(left),
+            }
+            assert known == pytest.approx(expected), at
 
 
 def test_replies() -> None:

@@ -89,8 +89,8 @@ module Support
   # Stands before Redis, loses what it is told to lose, and cuts connections.
   class Proxy
     attr_reader :url
-    # Answers of the server are swallowed, on all connections.
-    attr_accessor :loses_answers
+    # Answers of the server are swallowed, on all connections; so many bytes of them pass in a second, on each.
+    attr_accessor :loses_answers, :rate
 
     def initialize(port)
       @target = port
@@ -127,10 +127,17 @@ module Support
 
     def pass(source, target, answers)
       while (data = source.readpartial(65_536))
-        target.write(data) unless answers && @loses_answers
+        answers && @rate ? trickle(data, target) : target.write(data) unless answers && @loses_answers
       end
     rescue IOError, SystemCallError
       [source, target].each { |socket| shut(socket) }
+    end
+
+    def trickle(data, target)
+      data.scan(/.{1,#{@rate / 20}}/mn) do |part|
+        target.write(part)
+        sleep 0.05
+      end
     end
 
     def shut(socket)

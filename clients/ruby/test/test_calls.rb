@@ -145,7 +145,8 @@ class TestCalls < PshubTest
     held_most = [held_most, server.held_count].max until pending.all?(&:done?)
     pending.each(&:result)
     assert_equal 3, most
-    assert_operator held_most, :<=, 3
+    # What runs, what is answered, and what is being released.
+    assert_operator held_most, :<=, 9
     eventually { serving.busy.zero? }
   end
 

@@ -250,7 +250,7 @@ class TestFaults < PshubTest
     worker(adder)
     eventually("the adoption") { server.held.empty? }
     assert_equal [job[1].sub('"losses":1', '"losses":2')], server.client.lrange("pshub:{default}:jobs", 0, -1)
-    assert_equal [job[2]], server.client.zrange("pshub:{default}:dead", 0, -1)
+    assert_equal [job[2].sub('"losses":2', '"losses":3')], server.client.zrange("pshub:{default}:dead", 0, -1)
   end
 
   def test_a_flushed_redis_gives_the_worker_a_new_identity

@@ -79,6 +79,10 @@ onOrders({
     timer = undefined
   },
   call,
+  async overview() {
+    const { tasks, workers } = await hub.overview()
+    return { tasks: tasks.map(({ task }) => task), workers: workers.filter(({ live }) => live).length }
+  },
   async finish({ patienceMs }) {
     const end = performance.now() + patienceMs
     while (open.size > 0 && performance.now() < end) await new Promise(resolve => setTimeout(resolve, 20))

@@ -165,7 +165,9 @@ export const detection = (history, expected) => {
   ).length
   const isFalse = ({ worker, at }) => {
     const process = nameOf(worker)
-    const ends = [process?.killedAt, process?.exitedAt, process?.signals[0]?.at]
+    // Somebody wrote a lease by hand.
+    if (!process) return false
+    const ends = [process.killedAt, process.exitedAt, process.signals[0]?.at]
     return !ends.some(end => end <= at)
   }
   const wrongly = new Set([...adoptions, ...leaseLosses].filter(isFalse).map(({ worker }) => worker))

@@ -16,7 +16,7 @@ import { seeded, seedOf } from './random.mjs'
 export const serverArgs = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--enable-debug-command', 'local']
 
 const stageName = 'stage'
-const startMs = 10_000
+const startMs = 30_000
 /** Calls per second: half of what two workers of four slots can serve, so that a backlog drains on a busy machine too. */
 const defaultRate = 150
 
@@ -267,8 +267,8 @@ export class Stage {
       await member.exited
     }
     for (const end of this.#ends) end()
-    this.redis.disconnect()
-    await Promise.all(this.proxies.map(proxy => proxy.stop()))
+    this.redis?.disconnect()
+    await Promise.all(this.proxies.map(proxy => proxy?.stop()))
     await this.server?.stop()
     await Promise.all(this.others.map(other => other.stop()))
     if (!keep) rmSync(this.folder, { recursive: true, force: true })

@@ -27,9 +27,27 @@ export const runTrial = async (row, options) => {
     const result = judge(stage, row, found)
     keep = options.keep || (result.violations.length > 0 && !options.expectsViolations)
     return { ...result, seconds: Math.round((performance.now() - startedAt) / 1000), folder: stage.folder }
+  } catch (error) {
+    // The other rows are tried all the same.
+    const violations = [{ invariant: 'stage', what: error.message }]
+    return { ...untried, id: row.id, title: row.title, violations, folder: stage.folder }
   } finally {
     await stage.close({ keep })
   }
+}
+
+const untried = {
+  calls: 0,
+  classes: {},
+  inTime: 0,
+  wrong: 0,
+  lost: 0,
+  duplicates: 0,
+  lateStarts: 0,
+  wedges: 0,
+  recoverySeconds: Number.POSITIVE_INFINITY,
+  connectsPerSecond: 0,
+  linesPerSecond: 0,
 }
 
 const playTrial = async (stage, row, { quick, expectsViolations }) => {

@@ -76,7 +76,8 @@ export const callerRows = [
     needs: ensureFaketime,
     load: { timeoutMs: 8000, perSecond: 60 },
     workers: 4,
-    faultMs: 4000,
+    warmMs: 1000,
+    faultMs: 500,
     longestMs: 30_000,
     async inject(stage) {
       for (const aheadMs of [20_000, 60_000]) {

@@ -11,7 +11,8 @@ export const deployRows = [
     title: 'workers told to stop at once, and killed, for a version that refuses what they had started',
     load: { perSecond: 40, timeoutMs: 15_000 },
     graceMs: 0,
-    faultMs: 7000,
+    warmMs: 1000,
+    faultMs: 6500,
     afterMs: 3000,
     longestMs: 25_000,
     async inject(stage) {

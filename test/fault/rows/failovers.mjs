@@ -1,7 +1,8 @@
 // Failovers to a replica that had not heard of everything: what ended just before is not started again.
+import { createServer } from 'node:net'
 import { addReplica, addSentinels, cutReplica, masterName, promote, untilPromoted } from '../harness/failover.mjs'
 import { serverArgs } from '../harness/stage.mjs'
-import { unreachable } from './connections.mjs'
+import { killClients, unreachable } from './connections.mjs'
 
 /** Both that settle calls and that take them back lose what the replica had not heard of. */
 const away = [...unreachable, 'NoWorkers', 'WorkerLost']
@@ -14,7 +15,8 @@ const failover = {
   workers: 1,
   workerOptions: { slots: 8 },
   load: { perSecond: 20, ms: [100, 400] },
-  faultMs: 3000,
+  warmMs: 1000,
+  faultMs: 2000,
   afterMs: 7000,
   longestMs: 8000,
   expect: { allowed: away, firstOkMs: 6000, linesPerSecond: 20 },
@@ -37,6 +39,23 @@ const endUnheard = async stage => {
   await Promise.all(calls)
 }
 
+/** Somebody who accepts and never says a word. */
+const startDeaf = async stage => {
+  const sockets = new Set()
+  const server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+  })
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  stage.atEnd(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return server.address()
+}
+
+const sentinelsOf = ports => ({ sentinels: ports.map(port => ({ host: '127.0.0.1', port })), name: masterName })
+
 export const failoverRows = [
   {
     ...failover,
@@ -57,14 +76,25 @@ export const failoverRows = [
       await addReplica(stage, serverArgs)
       await addSentinels(stage)
     },
-    target: ({ sentinels }) => ({
-      sentinels: sentinels.map(({ port }) => ({ host: '127.0.0.1', port })),
-      name: masterName,
-    }),
+    target: ({ sentinels }) => sentinelsOf(sentinels.map(({ port }) => port)),
     async inject(stage) {
       await endUnheard(stage)
       await stage.stopRedis('SIGKILL')
       await untilPromoted(stage)
     },
+  },
+  {
+    id: 'F31-deaf',
+    title: 'a sentinel that accepts and never answers, before healthy ones, as all connections are killed',
+    isOwnOnly: true,
+    faultMs: 8000,
+    async prepare(stage) {
+      await addReplica(stage, serverArgs)
+      await addSentinels(stage)
+      stage.deaf = await startDeaf(stage)
+    },
+    target: ({ sentinels, deaf }) => sentinelsOf([deaf.port, ...sentinels.map(({ port }) => port)]),
+    inject: stage => killClients(stage.redis, 'pshub-'),
+    expect: { allowed: away, deaths: 'any', falseDeaths: 2 },
   },
 ]

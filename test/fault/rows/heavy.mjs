@@ -17,6 +17,7 @@ export const heavyRows = [
     workers: 1,
     workerOptions: { slots: 64 },
     load: { perSecond: 20, timeoutMs: 20_000 },
+    warmMs: 1000,
     faultMs: 0,
     afterMs: 2000,
     longestMs: 20_000,

@@ -6,6 +6,7 @@ import { connectionRows } from './connections.mjs'
 import { deployRows } from './deploys.mjs'
 import { failoverRows } from './failovers.mjs'
 import { foreignRows } from './foreign.mjs'
+import { garbageRows } from './garbage.mjs'
 import { heavyRows } from './heavy.mjs'
 import { massRows } from './mass.mjs'
 import { outageRows } from './outages.mjs'
@@ -23,6 +24,7 @@ const all = [
   ...failoverRows,
   ...deployRows,
   ...foreignRows,
+  ...garbageRows,
   ...heavyRows,
 ]
 

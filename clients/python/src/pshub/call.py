@@ -20,7 +20,7 @@ from .errors import (
     hub_error,
     problem_error,
 )
-from .keys import new_id
+from .keys import is_queue_name, new_id
 from .message import Phases, request_body
 from .payload import PayloadProblem, decode_payload, encode_payload, exceeds
 from .resolver import Route
@@ -59,8 +59,11 @@ class Outgoing:
         traceparent: Optional[str],
         on_settled: Callable[[Any, Optional[HubError]], None],
         tracestate: Optional[str] = None,
+        queue: Optional[str] = None,
     ) -> None:
         self.called = called
+        #: Only workers of this queue count; None: of any.
+        self.queue = queue
         self.args = args
         self.timeout_s = timeout_s
         self.traceparent = traceparent
@@ -165,7 +168,7 @@ class Call:
             self.fail(from_wire(reply["error"], task=self.task, id=self.id), us)
             return
         self.settled = True
-        self._host.on_ended(self, True, us)
+        self._host.on_ended(self, None, us)
         self._host.on_settled(self, None, us)
         self.out.settle(reply.get("result"), None)
 
@@ -173,7 +176,7 @@ class Call:
         if self.settled:
             return
         self.settled = True
-        self._host.on_ended(self, False, us)
+        self._host.on_ended(self, error, us)
         if self._host.on_failed(self, error):
             return
         if error.ran == "no" and self._earlier:
@@ -200,10 +203,13 @@ def _phases_of(us: Any) -> Optional[Phases]:
         return None
 
 
-def wrong_arguments(called: Any, timeout_s: Any) -> Optional[HubError]:
+def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> Optional[HubError]:
     """Why a call cannot be made at all."""
     if not isinstance(called, str):
         return NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
+    if queue is not None and not is_queue_name(queue):
+        given = repr(queue[:80]) if isinstance(queue, str) else type(queue).__name__
+        return InvalidArgs(f"queue must be the name of a queue, not {given}.", task=called)
     if timeout_s is None:
         return None
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or timeout_s != timeout_s:

@@ -88,7 +88,10 @@ def backoff_s(attempt: int, first_s: float = 0.05, most_s: float = 1.0) -> float
 
 
 _MEMORY_S = 10.0
+#: An answer that is later than this is none: the clock was set back. Connections do not wait so long.
 _STEP_S = 2.0
+#: As far ahead of all the last answers: the clock was set forward. It drifts by microseconds in that time.
+_FORWARD_S = 0.25
 
 
 class RedisClock:
@@ -99,6 +102,8 @@ class RedisClock:
 
     def __init__(self) -> None:
         self._best = self._before = self._period_end = -math.inf
+        #: When an answer last showed that Redis' clock was set forward.
+        self.stepped_at = -math.inf
 
     def learn(self, at_us: int, at_s: float) -> None:
         """An answer came at ``at_s`` that Redis gave at ``at_us``."""
@@ -108,8 +113,11 @@ class RedisClock:
             self._best = -math.inf
             self._period_end = at_s + _MEMORY_S
         offset = at_us / 1e6 - at_s
-        if offset < max(self._best, self._before) - _STEP_S:
-            # Later than any answer can be: the clock was set back.
+        known = max(self._best, self._before)
+        # Nothing but a step does that: an answer that is read late shows less, never more.
+        if known != -math.inf and offset > known + _FORWARD_S:
+            self.stepped_at = at_s
+        if offset < known - _STEP_S:
             self._best = self._before = offset
         else:
             self._best = max(self._best, offset)

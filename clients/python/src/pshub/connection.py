@@ -30,7 +30,8 @@ def pack(command: Command) -> bytes:
     """A command as Redis reads it; redis-py's own packer does more than these need, at four times the cost."""
     parts = [b"*%d\r\n" % len(command)]
     for word in command:
-        data = word if isinstance(word, bytes) else str(word).encode()
+        # Names of others may hold half of a surrogate pair, which has no UTF-8.
+        data = word if isinstance(word, bytes) else str(word).encode("utf-8", "replace")
         parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
     return b"".join(parts)
 
@@ -55,10 +56,26 @@ class _Wire:
         self.out: List[bytes] = []
         self.wake: Optional["asyncio.Future[None]"] = None
         self.flights: Deque[_Flight] = deque()
+        #: Pieces of answers that came, whole ones or not.
+        self.heard = 0
         #: How Redis calls it, for CLIENT UNBLOCK; None where that was not asked or may not be.
         self.client_id: Optional[int] = None
         #: Scripts that were sent in full on it.
         self.known: Set[str] = set()
+        self._listen()
+
+    def _listen(self) -> None:
+        """Counts what comes in. redis-py does not document where its bytes come from; without that, whole answers count."""
+        reader: Any = getattr(self.link, "_reader", None)
+        feed = getattr(reader, "feed_data", None)
+        if feed is None:
+            return
+
+        def fed(data: bytes) -> None:
+            self.heard += 1
+            feed(data)
+
+        reader.feed_data = fed
 
 
 class Connection:
@@ -91,6 +108,9 @@ class Connection:
         self._waiting: List["asyncio.Future[None]"] = []
         self._watch: Optional[asyncio.TimerHandle] = None
         self._checked_at = 0.0
+        #: When the last piece of an answer was seen, and how many there were by then.
+        self._heard_at = 0.0
+        self._heard = 0
         self._life: Optional["asyncio.Task[None]"] = None
         #: Why there is no connection at the moment, once an attempt failed.
         self.down_reason: Optional[str] = None
@@ -274,6 +294,7 @@ class Connection:
                 answer = await read(disable_decoding=True, disconnect_on_error=False)
             except ANSWERS as error:
                 answer = answer_of(error)
+            wire.heard += 1
             if not wire.flights:
                 raise ConnectionLost("Redis sent an answer that nobody asked for")
             flight = wire.flights[0]
@@ -290,6 +311,7 @@ class Connection:
         self._watch = asyncio.get_running_loop().call_later(_STALL_CHECK_S, self._check_stall)
 
     def _check_stall(self) -> None:
+        """Whether Redis says nothing. An answer that is long on a slow link is none of it."""
         wire = self._wire
         self._watch = None
         if wire is None or not wire.flights:
@@ -297,10 +319,10 @@ class Connection:
         now = now_s()
         late_s = now - self._checked_at - _STALL_CHECK_S
         # This loop got no turn, not Redis: the answers of that time are here and only still to be read.
-        if late_s > _STALL_CHECK_S:
-            for flight in wire.flights:
-                flight.sent_at = min(now, flight.sent_at + late_s)
-        silent_s = now - wire.flights[0].sent_at
+        if wire.heard != self._heard or late_s > _STALL_CHECK_S:
+            self._heard_at = now
+        self._heard = wire.heard
+        silent_s = now - max(wire.flights[0].sent_at, self._heard_at)
         if silent_s > self._stall_s:
             self.discard(ConnectionLost(f"Redis did not answer for {silent_s * 1000:.0f} ms"))
         else:

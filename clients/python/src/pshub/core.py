@@ -11,7 +11,6 @@ from .clock import Deadlines, RedisClock, Stop, backoff_s, ignore, now_s, within
 from .config import Settings
 from .connection import Connection, make_connections
 from .errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, explained, message_of
-from .estimates import MAX_TRIES, RetryBudget, RunTimes, may_retry
 from .events import Events
 from .inbox import Inbox
 from .keys import Keys, new_id
@@ -20,6 +19,8 @@ from .outbox import Outbox
 from .pause import pause_queue, resume_queue
 from .queue import Queue
 from .resolver import Resolver
+from .retries import MAX_TRIES, RetryBudget, may_retry
+from .routes import Routes
 
 _RETRY_FIRST_S = 0.01
 _RETRY_MOST_S = 0.2
@@ -32,7 +33,7 @@ T = TypeVar("T")
 
 
 class HubCore:
-    """Everything here but ``resolver.known`` runs on its event loop's own thread."""
+    """Everything here but ``routes.known`` runs on its event loop's own thread."""
 
     def __init__(self, settings: Settings, events: Events, name: Optional[str] = None) -> None:
         self.id = new_id()
@@ -42,12 +43,11 @@ class HubCore:
         self._name = settings.name if name is None else name
         self._closing = Stop()
         self.commands, self.blocking = make_connections("hub", settings.redis, events)
-        self.resolver = Resolver(self.commands, self._keys, events, self._closing)
+        self.routes = Routes(Resolver(self.commands, self._keys, events), self.commands, self._closing)
         self._outboxes: Dict[str, Outbox] = {}
         self._pending: Dict[str, Call] = {}
         self._lookups: Dict[Outgoing, "asyncio.Task[None]"] = {}
         self._deadlines = Deadlines()
-        self._run_times = RunTimes()
         self._budget = RetryBudget()
         self._clock = RedisClock()
         self._tail = self._tail_for(None, None)
@@ -73,7 +73,7 @@ class HubCore:
             return
         self.open()
         if out.route is None:
-            route = self.resolver.known(out.called)
+            route = self.routes.known(out.called, out.queue)
             if route is None:
                 task = asyncio.get_running_loop().create_task(self._look_up(out))
                 self._lookups[out] = task
@@ -83,7 +83,7 @@ class HubCore:
             except HubError as error:
                 out.settle(None, error)
                 return
-        self.resolver.refresh(out.called)
+        self.routes.refresh(out.called, out.queue)
         self._send(out)
 
     def cancel(self, out: Outgoing) -> None:
@@ -131,9 +131,8 @@ class HubCore:
             else:
                 call.fail(HubClosed(**details))
         self._deadlines.stop()
-        self.blocking.discard(ConnectionError("the hub was closed"))
-        await self._inbox.stop()
-        await self.blocking.close()
+        # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
+        await asyncio.gather(self.blocking.close(), self._inbox.stop())
         await self._delete_keys()
         await self.commands.close()
 
@@ -153,18 +152,18 @@ class HubCore:
     def on_postponed(self, call: Call) -> None:
         self._deadlines.add(call)
 
-    def on_ended(self, call: Call, ok: bool, us: Optional[Phases]) -> None:
+    def on_ended(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
         self._pending.pop(call.id, None)
         self._deadlines.delete(call)
         outbox = self._outbox_of(call.queue)
-        if call.abandoned:
-            outbox.cancel(call)
-        if us is None:
+        outbox.drop(call)
+        ahead = call.pushed.ahead if call.pushed else None
+        if ahead is None:
             return
-        if call.pushed and call.pushed.ahead is not None:
-            outbox.forecast.learn(call.pushed.ahead, us.backlog / 1e6, (us.queue + us.exec) / 1e6)
-        if ok:
-            self._run_times.note(call.task, us.exec / 1e6)
+        if us is not None:
+            outbox.forecast.learn(ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
+        elif error is not None and error.code == "Timeout":
+            outbox.forecast.miss(ahead, (call.end - call.out.started_at) * 1000)
 
     def on_failed(self, call: Call, error: HubError) -> bool:
         """True when a further try was started; that one settles the call then."""
@@ -192,7 +191,7 @@ class HubCore:
     async def _look_up(self, out: Outgoing) -> None:
         try:
             patience = min(out.timeout_s or 1.0, 1.0)
-            route = await self.resolver.find(out.called, out.started_at + patience)
+            route = await self.routes.find(out.called, out.queue, out.started_at + patience)
             if not out.over:
                 out.routed(route, self.settings.max_payload_bytes)
                 self._send(out)
@@ -235,7 +234,7 @@ class HubCore:
         if outbox is None:
             queue = Queue(name, self._keys)
             outbox = self._outboxes[name] = Outbox(
-                self.commands, queue, self.id, self._clock, self._run_times, self.events, self._closing
+                self.commands, queue, self.id, self._clock, self.events, self._closing
             )
         return outbox
 

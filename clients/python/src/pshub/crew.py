@@ -5,26 +5,25 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from .clock import RedisClock, Stop, sleep, within
+from .batches import batches_of
+from .clock import RedisClock, Stop, now_s, sleep, within
 from .config import Settings
-from .connection import Word, make_connections
+from .connection import make_connections
 from .core import HubCore
 from .errors import ConfigError, explained, hub_error, message_of
-from .estimates import RunTimes
 from .events import Events
 from .executor import Executor
 from .keys import Keys, new_id
 from .measures import Measures
 from .queue import Beat, Claimed, Queue
 from .registrar import Registrar
-from .registry import Catalogue
 from .rights import find_unfit
 from .roles.adopt import Adopt
 from .roles.beat import BeatLoop
 from .roles.fetch import FetchLoop
 from .roles.intake import Intake
 from .roles.pause import Pause
-from .roles.reconcile import Found, Reconcile
+from .roles.reconcile import Reconcile
 from .roles.settle import Settle
 from .roles.unserved import Unserved
 from .slots import Slots
@@ -33,11 +32,6 @@ from .task import NestedCall, Task
 
 #: How long start() waits for Redis, and the end for the last confirmations.
 _PATIENCE_S = 2.0
-#: After handing a request back to others a worker pauses, so as not to take it again at once.
-_HANDBACK_PAUSE_S = 0.05
-# Tasks that run shorter than this are not worth telling the claim script about, nor are more than so many.
-_LEAST_RUN_S = 0.005
-_MAX_LONG_RUNS = 20
 #: How often a server is looked at until it is fit, and after that.
 _UNFIT_RETRY_S = 1.0
 _INSPECT_S = 60.0
@@ -59,14 +53,12 @@ class Crew:
         self.state = "new"
         self._counters = {"ok": 0, "failed": 0, "expired": 0, "malformed": 0, "unserved": 0}
         self._busy_share = BusyShare(settings.slots)
-        self._run_times = RunTimes()
-        self._long_runs: List[Word] = []
         self._clock = RedisClock()
         self._measures = Measures(self._clock)
         self._keys = Keys(settings.namespace)
         self._commands, self._waiting = make_connections("worker", settings.redis, events)
         self._queue = Queue(settings.queue, self._keys)
-        self._registrar = Registrar(Catalogue(self._keys), self._queue, tasks, settings, events)
+        self._registrar = Registrar(self._keys, self._queue, tasks, settings, events)
         self._nested: Optional[HubCore] = None
         self._stopping = Stop()
         self._grace_over = Stop()
@@ -83,23 +75,26 @@ class Crew:
         worker_id = self._worker_id
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
         self._intake = Intake(
-            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._counters, self._measures,
-            self._run_times, events, worker_id, lambda settlement: self._settle.add(settlement), unserved.verdict,
-            self._hand_back_to_others, lambda: self._fetch.slots_idle(),
+            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._counters, self._measures, events,
+            worker_id, lambda settlement: self._settle.add(settlement), unserved.verdict, self._hand_back_to_others,
+            self._problem,
         )  # fmt: skip
         self._settle = Settle(
-            queue, commands, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
-            self._on_slots_idle, slots.forget, self._problem("settle"),
+            queue, commands, slots, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
+            lambda: self._fetch.slots_idle(), self._problem("settle"),
         )  # fmt: skip
         self._fetch = FetchLoop(
-            queue, self._waiting, commands, slots, self._clock, worker_id, lambda: self._long_runs, self._age_s,
-            self._on_claimed, lambda: self._beat.beat_now(), self._problem("fetch"),
+            queue, self._waiting, commands, slots, self._clock, worker_id, self._age_s, self._intake.take,
+            lambda: self._beat.beat_now(), self._problem("fetch"),
         )  # fmt: skip
         self._pause = Pause(queue.name, events, worker_id, self._fetch.pause, self._fetch.resume)
-        self._reconcile = Reconcile(queue, commands, worker_id, slots.knows, self._on_found)
         self._adopt = Adopt(
-            queue, commands, events, worker_id, slots.know, slots.forget, self._intake.decode_adopted,
+            queue, commands, slots, self._clock, events, worker_id, self._intake.decode_adopted,
             lambda task: self._registrar.is_idempotent(task, commands), lambda settlement: self._settle.add(settlement),
+            self._problem("adopt"),
+        )  # fmt: skip
+        self._reconcile = Reconcile(
+            queue, commands, slots, worker_id, self._intake.ignore_claims_of, self._adopt.redirect, self._problem,
         )  # fmt: skip
         self._beat = BeatLoop(
             queue, commands, self.settings.lease, self._clock, worker_id, self._become_new, self._publish, self._on_beat,
@@ -191,6 +186,7 @@ class Crew:
         self._settle.stop()
         await self._beat.stop()
         await self._adopt.stop()
+        handed_back += await self._tried(lambda: self._hand_back(self._intake.returning()))
         handed_back += await self._tried(self._give_up_lease)
         self._executor.stop()
         if self._nested is not None:
@@ -213,7 +209,7 @@ class Crew:
             return 0
 
     async def _announce(self) -> int:
-        seen = self._beat.redis_now_us // 1000
+        seen = self._clock.at_us(now_s()) // 1000
         # Without a beat nobody knows of this worker yet; its first one says so itself.
         if seen:
             await self._registrar.publish_stats(self._commands, self.id, self._stats(seen))
@@ -221,15 +217,27 @@ class Crew:
 
     async def _hand_back_unknown(self) -> int:
         """The answer of the last claim may have been cut off; what it took goes back to others."""
+        slots = self.slots
         held = await self._queue.held_ids(self._commands, self.id)
-        unknown: List[Tuple[str, Word]] = [
-            (id, "") for id in held if not self.slots.knows(id) and not id.startswith("lost:")
-        ]
-        return await self._queue.handback(self._commands, self.id, "head", unknown) if unknown else 0
+        unknown = [id for id in held if not (slots.knows(id) or slots.was_released(id) or id.startswith("lost:"))]
+        return await self._hand_back([(id, b"") for id in unknown])
+
+    async def _hand_back(self, requests: Sequence[Tuple[str, bytes]]) -> int:
+        handed_back = 0
+        for batch in batches_of(requests, lambda each: len(each[1])):
+            handed_back += await self._queue.handback(self._commands, self.id, "head", batch)
+        return handed_back
 
     async def _give_up_lease(self) -> int:
-        handed_back = await self._queue.leave(self._commands, self.id, self._intake.unfinished())
-        await self._registrar.remove(self._commands, self.id)
+        """
+        What could not be handed back is still known, and so stays held for the next worker to adopt. What a failover brought back
+        after its release goes before: it must not return to the list.
+        """
+        ended = [id for id in await self._queue.held_ids(self._commands, self.id) if self.slots.was_released(id)]
+        if ended:
+            await self._queue.release(self._commands, self.id, ended)
+        handed_back = await self._queue.leave(self._commands, self.id, self.slots.known_ids())
+        await self._registrar.remove(self._commands, [self.id])
         return handed_back
 
     # What roles tell and ask.
@@ -244,19 +252,10 @@ class Crew:
         self.slots.reset()
         self.events.emit("lease:lost", worker=before, queue=self._queue.name, aborted=aborted)
 
-    def _on_slots_idle(self, ids: List[str]) -> None:
-        self.slots.free(ids)
-        self._fetch.slots_idle()
-
-    def _on_claimed(self, claimed: Claimed, claimed_by: str, age_s: float) -> None:
-        # Under an identity that was lost: others have adopted it.
-        if claimed_by == self.id:
-            self._intake.take(claimed, claimed_by, age_s)
-
     async def _age_s(self, claimed: Claimed) -> float:
         if not await self._beat.beat_anew():
             raise ConnectionError("the lease could not be renewed")
-        return (self._beat.redis_now_us - claimed.now_us) / 1e6
+        return (self._clock.at_us(now_s()) - claimed.now_us) / 1e6
 
     async def _publish(self, now_ms: int) -> None:
         try:
@@ -280,11 +279,6 @@ class Crew:
 
     def _on_beat(self, beat: Beat) -> None:
         self._pause.on_beat(beat)
-        self._long_runs = [
-            word
-            for task, seconds in self._run_times.longest(_LEAST_RUN_S, _MAX_LONG_RUNS)
-            for word in (task, round(seconds * 1e6))
-        ]
         for id in beat.cancelled:
             self._executor.abort(id, hub_error("Aborted", "The caller gave up waiting."))
         if self.state != "running":
@@ -292,26 +286,11 @@ class Crew:
         self._spawn(self._reconcile.look(beat.now_us))
         self._adopt.on_beat(beat.ended, beat.now_us)
 
-    def _on_found(self, found: Found, held_by: str, now_us: int) -> None:
-        adopted = [entry for entry in found if entry[0].startswith("lost:")]
-        self._spawn(self._put_back([entry[0] for entry in found if entry not in adopted], held_by, now_us), "reconcile")
-        self._spawn(self._adopt.redirect(adopted, held_by, now_us), "adopt")
-
-    async def _put_back(self, ids: Sequence[str], held_by: str, now_us: int) -> None:
-        """
-        Not run here: a claim for all idle slots is under way already, and would bring more than there is room for. The mark is the
-        beat's own time, which is later than the claim that was lost and earlier than any that follows.
-        """
-        if ids:
-            self._intake.ignore_claims_of(ids, now_us)
-            await self._queue.handback(self._commands, held_by, "head", [(id, "") for id in ids])
-
     async def _hand_back_to_others(self, ids: List[str]) -> None:
         try:
-            await self._queue.handback(self._commands, self.id, "tail", [(id, "") for id in ids])
+            await self._queue.handback(self._commands, self.id, "tail", [(id, b"") for id in ids])
         except Exception as error:
             self._problem("handback")(error)
-        await sleep(_HANDBACK_PAUSE_S)
 
     # Whether the server is fit.
 
@@ -347,16 +326,15 @@ class Crew:
             if text:
                 self.events.emit("problem", where="redis", reason=f"This Redis cannot be used: {text}.")
 
-    def _spawn(self, work: Any, where: Optional[str] = None) -> None:
-        """Lets something run by itself; what fails in it is told when ``where`` is given, and tried again by whoever began it."""
+    def _spawn(self, work: Any) -> None:
+        """Lets something run by itself; what fails in it is tried again by whoever began it."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks_under_way.add(task)
 
         def done(over: "asyncio.Task[Any]") -> None:
             self._tasks_under_way.discard(over)
-            error = None if over.cancelled() else over.exception()
-            if error is not None and where is not None and isinstance(error, Exception):
-                self._problem(where)(error)
+            if not over.cancelled():
+                over.exception()
 
         task.add_done_callback(done)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, NamedTuple, Optional, Type
 
+from .payload import encode_payload
 
 class ErrorRow(NamedTuple):
     """``ran``: ``no``: the handler was certainly not started; ``maybe``: it may have been; ``yes``: it was."""
@@ -159,6 +160,19 @@ def from_wire(error: Dict[str, Any], **details: Any) -> HubError:
     if isinstance(retryable, bool):
         details["retryable"] = retryable
     return hub_error(error["code"], error["message"], data=error.get("data"), **details)
+
+
+class ToldError(NamedTuple):
+    """What the caller of a request is told of a failure."""
+
+    code: str
+    message: str
+    #: All of it, as JSON.
+    text: str
+
+
+def told_error(code: str, message: str, retryable: bool = False) -> ToldError:
+    return ToldError(code, message, encode_payload({"code": code, "message": message, "retryable": retryable}))
 
 
 class TaskError(Exception):

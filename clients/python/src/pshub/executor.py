@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 from .clock import Deadlines, now_s
-from .errors import HubError, TaskError, hub_error, message_of, problem_error
+from .errors import HubError, TaskError, ToldError, hub_error, message_of, problem_error, told_error
 from .message import Request
 from .payload import PayloadProblem, decode_payload, encode_payload, exceeds
 from .task import Context, NestedCall, Task
@@ -21,11 +21,10 @@ _MAX_DATA_LENGTH = 65_536
 
 
 class Outcome(NamedTuple):
-    """How a request ended in this worker: ``text`` is the result, or with a ``code`` the error, as JSON."""
+    """How a request ended in this worker: with ``result``, which is JSON already, or with ``error``."""
 
-    code: Optional[str]
-    text: str
-    message: str = ""
+    result: str = ""
+    error: Optional[ToldError] = None
     #: Stays in this process, for its log.
     raised: Optional[BaseException] = None
 
@@ -123,8 +122,8 @@ class Executor:
 
     def abandon(self, run: _Run, reason: HubError) -> None:
         started_at = run.started_at or now_s()
-        error = encode_payload({"code": reason.code, "message": reason.message, "retryable": False})
-        self._end(run, Execution(Outcome(reason.code, error, reason.message), started_at - run.received_at, now_s() - started_at))
+        outcome = Outcome(error=told_error(reason.code, reason.message))
+        self._end(run, Execution(outcome, started_at - run.received_at, now_s() - started_at))
 
     def stop(self) -> None:
         """Threads end when they have nothing to do; those whose handlers never return end with the process."""
@@ -196,35 +195,39 @@ class Executor:
             problems = task.check_result(decode_payload(text))
             if problems:
                 return _verdict(problem_error("InvalidResult", problems, request.task))
-        return Outcome(None, text)
+        return Outcome(text)
 
 
 def _verdict(error: HubError) -> Outcome:
     """What the worker itself found wrong with the arguments or the result."""
     told: Dict[str, Any] = {"code": error.code, "message": error.message, "retryable": False}
-    return Outcome(error.code, _with_data(told, error.data), error.message)
+    return Outcome(error=ToldError(error.code, error.message, _with_data(told, error.data)))
 
 
 def failure_of(raised: BaseException) -> Outcome:
     """What the caller is told of a failure: class, message and the handler's own data, never a stack. Never raises."""
     message = message_of(raised)[:_MAX_MESSAGE_LENGTH]
     told: Dict[str, Any] = {"code": "TaskFailed", "message": message, "retryable": False}
-    data: Any = None
     try:
-        if isinstance(raised, TaskError):
-            told["retryable"] = raised.retryable is True
-            data = raised.data
-        elif isinstance(raised, HubError):
-            # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
-            nested = raised.to_json()
-            text = _with_data(told, {"nested": nested})
-            if '"data"' not in text:
-                nested.pop("data", None)
-                text = _with_data(told, {"nested": nested})
-            return Outcome("TaskFailed", text, message, raised)
-        return Outcome("TaskFailed", _with_data(told, data), message, raised)
+        text = _failure_text(raised, told)
     except BaseException:
-        return Outcome("TaskFailed", encode_payload({**told, "message": type(raised).__name__}), message, raised)
+        text = encode_payload({**told, "message": type(raised).__name__})
+    return Outcome(error=ToldError("TaskFailed", message, text), raised=raised)
+
+
+def _failure_text(raised: BaseException, told: Dict[str, Any]) -> str:
+    if isinstance(raised, TaskError):
+        told["retryable"] = raised.retryable is True
+        return _with_data(told, raised.data)
+    if not isinstance(raised, HubError):
+        return encode_payload(told)
+    # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
+    nested = raised.to_json()
+    text = _with_data(told, {"nested": nested})
+    if '"data"' not in text:
+        nested.pop("data", None)
+        text = _with_data(told, {"nested": nested})
+    return text
 
 
 def _with_data(told: Dict[str, Any], data: Any) -> str:

@@ -8,7 +8,7 @@ import concurrent.futures
 import os
 import threading
 import weakref
-from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple, TypeVar, Union
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
 
 from .call import Outgoing, wrong_arguments
 from .clock import now_s
@@ -45,22 +45,37 @@ def name_of(called: Called) -> Any:
     return getattr(name, "full", name)
 
 
-def _entries(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, Tuple[Any, Any, Optional[float]]]:
+class _Entry(NamedTuple):
+    """One call of a gather."""
+
+    called: Any
+    args: Any = {}
+    timeout: Optional[float] = None
+    queue: Optional[str] = None
+
+    def options(self, timeout: Optional[float], queue: Optional[str]) -> Dict[str, Any]:
+        """Its own, and of those that it does not name these."""
+        return {
+            "timeout": timeout if self.timeout is None else self.timeout,
+            "queue": queue if self.queue is None else self.queue,
+        }
+
+
+def _entries(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, _Entry]:
     entries = {}
     for key, entry in {**(calls or {}), **named}.items():
         if isinstance(entry, (str, bytes)) or not isinstance(entry, (tuple, list)):
             entry = (entry,)
-        if not 1 <= len(entry) <= 3:
-            raise TypeError(f"gather: {key!r} must be (task,), (task, args) or (task, args, timeout).")
-        entries[key] = (entry[0], entry[1] if len(entry) > 1 else {}, entry[2] if len(entry) > 2 else None)
+        if not 1 <= len(entry) <= 4:
+            raise TypeError(f"gather: {key!r} must be (task,), (task, args), (task, args, timeout) or with a queue behind that.")
+        entries[key] = _Entry(*entry)
     return entries
 
 
-def _wrong_call(called: Any, timeout: Any, is_closed: bool) -> Optional[HubError]:
+def _wrong_call(called: Any, timeout: Any, queue: Any, is_closed: bool) -> Optional[HubError]:
     """Why a call cannot be made at all, of this hub or of any."""
-    if is_closed:
-        return wrong_arguments(called, timeout) or HubClosed("This hub was closed; make a new one.", task=called)
-    return wrong_arguments(called, timeout)
+    wrong = wrong_arguments(called, timeout, queue)
+    return HubClosed("This hub was closed; make a new one.", task=called) if wrong is None and is_closed else wrong
 
 
 class Hub:
@@ -93,6 +108,7 @@ class Hub:
         /,
         *,
         timeout: Optional[float] = None,
+        queue: Optional[str] = None,
         traceparent: Optional[str] = None,
         tracestate: Optional[str] = None,
         **named: Any,
@@ -103,11 +119,16 @@ class Hub:
         :param task: ``name:1.0``, ``name:1`` or ``name``; or what ``@task`` made
         :param args: any JSON value; or give the arguments by name
         :param timeout: seconds; default: the task's own, 5 s unless it says otherwise
+        :param queue: only workers of this queue count; default: the queue that had the task first, while it has live workers, else
+            another one
         :param traceparent: W3C trace context to pass on
         :param tracestate: goes along with it
         :raises HubError: by its deadline at the latest; the class says what happened, ``ran`` whether calling again is safe
         """
-        return self.submit(task, _arguments(args, named), timeout=timeout, traceparent=traceparent, tracestate=tracestate).result()
+        args = _arguments(args, named)
+        return self.submit(
+            task, args, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate
+        ).result()
 
     def submit(
         self,
@@ -116,6 +137,7 @@ class Hub:
         /,
         *,
         timeout: Optional[float] = None,
+        queue: Optional[str] = None,
         traceparent: Optional[str] = None,
         tracestate: Optional[str] = None,
         **named: Any,
@@ -123,15 +145,15 @@ class Hub:
         """The same without waiting: call ``result()`` of what it returns, or ``cancel()``. Raises only TypeError."""
         args = _arguments(args, named)
         called = name_of(task)
-        wrong = _wrong_call(called, timeout, self._is_closed)
+        wrong = _wrong_call(called, timeout, queue, self._is_closed)
         if wrong is not None:
             pending = PendingCall(None, None)
             pending._settle(None, wrong)
             return pending
         thread, core = self._started()
         pending = PendingCall(thread, core)
-        out = pending.out = Outgoing(called, args, timeout, traceparent, pending._settle, tracestate)
-        route = core.resolver.known(called)
+        out = pending.out = Outgoing(called, args, timeout, traceparent, pending._settle, tracestate, queue)
+        route = core.routes.known(called, queue)
         if route is not None:
             try:
                 # Here and not on the hub's thread: encoding and checking is work.
@@ -143,17 +165,25 @@ class Hub:
         return pending
 
     def gather(
-        self, calls: Optional[Mapping[str, Any]] = None, /, *, timeout: Optional[float] = None, **named: Any
+        self,
+        calls: Optional[Mapping[str, Any]] = None,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
     ) -> Dict[str, Outcome]:
         """
         Makes many calls at once and waits until each has ended; one that fails spoils none.
 
-        :param calls: by names of your own: ``(task, args)``, ``(task, args, timeout)`` or a task; or give them by name
+        :param calls: by names of your own: ``(task, args)``, ``(task, args, timeout)``, ``(task, args, timeout, queue)`` or a task;
+            or give them by name
         :param timeout: for those that name none of their own
+        :param queue: the same
         """
         pending = {}
-        for key, (called, args, own) in _entries(calls, named).items():
-            pending[key] = self.submit(called, args, timeout=timeout if own is None else own)
+        for key, entry in _entries(calls, named).items():
+            pending[key] = self.submit(entry.called, entry.args, **entry.options(timeout, queue))
         return {key: each.outcome() for key, each in pending.items()}
 
     def pause(self, queue: str) -> int:
@@ -262,6 +292,7 @@ class AsyncHub:
         /,
         *,
         timeout: Optional[float] = None,
+        queue: Optional[str] = None,
         traceparent: Optional[str] = None,
         tracestate: Optional[str] = None,
         **named: Any,
@@ -269,7 +300,7 @@ class AsyncHub:
         """As of Hub."""
         args = _arguments(args, named)
         called = name_of(task)
-        wrong = _wrong_call(called, timeout, self._is_closed)
+        wrong = _wrong_call(called, timeout, queue, self._is_closed)
         if wrong is not None:
             raise wrong
         core = self._started()
@@ -283,7 +314,7 @@ class AsyncHub:
             else:
                 future.set_result(value)
 
-        out = Outgoing(called, args, timeout, traceparent, settle, tracestate)
+        out = Outgoing(called, args, timeout, traceparent, settle, tracestate, queue)
         core.begin(out)
         try:
             return await future
@@ -292,20 +323,26 @@ class AsyncHub:
             raise
 
     async def gather(
-        self, calls: Optional[Mapping[str, Any]] = None, /, *, timeout: Optional[float] = None, **named: Any
+        self,
+        calls: Optional[Mapping[str, Any]] = None,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
     ) -> Dict[str, Outcome]:
         """As of Hub."""
 
-        async def one(called: Any, args: Any, own: Optional[float]) -> Outcome:
+        async def one(entry: _Entry) -> Outcome:
             started_at = now_s()
             try:
-                value = await self.call(called, args, timeout=timeout if own is None else own)
+                value = await self.call(entry.called, entry.args, **entry.options(timeout, queue))
                 return Outcome(True, value, None, (now_s() - started_at) * 1000)
             except HubError as error:
                 return Outcome(False, None, error, (now_s() - started_at) * 1000)
 
         entries = _entries(calls, named)
-        outcomes = await asyncio.gather(*(one(*entry) for entry in entries.values()))
+        outcomes = await asyncio.gather(*(one(entry) for entry in entries.values()))
         return dict(zip(entries, outcomes))
 
     async def pause(self, queue: str) -> int:

@@ -6,13 +6,15 @@ import asyncio
 from typing import Any, Callable, Dict, List, Optional
 
 from .answers import NotConnected, ReplyError, first, is_full, is_passing, is_refusal
+from .batches import MAX_BATCH_BYTES
 from .clock import Stop, backoff_s, now_s, settle, sleep
 from .connection import BLOCK_S, Command, Connection
 from .message import decode_reply
 from .queue import REPLY_TTL_MS
 
+#: So many replies are read at first, and never more than that. In between the largest ones say how many.
+_FIRST_PAGE = 8
 _MAX_PAGE = 256
-_MAX_PAGE_BYTES = 4_000_000
 #: The second list is cut when it holds more than this.
 _MAX_KEPT_BYTES = 16_000
 #: Without a call for this long nothing is kept in Redis. Sooner, a lone caller would pay for it with each call.
@@ -56,7 +58,7 @@ class Inbox:
         #: A round's answer was lost: what it moved may be in the second list and nowhere else.
         self._unsure = False
         self._failures = 0
-        self._page = _MAX_PAGE
+        self._page = _FIRST_PAGE
 
     def wake(self) -> None:
         """Starts reading unless it does already. Called before each push."""
@@ -153,16 +155,17 @@ class Inbox:
         self._expires_at = 0.0
 
     def _deliver(self, page: List[bytes], again: bool) -> None:
-        size = 0
+        longest = 0
         for text in page:
-            size += len(text)
+            longest = max(longest, len(text))
             reply = decode_reply(text)
             if reply is not None:
                 self._on_reply(reply, again)
             else:
                 self._on_problem("a reply that is not one was dropped")
-        if size > 0:
-            self._page = max(1, min(_MAX_PAGE, _MAX_PAGE_BYTES * len(page) // size))
+        # Twice as many at the most: a page is asked for before anybody knows how large its replies are.
+        if longest > 0:
+            self._page = max(1, min(_MAX_PAGE, self._page * 2, MAX_BATCH_BYTES // longest))
 
     async def _recover(self, error: Exception) -> None:
         """Whether the last round was run is unknown now: nothing is removed before both lists were read again."""

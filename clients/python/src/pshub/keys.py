@@ -43,9 +43,6 @@ class QueueKeys:
         self.leases = f"{base}:leases"
         self.cancelled = f"{base}:cancelled"
 
-    def taken(self, worker_id: str) -> str:
-        return f"{self._base}:taken:{worker_id}"
-
     def held(self, worker_id: str) -> str:
         return f"{self._base}:held:{worker_id}"
 

@@ -29,12 +29,22 @@ def log_events(events: Events) -> None:
         raised = event.get("raised")
         logger.warning("task failed", extra={"pshub": told}, exc_info=raised)
 
+    def elsewhere(event: Dict[str, Any]) -> None:
+        message = (
+            f"Task {event['task']} is served in queue {event['first']} too, which had it first: callers go there while it has live "
+            f"workers. They reach this worker only by naming queue {event['queue']}."
+        )
+        logger.warning("%s", message, extra={"pshub": dict(event)})
+
     warn, info = logging.WARNING, logging.INFO
     events.on("redis:down", line(warn, "Redis is away", "role", "reason"))
     events.on("redis:up", line(info, "connected to Redis", "role"))
     events.on("problem", line(warn, "problem", "where", "reason"))
     events.on("schema:unused", line(warn, "a schema of the registry is not used", "task", "reason"))
     events.on("task:conflict", line(warn, "live workers declare the task with different schemas", "task", "queue", "other"))
+    unreadable = "something in Redis cannot be read and counts as absent"
+    events.on("registry:unreadable", line(warn, unreadable, "key", "field", "reason"))
+    events.on("task:elsewhere", elsewhere)
     events.on("task:settled", settled)
     events.on("request:malformed", line(warn, "a list element that is not a request was dropped", "queue", "reason"))
     events.on("request:handedback", line(info, "put back for another worker", "queue", "task", "count"))

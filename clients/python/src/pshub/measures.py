@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Optional
 
 from .clock import RedisClock, now_s
+from .errors import ToldError
 from .failures import RecentFailures
 from .message import Phases, Request
 from .stats import TaskStats
@@ -24,16 +25,16 @@ class Measures:
         self._failures = RecentFailures()
         self._must_repeat = False
 
-    def ran(self, request: Request, code: Optional[str], message: str, us: Phases) -> None:
-        """A call ended that ran; ``code`` is None when it ended well, and ``message`` what its caller is told if not."""
-        self._task_stats.ran(request.task, code, us, request.from_)
-        if code is not None:
-            self._keep_failure(request, code, message, us.exec)
+    def ran(self, request: Request, error: Optional[ToldError], us: Phases) -> None:
+        """A call ended that ran; ``error`` is what its caller is told, None when it ended well."""
+        self._task_stats.ran(request.task, error.code if error else None, us, request.from_)
+        if error is not None:
+            self._keep_failure(request, error, us.exec)
 
-    def expired(self, request: Request, message: str) -> None:
+    def expired(self, request: Request, error: ToldError) -> None:
         """A call was not started, because its time was up."""
         self._task_stats.expired(request.task, request.from_)
-        self._keep_failure(request, "Expired", message, 0)
+        self._keep_failure(request, error, 0)
 
     def texts(self, is_all: bool) -> Measured:
         """What to publish; all of it when ``is_all``, or when the last texts did not arrive."""
@@ -47,6 +48,6 @@ class Measures:
         """The last texts may not have arrived."""
         self._must_repeat = True
 
-    def _keep_failure(self, request: Request, code: str, message: str, exec_us: int) -> None:
+    def _keep_failure(self, request: Request, error: ToldError, exec_us: int) -> None:
         at_us = self._clock.at_us(now_s())
-        self._failures.keep(request.task, request.id, at_us, code, message, request.from_, exec_us)
+        self._failures.keep(request.task, request.id, at_us, error.code, error.message, request.from_, exec_us)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Dict, NamedTuple, Optional
 
-from .errors import compact
+from .errors import ERROR_TABLE, ToldError, compact
 from .keys import Keys, is_id
-from .payload import PayloadProblem, decode_payload
+from .payload import PayloadProblem, decode_payload, encode_payload
 
 _LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
 _REPLY_ID = re.compile(r'\{"id":"([A-Za-z0-9_-]+)"')
@@ -27,7 +28,8 @@ class Request:
     """A request as a worker sees it."""
 
     __slots__ = (
-        "id", "held_id", "at_us", "ttl_ms", "task", "args", "hub_id", "from_", "traceparent", "tracestate", "losses", "text",
+        "id", "held_id", "at_us", "ttl_ms", "task", "args", "hub_id", "from_", "traceparent", "tracestate", "losses",
+        "may_have_run", "text",
     )  # fmt: skip
 
     #: What the reply is marked with: the message's own id.
@@ -47,6 +49,8 @@ class Request:
     tracestate: Optional[str]
     #: How many workers died holding it.
     losses: int
+    #: An earlier worker may have started it.
+    may_have_run: bool
     #: The message as it was in the list.
     text: str
 
@@ -130,8 +134,27 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
     is_tracestate = isinstance(tracestate, str) and len(tracestate) <= _MAX_TRACESTATE
     request.tracestate = tracestate if is_tracestate else None
     request.losses = int(losses) if abs(losses) < 1e300 and losses == int(losses) else 0
+    request.may_have_run = value.get("started") is True or request.losses > 0
     request.text = text
     return request
+
+
+_MARK = re.compile(rb',"(?:losses":[0-9]+|started":true)\}\Z')
+_LOSSES = re.compile(rb',"losses":[1-9][0-9]*\}\Z')
+
+
+def with_losses(text: bytes, losses: int) -> bytes:
+    """The request with its count of lost workers, spliced in as text: its payload is never encoded anew."""
+    return _with_mark(text, b'"losses":%d' % losses)
+
+
+def with_started(text: bytes) -> bytes:
+    """The request with the mark that it may have been started. Its count of lost workers says so too."""
+    return text if _LOSSES.search(text.rstrip()) else _with_mark(text, b'"started":true')
+
+
+def _with_mark(text: bytes, mark: bytes) -> bytes:
+    return _MARK.sub(b"}", text.rstrip())[:-1] + b"," + mark + b"}"
 
 
 def leading_id(text: str) -> Optional[str]:
@@ -148,9 +171,19 @@ def ok_reply(id: str, result_json: str, worker: str, us: Phases) -> str:
     return f'{{"id":"{id}","ok":true,"result":{result_json},"worker":"{worker}",{_phases(us)}}}'
 
 
-def error_reply(id: str, error_json: str, worker: str, us: Optional[Phases]) -> str:
+def error_reply(request: Request, error: ToldError, worker: str, us: Optional[Phases]) -> str:
+    """The reply of a request that did not end well; its error goes through told() here, on whatever way it comes."""
     phases = f",{_phases(us)}" if us else ""
-    return f'{{"id":"{id}","ok":false,"error":{error_json},"worker":"{worker}"{phases}}}'
+    return f'{{"id":"{request.id}","ok":false,"error":{told(request, error).text},"worker":"{worker}"{phases}}}'
+
+
+def told(request: Request, error: ToldError) -> ToldError:
+    """What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started."""
+    if not request.may_have_run or ERROR_TABLE[error.code].ran != "no":
+        return error
+    message = f"An earlier worker may have run {request.task} before it left or died. It was not run again: {error.message}"
+    said = {**json.loads(error.text), "code": "WorkerLost", "message": message, "retryable": False}
+    return ToldError("WorkerLost", message, encode_payload(said))
 
 
 def _are_phases(us: Any) -> bool:

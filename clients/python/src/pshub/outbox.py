@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import OrderedDict
 from typing import List, Optional, Set
 
 from .answers import ConnectionLost, NotConnected, is_passing
@@ -11,8 +12,8 @@ from .call import Call, InList
 from .clock import RedisClock, Stop, backoff_s, ignore, now_s, sleep
 from .connection import Connection
 from .errors import explained, message_of
-from .estimates import Forecast, RunTimes
 from .events import Events
+from .forecast import Forecast
 from .message import stamped, unstamped
 from .queue import PUSH_MEMORY_MS, Pushed, Queue
 
@@ -22,8 +23,6 @@ _MAX_BATCH_CHARS = 1_000_000
 _WAY_MS = 2
 #: Without an answer for this long nothing counts as being sent.
 _SENDING_S = 0.5
-#: What would wait longer than this part of its time is refused: an estimate is none of the surest.
-_PATIENCE = 0.8
 
 
 class Outbox:
@@ -39,7 +38,6 @@ class Outbox:
         queue: Queue,
         hub_id: str,
         clock: RedisClock,
-        run_times: RunTimes,
         events: Events,
         closing: Stop,
     ) -> None:
@@ -50,10 +48,10 @@ class Outbox:
         self._queue = queue
         self._hub_id = hub_id
         self._clock = clock
-        self._run_times = run_times
         self._events = events
         self._closing = closing
-        self._waiting: List[Call] = []
+        #: Only calls that are not over, in their order: an outage may last, and they do not wait for its end.
+        self._waiting: "OrderedDict[Call, None]" = OrderedDict()
         self._number = 0
         self._answered_at = -math.inf
         self._running: Optional["asyncio.Task[None]"] = None
@@ -71,15 +69,24 @@ class Outbox:
         return now_s() - self._answered_at < _SENDING_S
 
     def add(self, call: Call) -> None:
-        self._waiting.append(call)
+        # A retry may be over before its time to be sent has come.
+        if call.settled:
+            return
+        self._waiting[call] = None
         if self._running is None:
             # Begins behind all that is called in this turn of the loop: it goes together.
             self._running = asyncio.get_running_loop().create_task(self._run())
 
-    def cancel(self, call: Call) -> None:
+    def drop(self, call: Call) -> None:
+        """Lets go of a call that is over. When its caller gave up, its request is cancelled too."""
+        self._waiting.pop(call, None)
+        if call.abandoned:
+            self._cancel(call)
+
+    def _cancel(self, call: Call) -> None:
         """
-        The caller gave up: takes the request out of the list, or has its worker told. Does nothing for one whose push is under
-        way; that is cancelled once it is known to have arrived.
+        Takes a request out of the list, or has its worker told. Does nothing for one whose push is under way; that is cancelled
+        once it is known to have arrived.
         """
         if call.pushed is None:
             return
@@ -110,19 +117,17 @@ class Outbox:
         """What goes with the next push. Calls that a list as long as it was a moment ago cannot serve in time are refused."""
         batch: List[Call] = []
         length = self.forecast.length()
-        chars = taken = 0
-        for call in self._waiting:
-            if len(batch) == _MAX_BATCH or (chars > 0 and chars + len(call.body) > _MAX_BATCH_CHARS):
+        chars = 0
+        while self._waiting and len(batch) < _MAX_BATCH:
+            call = next(iter(self._waiting))
+            if chars > 0 and chars + len(call.body) > _MAX_BATCH_CHARS:
                 break
-            taken += 1
-            if call.settled:
-                continue
-            if length is not None and self.forecast.wait_s(length + len(batch)) > self._patience_s(call):
-                self._overloaded(int(length) + len(batch), call)
+            del self._waiting[call]
+            if length is not None and length + len(batch) >= self.forecast.length_within(_left_ms(call)):
+                self._overloaded(length + len(batch), call)
                 continue
             chars += len(call.body)
             batch.append(call)
-        del self._waiting[:taken]
         return batch
 
     async def _deliver(self, calls: List[Call]) -> None:
@@ -168,18 +173,14 @@ class Outbox:
 
     def _max_length_for(self, calls: List[Call]) -> int:
         """The longest list in which the most patient of these would be served in time."""
-        longest = max(self._patience_s(call) for call in calls)
+        longest = max(_left_ms(call) for call in calls)
         return int(min(self.max_length, self.forecast.length_within(longest)))
-
-    def _patience_s(self, call: Call) -> float:
-        """How long it may wait, so that its task can still be run by its deadline."""
-        return max(0.0, call.end - now_s() - self._run_times.of(call.task)) * _PATIENCE
 
     def _answered(self, batch: List[Call], ttls: Optional[List[int]], pushed: Pushed) -> None:
         self._answered_at = now_s()
         # A repeat tells the length of now and the time of its first try.
         if not pushed.repeated:
-            self.forecast.see(pushed.length + pushed.accepted)
+            self.forecast.see(pushed.length, pushed.accepted)
             self._clock.learn(int(pushed.at), now_s())
         for index, call in enumerate(batch):
             if index >= pushed.accepted:
@@ -188,7 +189,7 @@ class Outbox:
             ttl_ms = max(1, ttls[index] - pushed.late_ms) if ttls else 0
             call.enqueued(InList(pushed.at, ttl_ms, None if pushed.repeated else pushed.length + index))
             if call.abandoned:
-                self.cancel(call)
+                self._cancel(call)
         if self._events.has("queue:pushed"):
             self._events.emit(
                 "queue:pushed",
@@ -199,14 +200,19 @@ class Outbox:
                 repeated=pushed.repeated,
             )
 
-    def _overloaded(self, length: int, call: Call) -> None:
-        wait_ms = round(self.forecast.wait_s(length) * 1000)
+    def _overloaded(self, about: float, call: Call) -> None:
+        name, length, max_length = self._queue.name, round(about), self._max_length_for([call])
+        wait_ms = round(self.forecast.wait_ms(length))
+        patience_ms = round(self.forecast.patience_ms(_left_ms(call)))
         if length >= self.max_length:
-            reason = f"{length} requests wait in queue {self._queue.name}, and its limit is {self.max_length:.0f}."
+            reason = f"{length} requests wait in queue {name}, and its limit is {max_length}."
+        elif wait_ms > patience_ms:
+            reason = f"About {wait_ms} ms of work waits in queue {name}, and this call could wait {patience_ms} ms."
         else:
-            patience_ms = round(self._patience_s(call) * 1000)
-            reason = f"About {wait_ms} ms of work waits in queue {self._queue.name}, and this call could wait {patience_ms} ms."
-        data = {"length": length, "maxLength": int(min(self.max_length, 2**53)), "waitMs": wait_ms}
+            reason = (
+                f"More is called than queue {name} serves: {length} requests wait, and while that is so no more than {max_length} may."
+            )
+        data = {"length": length, "maxLength": min(max_length, 2**53), "waitMs": wait_ms}
         call.refused("Overloaded", f"{reason} Add workers or slots, or try later.", data)
 
     def _refuse(self, calls: List[Call], error: Exception) -> None:
@@ -221,3 +227,7 @@ class Outbox:
             call.refused(
                 "OutcomeUnknown", "The connection broke during the push, and Redis cannot tell any more whether it had arrived."
             )
+
+
+def _left_ms(call: Call) -> float:
+    return max(0.0, call.end - now_s()) * 1000

@@ -49,7 +49,7 @@ def encode_payload(value: Any) -> str:
         raise PayloadProblem(_TOO_DEEP) from None
     except (TypeError, ValueError, OverflowError) as error:
         raise PayloadProblem(f"not JSON: {error}") from None
-    if _nests_deeper_than(text, MAX_DEPTH):
+    if nests_deeper_than(text, MAX_DEPTH):
         raise PayloadProblem(_TOO_DEEP)
     if '"__proto__":' in text:
         _refuse_proto(_decode(text), "")
@@ -61,7 +61,7 @@ def encode_payload(value: Any) -> str:
 
 def decode_payload(text: str) -> Any:
     """Parses JSON text of somebody else's, with the same limits and one level for the message around them. Raises PayloadProblem."""
-    if _nests_deeper_than(text, MAX_DEPTH + 1):
+    if nests_deeper_than(text, MAX_DEPTH + 1):
         raise PayloadProblem(_TOO_DEEP)
     try:
         value = _decode(text)
@@ -76,7 +76,7 @@ def decode_payload(text: str) -> Any:
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 
 
-def _nests_deeper_than(text: str, limit: int) -> bool:
+def nests_deeper_than(text: str, limit: int) -> bool:
     # Two characters are needed per level and few payloads have many brackets, so the scan is rare.
     if len(text) <= 2 * limit or text.count("[") + text.count("{") <= limit:
         return False

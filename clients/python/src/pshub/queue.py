@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Awaitable, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import scripts
 from .answers import ReplyError, first, is_full
-from .clock import ignore, now_s
+from .batches import MAX_BATCH_BYTES
+from .clock import ignore
 from .connection import BLOCK_S, Connection, Word
 from .keys import Keys
 
@@ -19,16 +19,9 @@ REPLY_TTL_MS = 60_000
 #: Each live worker has read the word by then: they look every second.
 CANCEL_MEMORY_MS = 5000
 _ADOPT_BATCH = 64
-#: A worker that was adopted from can take nothing by itself for this long: its last wait may still be on its way.
-_ADOPTED_MS = 600_000
 #: This worker takes no jobs, and leaves it to others to report its queue's length.
 _JOB_ROOM = 0
 _REPORTS_MS = 0
-# Replies up to this many and this long go as plain commands, which cost Redis half of what the script does.
-_MAX_PLAIN_REPLIES = 32
-_MAX_PLAIN_LENGTH = 400
-#: After a reply that a full Redis refused, it counts as full for this long.
-_FULL_MEMORY_S = 1.0
 
 
 class Pushed(NamedTuple):
@@ -52,8 +45,6 @@ class Claimed(NamedTuple):
     expired: int
     #: Requests with the ids that they are held under; None: the one in the message.
     requests: List[Tuple[bytes, Optional[str]]]
-    #: Dropped because too little of their time is left; their callers still wait.
-    hopeless: List[bytes]
 
 
 class Beat(NamedTuple):
@@ -83,7 +74,6 @@ class Queue:
         self.name = name
         self.keys = keys.queue(name)
         self._all_keys = keys
-        self._full_until = -math.inf
 
     async def push(
         self, connection: Connection, hub_id: str, number: int, max_length: int, messages: List[str], counted_at_us: int
@@ -94,13 +84,10 @@ class Queue:
         repeated, late_ms = more or (0, 0)
         return Pushed(accepted, length, at.decode(), repeated == 1, late_ms)
 
-    def post_claim(
-        self, connection: Connection, worker_id: str, slots: int, run_times: Sequence[Word], wait: bool
-    ) -> "_PostedClaim":
+    def post_claim(self, connection: Connection, worker_id: str, slots: int, wait: bool) -> "_PostedClaim":
         """
-        Asks for requests for idle slots, in this turn of the loop; ``claimed`` has the answer. ``run_times`` are pairs of a task and
-        the microseconds it runs at least. With ``wait`` the bell is waited for first, in the same write: Redis runs the claim the
-        moment it rings.
+        Asks for requests for idle slots, in this turn of the loop; ``claimed`` has the answer. With ``wait`` the bell is waited for
+        first, in the same write: Redis runs the claim the moment it rings.
         """
         queue = self.keys
         keys: List[Word] = [
@@ -111,7 +98,7 @@ class Queue:
             queue.jobs,
             queue.job_bell,
         ]
-        args: List[Word] = [worker_id, slots, _JOB_ROOM, *run_times]
+        args: List[Word] = [worker_id, slots, _JOB_ROOM, MAX_BATCH_BYTES]
         command = scripts.CLAIM.command(connection, keys, args)
         if wait:
             posted = connection.post(("BLPOP", queue.bell, BLOCK_S), command)
@@ -134,41 +121,41 @@ class Queue:
         if answer[1] == -1:
             return None
         now, texts, *more = answer
-        left, expired, named, hopeless = more[:4] or (0, 0, [], [])
+        left, expired, named = more[:3] or (0, 0, [])
         held: List[Optional[str]] = [None] * len(texts)
         for at in range(0, len(named), 2):
             held[int(named[at]) - 1] = named[at + 1].decode()
-        return Claimed(int(now), left, expired, list(zip(texts, held)), hopeless)
+        return Claimed(int(now), left, expired, list(zip(texts, held)))
 
-    def reply(self, connection: Connection, hub_id: str, replies: List[bytes]) -> "asyncio.Future[Any]":
+    def reply(self, connection: Connection, hub_id: str, replies: List[bytes]) -> "asyncio.Future[None]":
         """
-        Puts replies on a hub's list. Posted at once, so that a release posted behind it is run behind it; the future raises what
-        was refused. A full Redis refuses the plain push and takes the script.
+        Puts replies on a hub's list, posted at once; the future raises what was refused. As two plain commands, because the script
+        costs Redis three times as much, and more the longer the replies are. A full Redis refuses the plain push and takes the
+        script.
         """
         key = self._all_keys.reply(hub_id)
-        # While Redis is full the script goes first: the release behind it must not run ahead of a second try.
-        is_full_now = now_s() < self._full_until
-        is_small = not is_full_now and len(replies) <= _MAX_PLAIN_REPLIES and max(map(len, replies)) <= _MAX_PLAIN_LENGTH
-        # Always in full: it is short, and a NOSCRIPT answer would let the release run ahead of the reply.
-        script = scripts.REPLY.full([key], [REPLY_TTL_MS, *replies])
-        if is_small:
-            posted = connection.post(("RPUSH", key, *replies), ("PEXPIRE", key, REPLY_TTL_MS))
-        else:
-            posted = connection.post(script)
+        posted = connection.post(("RPUSH", key, *replies), ("PEXPIRE", key, REPLY_TTL_MS))
 
         async def outcome() -> None:
             answer = (await posted)[0]
             if isinstance(answer, ReplyError):
-                if not (is_small and is_full(answer)):
+                if not is_full(answer):
                     raise answer
-                self._full_until = now_s() + _FULL_MEMORY_S
-                await connection.one(*script)
+                await scripts.REPLY.run(connection, [key], [REPLY_TTL_MS, *replies])
 
         return asyncio.ensure_future(outcome())
 
-    def release(self, connection: Connection, worker_id: str, ids: List[str]) -> "asyncio.Future[List[Any]]":
-        """Forgets settled requests. Always sent behind their replies: a crash in between repeats a reply, which is harmless."""
-        return connection.post(("HDEL", self.keys.held(worker_id), *ids))
+    def release(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> Awaitable[None]:
+        """
+        Forgets settled requests, posted at once. Never sent before their replies are in Redis: a crash in between repeats a reply,
+        which is harmless.
+        """
+        posted = connection.post(("HDEL", self.keys.held(worker_id), *ids))
+
+        async def outcome() -> None:
+            first(await posted)
+
+        return outcome()
 
     async def beat(self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool) -> Beat:
         queue = self.keys
@@ -192,8 +179,8 @@ class Queue:
         self, connection: Connection, lost_id: str, worker_id: str
     ) -> Optional[Tuple[bool, List[Tuple[str, bytes]]]]:
         """Whether nothing is left to take over, and what was. None: the other worker lives, or this one has no lease itself."""
-        keys = [self.keys.leases, self.keys.held(lost_id), self.keys.held(worker_id), self.keys.taken(lost_id)]
-        state, *flat = await scripts.ADOPT.run(connection, keys, [lost_id, worker_id, _ADOPT_BATCH, _ADOPTED_MS])
+        keys = [self.keys.leases, self.keys.held(lost_id), self.keys.held(worker_id)]
+        state, *flat = await scripts.ADOPT.run(connection, keys, [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES])
         if state == -1:
             return None
         return state == 1, list(zip(_texts(flat[::2]), flat[1::2]))
@@ -206,8 +193,18 @@ class Queue:
     async def held_ids(self, connection: Connection, worker_id: str) -> List[str]:
         return _texts(await connection.one("HKEYS", self.keys.held(worker_id)))
 
-    async def held_texts(self, connection: Connection, worker_id: str, ids: List[str]) -> List[Optional[bytes]]:
-        return list(await connection.one("HMGET", self.keys.held(worker_id), *ids))
+    async def held_texts(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> List[Tuple[str, bytes]]:
+        """What is held under some of these ids: one after the other, until the texts are as long as an answer may be."""
+        found: List[Tuple[str, bytes]] = []
+        size = 0
+        for id in ids:
+            if size >= MAX_BATCH_BYTES:
+                break
+            text = await connection.one("HGET", self.keys.held(worker_id), id)
+            if text is not None:
+                found.append((id, text))
+                size += len(text)
+        return found
 
     async def leave(self, connection: Connection, worker_id: str, started: List[str]) -> int:
         """Ends the lease and puts back all that was not started. Returns how many went back."""
@@ -220,7 +217,5 @@ class Queue:
             queue.jobs,
             queue.job_bell,
             queue.reporter,
-            queue.taken(worker_id),
         ]
-        # It takes nothing but by the claim script.
-        return int(await scripts.LEAVE.run(connection, keys, [worker_id, 0, *started]))
+        return int(await scripts.LEAVE.run(connection, keys, [worker_id, *started]))

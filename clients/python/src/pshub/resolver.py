@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Dict, List, NamedTuple, Optional, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
 
 from .answers import ReplyError, is_refusal
-from .clock import Stop, now_s, settle, sleep
+from .cards import TaskCard, TaskField, further_field
+from .catalogue import Catalogue, unreadable_teller
 from .connection import Connection
-from .errors import HubError, NoSuchTask, NotEnqueued, NoWorkers, explained, message_of
+from .errors import HubError, NoSuchTask, NotEnqueued, NoWorkers, message_of
 from .events import Events
 from .keys import Keys, is_queue_name
 from .names import CalledName, near_names, newest_first, parse_called_name, try_parse_task_name
-from .registry import Catalogue, Providers, TaskCard
 from .rights import missing_rights
 from .schema import Validate, compile_foreign
 
 
 class Route(NamedTuple):
+    """Where a called name leads at the moment."""
+
     task: str
     queue: str
     timeout_s: float
@@ -29,167 +30,83 @@ class Route(NamedTuple):
     check_args: Optional[Validate]
 
 
-class _Cached(NamedTuple):
-    route: Route
-    checked_at: float
-
-
-class _Miss(NamedTuple):
-    error: HubError
-    at: float
-
-
-#: A route is used without asking again for this long, and a little longer while a fresh one is under way.
-_FRESH_S = 1.0
-_STALE_S = 2.0
-#: Unknown names are looked up at most this often.
-_MISS_S = 0.1
-_RETRY_S = 0.01
-_MAX_ROUTES = 10_000
+#: More of what is kept here is forgotten.
+_MAX_KEPT = 10_000
+#: Cards of one name, of all versions and queues, that are read at most.
+_MAX_CARDS_OF_NAME = 1000
 
 
 class Resolver:
-    """What is known is answered at once and renewed behind the call; the registry is only waited for when a name is new."""
+    """Reads are bounded by what is called: the cards of that name, and the live workers of its queues."""
 
-    def __init__(self, connection: Connection, keys: Keys, events: Events, closing: Stop) -> None:
+    def __init__(self, connection: Connection, keys: Keys, events: Events) -> None:
         self._connection = connection
         self._keys = keys
         self._events = events
-        self._closing = closing
-        self._catalogue = Catalogue(keys)
-        self._providers = Providers(self._catalogue)
-        self._routes: Dict[str, _Cached] = {}
-        self._misses: Dict[str, _Miss] = {}
-        self._under_way: Dict[str, "asyncio.Task[Route]"] = {}
+        self._catalogue = Catalogue(keys, unreadable_teller(events))
         self._compiled: Dict[str, Any] = {}
         #: Queues where this user has all rights that a caller needs.
         self._allowed: Set[str] = set()
+        #: Where tasks were found that no worker of their first queue provides.
+        self._elsewhere: Dict[str, List[str]] = {}
 
-    def known(self, called: str) -> Optional[Route]:
-        """The route when it may be used at once. From any thread."""
-        cached = self._routes.get(called)
-        return cached.route if cached and now_s() - cached.checked_at <= _STALE_S else None
-
-    def refresh(self, called: str) -> None:
-        """Looks again behind a call, when the last look was a while ago."""
-        cached = self._routes.get(called)
-        if cached and now_s() - cached.checked_at > _FRESH_S and called not in self._under_way:
-            self._look_up(called)
-
-    async def find(self, called: str, deadline: float) -> Route:
+    async def resolve(self, called: str, queue: Optional[str]) -> Route:
         """
-        Asks until there is an answer or the deadline has come. Raises NoSuchTask, NoWorkers, or NotEnqueued when Redis could not
-        be asked; while Redis is away an old route is better than none.
+        Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
+        the first by name. Raises NoSuchTask, NoWorkers, or the connection's error.
         """
-        setback = "no answer in time"
-        loop = asyncio.get_running_loop()
-        patience = Stop()
-        timer = loop.call_later(max(0.0, deadline - now_s()), patience.set)
-        key = self._closing.add(patience.set)
-        try:
-            while not patience.is_set:
-                await self._connection.when_ready(patience)
-                if patience.is_set:
-                    break
-                miss = self._misses.get(called)
-                if miss and now_s() - miss.at < _MISS_S:
-                    raise miss.error
-                lookup = self._under_way.get(called) or self._look_up(called)
-                over: "asyncio.Future[None]" = loop.create_future()
-                lookup.add_done_callback(lambda _, over=over: settle(over))
-                stop_key = patience.add(lambda over=over: settle(over))
-                await over
-                patience.remove(stop_key)
-                if not lookup.done():
-                    break
-                error = lookup.exception()
-                if error is None:
-                    return lookup.result()
-                if isinstance(error, HubError):
-                    raise error
-                setback = message_of(error)
-                if is_refusal(error):
-                    raise _unasked(called, setback)
-                await sleep(_RETRY_S, patience)
-        finally:
-            timer.cancel()
-            self._closing.remove(key)
-        cached = self._routes.get(called)
-        if cached and not self._closing.is_set:
-            return cached.route
-        raise _unasked(called, self._connection.down_reason or setback)
-
-    def _look_up(self, called: str) -> "asyncio.Task[Route]":
-        task = asyncio.get_running_loop().create_task(self._looked_up(called))
-        self._under_way[called] = task
-
-        def done(over: "asyncio.Task[Route]") -> None:
-            self._under_way.pop(called, None)
-            if not over.cancelled():
-                over.exception()
-
-        task.add_done_callback(done)
-        return task
-
-    async def _looked_up(self, called: str) -> Route:
-        try:
-            route = await self._find(called)
-        except HubError as error:
-            self._routes.pop(called, None)
-            if len(self._misses) >= _MAX_ROUTES:
-                self._misses.clear()
-            self._misses[called] = _Miss(error, now_s())
-            raise
-        if len(self._routes) >= _MAX_ROUTES:
-            self._routes.clear()
-        self._routes[called] = _Cached(route, now_s())
-        self._misses.pop(called, None)
-        return route
-
-    async def _find(self, called: str) -> Route:
         wanted = parse_called_name(called)
         if wanted is None:
             raise NoSuchTask(f"{called[:120]!r} is not a task name. Write name:1.0, name:1 or name.")
-        exact = wanted.minor is not None
-        names = [called] if exact else await self._versions_of(wanted)
-        cards = {card.task: card for card in await self._catalogue.task_cards(self._connection, names)}
-        if not cards:
-            raise await self._no_such_task(called, wanted.name)
-        for name in names:
-            card = cards.get(name)
-            if card is None or not is_queue_name(card.queue):
+        is_exact = wanted.minor is not None
+        if is_exact:
+            # Nearly always the task has one card, and this is all that is read of cards.
+            further = self._elsewhere.get(called, []) if queue is None else [further_field(called, queue)]
+            route = await self._live_of(await self._cards([called, *further]), queue)
+            if route is not None:
+                return route
+        known = await self._catalogue.task_fields(self._connection)
+        fields = _fields_of(wanted, known)
+        cards = await self._cards(fields[:_MAX_CARDS_OF_NAME])
+        route = await self._live_of(cards, queue)
+        if route is None:
+            raise (await self._no_workers(called, cards, queue)) if cards else _no_such_task(called, wanted.name, known)
+        if is_exact:
+            _bound(self._elsewhere)
+            self._elsewhere[called] = [field for field in fields if field != called]
+        return route
+
+    async def _cards(self, fields: Sequence[str]) -> List[TaskCard]:
+        return await self._catalogue.task_cards(self._connection, fields)
+
+    async def _live_of(self, cards: Sequence[TaskCard], queue: Optional[str]) -> Optional[Route]:
+        """The first of these that a live worker provides. A queue that this user may not use only counts where there is no other."""
+        refused: Optional[Exception] = None
+        for card in cards:
+            if not is_queue_name(card.queue) or queue not in (None, card.queue):
                 continue
-            leases = self._keys.queue(card.queue).leases
-            slots = await self._providers.slots(self._connection, leases, name)
-            await self._check_rights(card)
-            if slots > 0:
-                return self._route_of(card, slots)
-        queues = ", ".join(sorted({card.queue for card in cards.values()}))
-        raise NoWorkers(
-            f"No live worker provides {called if exact else ', '.join(names)}. "
-            f"Start one: pshub-worker <module> --queue {queues}",
-            task=called,
-        )
+            try:
+                slots = await self._catalogue.slots(self._connection, card.queue, card.task)
+                if slots > 0:
+                    await self._check_rights(card)
+                    return self._route_of(card, slots)
+            except Exception as error:
+                if not isinstance(error, HubError) and not is_refusal(error):
+                    raise
+                refused = refused or error
+        if refused is not None:
+            raise refused
+        return None
 
-    async def _versions_of(self, wanted: CalledName) -> List[str]:
-        """Declared versions within what the caller allows, newest first."""
-        parsed = map(try_parse_task_name, await self._catalogue.task_names(self._connection))
-        fitting = [n for n in parsed if n and n.name == wanted.name and wanted.major in (None, n.major)]
-        return [name.full for name in sorted(fitting, key=newest_first)]
-
-    async def _no_such_task(self, called: str, name: str) -> HubError:
-        known = await self._catalogue.task_names(self._connection)
-        versions = sorted(full for full in known if full.startswith(f"{name}:"))
-        if versions:
-            return NoSuchTask(f"There is no {called}. Known versions: {', '.join(versions)}.", task=called)
-        near = near_names(called, known)
-        if near:
-            hint = f"Did you mean {' or '.join(near)}?"
-        elif known:
-            hint = "See 'pshub tasks' for those that are."
-        else:
-            hint = "No worker has declared any task in this namespace yet."
-        return NoSuchTask(f"No worker ever declared {called}. {hint}", task=called)
+    async def _no_workers(self, called: str, cards: Sequence[TaskCard], queue: Optional[str]) -> HubError:
+        queues = ", ".join(dict.fromkeys(card.queue for card in cards))
+        if queue is None:
+            names = ", ".join(dict.fromkeys(card.task for card in cards))
+            start = f"Start one: pshub-worker <module> --queue {queues}"
+            return NoWorkers(f"No live worker provides {names}. {start}", task=called)
+        elsewhere = await self._live_of(cards, None)
+        where = f"It is served in queue {elsewhere.queue}." if elsewhere else f"Nor does one elsewhere; known in: {queues}."
+        return NoWorkers(f"No live worker of queue {queue} provides {called}. {where}", task=called)
 
     async def _check_rights(self, card: TaskCard) -> None:
         """
@@ -208,6 +125,7 @@ class Resolver:
         if missing:
             message = f"The Redis user may not call tasks of queue {card.queue}: it lacks {missing}. See 'pshub check --for hub'"
             raise NotEnqueued(f"{message}.", task=card.task)
+        _bound(self._allowed)
         self._allowed.add(card.queue)
 
     def _route_of(self, card: TaskCard, slots: int) -> Route:
@@ -235,11 +153,39 @@ class Resolver:
             check = compile_foreign(card.args)
         except Exception as error:
             self._events.emit("schema:unused", task=card.task, reason=message_of(error))
-        if len(self._compiled) >= _MAX_ROUTES:
-            self._compiled.clear()
+        _bound(self._compiled)
         self._compiled[card.task] = (card.args, check)
         return check
 
 
-def _unasked(called: str, reason: str) -> HubError:
-    return NotEnqueued(f"Redis could not be asked where {called} runs: {explained(reason)}.", task=called)
+def _bound(kept: Any) -> None:
+    if len(kept) >= _MAX_KEPT:
+        kept.clear()
+
+
+def _fields_of(wanted: CalledName, known: Sequence[TaskField]) -> List[str]:
+    """Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name."""
+    found = []
+    for field, task, queue in known:
+        name = try_parse_task_name(task)
+        if name and name.name == wanted.name and wanted.major in (None, name.major) and wanted.minor in (None, name.minor):
+            found.append((newest_first(name), queue or "", field))
+    return [field for _, _, field in sorted(found)]
+
+
+def _no_such_task(called: str, name: str, known: Sequence[TaskField]) -> HubError:
+    tasks = list(dict.fromkeys(task for _, task, _ in known))
+    if called in tasks:
+        message = f"The registry has no card of {called} that can be read; or it came in this moment, then call again."
+        return NoSuchTask(f"{message} Workers of the task write it when they start.", task=called)
+    versions = sorted(full for full in tasks if full.startswith(f"{name}:"))
+    if versions:
+        return NoSuchTask(f"There is no {called}. Known versions: {', '.join(versions)}.", task=called)
+    near = near_names(called, tasks)
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    elif tasks:
+        hint = "See 'pshub tasks' for those that are."
+    else:
+        hint = "No worker has declared any task in this namespace yet."
+    return NoSuchTask(f"No worker ever declared {called}. {hint}", task=called)

@@ -25,7 +25,7 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
             _Use(keys.workers, False, "HMGET"),
             _Use(keys.stats, False, "HMGET"),
             _Use(of.leases, False, "ZRANGEBYSCORE"),
-            _Use(of.calls, True, "LLEN LREM RPUSH"),
+            _Use(of.calls, True, "LLEN LPOS LREM RPUSH"),
             _Use(of.bell, True, "LLEN RPUSH"),
             _Use(of.pushed(any_id), True, "SET UNLINK"),
             _Use(of.cancelled, True, "PEXPIRE ZADD"),
@@ -34,7 +34,7 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
         ]
     return [
         _Use(None, False, "EVAL EVALSHA TIME"),
-        _Use(keys.tasks, False, "HDEL HMGET HSCAN HSET"),
+        _Use(keys.tasks, True, "HDEL HGET HMGET HSCAN HSET"),
         _Use(keys.workers, False, "HDEL HMGET HSET"),
         _Use(keys.stats, False, "HDEL HMGET HSCAN HSET"),
         _Use(keys.taskstats, False, "HDEL HSET"),
@@ -48,8 +48,7 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
         _Use(of.reporter, True, "DEL GET"),
         _Use(of.paused, True, "GET"),
         _Use(of.cancelled, True, "ZRANGE ZREMRANGEBYSCORE"),
-        _Use(of.taken(any_id), True, "LPOP LRANGE SET"),
-        _Use(of.held(any_id), True, "HDEL HGET HGETALL HKEYS HLEN HMGET HSCAN HSET"),
+        _Use(of.held(any_id), True, "HDEL HGET HKEYS HLEN HRANDFIELD HSET"),
         _Use(keys.reply(any_id), True, "PEXPIRE RPUSH"),
     ]
 
@@ -57,7 +56,7 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
 #: What follows a command's key, where a command without it would not be one.
 _REST: Dict[str, List[str]] = {
     "BLPOP": ["1"], "HDEL": ["_"], "HGET": ["_"], "HMGET": ["_"], "HSCAN": ["0", "COUNT", "1"], "HSET": ["_", "_"],
-    "LPOP": ["1"], "LPUSH": ["_"], "LRANGE": ["0", "0"], "LREM": ["1", "_"], "LTRIM": ["0", "0"], "PEXPIRE": ["1"],
+    "LPOP": ["1"], "LPUSH": ["_"], "LRANGE": ["0", "0"], "LPOS": ["_"], "LREM": ["1", "_"], "LTRIM": ["0", "0"], "PEXPIRE": ["1"],
     "RPUSH": ["_"], "SET": ["_", "PX", "1", "GET"], "ZADD": ["0", "_"], "ZRANGE": ["0", "0"], "ZRANGEBYSCORE": ["0", "0"],
     "ZREM": ["_"], "ZREMRANGEBYSCORE": ["0", "0"], "ZSCORE": ["_"],
 }  # fmt: skip

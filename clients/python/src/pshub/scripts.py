@@ -47,6 +47,6 @@ class Script:
         return answer
 
 
-PUSH, CLAIM, REPLY, BEAT, HANDBACK, LEAVE, ADOPT, CANCEL = map(
-    Script, ("push", "claim", "reply", "beat", "handback", "leave", "adopt", "cancel")
+PUSH, CLAIM, REPLY, BEAT, HANDBACK, LEAVE, ADOPT, CANCEL, DECLARE = map(
+    Script, ("push", "claim", "reply", "beat", "handback", "leave", "adopt", "cancel", "declare")
 )

@@ -18,8 +18,10 @@ from .schema import Validate, compile_own
 
 DEFAULT_TIMEOUT_S = 5.0
 _MAX_TIMEOUT_S = 86_400.0
+#: Beside what else is on its card, which nobody reads when it is too long.
+_MAX_DECLARATION = 250_000
 
-NestedCall = Callable[["Context", Any, Any, float], Any]
+NestedCall = Callable[["Context", Any, Any, float, Optional[str]], Any]
 
 
 class Context:
@@ -85,12 +87,21 @@ class Context:
         """A log whose lines carry the task and the request's id."""
         return TaskLog(self.task, self.id)
 
-    def call(self, task: Any, args: Any = None, /, *, timeout: Optional[float] = None, **named: Any) -> Any:
+    def call(
+        self,
+        task: Any,
+        args: Any = None,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
+    ) -> Any:
         """Calls another task with what remains of this call's time, under the same trace. Raises HubError."""
         if args is not None and named:
             raise TypeError("Give the arguments by name or as one value, not both.")
-        remaining = self.remaining
-        return self._nested_call(self, task, named if args is None else args, min(timeout or math.inf, remaining))
+        limit = min(timeout or math.inf, self.remaining)
+        return self._nested_call(self, task, named if args is None else args, limit, queue)
 
     def _abort(self, reason: HubError) -> None:
         with self._lock:
@@ -140,6 +151,12 @@ class Task:
         self._signature = signature
         self.check_args: Optional[Validate] = None if args is None else compile_own(args, f"{name.full}: 'args'")
         self.check_result: Optional[Validate] = None if result is None else compile_own(result, f"{name.full}: 'result'")
+        length = len(compact([description, args, result]))
+        if length > _MAX_DECLARATION:
+            raise ConfigError(
+                f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card "
+                "of the registry."
+            )
         self.digest = hashlib.sha256(compact([args, result]).encode()).hexdigest()[:12]
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name.name)

@@ -96,12 +96,12 @@ class Worker:
     def __exit__(self, *_: Any) -> None:
         self.stop()
 
-    def _nested_call(self, context: Context, task: Any, args: Any, timeout_s: float) -> Any:
+    def _nested_call(self, context: Context, task: Any, args: Any, timeout_s: float, queue: Optional[str]) -> Any:
         """On a slot's thread: with what remains of the outer call's time, and under its trace."""
         thread, crew = self._thread, self._crew
         assert thread is not None and crew is not None
         called = name_of(task)
-        wrong = wrong_arguments(called, timeout_s)
+        wrong = wrong_arguments(called, timeout_s, queue)
         if wrong is None and context.cancelled:
             wrong = Aborted(f"The call of {context.task} was over before {called} was called.", task=called)
         if wrong is not None:
@@ -109,7 +109,7 @@ class Worker:
         core = crew.nested_hub()
         pending = PendingCall(thread, core)
         limit = None if timeout_s == float("inf") else timeout_s
-        out = pending.out = Outgoing(called, args, limit, context.traceparent, pending._settle, context.tracestate)
+        out = pending.out = Outgoing(called, args, limit, context.traceparent, pending._settle, context.tracestate, queue)
         context._watch(pending)
         try:
             thread.post(core.begin, out)

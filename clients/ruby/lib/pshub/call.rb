@@ -15,19 +15,21 @@ module Pshub
     UNSENT_S = 1.0
     MAX_TIMEOUT_S = 86_400.0
 
-    attr_reader :called, :timeout_s, :trace, :started_at, :finish, :route, :args_json
+    attr_reader :called, :queue, :timeout_s, :trace, :started_at, :finish, :route, :args_json
     # The present try; nil while the name is looked up.
     attr_accessor :attempt
 
     # One that ended before it began.
     def self.failed(error) = new(nil, nil, nil, nil, nil).tap { |call| call.settle(nil, error) }
 
-    def initialize(core, called, args, timeout_s, trace)
+    # +queue+: the only one whose workers count, or nil.
+    def initialize(core, called, args, timeout_s, trace, queue = nil)
       @core = core
       @called = called
       @args = args
       @timeout_s = timeout_s
       @trace = trace
+      @queue = queue
       @started_at = Clock.now
       @lock = Mutex.new
       @settled = ConditionVariable.new
@@ -133,5 +135,26 @@ module Pshub
 
     # Earlier than the call's own while its request cannot be sent.
     def deadline = sent? ? finish : [finish, @waits_since + PendingCall::UNSENT_S].min
+
+    # What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent. +down_reason+ is why Redis is
+    # away, if it is.
+    def lateness(down_reason)
+      waited = "#{((Clock.now - @call.started_at) * 1000).round} ms"
+      details = { task: task, id: @id }
+      return Timeout.new("#{task} did not answer within #{waited}.", **details) if @pushed
+
+      if @in_doubt
+        return OutcomeUnknown.new("Redis did not confirm the request within #{waited}; it may have been run.", **details)
+      end
+
+      reason = Errors.explained(@setback || down_reason || "it did not answer")
+      NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)
+    end
+
+    # What it is told when its hub is closed.
+    def closed_error
+      details = { task: task, id: @id }
+      sent? ? Aborted.new("The hub was closed while #{task} was running.", **details) : HubClosed.new(**details)
+    end
   end
 end

@@ -51,13 +51,19 @@ module Pshub
   # behind by an answer's way, and the shortest of the last ways counts. It is never ahead: what is judged late by it is late.
   class RedisClock
     MEMORY_S = 10.0
+    # An answer that is later than this is none: the clock was set back. Connections do not wait so long.
     STEP_S = 2.0
+    # As far ahead of all the last answers: the clock was set forward. It drifts by microseconds in that time.
+    FORWARD_S = 0.25
     UNKNOWN = -Float::INFINITY
 
     def initialize
       @lock = Mutex.new
-      @best = @before = @period_end = UNKNOWN
+      @best = @before = @period_end = @stepped_at = UNKNOWN
     end
+
+    # When an answer last showed that Redis' clock was set forward.
+    def stepped_at = @lock.synchronize { @stepped_at }
 
     # An answer came at +at+ that Redis gave at +at_us+.
     def learn(at_us, at)
@@ -69,8 +75,10 @@ module Pshub
           @period_end = at + MEMORY_S
         end
         offset = (at_us / 1e6) - at
-        if offset < [@best, @before].max - STEP_S
-          # Later than any answer can be: the clock was set back.
+        known = [@best, @before].max
+        # Nothing but a step does that: an answer that is read late shows less, never more.
+        @stepped_at = at if known != UNKNOWN && offset > known + FORWARD_S
+        if offset < known - STEP_S
           @best = @before = offset
         else
           @best = [@best, offset].max

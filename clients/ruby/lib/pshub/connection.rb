@@ -30,6 +30,9 @@ module Pshub
     # How long a blocked read waits before it looks again; also the longest that a lost bell can cost.
     BLOCK_S = 2
     STALL_S = 2.0
+    # How long a new link gets, all together: until its server's name is resolved, it is encrypted, let in and greeted. Each of these
+    # may wait for an answer that never comes, or that comes byte by byte.
+    OPEN_S = 3.0
 
     # The two connections of a hub or a worker: one for requests, which must be answered soon, and one that may block.
     def self.pair(owner, target, events)
@@ -98,6 +101,7 @@ module Pshub
     def close
       @closed = true
       @link&.cut
+      @opening&.kill
       @lock.synchronize do
         @link&.close
         @link = nil
@@ -117,16 +121,34 @@ module Pshub
       raise NotConnected, "the connection was closed" if @closed
       return if @link
 
-      link = Link.new(@target, @name, @stall_s)
-      greet(link)
+      link, reason = opened
+      unless link
+        raise NotConnected, @closed ? "the connection was closed" : down(reason || "no answer within #{OPEN_S} s")
+      end
       @link = link
       @known.clear
       @down_reason = nil
       @events.emit("redis:up", role: @role)
+    end
+
+    # A new link, or nil and why there is none, if that is known.
+    def opened
+      # One that could not be ended, because the system still looks for the server's name, is waited for first.
+      @opening = Thread.new { make_link } unless @opening&.alive?
+      @opening.kill unless @opening.join(OPEN_S)
+      @opening.join(0)&.value
+    end
+
+    def make_link
+      Thread.current.report_on_exception = false
+      link = Link.new(@target, @name, @stall_s)
+      greet(link)
+      greeted = link
     rescue Link::COMMAND_ERROR, ReplyError, *Link::FAILURES => e
-      link&.close
-      down(Errors.message_of(e))
-      raise NotConnected, @down_reason
+      [nil, Errors.message_of(e)]
+    ensure
+      # Also when this thread was ended.
+      link&.close unless greeted
     end
 
     # All of it can be done without, where the user lacks the right.

@@ -22,11 +22,10 @@ module Pshub
       @pending = {}
       @outboxes = {}
       @swept_at = Clock.now
-      @run_times = RunTimes.new
       @budget = RetryBudget.new
       @clock = RedisClock.new
       @commands, @blocking = Connection.pair("hub", settings.redis, events)
-      @resolver = Resolver.new(@commands, @keys, events, @closing)
+      @routes = Routes.new(@commands, Resolver.new(@commands, @keys, events), @closing)
       @inbox = Inbox.new(
         @blocking, @keys.reply(@id), @keys.read(@id),
         expected: -> { expected }, on_reply: method(:deliver),
@@ -35,15 +34,16 @@ module Pshub
     end
 
     def start
-      @resolver.start
+      @routes.start
       @inbox.start
       self
     end
 
     # Starts a call; it settles by itself, with a HubError where it fails.
-    def submit(called, args, timeout_s, trace)
-      call = PendingCall.new(self, called, args, timeout_s, trace)
-      route = @resolver.known(called)
+    def submit(called, args, timeout_s, trace, queue = nil)
+      sweep
+      call = PendingCall.new(self, called, args, timeout_s, trace, queue)
+      route = @routes.known(called, queue)
       route ? send_call(call, route) : look_up(call)
       call
     end
@@ -69,7 +69,7 @@ module Pshub
           # Its queue is served; it need only wait for its turn.
           attempt.waits_since = now
         else
-          finish(attempt, nil, lateness(attempt))
+          finish(attempt, nil, attempt.lateness(@commands.down_reason))
         end
       end
     end
@@ -93,10 +93,12 @@ module Pshub
       return if @closing.set?
 
       @closing.set
-      @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, closed_error(attempt)) } }
+      @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, attempt.closed_error) } }
       @blocking.close
+      # Without a link there is nothing to be deleted with, and the opening of one may take long.
+      @commands.close unless @commands.ready?
       @inbox.stop
-      @resolver.stop
+      @routes.stop
       @outboxes.each_value(&:stop)
       delete_keys
       @commands.close
@@ -145,19 +147,22 @@ module Pshub
     end
 
     def expected
+      sweep
+      @pending.size
+    end
+
+    # Calls whose callers do not come for the result end here.
+    def sweep
+      return if Clock.now - @swept_at <= SWEEP_S
+
       @lock.synchronize do
-        now = Clock.now
-        if now - @swept_at > SWEEP_S
-          # Calls whose callers do not come for the result end here.
-          @swept_at = now
-          @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - SWEEP_S }
-        end
-        @pending.size
+        now = @swept_at = Clock.now
+        @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - SWEEP_S }
       end
     end
 
     def look_up(call)
-      @resolver.find(call.called, call.patience_end) do |found|
+      @routes.find(call.called, call.queue, call.patience_end) do |found|
         found.is_a?(Route) ? send_call(call, found) : call.settle(nil, found)
       end
     end
@@ -192,7 +197,7 @@ module Pshub
 
     def outbox(name)
       @outboxes[name] ||= Outbox.new(
-        self, @commands, TaskQueue.new(name, @keys), @clock, @run_times, @events, @closing
+        self, @commands, TaskQueue.new(name, @keys), @clock, @events, @closing
       ).tap(&:start)
     end
 
@@ -215,8 +220,9 @@ module Pshub
         attempt.settled = true
         @pending.delete(attempt.id)
         box = outbox(attempt.queue)
+        box.drop(attempt)
         box.cancel(attempt) if attempt.abandoned
-        learn(attempt, box, phases, error) if phases
+        learn(attempt, box, phases, error)
         return if error && try_again(attempt, error)
       end
       error = attempt.earlier if error && error.ran == "no" && attempt.earlier
@@ -233,9 +239,12 @@ module Pshub
     end
 
     def learn(attempt, box, phases, error)
-      ahead = attempt.pushed&.ahead
-      box.forecast.learn(ahead, phases.backlog / 1e6, (phases.queue + phases.exec) / 1e6) if ahead
-      @run_times.note(attempt.task, phases.exec / 1e6) unless error
+      ahead = attempt.pushed&.ahead or return
+      if phases
+        box.forecast.learn(ahead, phases.backlog / 1e6, (phases.queue + phases.exec) / 1e6)
+      elsif error.is_a?(Timeout)
+        box.forecast.miss(ahead, attempt.finish - attempt.call.started_at)
+      end
     end
 
     # True when a further try was started; that one settles the call then.
@@ -255,30 +264,9 @@ module Pshub
       true
     end
 
-    def closed_error(attempt)
-      details = { task: attempt.task, id: attempt.id }
-      return Aborted.new("The hub was closed while #{attempt.task} was running.", **details) if attempt.sent?
-
-      HubClosed.new(**details)
-    end
-
     def unrouted(call)
       reason = Errors.explained(@commands.down_reason || "no answer in time")
       NotEnqueued.new("Redis could not be asked where #{call.called} runs: #{reason}.", task: call.called)
-    end
-
-    # What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent.
-    def lateness(attempt)
-      waited = "#{((Clock.now - attempt.call.started_at) * 1000).round} ms"
-      details = { task: attempt.task, id: attempt.id }
-      return Timeout.new("#{attempt.task} did not answer within #{waited}.", **details) if attempt.pushed
-
-      if attempt.in_doubt
-        return OutcomeUnknown.new("Redis did not confirm the request within #{waited}; it may have been run.", **details)
-      end
-
-      reason = Errors.explained(attempt.setback || @commands.down_reason || "it did not answer")
-      NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)
     end
 
     # What is left when Redis is away expires by itself.

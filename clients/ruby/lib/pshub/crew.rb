@@ -5,14 +5,9 @@ module Pshub
   class Crew
     # How long the start waits for Redis, and the end for the last confirmations.
     PATIENCE_S = 2.0
-    # After handing a request back to others a worker pauses, so as not to take it again at once.
-    HANDBACK_PAUSE_S = 0.05
-    # Tasks that run shorter than this are not worth telling the claim script about, nor are more than so many.
-    LEAST_RUN_S = 0.005
-    MAX_LONG_RUNS = 20
     PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
 
-    attr_reader :worker_id, :slots, :long_runs
+    attr_reader :worker_id, :slots
 
     def initialize(settings, tasks, events)
       @worker_id = Keys.new_id
@@ -26,7 +21,6 @@ module Pshub
       @commands, @waiting = Connection.pair("worker", settings.redis, events)
       @registrar = Registrar.new(@keys, @queue, tasks, settings, events)
       @busy_share = BusyShare.new(settings.slots)
-      @long_runs = []
       @lock = Monitor.new
       @stopping = Stop.new
       @grace_over = Stop.new
@@ -71,26 +65,30 @@ module Pshub
     def lease_certain? = @beat.certain?
     def renew_lease = @beat.beat_now
     def beat_now = @beat.beat_now
-    def released(ids) = @slots.forget(ids)
     def settle(settlement) = @settle.add(settlement)
     def unserved(task) = @unserved.verdict(task)
     def idempotent?(task) = @registrar.idempotent?(task, @commands)
     def decode_adopted(text, held_id) = @intake.decode_adopted(text, held_id)
+    def ignore_claims_of(ids, now_us) = @intake.ignore_claims_of(ids, now_us)
+    def redirect(requests, held_by, now_us) = @adopt.redirect(requests, held_by, now_us)
 
-    def problem(where, error)
-      @events.emit("problem", where: where, reason: Errors.explained(Errors.message_of(error)))
+    # +reason+ is an error, or a text.
+    def problem(where, reason)
+      reason = Errors.message_of(reason) if reason.is_a?(Exception)
+      @events.emit("problem", where: where, reason: Errors.explained(reason))
     end
 
+    # Returns how long to rest before the next claim.
     def claimed(claimed, claimed_by, age_s)
       # Under an identity that was lost: others have adopted it.
-      @intake.take(claimed, claimed_by, age_s) if claimed_by == @worker_id
+      claimed_by == @worker_id ? @intake.take(claimed, claimed_by, age_s) : 0.0
     end
 
     # How long ago, on Redis' clock, a claim was made; also finds out whether the lease is still held.
     def age_s(claimed)
       raise ConnectionLost, "the lease could not be renewed" unless @beat.beat_now
 
-      (@beat.redis_now_us - claimed.now_us) / 1e6
+      (@clock.at_us(Clock.now) - claimed.now_us) / 1e6
     end
 
     # The lease was lost: others own what we held. What runs is aborted and settles nothing; we go on as somebody new.
@@ -111,43 +109,32 @@ module Pshub
 
     def beaten(beat)
       @pause.beaten(beat)
-      longest = @intake.run_times.longest(LEAST_RUN_S, MAX_LONG_RUNS)
-      @long_runs = longest.flat_map { |task, seconds| [task, (seconds * 1e6).round] }
       beat.cancelled.each { |id| @executor.abort(id, Aborted.new("The caller gave up waiting.")) }
       @adopt.note_beat
       @beats << beat if @state == :running
-    end
-
-    # Not run here: a claim for all idle slots is under way already, and would bring more than there is room for. The mark is the
-    # beat's own time, which is later than the claim that was lost and earlier than any that follows.
-    def found(found, held_by, now_us)
-      adopted, own = found.partition { |id, _| id.start_with?("lost:") }
-      unless own.empty?
-        ids = own.map(&:first)
-        @intake.ignore_claims_of(ids, now_us)
-        @queue.handback(@commands, held_by, "head", ids.map { |id| [id, ""] })
-      end
-      @adopt.redirect(adopted, held_by, now_us)
     end
 
     def lost(worker_id, count, by)
       @events.emit("worker:lost", worker: worker_id, queue: @queue.name, adopted: count, by: by)
     end
 
-    # Requests that only another worker can run; their slots stay taken for a pause.
+    def redelivered(request, losses)
+      @events.emit("request:redelivered", queue: @queue.name, task: request.task, id: request.id, losses: losses)
+    end
+
+    def dead(request, reason)
+      @events.emit("job:dead", queue: @queue.name, task: request.task, id: request.id, reason: reason)
+    end
+
+    # Requests that only another worker can run.
     def hand_back_to_others(requests)
       ids = requests.map(&:held_id)
       @events.emit("request:handedback", queue: @queue.name, task: requests.first.task, count: ids.size)
-      worker_id = @worker_id
-      Thread.new do
-        @queue.handback(@commands, worker_id, "tail", ids.map { |id| [id, ""] })
-      rescue *PROBLEMS => e
-        # Reconcile finds them.
-        problem("handback", e) if e.is_a?(ReplyError)
-      ensure
-        @stopping.wait(HANDBACK_PAUSE_S)
-        @slots.forget(ids)
-      end
+      # Did it fail, reconcile finds them.
+      @slots.forget(ids)
+      @queue.handback(@commands, @worker_id, "tail", ids.map { |id| [id, ""] })
+    rescue *PROBLEMS => e
+      problem("handback", e) if e.is_a?(ReplyError)
     end
 
     private
@@ -155,19 +142,19 @@ module Pshub
     def make_roles
       @executor = Executor.new(@tasks, @settings.slots, @settings.max_payload_bytes, method(:nested_call))
       @intake = Roles::Intake.new(self, @keys, @queue.name, @tasks, @executor, @slots, @clock, @events)
-      @settle = Roles::Settle.new(self, @queue, @commands)
+      @settle = Roles::Settle.new(self, @queue, @commands, @slots, @clock)
       @fetch = Roles::Fetch.new(self, @queue, @waiting, @commands, @slots, @clock)
       @beat = Roles::BeatLoop.new(self, @queue, @commands, @settings.lease, @clock)
       @pause = Roles::Pause.new(self, @queue.name, @fetch, @events)
       @reconcile = Roles::Reconcile.new(self, @queue, @commands, @slots)
-      @adopt = Roles::Adopt.new(self, @queue, @commands, @slots)
+      @adopt = Roles::Adopt.new(self, @queue, @commands, @slots, @clock)
       @unserved = Roles::Unserved.new(@queue.name) { |task| @registrar.whereabouts(task, @commands) }
     end
 
     # For calls that handlers make; its two connections are only made by the first one.
-    def nested_call(called, args, timeout_s, trace)
+    def nested_call(called, args, timeout_s, trace, queue)
       core = @lock.synchronize { @nested ||= HubCore.new(@settings, @events, name: @queue.name).start }
-      core.submit(called, args, timeout_s, trace)
+      core.submit(called, args, timeout_s, trace, queue)
     end
 
     def serve
@@ -241,7 +228,8 @@ module Pshub
       @beat.stop
       @beats << nil
       [@upkeep, @watch].compact.each(&:join)
-      handed_back = tried { give_up_lease }
+      handed_back = tried { @queue.handback(@commands, @worker_id, "head", @intake.returning) }
+      handed_back += tried { give_up_lease }
       @executor.stop
       @lock.synchronize { @nested }&.close
       @commands.close
@@ -259,7 +247,7 @@ module Pshub
     end
 
     def announce
-      seen = @beat.redis_now_us / 1000
+      seen = @clock.at_us(Clock.now) / 1000
       # Without a beat nobody knows of this worker yet; its first one says so itself.
       @registrar.publish_stats(@commands, @worker_id, stats(seen)) if seen.positive?
       0
@@ -267,12 +255,15 @@ module Pshub
 
     # The answer of the last claim may have been cut off; what it took goes back to others.
     def hand_back_unknown
-      unknown = @queue.held_ids(@commands, @worker_id).reject { |id| @slots.knows?(id) || id.start_with?("lost:") }
-      unknown.empty? ? 0 : @queue.handback(@commands, @worker_id, "head", unknown.map { |id| [id, ""] })
+      unknown = @queue.held_ids(@commands, @worker_id).reject do |id|
+        @slots.knows?(id) || id.start_with?("lost:") || @slots.released?(id)
+      end
+      @queue.handback(@commands, @worker_id, "head", unknown.map { |id| [id, ""] })
     end
 
+    # What is still known stays held for the next worker to adopt.
     def give_up_lease
-      handed_back = @queue.leave(@commands, @worker_id, @intake.unfinished)
+      handed_back = @queue.leave(@commands, @worker_id, @slots.known_ids)
       @registrar.remove(@commands, @worker_id)
       handed_back
     end

@@ -12,8 +12,9 @@ module Pshub
     # A handler that computes gives the threads that talk to Redis a turn after some 25 ms instead of 100.
     PRIORITY = -2
 
-    # How a request ended: +text+ is the result, or with a +code+ the error, as JSON; +raised+ stays in this process, for its log.
-    Verdict = Struct.new(:code, :text, :message, :raised)
+    # How a request ended: with a +result+, which is JSON already, or with an +error+ as the wire has it; +raised+ stays in this
+    # process, for its log.
+    Verdict = Struct.new(:result, :error, :raised)
     # +verdict+ is nil when its time was up before it was its turn, so that it was not started. Times are seconds.
     Execution = Struct.new(:verdict, :queue_s, :exec_s)
 
@@ -97,8 +98,7 @@ module Pshub
     def abandon(run, reason)
       now = Clock.now
       started_at = run.started_at || now
-      text = Payload.compact("code" => reason.code, "message" => reason.message, "retryable" => false)
-      conclude(run, Execution.new(Verdict.new(reason.code, text, reason.message), started_at - run.received_at, now - started_at))
+      conclude(run, Execution.new(told(reason), started_at - run.received_at, now - started_at))
     end
 
     # Waits until nothing runs, or +stop+ is set.
@@ -177,15 +177,14 @@ module Pshub
 
       # What counts is what travels.
       problems = task.result_checked? ? task.result_problems(Payload.decode(text)) : []
-      problems.empty? ? Verdict.new(nil, text) : told(Errors.of_problems("InvalidResult", problems, task.full_name))
+      problems.empty? ? Verdict.new(text) : told(Errors.of_problems("InvalidResult", problems, task.full_name))
     rescue Payload::Problem => e
       told(Errors.of_problems("InvalidResult", [e.problem], task.full_name))
     end
 
-    # What the worker itself found wrong with the arguments or the result.
+    # What the worker itself has to say.
     def told(error)
-      Verdict.new(error.code, with_data({ "code" => error.code, "message" => error.message, "retryable" => false }, error.data),
-                  error.message)
+      Verdict.new(nil, with_data({ "code" => error.code, "message" => error.message, "retryable" => false }, error.data))
     end
 
     # What the caller is told of a failure: message and the handler's own data, never a stack.
@@ -193,7 +192,7 @@ module Pshub
       message = Errors.message_of(raised)[0, MAX_MESSAGE_LENGTH]
       retryable = raised.is_a?(TaskError) && raised.retryable == true
       known = { "code" => "TaskFailed", "message" => message, "retryable" => retryable }
-      Verdict.new("TaskFailed", with_data(known, data_of(raised)), message, raised)
+      Verdict.new(nil, with_data(known, data_of(raised)), raised)
     end
 
     # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
@@ -209,11 +208,11 @@ module Pshub
 
     def with_data(known, data)
       # With the level that the reply puts around it.
-      return Payload.compact(known) if data.nil? || Payload.encode("data" => data).length > MAX_DATA_LENGTH
-
-      Payload.compact(known.merge("data" => data))
+      text = Payload.encode("data" => data)
+      # Read back, so that it is what it was now, whatever becomes of the handler's own.
+      data.nil? || text.length > MAX_DATA_LENGTH ? known : known.merge(Payload.decode(text))
     rescue Payload::Problem
-      Payload.compact(known)
+      known
     end
   end
 end

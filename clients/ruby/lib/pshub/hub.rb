@@ -16,8 +16,11 @@ module Pshub
     at_exit { ALL.keys.each(&:close) }
 
     # Why a call cannot be made at all; nil when it can.
-    def self.wrong_arguments(called, timeout)
+    def self.wrong_arguments(called, timeout, queue = nil)
       return NoSuchTask.new("The task must be a name like my_task:1.0, or what task made.") unless called.is_a?(String)
+      unless queue.nil? || Keys.queue_name?(queue)
+        return InvalidArgs.new("queue must be the name of a queue, not #{queue.inspect[0, 80]}.", task: called)
+      end
       return nil if timeout.nil?
 
       unless timeout.is_a?(Numeric) && timeout.real? && !timeout.to_f.nan?
@@ -48,33 +51,33 @@ module Pshub
     # +task+:: +name:1.0+ (exactly that version), +name:1+ (the newest live 1.x), +name+ (the newest live one), or what +task+ made
     # +args+:: any JSON value
     # +timeout+:: seconds; default: the task's own, 5 s unless it says otherwise
+    # +queue+:: only workers of this queue count; default: the queue that had the task first, while it has live workers, else another
     # +traceparent+, +tracestate+:: W3C trace context to pass on
     #
     # Raises a HubError by its deadline at the latest; the class says what happened, +ran+ whether calling again is safe.
-    def call(task, args = {}, timeout: nil, traceparent: nil, tracestate: nil)
-      submit(task, args, timeout: timeout, traceparent: traceparent, tracestate: tracestate).result
-    end
+    def call(task, args = {}, **options) = submit(task, args, **options).result
 
     # The same without waiting: returns a PendingCall; ask it for its +result+, or +cancel+ it.
-    def submit(task, args = {}, timeout: nil, traceparent: nil, tracestate: nil)
+    def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil)
       called = task.respond_to?(:full_name) ? task.full_name : task
-      wrong = Hub.wrong_arguments(called, timeout)
+      wrong = Hub.wrong_arguments(called, timeout, queue)
       wrong ||= HubClosed.new("This hub was closed; make a new one.", task: called) if @closed
       return PendingCall.failed(wrong) if wrong
 
-      core.submit(called, args, timeout, [traceparent, tracestate])
+      core.submit(called, args, timeout, [traceparent, tracestate], queue)
     end
 
     # Makes many calls at once and waits until each has ended; one that fails spoils none. Returns an Outcome per name.
     #
     #   hub.gather("sum" => ["add:1.0", { x: 1 }], "slow" => ["report:1", {}, 30])
     #
-    # +calls+:: by names of your own: <tt>[task, args]</tt>, <tt>[task, args, timeout]</tt> or a task
-    # +timeout+:: for those that name none of their own
-    def gather(calls, timeout: nil)
+    # +calls+:: by names of your own: <tt>[task, args]</tt>, <tt>[task, args, timeout]</tt>, <tt>[task, args, timeout, queue]</tt> or
+    #           a task
+    # +timeout+, +queue+:: for those that name none of their own
+    def gather(calls, timeout: nil, queue: nil)
       pending = calls.to_h do |name, entry|
-        task, args, own = *entry
-        [name, submit(task, args.nil? && Array(entry).size < 2 ? {} : args, timeout: own || timeout)]
+        task, args, own, place = *entry
+        [name, submit(task, args.nil? && Array(entry).size < 2 ? {} : args, timeout: own || timeout, queue: place || queue)]
       end
       pending.transform_values(&:outcome)
     end

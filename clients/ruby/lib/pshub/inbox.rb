@@ -7,8 +7,9 @@ module Pshub
   # connection loses none: BLMOVE takes the first one and keeps it in a second list, LRANGE reads the rest, and LTRIM removes
   # those at the beginning of the next round, which is only sent once they are here.
   class Inbox
+    # So many replies are read at first, and never more than that. In between the largest ones say how many.
+    FIRST_PAGE = 8
     MAX_PAGE = 256
-    MAX_PAGE_BYTES = 4_000_000
     # The second list is cut when it holds more than this.
     MAX_KEPT_BYTES = 16_000
     # How often a full Redis, which refuses the blocking read, is asked instead.
@@ -36,7 +37,7 @@ module Pshub
       # A round's answer was lost: what it moved may be in the second list and nowhere else.
       @unsure = false
       @failures = 0
-      @page = MAX_PAGE
+      @page = FIRST_PAGE
     end
 
     def start = @thread = Thread.new { serve }
@@ -120,12 +121,13 @@ module Pshub
     end
 
     def deliver(page, again)
-      size = page.sum(&:bytesize)
       page.each do |text|
         reply = Message.decode_reply(text)
         reply ? @on_reply.call(reply, again) : @on_problem.call("a reply that is not one was dropped")
       end
-      @page = (MAX_PAGE_BYTES * page.size / size).clamp(1, MAX_PAGE) if size.positive?
+      longest = page.map(&:bytesize).max or return
+      # Twice as many at the most: a page is asked for before anybody knows how large its replies are.
+      @page = (TaskQueue::MAX_BATCH_BYTES / [longest, 1].max).clamp(1, [@page * 2, MAX_PAGE].min)
     end
 
     # Whether the last round was run is unknown now: nothing is removed before both lists were read again.

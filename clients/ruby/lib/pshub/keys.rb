@@ -33,7 +33,6 @@ module Pshub
         @paused = "#{base}:paused"
       end
 
-      def taken(worker_id) = "#{@base}:taken:#{worker_id}"
       def held(worker_id) = "#{@base}:held:#{worker_id}"
       def pushed(hub_id) = "#{@base}:pushed:#{hub_id}"
     end

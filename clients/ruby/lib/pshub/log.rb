@@ -21,10 +21,17 @@ module Pshub
       "redis:up" => [:info, "connected to Redis", %i[role]],
       "problem" => [:warn, "problem", %i[where reason]],
       "schema:unused" => [:warn, "a schema of the registry is not used", %i[task reason]],
+      "task:elsewhere" => [
+        :warn, "another queue had this task first: callers go there while it has live workers, and come here only by naming this queue",
+        %i[task queue first]
+      ],
+      "registry:unreadable" => [:warn, "something in Redis cannot be read and counts as absent", %i[key field reason]],
       "task:conflict" => [:warn, "live workers declare the task with different schemas", %i[task queue other]],
       "request:malformed" => [:warn, "a list element that is not a request was dropped", %i[queue reason]],
       "request:handedback" => [:info, "put back for another worker", %i[queue task count]],
       "request:unserved" => [:warn, "no worker takes this task", %i[queue task code answered]],
+      "job:dead" => [:error, "a job was given up; it is kept with the dead ones", %i[queue task id reason]],
+      "request:redelivered" => [:debug, "its worker was lost; another one will run it", %i[queue task id losses]],
       "worker:started" => [:info, "worker started", %i[worker queue slots tasks]],
       "worker:stopped" => [:info, "worker stopped", %i[worker queue handed_back abandoned]],
       "queue:paused" => [:info, "the queue is paused; what is held is finished, nothing is taken", %i[worker queue paused_ms]],

@@ -67,19 +67,19 @@ module Pshub
       @repeat = false
     end
 
-    # A call ended that ran; +code+ is nil when it ended well, and +message+ what its caller is told if not.
-    def ran(request, code, message, phases)
+    # A call ended that ran; +error+ is nil when it ended well, and what its caller is told if not.
+    def ran(request, error, phases)
       @lock.synchronize do
-        @task_stats.ran(request.task, code, phases, request.from)
-        keep(request, code, message, phases.exec) if code
+        @task_stats.ran(request.task, error&.fetch("code"), phases, request.from)
+        keep(request, error["code"], error["message"], phases.exec) if error
       end
     end
 
-    # A call was not started, because its time was up.
-    def expired(request, message)
+    # A call was not started, because its time was up; +error+ is what its caller is told.
+    def expired(request, error)
       @lock.synchronize do
         @task_stats.expired(request.task, request.from)
-        keep(request, "Expired", message, 0)
+        keep(request, error["code"], error["message"], 0)
       end
     end
 

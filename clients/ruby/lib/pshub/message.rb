@@ -22,15 +22,18 @@ module Pshub
   # +ttl_ms+:: from +at+ to the deadline; 0 is none
   # +hub_id+:: whose reply list to answer on; nil when nobody waits
   # +losses+:: how many workers died holding it
+  # +may_have_run+:: an earlier worker may have started it
   # +text+:: the message as it was in the list
   Request = Struct.new(
-    :id, :held_id, :at_us, :ttl_ms, :task, :args, :hub_id, :from, :traceparent, :tracestate, :losses, :text
+    :id, :held_id, :at_us, :ttl_ms, :task, :args, :hub_id, :from, :traceparent, :tracestate, :losses, :may_have_run, :text
   )
 
   # The two messages on the wire, request and reply. PROTOCOL.md, sections 5 and 6.
   module Message
     LEADING = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/.freeze
     REPLY_ID = /\A\{"id":"([A-Za-z0-9_-]+)"/.freeze
+    MARK = /,"(?:losses":[0-9]+|started":true)\}\z/.freeze
+    LOST = /,"losses":[1-9][0-9]*\}\s*\z/.freeze
     MAX_TASK_LENGTH = 128
     MAX_TRACESTATE_LENGTH = 512
     MAX_SAFE_INTEGER = (2**53) - 1
@@ -62,9 +65,27 @@ module Pshub
       %({"id":"#{id}","ok":true,"result":#{result_json},"worker":"#{worker}",#{phases.json}})
     end
 
-    def error_reply(id, error_json, worker, phases = nil)
-      %({"id":"#{id}","ok":false,"error":#{error_json},"worker":"#{worker}"#{phases && ",#{phases.json}"}})
+    # The reply of a request that did not end well; its +error+ goes through #told here, on whatever way it comes.
+    def error_reply(request, error, worker, phases = nil)
+      json = Payload.compact(told(request, error))
+      %({"id":"#{request.id}","ok":false,"error":#{json},"worker":"#{worker}"#{phases && ",#{phases.json}"}})
     end
+
+    # What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started.
+    def told(request, error)
+      return error unless request.may_have_run && ERROR_TABLE.fetch(error["code"]).ran == "no"
+
+      message = "An earlier worker may have run #{request.task} before it left or died. It was not run again: #{error['message']}"
+      error.merge("code" => "WorkerLost", "message" => message, "retryable" => false)
+    end
+
+    # The request with its count of lost workers, spliced in as text: its payload is never encoded anew.
+    def with_losses(text, losses) = with_mark(text, %("losses":#{losses}))
+
+    # The request with the mark that it may have been started. Its count of lost workers says so too.
+    def with_started(text) = text.match?(LOST) ? text : with_mark(text, '"started":true')
+
+    def with_mark(text, mark) = "#{text.rstrip.sub(MARK, '}').delete_suffix('}')},#{mark}}"
 
     # Reads a claimed list element. Raises Malformed with a reason that names no content.
     def decode_request(raw, held_id, keys)
@@ -88,6 +109,7 @@ module Pshub
 
     def request_of(value, id, held_id, hub_id, text)
       at, ttl, losses, from, traceparent = value.values_at("at", "ttl", "losses", "from", "traceparent")
+      losses = whole?(losses) ? losses.to_i : 0
       Request.new(
         id, held_id,
         whole?(at) && at.between?(1, MAX_SAFE_INTEGER) ? at.to_i : nil,
@@ -96,7 +118,7 @@ module Pshub
         from.is_a?(String) ? from[0, 64] : nil,
         traceparent.is_a?(String) ? traceparent[0, 64] : nil,
         tracestate?(value["tracestate"]) ? value["tracestate"] : nil,
-        whole?(losses) ? losses.to_i : 0, text
+        losses, value["started"] == true || losses.positive?, text
       )
     end
 

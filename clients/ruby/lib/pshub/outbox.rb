@@ -12,27 +12,25 @@ module Pshub
     WAY_MS = 2
     # Without an answer for this long nothing counts as being sent.
     SENDING_S = 0.5
-    # What would wait longer than this part of its time is refused: an estimate is none of the surest.
-    PATIENCE = 0.8
 
     attr_reader :forecast
     # Longest list that is pushed to, whatever a call could wait for.
     attr_accessor :max_length
 
     # +host+ is told how attempts fare: #doubt, #undoubt, #enqueued, #refuse.
-    def initialize(host, connection, queue, clock, run_times, events, closing)
+    def initialize(host, connection, queue, clock, events, closing)
       @host = host
       @connection = connection
       @queue = queue
       @clock = clock
-      @run_times = run_times
       @events = events
       @closing = closing
       @forecast = Forecast.new
       @max_length = 0
       @lock = Mutex.new
       @changed = ConditionVariable.new
-      @waiting = []
+      # In their order; what has settled is not kept, however long Redis is away.
+      @waiting = {}.compare_by_identity
       @cancels = []
       @number = 0
       @answered_at = -Float::INFINITY
@@ -48,10 +46,13 @@ module Pshub
 
     def add(attempt)
       @lock.synchronize do
-        @waiting << attempt
+        @waiting[attempt] = true
         @changed.signal
       end
     end
+
+    # It has settled.
+    def drop(attempt) = @lock.synchronize { @waiting.delete(attempt) }
 
     # The caller gave up: takes the request out of the list, or has its worker told. Does nothing for one whose push is under way;
     # that is cancelled once it is known to have arrived.
@@ -85,13 +86,13 @@ module Pshub
     def wait_for_work
       @lock.synchronize do
         until @closing.set? || due? || !@cancels.empty?
-          soonest = @waiting.map(&:not_before).min
+          soonest = @waiting.each_key.map(&:not_before).min
           @changed.wait(@lock, soonest && [soonest - Clock.now, 0.001].max)
         end
       end
     end
 
-    def due? = @waiting.any? { |attempt| attempt.not_before <= Clock.now }
+    def due? = @waiting.any? { |attempt, _| attempt.not_before <= Clock.now }
 
     def send_cancel(attempt)
       at, ttl_ms = attempt.pushed.to_a
@@ -103,15 +104,15 @@ module Pshub
       nil
     end
 
-    # What goes with the next push. Calls that a list as long as it was a moment ago cannot serve in time are refused.
+    # What goes with the next push. Calls that a list as long as it was a moment ago has no room for are refused.
     def next_batch
       length = @forecast.length
       batch = []
       taken.each do |attempt|
         next if attempt.settled
-        next batch << attempt unless length && @forecast.wait_s(length + batch.size) > patience_s(attempt)
+        next batch << attempt unless length && length + batch.size >= @forecast.length_within(attempt.finish - Clock.now)
 
-        overloaded(length.to_i + batch.size, attempt)
+        overloaded(length + batch.size, attempt)
       end
       batch
     end
@@ -120,14 +121,13 @@ module Pshub
       bytes = 0
       @lock.synchronize do
         now = Clock.now
-        ready, later = @waiting.partition { |attempt| attempt.not_before <= now }
-        part = ready.first(MAX_BATCH).take_while do |attempt|
+        ready = @waiting.each_key.lazy.select { |attempt| attempt.not_before <= now }.first(MAX_BATCH)
+        part = ready.take_while do |attempt|
           fits = bytes.zero? || bytes + attempt.body.bytesize <= MAX_BATCH_BYTES
           bytes += attempt.body.bytesize
           fits
         end
-        @waiting = ready.drop(part.size) + later
-        part
+        part.each { |attempt| @waiting.delete(attempt) }
       end
     end
 
@@ -171,18 +171,15 @@ module Pshub
 
     # The longest list in which the most patient of these would be served in time.
     def max_length_for(attempts)
-      longest = attempts.map { |attempt| patience_s(attempt) }.max
-      [@max_length, @forecast.length_within(longest)].min.to_i
+      left = attempts.map(&:finish).max - Clock.now
+      [@max_length, @forecast.length_within([0.0, left].max)].min.to_i
     end
-
-    # How long it may wait, so that its task can still be run by its deadline.
-    def patience_s(attempt) = [0.0, attempt.finish - Clock.now - @run_times.of(attempt.task)].max * PATIENCE
 
     def answered(batch, pushed, ttls)
       now = @answered_at = Clock.now
       # A repeat tells the length of now and the time of its first try.
       unless pushed.repeated
-        @forecast.see(pushed.length + pushed.accepted)
+        @forecast.see(pushed.length, pushed.accepted)
         @clock.learn(pushed.at.to_i, now)
       end
       batch.each_with_index do |attempt, index|
@@ -196,15 +193,19 @@ module Pshub
                                    length: pushed.length, repeated: pushed.repeated)
     end
 
-    def overloaded(length, attempt)
+    def overloaded(about, attempt)
+      length = about.round
+      most = max_length_for([attempt])
       wait_ms = (@forecast.wait_s(length) * 1000).round
-      if length >= @max_length
-        reason = "#{length} requests wait in queue #{@queue.name}, and its limit is #{@max_length}."
-      else
-        patience_ms = (patience_s(attempt) * 1000).round
-        reason = "About #{wait_ms} ms of work waits in queue #{@queue.name}, and this call could wait #{patience_ms} ms."
-      end
-      data = { "length" => length, "maxLength" => @max_length, "waitMs" => wait_ms }
+      patience_ms = (@forecast.patience_s(attempt.finish - Clock.now) * 1000).round
+      name = @queue.name
+      reason = if length >= @max_length then "#{length} requests wait in queue #{name}, and its limit is #{@max_length}."
+               elsif wait_ms > patience_ms
+                 "About #{wait_ms} ms of work waits in queue #{name}, and this call could wait #{patience_ms} ms."
+               else
+                 "More is called than queue #{name} serves: #{length} requests wait, and while that is so no more than #{most} may."
+               end
+      data = { "length" => length, "maxLength" => most, "waitMs" => wait_ms }
       @host.refuse(attempt, "Overloaded", "#{reason} Add workers or slots, or try later.", data)
     end
 

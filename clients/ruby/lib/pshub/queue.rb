@@ -5,7 +5,7 @@ module Pshub
   # try of the same push had arrived after all, and what was taken off each ttl because the push was so long on its way.
   Pushed = Struct.new(:accepted, :length, :at, :repeated, :late_ms)
   # What claim.lua took: requests are pairs of text and the made-up id they are held under, if any.
-  Claimed = Struct.new(:now_us, :left, :expired, :requests, :hopeless)
+  Claimed = Struct.new(:now_us, :left, :expired, :requests)
   # What beat.lua told; +ended+ are other workers of the queue whose leases have ended, +paused_ms+ is since when the queue is
   # paused (Redis milliseconds), or nil.
   Beat = Struct.new(:now_us, :held, :cancelled, :ended, :paused_ms)
@@ -19,12 +19,28 @@ module Pshub
     # Each live worker has read the word by then: they look every second.
     CANCEL_MEMORY_MS = 5000
     ADOPT_BATCH = 64
-    # A worker that was adopted from can take nothing by itself for this long: its last wait may still be on its way.
-    ADOPTED_MS = 600_000
+    # What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late.
+    MAX_BATCH_BYTES = 1_000_000
+    MAX_BATCH = 256
+    # Jobs that are kept when they were given up; the oldest make room.
+    MAX_DEAD = 10_000
     # This worker runs no jobs.
     JOB_ROOM = 0
     # It leaves it to others to report its queue's length.
     REPORTS_MS = 0
+
+    # Divides what is sent together: neither more than 256 entries nor much more than a megabyte goes in one write. The block tells
+    # how many bytes an entry has.
+    def self.batches(entries)
+      count = bytes = 0
+      entries.slice_when do |before, after|
+        count += 1
+        bytes += yield(before)
+        full = count == MAX_BATCH || bytes + yield(after) > MAX_BATCH_BYTES
+        count = bytes = 0 if full
+        full
+      end
+    end
 
     attr_reader :name, :keys
 
@@ -42,19 +58,18 @@ module Pshub
       Pushed.new(accepted, length, at, repeated == 1, late_ms || 0)
     end
 
-    # Takes requests for idle slots; nil when the lease has ended. +run_times+ are pairs of a task and the microseconds it runs at
-    # least. With +wait+ the bell is waited for first, in the same write: Redis runs the claim the moment it rings.
-    def claim(connection, worker_id, slots, run_times, wait:)
+    # Takes requests for idle slots; nil when the lease has ended. With +wait+ the bell is waited for first, in the same write:
+    # Redis runs the claim the moment it rings.
+    def claim(connection, worker_id, slots, wait:)
       keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
-      args = [worker_id, slots, JOB_ROOM, *run_times]
+      args = [worker_id, slots, JOB_ROOM, MAX_BATCH_BYTES]
       ahead = wait ? [["BLPOP", @keys.bell, Connection::BLOCK_S]] : []
-      now, texts, *more = Script::CLAIM.run(connection, keys, args, ahead: ahead)
+      now, texts, left, expired, named = Script::CLAIM.run(connection, keys, args, ahead: ahead)
       return nil if texts == -1
 
-      left, expired, named, hopeless = more.empty? ? [0, 0, [], []] : more
-      held = named.each_slice(2).to_h { |position, id| [position - 1, id] }
+      held = (named || []).each_slice(2).to_h { |position, id| [position - 1, id] }
       requests = texts.each_with_index.map { |text, index| [text, held[index]] }
-      Claimed.new(now.to_i, left, expired, requests, hopeless)
+      Claimed.new(now.to_i, left || 0, expired || 0, requests)
     end
 
     # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself.
@@ -65,11 +80,11 @@ module Pshub
     end
 
     # The command that puts replies on a hub's list. Always the script, which a full Redis takes, and always in full: it is short,
-    # and a NOSCRIPT answer would let the release behind it run ahead of the reply.
+    # and a NOSCRIPT answer would cost its caller a second write.
     def reply_command(hub_id, replies) = Script::REPLY.full([@all_keys.reply(hub_id)], [REPLY_TTL_MS, *replies])
 
-    # The command that forgets settled requests; always sent behind their replies: a crash in between repeats a reply, which is
-    # harmless.
+    # The command that forgets settled requests. Never sent before their replies are in Redis: a crash in between repeats a reply,
+    # which is harmless.
     def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
 
     def beat(connection, worker_id, lease_ms, first:)
@@ -83,14 +98,16 @@ module Pshub
     # or +tail+. Returns how many were still held.
     def handback(connection, worker_id, side, pairs)
       keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.jobs, @keys.job_bell]
-      Script::HANDBACK.run(connection, keys, [side, *pairs.flatten])
+      TaskQueue.batches(pairs) { |_, text| text.bytesize }.sum do |batch|
+        Script::HANDBACK.run(connection, keys, [side, *batch.flatten])
+      end
     end
 
     # Whether nothing is left to take over, and what was, as pairs of held id and text. nil: the other worker lives, or this one
     # has no lease itself.
     def adopt(connection, lost_id, worker_id)
-      keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id), @keys.taken(lost_id)]
-      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH, ADOPTED_MS])
+      keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id)]
+      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH, MAX_BATCH_BYTES])
       state == -1 ? nil : [state == 1, flat.each_slice(2).to_a]
     end
 
@@ -99,18 +116,32 @@ module Pshub
       Script::CANCEL.run(connection, [@keys.calls, @keys.cancelled], [id, text, CANCEL_MEMORY_MS]) == 1
     end
 
-    # Keeps a job that was given up, for people to look at.
-    def bury(connection, now_us, text) = connection.one("ZADD", @keys.dead, now_us / 1000, text)
+    # The commands that keep jobs that were given up, for people to look at. Repeating them is harmless. The second one's answer is
+    # how many older ones had to go for these.
+    def bury_commands(now_us, texts)
+      [["ZADD", @keys.dead, *texts.flat_map { |text| [now_us / 1000, text] }],
+       ["ZREMRANGEBYRANK", @keys.dead, 0, -MAX_DEAD - 1]]
+    end
 
     def held_ids(connection, worker_id) = connection.one("HKEYS", @keys.held(worker_id))
-    def held_texts(connection, worker_id, ids) = connection.one("HMGET", @keys.held(worker_id), *ids)
 
-    # Ends the lease and puts back all that was not started. Returns how many went back.
+    # What is held under some of these ids, as pairs of id and text: one after the other, until the texts are as long as an answer
+    # may be.
+    def held_texts(connection, worker_id, ids)
+      bytes = 0
+      ids.each_with_object([]) do |id, found|
+        break found if bytes >= MAX_BATCH_BYTES
+
+        text = connection.one("HGET", @keys.held(worker_id), id) or next
+        found << [id, text]
+        bytes += text.bytesize
+      end
+    end
+
+    # Ends the lease and puts back all that was not started; +started+ are the ids of what was. Returns how many went back.
     def leave(connection, worker_id, started)
-      keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.leases, @keys.jobs, @keys.job_bell, @keys.reporter,
-              @keys.taken(worker_id)]
-      # It takes nothing but by the claim script.
-      Script::LEAVE.run(connection, keys, [worker_id, 0, *started])
+      keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.leases, @keys.jobs, @keys.job_bell, @keys.reporter]
+      Script::LEAVE.run(connection, keys, [worker_id, *started])
     end
   end
 end

@@ -6,158 +6,95 @@ module Pshub
     :task, :queue, :timeout_s, :idempotent, :max_payload_bytes, :max_backlog, :slots, :schema, keyword_init: true
   )
 
-  # From a called name to the queue that serves it. What is known is answered at once and renewed behind the call; the registry is
-  # only waited for when a name is new, by a thread of its own, so that no caller waits longer than it wants to.
+  # From a called name to the queue that serves it, by the registry. Reads are bounded by what is called: the cards of that name, and
+  # the live workers of its queues. Used by one thread.
   class Resolver
-    # A route is used without asking again for this long, and a little longer while a fresh one is under way.
-    FRESH_S = 1.0
-    STALE_S = 2.0
-    # Unknown names are looked up at most this often.
-    MISS_S = 0.1
-    RETRY_S = 0.01
-    MAX_ROUTES = 10_000
+    # More of what is kept here is forgotten.
+    MAX_KEPT = 10_000
+    # Cards of one name, of all versions and queues, that are read at most.
+    MAX_CARDS = 1000
 
-    Cached = Struct.new(:route, :at)
-    Miss = Struct.new(:error, :at)
-
-    def initialize(connection, keys, events, closing)
+    def initialize(connection, keys, events)
       @connection = connection
       @keys = keys
       @events = events
-      @closing = closing
-      @catalogue = Catalogue.new(keys)
-      @providers = Providers.new(@catalogue)
-      @lock = Mutex.new
-      @asked = ConditionVariable.new
-      @routes = {}
-      @misses = {}
-      # Called names to look up, and who waits for each: [deadline, block].
-      @wanted = {}
+      @catalogue = Catalogue.new(keys, events)
       @compiled = {}
       # Queues where this user has all rights that a caller needs.
       @allowed = {}
+      # Fields of further queues of tasks that no worker of their first queue provided.
+      @elsewhere = {}
     end
 
-    # The route when it may be used at once; looks again behind it when the last look was a while ago.
-    def known(called)
-      cached = @routes[called] or return nil
-      age = Clock.now - cached.at
-      want(called) if age > FRESH_S
-      cached.route if age <= STALE_S
-    end
+    # Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then the
+    # first by name. Raises NoSuchTask, NoWorkers, or the connection's error.
+    def resolve(called, queue)
+      wanted = Names.parse_called(called)
+      raise NoSuchTask, "#{called[0, 120].inspect} is not a task name. Write name:1.0, name:1 or name." unless wanted
 
-    # Yields a Route, or a HubError, on another thread: NoSuchTask, NoWorkers, or NotEnqueued when Redis could not be asked until
-    # +deadline+; while Redis is away an old route is better than none.
-    def find(called, deadline, &block) = want(called, [deadline, block])
+      if wanted.minor
+        # Nearly always the task has one card, and this is all that is read of cards.
+        further = queue ? [Cards.further_field(called, queue)] : @elsewhere.fetch(called, [])
+        route = live_of(@catalogue.task_cards(@connection, [called, *further]), queue)
+        return route if route
+      end
+      known = @catalogue.task_fields(@connection)
+      fields = fields_of(wanted, known)
+      cards = @catalogue.task_cards(@connection, fields.first(MAX_CARDS))
+      route = live_of(cards, queue)
+      raise cards.empty? ? no_such_task(called, wanted.name, known) : no_workers(called, cards, queue) unless route
 
-    def start = @thread = Thread.new { serve }
-
-    def stop
-      @lock.synchronize { @asked.broadcast }
-      @thread&.join(Connection::STALL_S + 1)
+      keep(@elsewhere, called, fields - [called]) if wanted.minor
+      route
     end
 
     private
 
-    def want(called, waiter = nil)
-      @lock.synchronize do
-        waiters = @wanted[called] ||= []
-        waiters << waiter if waiter
-        @asked.signal
+    def keep(kept, key, value)
+      kept.clear if kept.size >= MAX_KEPT
+      kept[key] = value
+    end
+
+    # Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name.
+    def fields_of(wanted, known)
+      meant = known.filter_map do |field|
+        version = Names.try_parse(field.task)
+        fits = version && version.name == wanted.name && [nil, version.major].include?(wanted.major) &&
+               [nil, version.minor].include?(wanted.minor)
+        [[-version.major, -version.minor, field.queue.to_s], field.field] if fits
       end
+      meant.sort_by(&:first).map(&:last)
     end
 
-    def serve
-      until @closing.set?
-        called = @lock.synchronize do
-          @asked.wait(@lock) while @wanted.empty? && !@closing.set?
-          @wanted.keys.first
-        end
-        answer(called) if called
-      end
-      waiters = @lock.synchronize { @wanted.each_value.to_a.flatten(1) }
-      waiters.each { |_, block| block.call(HubClosed.new) }
-    end
+    # The first of these that a live worker provides. A queue that this user may not use only counts where there is no other.
+    def live_of(cards, queue)
+      refused = nil
+      cards.select { |card| Keys.queue_name?(card.queue) && [nil, card.queue].include?(queue) }.each do |card|
+        slots = @catalogue.slots(@connection, card.queue, card.task)
+        next if slots.zero?
 
-    def answer(called)
-      outcome = look_up(called)
-      if outcome.is_a?(String)
-        over = give_up(called)
-        cached = @routes[called]
-        outcome = cached && !@closing.set? ? cached.route : unasked(called, @connection.down_reason || outcome)
-        @closing.wait(RETRY_S)
-      else
-        over = @lock.synchronize { @wanted.delete(called) }
-      end
-      over.each { |_, block| block.call(outcome) }
-    end
-
-    # Those that wait no longer; a name that nobody waits for is forgotten.
-    def give_up(called)
-      @lock.synchronize do
-        over, waiting = @wanted[called].partition { |deadline, _| Clock.now >= deadline }
-        waiting.empty? ? @wanted.delete(called) : @wanted[called] = waiting
-        over
-      end
-    end
-
-    # A Route, a HubError, or as text why Redis could not be asked.
-    def look_up(called)
-      miss = @misses[called]
-      return miss.error if miss && Clock.now - miss.at < MISS_S
-
-      route = route_to(called)
-      @misses.delete(called)
-      @routes.clear if @routes.size >= MAX_ROUTES
-      @routes[called] = Cached.new(route, Clock.now)
-      route
-    rescue HubError => e
-      @routes.delete(called)
-      @misses.clear if @misses.size >= MAX_ROUTES
-      @misses[called] = Miss.new(e, Clock.now)
-      e
-    rescue ReplyError => e
-      e.passing? ? e.message : unasked(called, e.message)
-    rescue StandardError => e
-      # Whatever somebody put into the registry must not end this thread.
-      Errors.message_of(e)
-    end
-
-    def route_to(called)
-      wanted = Names.parse_called(called)
-      raise NoSuchTask, "#{called[0, 120].inspect} is not a task name. Write name:1.0, name:1 or name." unless wanted
-
-      names = wanted.minor ? [called] : versions_of(wanted)
-      cards = @catalogue.task_cards(@connection, names).to_h { |card| [card.task, card] }
-      raise no_such_task(called, wanted.name) if cards.empty?
-
-      names.filter_map { |name| cards[name] }.select { |card| Keys.queue_name?(card.queue) }.each do |card|
-        slots = @providers.slots(@connection, @keys.queue(card.queue).leases, card.task)
         check_rights(card)
-        return route_of(card, slots) if slots.positive?
+        return route_of(card, slots)
+      rescue HubError, ReplyError => e
+        raise if e.is_a?(ReplyError) && e.passing?
+
+        refused ||= e
       end
-      raise NoWorkers.new(
-        "No live worker provides #{wanted.minor ? called : names.join(', ')}. " \
-        "Start one: pshub-worker <file> --queue #{cards.values.map(&:queue).uniq.sort.join(', ')}", task: called
-      )
+      raise refused if refused
     end
 
-    # Declared versions within what the caller allows, newest first.
-    def versions_of(wanted)
-      fitting = @catalogue.task_names(@connection).filter_map { |full| Names.try_parse(full) }.select do |name|
-        name.name == wanted.name && (wanted.major.nil? || wanted.major == name.major)
+    def no_such_task(called, name, known)
+      all = known.map(&:task).uniq
+      if all.include?(called)
+        return NoSuchTask.new("The registry has no card of #{called} that can be read; or it came in this moment, then call " \
+                              "again. Workers of the task write it when they start.", task: called)
       end
-      Names.newest_first(fitting).map(&:full)
-    end
-
-    def no_such_task(called, name)
-      known = @catalogue.task_names(@connection)
-      versions = known.select { |full| full.start_with?("#{name}:") }.sort
+      versions = all.select { |full| full.start_with?("#{name}:") }.sort
       unless versions.empty?
         return NoSuchTask.new("There is no #{called}. Known versions: #{versions.join(', ')}.", task: called)
       end
 
-      NoSuchTask.new("No worker ever declared #{called}. #{hint(called, known)}", task: called)
+      NoSuchTask.new("No worker ever declared #{called}. #{hint(called, all)}", task: called)
     end
 
     def hint(called, known)
@@ -165,6 +102,18 @@ module Pshub
       return "Did you mean #{near.join(' or ')}?" unless near.empty?
 
       known.empty? ? "No worker has declared any task in this namespace yet." : "See 'pshub tasks' for those that are."
+    end
+
+    def no_workers(called, cards, queue)
+      queues = cards.map(&:queue).uniq.join(", ")
+      if queue.nil?
+        start = "Start one: pshub-worker <file> --queue #{queues}"
+        return NoWorkers.new("No live worker provides #{cards.map(&:task).uniq.join(', ')}. #{start}", task: called)
+      end
+
+      elsewhere = live_of(cards, nil)
+      where = elsewhere ? "It is served in queue #{elsewhere.queue}." : "Nor does one elsewhere; known in: #{queues}."
+      NoWorkers.new("No live worker of queue #{queue} provides #{called}. #{where}", task: called)
     end
 
     # Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything run
@@ -177,7 +126,7 @@ module Pshub
         raise NotEnqueued.new("The Redis user may not call tasks of queue #{card.queue}: it lacks #{lacks}. " \
                               "See 'pshub check --for hub'.", task: card.task)
       end
-      @allowed[card.queue] = true
+      keep(@allowed, card.queue, true)
     end
 
     def missing_rights(queue)
@@ -209,13 +158,8 @@ module Pshub
         schema = nil
         @events.emit("schema:unused", task: card.task, reason: e.message)
       end
-      @compiled.clear if @compiled.size >= MAX_ROUTES
-      @compiled[card.task] = [card.args, schema]
+      keep(@compiled, card.task, [card.args, schema])
       schema
-    end
-
-    def unasked(called, reason)
-      NotEnqueued.new("Redis could not be asked where #{called} runs: #{Errors.explained(reason)}.", task: called)
     end
   end
 end

@@ -60,6 +60,10 @@ module Pshub
       raise Unusable, "it is longer than #{FOREIGN_CHARS} characters" if Payload.compact(schema).length > FOREIGN_CHARS
 
       new(schema, foreign: true)
+    rescue JSON::NestingError
+      raise Unusable, "it is nested deeper than #{FOREIGN_DEPTH} levels"
+    rescue JSON::JSONError, EncodingError
+      raise Unusable, "it has a text that is not UTF-8"
     end
 
     # Ruby's ^ and $ are the ends of lines; those of JSON Schema are the ends of the text.

@@ -31,7 +31,7 @@ module Pshub
       answer
     end
 
-    PUSH, CLAIM, REPLY, BEAT, HANDBACK, LEAVE, ADOPT, CANCEL =
-      %w[push claim reply beat handback leave adopt cancel].map { |name| new(name) }
+    PUSH, CLAIM, REPLY, BEAT, HANDBACK, LEAVE, ADOPT, CANCEL, DECLARE =
+      %w[push claim reply beat handback leave adopt cancel declare].map { |name| new(name) }
   end
 end

@@ -33,6 +33,7 @@ module Pshub
       events.on("claim:taken") { |event| claim_taken(event) }
       # Without its task: what was pushed by hand may name anything.
       events.on("request:unserved") { |event| count("worker.unserved", queue: event[:queue]) }
+      events.on("task:elsewhere") { |event| count("worker.task_elsewhere", **event.slice(:queue, :task)) }
       events.on("task:settled") { |event| task_settled(event) }
     end
 

@@ -9,7 +9,7 @@ module Pshub
     # Why it was told to stop, once it was: a HubError.
     attr_reader :reason
 
-    # +nested+ makes a call: given this, a task, arguments and a time, it returns a PendingCall or raises.
+    # +nested+ makes a call: given a task, arguments, a time, a trace and a queue, it returns a PendingCall or raises.
     def initialize(request, finish, nested)
       @request = request
       @finish = finish
@@ -38,13 +38,13 @@ module Pshub
     def log = Log::OfTask.new(task, id)
 
     # Calls another task with what remains of this call's time, under the same trace. Raises a HubError.
-    def call(task, args = {}, timeout: nil)
+    def call(task, args = {}, timeout: nil, queue: nil)
       called = task.respond_to?(:full_name) ? task.full_name : task
-      wrong = Hub.wrong_arguments(called, [timeout, remaining].compact.min)
+      wrong = Hub.wrong_arguments(called, [timeout, remaining].compact.min, queue)
       wrong ||= Aborted.new("The call of #{self.task} was over before #{called} was called.", task: called) if cancelled?
       raise wrong if wrong
 
-      pending = @nested.call(called, args, [timeout, remaining].compact.min, [traceparent, tracestate])
+      pending = @nested.call(called, args, [timeout, remaining].compact.min, [traceparent, tracestate], queue)
       begin
         watch(pending)
         pending.result

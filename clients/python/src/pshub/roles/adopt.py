@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from typing import Awaitable, Callable, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Awaitable, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
-from ..clock import now_s
-from ..connection import Connection, Word
-from ..errors import compact
+from ..answers import ReplyError
+from ..batches import batches_of
+from ..clock import RedisClock, now_s
+from ..connection import Connection
+from ..errors import told_error
 from ..events import Events
-from ..message import Request, error_reply
+from ..message import Request, error_reply, with_losses
 from ..queue import Queue
+from ..slots import Slots
 from .settle import Settlement
 
-# After an interruption of its own a worker adopts nothing for a while: when Redis was away every lease has ended, and the others
-# must have time to renew theirs.
+# After an interruption of its own a worker adopts nothing for this long, and after a step of Redis' clock: every lease has ended
+# then, and the others must have time to renew theirs.
 _GRACE_S = 2.0
 _INTERRUPTION_S = 1.8
 #: A call whose workers died this often is not given to another one.
@@ -38,24 +40,25 @@ class Adopt:
         self,
         queue: Queue,
         connection: Connection,
+        slots: Slots,
+        clock: RedisClock,
         events: Events,
         worker_id: Callable[[], str],
-        take: Callable[[str], bool],
-        forget: Callable[[Iterable[str]], None],
         decode: Callable[[bytes, str], Optional[Request]],
         is_idempotent: Callable[[str], Awaitable[bool]],
         settle: Callable[[Settlement], None],
+        on_problem: Callable[[Exception], None],
     ) -> None:
         self._queue = queue
         self._connection = connection
+        self._slots = slots
+        self._clock = clock
         self._events = events
         self._worker_id = worker_id
-        #: Marks a request as known, so that reconcile leaves it alone; False when it is known already.
-        self._take = take
-        self._forget = forget
         self._decode = decode
         self._is_idempotent = is_idempotent
         self._settle = settle
+        self._on_problem = on_problem
         self._last_beat_at = now_s()
         self._not_before = now_s() + _GRACE_S
         self._under_way: Optional["asyncio.Task[None]"] = None
@@ -65,6 +68,7 @@ class Adopt:
         now = now_s()
         if now - self._last_beat_at > _INTERRUPTION_S:
             self._not_before = now + _GRACE_S
+        self._not_before = max(self._not_before, self._clock.stepped_at + _GRACE_S)
         self._last_beat_at = now
         if not ended or now < self._not_before or self._under_way is not None:
             return
@@ -75,44 +79,47 @@ class Adopt:
         if self._under_way is not None:
             await asyncio.wait({self._under_way})
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
+    def _ended(self, _: "asyncio.Task[None]") -> None:
         self._under_way = None
-        if not task.cancelled():
-            # It is tried again with a later beat.
-            task.exception()
 
     async def _adopt_from(self, ended: List[str], now_us: int) -> None:
         for lost in ended:
-            done = False
-            while not done:
-                worker_id = self._worker_id()
-                adopted = await self._queue.adopt(self._connection, lost, worker_id)
-                if adopted is None or worker_id != self._worker_id():
-                    break
-                done, requests = adopted
-                await self.redirect(requests, worker_id, now_us)
-                self._events.emit(
-                    "worker:lost", worker=lost, queue=self._queue.name, adopted=len(requests), by=worker_id
-                )
+            try:
+                await self._adopt_all(lost, now_us)
+            except Exception as error:
+                # Those behind it are not to wait for what is wrong with this one. It is tried again with a later beat.
+                if isinstance(error, ReplyError):
+                    self._on_problem(error)
+
+    async def _adopt_all(self, lost: str, now_us: int) -> None:
+        done = False
+        while not done:
+            worker_id = self._worker_id()
+            adopted = await self._queue.adopt(self._connection, lost, worker_id)
+            if adopted is None or worker_id != self._worker_id():
+                return
+            done, requests = adopted
+            await self.redirect(requests, worker_id, now_us)
+            self._events.emit("worker:lost", worker=lost, queue=self._queue.name, adopted=len(requests), by=worker_id)
 
     async def redirect(self, requests: Sequence[Tuple[str, bytes]], worker_id: str, now_us: int) -> None:
         """Decides about requests taken over; also about those whose adoption was not answered, when reconcile finds them."""
-        again: List[Tuple[str, Word]] = []
+        again: List[Tuple[str, bytes]] = []
         for id, text in requests:
-            if not self._take(id):
+            # Known, so that reconcile leaves it alone.
+            if not self._slots.know(id):
                 continue
             verdict = await self._verdict(text, id, now_us)
             if verdict.again is not None:
                 again.append((id, verdict.again))
             else:
-                self._settle(Settlement(id, worker_id, verdict.hub_id, verdict.reply, False))
-        if not again:
-            return
+                self._settle(Settlement(id, worker_id, verdict.hub_id, verdict.reply))
         try:
-            await self._queue.handback(self._connection, worker_id, "head", again)
+            for batch in batches_of(again, lambda each: len(each[1])):
+                await self._queue.handback(self._connection, worker_id, "head", batch)
         finally:
             # Did it fail, reconcile finds them again.
-            self._forget(id for id, _ in again)
+            self._slots.forget(id for id, _ in again)
 
     async def _verdict(self, text: bytes, id: str, now_us: int) -> _Verdict:
         request = self._decode(text, id)
@@ -130,13 +137,5 @@ class Adopt:
             often = f"{losses} workers that ran {request.task} died"
         else:
             often = f"The worker that ran {request.task} died"
-        error = compact({"code": "WorkerLost", "message": f"{often}; it may have been run.", "retryable": False})
-        return _Verdict(None, request.hub_id, error_reply(request.id, error, self._worker_id(), None))
-
-
-_LOSSES = re.compile(rb',"losses":[0-9]+\}$')
-
-
-def with_losses(text: bytes, losses: int) -> bytes:
-    """The request with its count of lost workers, spliced in as text: its payload is never encoded anew."""
-    return _LOSSES.sub(b"}", text.rstrip())[:-1] + b',"losses":%d}' % losses
+        error = told_error("WorkerLost", f"{often}; it may have been run.")
+        return _Verdict(None, request.hub_id, error_reply(request, error, self._worker_id(), None))

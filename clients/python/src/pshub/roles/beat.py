@@ -42,9 +42,8 @@ class BeatLoop:
         self._stopping = Stop()
         self._loop: Optional["asyncio.Task[None]"] = None
         self._registered: Optional[str] = None
-        # Of the last beat that kept the lease: when it was sent, and Redis' time then.
+        #: When the last beat that kept the lease was sent.
         self._sent_at = -math.inf
-        self._sent_at_us = 0
         self._under_way: Optional["asyncio.Task[Optional[Beat]]"] = None
 
     def start(self) -> None:
@@ -61,13 +60,6 @@ class BeatLoop:
     def is_certain(self) -> bool:
         """True while nobody can have adopted from this worker: counted from before the beat was sent, so it ends too early."""
         return now_s() < self._sent_at + self._lease_s
-
-    @property
-    def redis_now_us(self) -> int:
-        """Redis' time of now, as of the last beat; 0 before the first one."""
-        if self._sent_at_us == 0:
-            return 0
-        return self._sent_at_us + round((now_s() - self._sent_at) * 1e6)
 
     async def beat_now(self) -> Optional[Beat]:
         """Returns the beat when the lease is held, None when the connection is gone again."""
@@ -120,13 +112,12 @@ class BeatLoop:
         sent_at = now_s()
         is_first = self._registered != worker_id
         beat = await self._queue.beat(self._connection, worker_id, round(self._lease_s * 1000), is_first)
+        self._clock.learn(beat.now_us, now_s())
         # Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
         if not beat.held:
             return beat
         self._registered = worker_id
         self._sent_at = sent_at
-        self._sent_at_us = beat.now_us
-        self._clock.learn(beat.now_us, now_s())
         try:
             # The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.
             await self._publish(beat.now_us // 1000)

@@ -6,6 +6,7 @@ import asyncio
 from typing import Awaitable, Callable, Dict, NamedTuple, Optional, Set, Tuple
 
 from ..clock import now_s
+from ..registrar import Whereabouts
 
 #: A look counts for this long, and is not repeated any sooner.
 _LOOK_S = 0.5
@@ -28,9 +29,9 @@ class Unserved:
     else would ever end that.
     """
 
-    def __init__(self, queue_name: str, whereabouts: Callable[[str], Awaitable[Tuple[bool, Optional[str]]]]) -> None:
+    def __init__(self, queue_name: str, whereabouts: Callable[[str], Awaitable[Whereabouts]]) -> None:
         self._queue_name = queue_name
-        #: Asks the registry whether a live worker of this queue takes it, and which queue its card names.
+        #: Asks the registry.
         self._whereabouts = whereabouts
         self._sights: Dict[str, _Sight] = {}
         self._looking: Set[str] = set()
@@ -52,28 +53,28 @@ class Unserved:
 
     async def _look(self, task: str) -> None:
         try:
-            is_served, declared_in = await self._whereabouts(task)
-            if is_served:
+            where = await self._whereabouts(task)
+            if where.is_served:
                 self._sights.pop(task, None)
             else:
-                self._missed(task, declared_in)
+                self._missed(task, where)
         except Exception:
             # The registry cannot be read; the next look may be luckier.
             pass
         finally:
             self._looking.discard(task)
 
-    def _missed(self, task: str, declared_in: Optional[str]) -> None:
+    def _missed(self, task: str, where: Whereabouts) -> None:
         looked_at = now_s()
         before = self._sights.get(task)
         if before is None and len(self._sights) >= _MAX_TASKS:
             self._sights.clear()
         is_unbroken = before is not None and looked_at - before.looked_at < PATIENCE_S
         missing_since = before.missing_since if before and is_unbroken else looked_at
-        self._sights[task] = _Sight(looked_at, missing_since, self._verdict_of(task, declared_in))
+        self._sights[task] = _Sight(looked_at, missing_since, self._verdict_of(task, where))
 
-    def _verdict_of(self, task: str, declared_in: Optional[str]) -> Tuple[str, str]:
-        if declared_in is None:
+    def _verdict_of(self, task: str, where: Whereabouts) -> Tuple[str, str]:
+        if not where.is_declared:
             return "NoSuchTask", f"No worker ever declared {task}."
-        elsewhere = "" if declared_in == self._queue_name else f" It is served in queue {declared_in}."
+        elsewhere = "" if where.served_in is None else f" It is served in queue {where.served_in}."
         return "NoWorkers", f"No live worker of queue {self._queue_name} provides {task}.{elsewhere}"

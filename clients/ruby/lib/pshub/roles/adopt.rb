@@ -3,21 +3,25 @@
 module Pshub
   module Roles
     # Takes over what lost workers held. An idempotent call that still has time goes back to the head of the list, and so does a
-    # job; any other call is answered WorkerLost at once, instead of keeping its caller waiting until the deadline.
+    # job; any other call is answered WorkerLost at once, instead of keeping its caller waiting until the deadline. What its
+    # workers died of, again and again, ends here: a call is answered, a job is kept with the dead ones.
     class Adopt
-      # After an interruption of its own a worker adopts nothing for a while: when Redis was away every lease has ended, and the
-      # others must have time to renew theirs.
+      # After an interruption of its own a worker adopts nothing for this long, and after a step of Redis' clock: every lease has
+      # ended then, and the others must have time to renew theirs.
       GRACE_S = 2.0
       INTERRUPTION_S = 1.8
       # A request whose workers died this often is not given to another one.
       MAX_LOSSES = 3
 
-      # +crew+ is asked for #worker_id, #idempotent? and #decode_adopted, and told #settle and #lost.
-      def initialize(crew, queue, connection, slots)
+      PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
+
+      # +crew+ is asked for #worker_id, #idempotent? and #decode_adopted, and told #settle, #lost, #redelivered, #dead, #problem.
+      def initialize(crew, queue, connection, slots, clock)
         @crew = crew
         @queue = queue
         @connection = connection
         @slots = slots
+        @clock = clock
         @last_beat_at = Clock.now
         @not_before = @last_beat_at + GRACE_S
       end
@@ -26,6 +30,7 @@ module Pshub
       def note_beat
         now = Clock.now
         @not_before = now + GRACE_S if now - @last_beat_at > INTERRUPTION_S
+        @not_before = [@not_before, @clock.stepped_at + GRACE_S].max
         @last_beat_at = now
       end
 
@@ -33,28 +38,28 @@ module Pshub
       def adopt_from(ended, now_us)
         return if Clock.now < @not_before
 
-        ended.each { |lost| adopt(lost, now_us) }
+        ended.each do |lost|
+          adopt(lost, now_us)
+        rescue *PROBLEMS => e
+          # Those behind it are not to wait for what is wrong with this one.
+          @crew.problem("adopt", e) if e.is_a?(ReplyError)
+        end
       end
 
       # Decides about requests taken over, as pairs of held id and text; also about those whose adoption was not answered, when
       # reconcile finds them.
       def redirect(requests, worker_id, now_us)
         mine = requests.select { |id, _| @slots.know(id) }
-        again = mine.filter_map { |id, text| (new_text = redirected(id, text, worker_id, now_us)) && [id, new_text] }
+        again = mine.filter_map { |id, text| redirected(id, text, worker_id, now_us) }
         return if again.empty?
 
         begin
-          @queue.handback(@connection, worker_id, "head", again)
+          @queue.handback(@connection, worker_id, "head", again.map { |id, request, losses| [id, Message.with_losses(request.text, losses)] })
+          again.each { |_, request, losses| @crew.redelivered(request, losses) }
         ensure
           # Did it fail, reconcile finds them again.
           @slots.forget(again.map(&:first))
         end
-      end
-
-      # The request with its count of lost workers, spliced in as text: its payload is never encoded anew.
-      def self.with_losses(text, losses)
-        bare = text.rstrip.sub(/,"losses":[0-9]+\}\z/, "}").delete_suffix("}")
-        %(#{bare},"losses":#{losses}})
       end
 
       private
@@ -71,38 +76,36 @@ module Pshub
         end
       end
 
-      # The text to put back; nil when it is settled here.
+      # The id, the request and how many workers died with it, when it is to go back; nil when it is settled here.
       def redirected(id, text, worker_id, now_us)
         request = @crew.decode_adopted(text, id)
         return settle(id, worker_id) if request.nil? || expired?(request, now_us)
 
         losses = request.losses + 1
         job = id.start_with?("lost:job:")
-        if losses < MAX_LOSSES && (job || @crew.idempotent?(request.task))
-          return Adopt.with_losses(request.text, losses)
-        end
+        return [id, request, losses] if losses < MAX_LOSSES && (job || @crew.idempotent?(request.task))
 
-        job ? bury(id, worker_id, text, now_us) : refuse(id, worker_id, request, losses)
+        often = losses > 1 ? "#{losses} workers that ran #{request.task} died" : "The worker that ran #{request.task} died"
+        job ? bury(id, worker_id, request, losses, often) : refuse(id, worker_id, request, often)
       end
 
       def expired?(request, now_us)
         request.ttl_ms.positive? && request.at_us && now_us - request.at_us >= request.ttl_ms * 1000
       end
 
-      def refuse(id, worker_id, request, losses)
-        often = losses > 1 ? "#{losses} workers that ran #{request.task} died" : "The worker that ran #{request.task} died"
+      def refuse(id, worker_id, request, often)
         error = { "code" => "WorkerLost", "message" => "#{often}; it may have been run.", "retryable" => false }
-        settle(id, worker_id, request.hub_id, Message.error_reply(request.id, Payload.compact(error), worker_id))
+        settle(id, worker_id, hub_id: request.hub_id, reply: Message.error_reply(request, error, worker_id))
       end
 
-      # Kept before it is released: a crash in between keeps it twice under one text, which is once.
-      def bury(id, worker_id, text, now_us)
-        @queue.bury(@connection, now_us, text)
-        settle(id, worker_id)
+      # A crash before it is released keeps it twice under one text, which is once.
+      def bury(id, worker_id, request, losses, reason)
+        @crew.dead(request, reason)
+        settle(id, worker_id, dead: Message.with_losses(request.text, losses))
       end
 
-      def settle(id, worker_id, hub_id = nil, reply = nil)
-        @crew.settle(Settlement.new(id, worker_id, hub_id, reply))
+      def settle(id, worker_id, **more)
+        @crew.settle(Settlement.new(id: id, worker_id: worker_id, **more))
         nil
       end
     end

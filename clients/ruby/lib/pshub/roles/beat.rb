@@ -18,9 +18,8 @@ module Pshub
         @clock = clock
         @stopping = Stop.new
         @beating = Monitor.new
-        # Of the last beat that kept the lease: when it was sent, and Redis' time then.
+        # When the last beat that kept the lease was sent.
         @sent_at = -Float::INFINITY
-        @sent_at_us = 0
       end
 
       def start = @thread = Thread.new { serve }
@@ -32,9 +31,6 @@ module Pshub
 
       # True while nobody can have adopted from this worker: counted from before the beat was sent, so it ends too early.
       def certain? = Clock.now < @sent_at + @lease_s
-
-      # Redis' time of now, as of the last beat; 0 before the first one.
-      def redis_now_us = @sent_at_us.zero? ? 0 : @sent_at_us + ((Clock.now - @sent_at) * 1e6).round
 
       # Returns the beat when the lease is held, nil when the connection is gone again.
       def beat_now
@@ -77,7 +73,6 @@ module Pshub
 
         @registered = worker_id
         @sent_at = sent_at
-        @sent_at_us = beat.now_us
         @clock.learn(beat.now_us, Clock.now)
         publish(beat)
         beat

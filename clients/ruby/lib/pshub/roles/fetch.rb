@@ -4,12 +4,13 @@ module Pshub
   module Roles
     # Takes work for idle slots and for nothing else, on a thread of its own: with no slot idle it does not touch Redis. One
     # claim is under way at a time. While the last one left work in the list the next is sent at once; else it waits for the
-    # bell. While the queue is paused it takes nothing; the claim behind a wait that is ended then still runs: it is in Redis.
+    # bell. After a claim that brought what only others can run it rests: that is in the list again. While the queue is paused it
+    # takes nothing; the claim behind a wait that is ended then still runs: it is in Redis.
     class Fetch
       # An answer that is older, because this process was stopped or got no turn, is only used after a look at the lease.
       STALE_US = 100_000
 
-      # +crew+ is asked for #worker_id, #long_runs, #age_s, #beat_now, and told #claimed and #problem.
+      # +crew+ is asked for #worker_id, #age_s and #beat_now, and told #claimed, which tells how long to rest, and #problem.
       def initialize(crew, queue, waiting, commands, slots, clock)
         @crew = crew
         @queue = queue
@@ -80,12 +81,13 @@ module Pshub
 
         worker_id = @crew.worker_id
         @waits = !@more_waits
-        claimed = @queue.claim(connection, worker_id, idle, @crew.long_runs, wait: !@more_waits)
+        claimed = @queue.claim(connection, worker_id, idle, wait: !@more_waits)
         return without_lease unless claimed
 
         @failures = 0
         @more_waits = claimed.left.positive?
-        @crew.claimed(claimed, worker_id, age_s(claimed))
+        rest_s = @crew.claimed(claimed, worker_id, age_s(claimed))
+        @stopping.wait(rest_s) if rest_s.positive?
       rescue NotConnected, ConnectionLost
         # The answer may be lost with the claim made: what it took is found by reconcile.
         back_off

@@ -1,27 +1,41 @@
 # frozen_string_literal: true
 
 module Pshub
-  # A request that ended in this worker. +id+ is its id in the held hash, nil for one that is not held; +worker_id+ the id it was
-  # claimed under; +hub_id+ nil when nobody waits for a reply.
-  Settlement = Struct.new(:id, :worker_id, :hub_id, :reply)
+  # A request that ended in this worker.
+  #
+  # +id+:: under which it is held
+  # +worker_id+:: the worker id it was claimed under
+  # +hub_id+:: nil when nobody waits for a reply
+  # +dead+:: the text of a job that is given up: it is kept with the dead ones before it is released
+  # +slot+:: what it ran in; nil for what did not run
+  Settlement = Struct.new(:id, :worker_id, :hub_id, :reply, :dead, :slot, keyword_init: true)
 
   module Roles
-    # Replies, then releases, on a thread of its own. What ended meanwhile goes in one write: one push per hub, then one removal
-    # from the held hash. In that order, because a crash in between repeats a reply, which the hub recognises, instead of losing
-    # one.
+    # Replies, then releases, on a thread of its own. What ended meanwhile goes in one write: one push per hub. What is held is
+    # removed once these were answered, together with the next replies if there are any: whatever happens in between repeats a
+    # reply, which the hub recognises, instead of losing one.
     class Settle
-      MAX_BATCH = 256
+      # Commands that are sent for some settlements, and what to do when Redis has taken them; those that +must+ be done are tried
+      # again whatever refuses them.
+      Part = Struct.new(:commands, :entries, :confirmed, :must)
 
-      # +crew+ is asked for #worker_id, #lease_certain?, #renew_lease, and told #released and #problem.
-      def initialize(crew, queue, connection)
+      # +crew+ is asked for #worker_id, #lease_certain?, #renew_lease, and told of each #problem.
+      def initialize(crew, queue, connection, slots, clock)
         @crew = crew
         @queue = queue
         @connection = connection
+        @slots = slots
+        @clock = clock
         @stopping = Stop.new
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @waiting = []
-        @under_way = 0
+        # What is under way; of @answered the replies are in Redis, and the releases are to follow.
+        @batch = []
+        @answered = []
+        # In a row: of replies, and of releases.
+        @failures = @refusals = 0
+        @release_at = 0.0
       end
 
       def start = @thread = Thread.new { serve }
@@ -37,7 +51,7 @@ module Pshub
       def drained(patience)
         finish = Clock.now + patience
         @lock.synchronize do
-          while (@waiting.any? || @under_way.positive?) && (left = finish - Clock.now).positive?
+          while pending? && (left = finish - Clock.now).positive?
             @changed.wait(@lock, left)
           end
         end
@@ -52,59 +66,97 @@ module Pshub
 
       private
 
+      def pending? = [@waiting, @batch, @answered].any?(&:any?)
+
       def serve
         until @stopping.set?
-          batch = @lock.synchronize do
-            @changed.wait(@lock) while @waiting.empty? && !@stopping.set?
-            @waiting.shift(MAX_BATCH).tap { |taken| @under_way = taken.size }
-          end
-          deliver(batch) unless batch.empty?
-          @lock.synchronize do
-            @under_way = 0
-            @changed.broadcast
-          end
+          next_batch if @batch.empty?
+          releases_due? ? send_batch(@answered, []) : send_batch([], @answered)
+          @failures = @batch.empty? ? 0 : @failures + 1
+          @stopping.wait(Clock.backoff(@failures - 1, 0.02, 1.0)) if @failures.positive?
         end
       end
 
-      def deliver(batch)
-        attempt = 0
-        until @stopping.set?
-          begin
-            @crew.renew_lease unless @crew.lease_certain?
-            return send_batch(batch)
-          rescue NotConnected, ConnectionLost
-            @connection.wait_ready(@stopping)
-          rescue ReplyError => e
-            # A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever.
-            return @crew.problem("settle", e) unless e.passing? || e.full?
+      def releases_due? = @answered.any? && Clock.now >= @release_at
+
+      def next_batch
+        @lock.synchronize do
+          until @waiting.any? || releases_due? || @stopping.set?
+            @changed.wait(@lock, @answered.any? ? [@release_at - Clock.now, 0.001].max : nil)
           end
-          @stopping.wait(Clock.backoff(attempt, 0.02, 1.0))
-          attempt += 1
+          @batch = TaskQueue.batches(@waiting) { |each| each.reply.to_s.bytesize + each.dead.to_s.bytesize }.first || []
+          @waiting.shift(@batch.size)
         end
+        @batch.each { |each| @slots.free(each.slot) if each.slot }
       end
 
-      def send_batch(batch)
+      # The replies of the batch, and the releases of +due+; those of +later+ have been refused a moment ago. What is left of the
+      # batch afterwards is to be tried again.
+      def send_batch(due, later)
+        @crew.renew_lease unless @crew.lease_certain?
         worker_id = @crew.worker_id
         # Claimed under an identity that was lost: somebody else answers for it by now.
-        mine = batch.select { |each| each.worker_id == worker_id }
-        by_hub = mine.select(&:hub_id).group_by(&:hub_id)
-        commands = by_hub.map { |hub_id, each| @queue.reply_command(hub_id, each.map(&:reply)) }
-        ids = mine.filter_map(&:id)
-        commands << @queue.release_command(worker_id, ids) unless ids.empty?
-        return if commands.empty?
-
-        look_at(@connection.run(*commands), !ids.empty?)
-        @crew.released(ids)
+        ended, due = [@batch, due].map { |each| each.select { |one| one.worker_id == worker_id } }
+        again = {}.compare_by_identity
+        deliver([*parts_of(ended), *release_part(due, worker_id)]).each { |part| part.entries.each { |each| again[each] = true } }
+        left, settled = ended.partition { |each| again.key?(each) }
+        due = due.select { |each| again.key?(each) }
+        @lock.synchronize do
+          @batch = left
+          @answered = later + settled + due
+          @changed.broadcast
+        end
+        put_off_releases(due.any?) if later.empty?
+      rescue NotConnected, ConnectionLost
+        put_off_releases(due.any?) if later.empty?
+        @connection.wait_ready(@stopping)
       end
 
-      def look_at(answers, releases)
-        *replies, release = releases ? answers : [*answers, nil]
-        raise release if release.is_a?(ReplyError)
+      # Replies go on while releases are refused.
+      def put_off_releases(refused)
+        @refusals = refused ? @refusals + 1 : 0
+        @release_at = refused ? Clock.now + Clock.backoff(@refusals - 1, 0.02, 1.0) : 0.0
+      end
 
-        # One hub's spoilt reply list must not keep the others' replies back.
-        passing, lasting = replies.grep(ReplyError).partition { |each| each.passing? || each.full? }
-        lasting.each { |each| @crew.problem("settle", each) }
-        raise passing.first unless passing.empty?
+      # Sends them in one write. Returns those that are to be tried again.
+      def deliver(parts)
+        return [] if parts.empty?
+
+        answers = @connection.run(*parts.flat_map(&:commands))
+        parts.reject { |part| done?(part, answers.shift(part.commands.size)) }
+      end
+
+      # One hub's spoilt reply list must not keep the others' replies back. A full disk is repaired in the end.
+      def done?(part, answers)
+        refused = answers.find { |answer| answer.is_a?(ReplyError) }
+        return part.confirmed&.call(*answers) || true unless refused
+        return false if refused.passing? || refused.full?
+
+        @crew.problem("settle", refused)
+        !part.must
+      end
+
+      def parts_of(ended)
+        dead, others = ended.partition(&:dead)
+        parts = others.select(&:hub_id).group_by(&:hub_id).map do |hub_id, entries|
+          Part.new([@queue.reply_command(hub_id, entries.map(&:reply))], entries)
+        end
+        dead.empty? ? parts : [*parts, burial(dead)]
+      end
+
+      def burial(entries)
+        commands = @queue.bury_commands(@clock.at_us(Clock.now), entries.map(&:dead))
+        Part.new(commands, entries, lambda { |_, gone|
+          @crew.problem("dead", "#{gone} of the oldest dead jobs were dropped to keep the latest ones") if gone.positive?
+        })
+      end
+
+      def release_part(answered, worker_id)
+        return [] if answered.empty?
+
+        ids = answered.map(&:id)
+        # A right that was taken away, for one: what is held would block its slots for ever.
+        [Part.new([@queue.release_command(worker_id, ids)], answered, ->(_) { @slots.released(ids) }, true)]
       end
     end
   end

@@ -14,7 +14,7 @@ module Pshub
       # +missing_since+: when the first of an unbroken row of looks found nobody who takes it; +verdict+: code and message.
       Sight = Struct.new(:looked_at, :missing_since, :verdict)
 
-      # The block asks the registry whether a live worker of this queue takes a task, and which queue its card names.
+      # The block asks the registry where a task is, a Registrar::Whereabouts.
       def initialize(queue_name, &whereabouts)
         @queue_name = queue_name
         @whereabouts = whereabouts
@@ -42,8 +42,8 @@ module Pshub
       private
 
       def look(task)
-        served, declared_in = @whereabouts.call(task)
-        @lock.synchronize { served ? @sights.delete(task) : missed(task, declared_in) }
+        where = @whereabouts.call(task)
+        @lock.synchronize { where.served ? @sights.delete(task) : missed(task, where) }
       rescue NotConnected, ConnectionLost, ReplyError
         # The registry cannot be read; the next look may be luckier.
         nil
@@ -51,18 +51,18 @@ module Pshub
         @lock.synchronize { @looking.delete(task) }
       end
 
-      def missed(task, declared_in)
+      def missed(task, where)
         now = Clock.now
         before = @sights[task]
         @sights.clear if before.nil? && @sights.size >= MAX_TASKS
         unbroken = before && now - before.looked_at < PATIENCE_S
-        @sights[task] = Sight.new(now, unbroken ? before.missing_since : now, verdict_of(task, declared_in))
+        @sights[task] = Sight.new(now, unbroken ? before.missing_since : now, verdict_of(task, where))
       end
 
-      def verdict_of(task, declared_in)
-        return ["NoSuchTask", "No worker ever declared #{task}."] if declared_in.nil?
+      def verdict_of(task, where)
+        return ["NoSuchTask", "No worker ever declared #{task}."] unless where.declared
 
-        elsewhere = declared_in == @queue_name ? "" : " It is served in queue #{declared_in}."
+        elsewhere = where.elsewhere ? " It is served in queue #{where.elsewhere}." : ""
         ["NoWorkers", "No live worker of queue #{@queue_name} provides #{task}.#{elsewhere}"]
       end
     end

@@ -1,0 +1,382 @@
+"""A task in several queues at once: a move, a rollback, a laptop beside a server. And what is no card at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import time
+from typing import Any, Callable, Dict, Iterator, List
+
+import pytest
+import redis as redispy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from conftest import Server, WorkerProcess, eventually
+from pshub import AsyncHub, ConfigError, Context, Hub, HubError, InvalidArgs, NoSuchTask, NoWorkers, Worker, task
+from pshub.foreign import Unreadable, object_of
+
+TASKS, WORKERS, STATS = "pshub:tasks", "pshub:workers", "pshub:stats"
+NAMES = ("where:1.0", "where:1", "where")
+Start = Callable[[str], "Started"]
+
+
+class Started:
+    def __init__(self, server: Server, queue: str) -> None:
+        @task("where:1.0")
+        def where() -> str:
+            return queue
+
+        @task(f"outer-{queue}:1.0")
+        def outer(to: str, ctx: Context) -> Any:
+            return ctx.call("where:1.0", queue=to)
+
+        self.told: List[Dict[str, Any]] = []
+        self.unreadable: List[Dict[str, Any]] = []
+        self.worker = Worker(server.url, tasks=[where, outer], queue=queue)
+        self.worker.events.on("task:elsewhere", self.told.append)
+        self.worker.events.on("registry:unreadable", self.unreadable.append)
+        self.worker.start()
+
+    def end(self) -> None:
+        self.worker.stop(grace=0.1)
+
+
+@pytest.fixture
+def start(server: Server) -> Iterator[Start]:
+    started: List[Started] = []
+
+    def start_on(queue: str) -> Started:
+        started.append(Started(server, queue))
+        return started[-1]
+
+    yield start_on
+    for each in started:
+        each.end()
+
+
+@pytest.fixture
+def fresh(server: Server) -> Iterator[Callable[..., Any]]:
+    """A call by a hub that knows nothing yet."""
+
+    def call(name: str, **options: Any) -> Any:
+        with Hub(server.url) as hub:
+            return hub.call(name, {}, **options)
+
+    yield call
+
+
+def _in_two(server: Server) -> List[str]:
+    return sorted(name for name in server.client.hkeys(TASKS) if name.startswith("where"))
+
+
+def test_it_is_called_where_it_was_first_and_the_second_worker_says_so(
+    server: Server, start: Start, fresh: Any, caplog: Any
+) -> None:
+    first = start("prod")
+    second = start("default")
+    assert second.told == [{"task": "where:1.0", "queue": "default", "first": "prod"}] and first.told == []
+    assert "Task where:1.0 is served in queue prod too, which had it first" in caplog.text
+    assert [fresh(name) for name in NAMES] == ["prod"] * 3
+    assert _in_two(server) == ["where:1.0", "where:1.0@default"]
+
+
+@pytest.mark.parametrize("goes, stays", [("prod", "default"), ("default", "prod")])
+def test_it_never_is_without_workers_while_one_lives(
+    server: Server, start: Start, fresh: Any, goes: str, stays: str
+) -> None:
+    started = {queue: start(queue) for queue in ("prod", "default")}
+    with Hub(server.url) as hub:
+        assert hub.call("where:1.0") == "prod"
+        started[goes].end()
+        assert [fresh(name) for name in NAMES] == [stays] * 3
+        # A hub that knew the other one is wrong for as long as it may use a route without asking.
+        eventually(lambda: _tried(hub) == stays, 5)
+        started[stays].end()
+        with pytest.raises(NoWorkers, match=r"where:1\.0.*--queue prod, default"):
+            fresh("where:1.0")
+
+
+def _tried(hub: Hub) -> Any:
+    try:
+        return hub.call("where:1.0", timeout=0.3)
+    except HubError as error:
+        assert error.code != "NoWorkers"
+        return None
+
+
+def test_it_goes_back_to_the_first_queue_when_that_comes_back(start: Start, fresh: Any) -> None:
+    first = start("prod")
+    start("default")
+    first.end()
+    assert fresh("where") == "default"
+    assert start("prod").told == []
+    assert fresh("where") == "prod"
+
+
+def test_it_is_taken_over_without_a_word_when_the_first_one_is_gone(server: Server, start: Start, fresh: Any) -> None:
+    first = start("prod")
+    first.end()
+    second = start("default")
+    assert second.told == [] and _in_two(server) == ["where:1.0"] and fresh("where") == "default"
+    # And back: a rollback is a move like any other.
+    second.end()
+    assert start("prod").told == [] and fresh("where") == "prod"
+
+
+def test_it_is_found_again_in_both_after_a_flushall(server: Server, start: Start, fresh: Any) -> None:
+    for queue in ("prod", "default"):
+        start(queue)
+    server.client.flushall()
+    eventually(lambda: len(_in_two(server)) == 2, 5)
+    assert [fresh("where:1.0", queue=queue) for queue in ("prod", "default")] == ["prod", "default"]
+
+
+def test_a_worker_that_is_killed_leaves_its_task_to_the_other_queue(
+    server: Server, start_worker: Callable[..., WorkerProcess]
+) -> None:
+    prod, other = start_worker(server, "--queue", "prod"), start_worker(server, "--queue", "default")
+    assert "is served in queue prod too" in other.said() and "is served in queue" not in prod.said()
+    errors: List[str] = []
+
+    def called_by() -> int:
+        try:
+            return int(hub.call("again:1.0", ms=0, timeout=0.3))
+        except HubError as error:
+            errors.append(error.code)
+            return 0
+
+    with Hub(server.url) as hub:
+        assert called_by() == prod.process.pid
+        prod.signal(signal.SIGKILL)
+        eventually(lambda: called_by() == other.process.pid, 10)
+        assert "NoWorkers" not in errors
+
+
+def test_queue_picks_one(server: Server, start: Start) -> None:
+    for queue in ("prod", "default"):
+        start(queue)
+    with Hub(server.url) as hub:
+        for name in NAMES:
+            for queue in (None, "default", "prod"):
+                assert hub.call(name, queue=queue) == (queue or "prod")
+        assert hub.call("outer-prod:1.0", {"to": "default"}) == "default"
+        gathered = hub.gather(one=("where:1.0", {}, None, "prod"), other=("where:1.0",), queue="default")
+        assert {key: each.value for key, each in gathered.items()} == {"one": "prod", "other": "default"}
+
+    async def asked() -> List[Any]:
+        async with AsyncHub(server.url) as hub:
+            gathered = await hub.gather(one=("where:1.0", {}, None, "prod"), queue="default")
+            return [await hub.call("where", queue="default"), gathered["one"].value]
+
+    assert asyncio.run(asked()) == ["default", "prod"]
+
+
+def test_a_queue_where_it_is_not(server: Server, start: Start, fresh: Any) -> None:
+    started = start("prod")
+    with pytest.raises(NoWorkers) as error:
+        fresh("where:1.0", queue="other")
+    assert error.value.message == "No live worker of queue other provides where:1.0. It is served in queue prod."
+    started.end()
+    with pytest.raises(NoWorkers, match=r"Nor does one elsewhere; known in: prod\."):
+        fresh("where", queue="other")
+    with pytest.raises(NoSuchTask):
+        fresh("nowhere", queue="other")
+    for queue in ("", "a b", 7, "q\nwhere:1.0"):
+        with pytest.raises(InvalidArgs, match="^queue must be the name of a queue, not "):
+            fresh("where", queue=queue)
+
+
+def test_cards_of_further_queues_are_no_tasks_of_their_own(server: Server, start: Start, fresh: Any) -> None:
+    for queue in ("prod", "default"):
+        start(queue)
+    for name, message in {
+        "where:2.0": r"There is no where:2\.0\. Known versions: where:1\.0\.$",
+        "wher": r"Did you mean where:1\.0\?$",
+        "where:1.0@default": "is not a task name",
+    }.items():
+        with pytest.raises(NoSuchTask, match=message):
+            fresh(name)
+    # Found also where the first one is missing or cannot be read.
+    for present in (None, '{"task":', "x" * 300_000):
+        if present is None:
+            server.client.hdel(TASKS, "where:1.0")
+        else:
+            server.client.hset(TASKS, "where:1.0", present)
+        assert [fresh(name) for name in NAMES] == ["default"] * 3
+
+
+def test_what_cannot_be_read_is_told_once_and_stays(server: Server, start: Start) -> None:
+    old = {"task": "old:1.0", "queue": "b", "at": time.time() - 90_000}
+    server.client.hset(TASKS, mapping={"junk:1.0": "no card", "old:1.0@b": json.dumps(old)})
+    server.client.hset(STATS, mapping={"junk": "no statistics", "gone": '{"seen":1}'})
+    server.client.hset(WORKERS, mapping={"junk": "{}", "gone": "{}"})
+    started = start("q")
+    told = [(event["key"], event["field"], event["reason"]) for event in started.unreadable]
+    assert sorted(told) == [(STATS, "junk", "it is not JSON"), (TASKS, "junk:1.0", "it is not JSON")]
+    assert server.client.hexists(TASKS, "junk:1.0") and server.client.hexists(WORKERS, "junk")
+    assert not server.client.hexists(TASKS, "old:1.0@b") and not server.client.hexists(WORKERS, "gone")
+
+
+def test_a_declaration_that_nobody_would_read_is_refused() -> None:
+    with pytest.raises(ConfigError, match="at most 250000 fit on a card"):
+        task("long:1.0", description="x" * 260_000)(lambda: None)
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        (b"[1]", "it is no JSON object"),
+        (b"null", "it is no JSON object"),
+        (b"{", "it is not JSON"),
+        (b'{"a":NaN}', "it is not JSON"),
+        (b'{"a":' + b"[" * 20_000 + b"]" * 20_000 + b"}", "it is nested deeper than 1024 levels"),
+        (b'{"a":"' + b"x" * 1000 + b'"}', "it is longer than 1000 characters"),
+        (b'{"a":"' + b"x" * 5000 + b'"}', "it is longer than 1000 characters"),
+    ],
+)
+def test_a_record_that_cannot_be_read(text: bytes, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        object_of(text, 1_000_000 if b"[[" in text else 1000)
+
+
+def test_a_number_of_many_digits_costs_nothing() -> None:
+    begun = time.monotonic()
+    assert object_of(b'{"a":' + b"9" * 260_000 + b"}", 262_144) == {"a": float("inf")}
+    assert time.monotonic() - begun < 0.5
+
+
+# Anything, at every key that is read here.
+
+_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+_ANY_JSON = st.recursive(
+    _LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=12
+)
+_NASTY = st.sampled_from([{"toString": 1}, {"length": 5}, [[]], -1, 0.5, 1e308, 10**400, "x" * 1000, "\ud800"])
+_CARD = {"task": "junk:1.0", "queue": "zz", "description": "x", "timeoutMs": 1, "idempotent": True, "digest": "d", "at": 1}
+_WORKER = {"id": "junk", "queue": "q", "host": "h", "pid": 1, "slots": 1, "tasks": {"where:1.0": "d"}, "client": "a", "started": 1}
+_STATS = {"seen": 1, "busy": 1, "draining": False, "counters": {"ok": 1}}
+_FIELDS = st.sampled_from(["junk:1.0", "junk:1.0@zz", "where:1.0@zz", "__proto__", "a@b@c"]) | st.text(max_size=12)
+
+
+def _mutated(record: Dict[str, Any]) -> st.SearchStrategy[bytes]:
+    members = st.sampled_from([*record, "args", "result", "__proto__", "x"])
+    changed = st.builds(lambda name, value: {**record, name: value}, members, _ANY_JSON | _NASTY)
+    texts = st.builds(lambda value: json.dumps(value).encode(), _ANY_JSON | changed)
+    return texts | st.binary(max_size=40) | st.sampled_from([b'{"task":', b"[" * 3000, b'{"a":1e999}'])
+
+
+def _put(client: Any, key: str, kind: str) -> None:
+    client.delete(key)
+    writes: Dict[str, Callable[[], Any]] = {
+        "string": lambda: client.set(key, "x"),
+        "list": lambda: client.rpush(key, "x"),
+        "hash": lambda: client.hset(key, "x", "y"),
+        "set": lambda: client.sadd(key, "x"),
+        "zset": lambda: client.zadd(key, {"x": 1}),
+        "stream": lambda: client.xadd(key, {"x": "y"}),
+    }
+    writes[kind]()
+
+
+class _Well:
+    """A worker of queue q, the registry as it wrote it, and what must go on whatever else is there."""
+
+    def __init__(self, server: Server) -> None:
+        self.client = redispy.Redis(port=server.port)
+        self.url = server.url
+        self.started = Started(server, "q")
+        self.hub = Hub(server.url)
+        self.hub.call("where:1.0")
+        self.whole = {key: self.client.dump(key) for key in (TASKS, WORKERS, STATS)}
+
+    def look(self) -> None:
+        assert self.hub.call("where", timeout=3) == "q"
+        with Hub(self.url) as other:
+            assert other.call("where", timeout=3) == "q"
+            assert other.call("where:1.0", timeout=3) == "q"
+            for name in ("junk:1.0", "junk"):
+                with pytest.raises(HubError) as error:
+                    other.call(name, timeout=0.05)
+                assert error.value.code in ("NoSuchTask", "NoWorkers", "Timeout")
+        following = Worker(self.url, tasks=[task("following:1.0")(lambda: 1)], queue="q").start()
+        try:
+            with Hub(self.url) as other:
+                assert other.call("following", timeout=3) == 1
+        finally:
+            following.stop()
+
+    def repair(self) -> None:
+        for key, content in self.whole.items():
+            self.client.restore(key, 0, content, replace=True)
+        self.client.zrem("pshub:{q}:leases", "junk")
+        for name in ("cancelled", "paused", "dead", "held:junk", "reporter"):
+            self.client.delete(f"pshub:{{q}}:{name}")
+        for key in self.client.scan_iter("pshub:{zz}:*"):
+            self.client.delete(key)
+
+    def end(self) -> None:
+        self.hub.close()
+        self.started.end()
+        self.client.close()
+
+
+@pytest.fixture(scope="module")
+def well(shared_server: Server) -> Iterator[_Well]:
+    shared_server.client.flushall()
+    well = _Well(shared_server)
+    yield well
+    well.end()
+
+
+_SETTINGS = settings(
+    max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@_SETTINGS
+@given(
+    cards=st.lists(st.tuples(_FIELDS, _mutated(_CARD)), max_size=4),
+    workers=st.lists(_mutated(_WORKER), max_size=2),
+    stats=_mutated(_STATS),
+)
+def test_any_record_hurts_nothing_else(well: _Well, cards: Any, workers: Any, stats: bytes) -> None:
+    for field, text in cards:
+        well.client.hset(TASKS, field.encode("utf-8", "replace"), text)
+    for text in workers:
+        well.client.hset(WORKERS, "junk", text)
+        well.client.zadd("pshub:{q}:leases", {"junk": (time.time() + 600) * 1000})
+    well.client.hset(STATS, "junk", stats)
+    well.look()
+    well.repair()
+
+
+_KINDS = st.sampled_from(["string", "list", "hash", "set", "zset", "stream"])
+_PLACES = ["{zz}:leases", "{zz}:calls", "{zz}:bell", "{q}:held:junk", "{q}:paused", "{q}:cancelled", "{q}:reporter", "stats"]
+
+
+@_SETTINGS
+@given(places=st.lists(st.tuples(st.sampled_from(_PLACES), _KINDS), min_size=1, max_size=5))
+def test_any_type_at_any_key_hurts_nothing_else(well: _Well, places: Any) -> None:
+    well.client.hset(TASKS, "junk:1.0", json.dumps(_CARD))
+    for name, kind in places:
+        _put(well.client, f"pshub:{name}", kind)
+    well.look()
+    well.repair()
+
+
+@pytest.mark.parametrize("key", [TASKS, WORKERS])
+@pytest.mark.parametrize("kind", ["string", "list", "set", "zset", "stream"])
+def test_a_registry_of_another_type_is_an_empty_one(well: _Well, key: str, kind: str) -> None:
+    told: List[Dict[str, Any]] = []
+    _put(well.client, key, kind)
+    try:
+        with Hub(well.url) as hub:
+            hub.events.on("registry:unreadable", told.append)
+            with pytest.raises(HubError) as error:
+                hub.call("where:1.0", timeout=1)
+        assert error.value.code == ("NoSuchTask" if key == TASKS else "NoWorkers")
+        assert told == [{"key": key, "field": None, "reason": "it is of another type (WRONGTYPE)"}]
+    finally:
+        well.repair()

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+require "minitest/mock"
+
+# What a connection waits for, and what is kept while there is none.
+class TestConnections < PshubTest
+  def test_a_long_answer_over_a_slow_link_is_progress
+    between = proxy
+    server.client.set("long", "x" * 900_000)
+    link = ending(Pshub::Connection.new("test", "commands", between.url, 1.0, Pshub::Events.new), :close)
+    assert_equal "PONG", link.one("PING")
+    between.rate = 400_000
+    begun = Pshub::Clock.now
+    assert_equal 900_000, link.one("GET", "long").size
+    assert_operator Pshub::Clock.now - begun, :>, 1.5
+  end
+
+  def test_a_connection_is_given_up_whose_opening_takes_too_long
+    server_of_bytes = TCPServer.new("127.0.0.1", 0)
+    dribbling = Thread.new do
+      loop do
+        socket = server_of_bytes.accept
+        Thread.new do
+          loop { socket.write("+") && sleep(0.1) }
+        rescue SystemCallError
+          socket.close
+        end
+      end
+    end
+    link = Pshub::Connection.new("test", "commands", "redis://127.0.0.1:#{server_of_bytes.addr[1]}", 2.0, Pshub::Events.new)
+    begun = Pshub::Clock.now
+    trying = Thread.new { link.wait_ready(Pshub::Stop.new, 0) }
+    assert trying.join(6), "it still waits"
+    assert_equal [false, false], [trying.value, link.ready?]
+    assert_in_delta Pshub::Connection::OPEN_S, Pshub::Clock.now - begun, 1.5
+    assert_match(/no answer within/, link.down_reason)
+  ensure
+    trying&.kill
+    dribbling.kill
+    server_of_bytes.close
+    link.close
+  end
+
+  # Whatever it is that waits inside the gem; closing does not wait for it.
+  def test_a_name_that_is_not_resolved_holds_up_nothing_else
+    calling = nil
+    error = Pshub::Link.stub(:new, ->(*) { sleep }) do
+      calling = hub
+      begun = Pshub::Clock.now
+      found = assert_raises(Pshub::NotEnqueued) { calling.call("add:1.0", { x: 1 }, timeout: 5) }
+      assert_operator Pshub::Clock.now - begun, :<, 1.6
+      found
+    end
+    assert_match(/could not be asked/, error.message)
+    begun = Pshub::Clock.now
+    calling.close
+    assert_operator Pshub::Clock.now - begun, :<, 1.5
+  end
+
+  def test_calls_that_ended_in_an_outage_are_not_kept
+    own_server
+    worker(declare("add:1.0") { |args| args["x"] + 2 })
+    calling = hub
+    assert_equal 3, calling.call("add:1.0", { x: 1 }, timeout: 5)
+    server.kill
+    callers = Array.new(4) do
+      Thread.new { Array.new(10) { calling.submit("add:1.0", { x: 1, pad: "x" * 10_000 }).outcome.error.code } }
+    end
+    20.times { calling.submit("add:1.0", { x: 1 }) }
+    assert_equal ["NotEnqueued"], callers.flat_map(&:value).uniq
+    # Those that nobody asks for are looked at with the next call.
+    calling.submit("add:1.0", { x: 1 }).outcome
+    GC.start
+    assert_operator ObjectSpace.each_object(Pshub::Attempt).count { |attempt| !attempt.settled || attempt.body.size > 10_000 }, :<, 15
+  end
+end

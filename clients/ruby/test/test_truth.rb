@@ -1,0 +1,145 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# What was started once is never said not to have been, and what ended is not run again, whatever Redis forgets.
+class TestTruth < PshubTest
+  CALLS = "pshub:{default}:calls"
+  REPLIES = "pshub:reply:{h}"
+
+  def setup
+    super
+    @started = Thread::Queue.new
+  end
+
+  def noting(**options) = declare("note:1.0", **options) { |args| (@started << args["n"]) && args["n"] }
+
+  # A request as a caller or an earlier worker left it; +at+ is Redis' time in microseconds, and not before all else where the claim
+  # script is not to see it.
+  def text_of(id, task: "note:1.0", ttl: 5000, at: now_us, blind: false, **more)
+    head = { at: at, ttl: ttl, id: id }
+    body = { task: task, args: { n: id }, result_queue: REPLIES }
+    JSON.generate(blind ? { **body, **head, **more } : { **head, **body, **more })
+  end
+
+  def now_us = server.client.time.then { |seconds, micros| (seconds * 1_000_000) + micros }
+
+  def push(*texts)
+    server.client.rpush(CALLS, texts)
+    server.client.rpush("pshub:{default}:bell", 1)
+  end
+
+  def reply = JSON.parse(eventually("the reply") { server.client.lpop(REPLIES) })
+  def settled = eventually("the release") { server.held.empty? }
+
+  # Leaves as a deploy has it leave, while a call runs. Returns its text in the list.
+  def left_text(**options)
+    stays = Pshub::Stop.new
+    leaving = worker(declare("note:1.0", idempotent: true, timeout: 20) { |_| stays.wait })
+    pending = hub.submit("note:1.0", { n: 1 }, timeout: 20)
+    eventually("the start") { leaving.busy == 1 }
+    leaving.stop(grace: 0)
+    stays.set
+    [pending, server.client.lindex(CALLS, 0)]
+  end
+
+  def test_a_call_given_up_by_a_leaving_worker_keeps_the_mark
+    pending, text = left_text
+    assert_match(/,"started":true\}\z/, text)
+    assert_empty server.held
+    worker(noting(idempotent: true))
+    assert_equal 1, pending.result
+  end
+
+  def test_a_call_that_may_have_been_started_never_fails_as_one_that_was_not
+    strict = declare("note:1.0", args: { type: "object", properties: { n: { type: "string" } } }) { |args| args["n"] }
+    serving = worker(strict, max_payload_bytes: 1024)
+    old = now_us - 60_000_000
+    { "late" => text_of("late", at: old, blind: true, started: true),
+      "lost" => text_of("lost", at: old, blind: true, losses: 1),
+      "wrong" => text_of("wrong", args: { n: 1 }, started: true),
+      "large" => text_of("large", args: { n: "x" * 3000 }, started: true),
+      "foreign" => text_of("foreign", task: "other:1.0", at: old, blind: true, started: true),
+      "unserved" => text_of("unserved", task: "other:1.0", ttl: 0, started: true) }.each do |id, text|
+      push(text)
+      error = reply.then { |told| assert_equal(id, told["id"]) && told["error"] }
+      assert_equal ["WorkerLost", false], error.values_at("code", "retryable"), id
+      assert_match(/\AAn earlier worker may have run .* It was not run again: /, error["message"])
+      settled
+    end
+    published = -> { JSON.parse(server.client.hget("pshub:failures", serving.id) || "{}").fetch("note:1.0", []) }
+    eventually("what is published") { published.call.size == 4 }
+    assert_equal ["WorkerLost"], published.call.map { |each| each["code"] }.uniq
+  end
+
+  def test_the_same_calls_without_a_mark_were_certainly_not_started
+    worker(noting)
+    push(text_of("late", at: now_us - 60_000_000, blind: true))
+    assert_equal "Expired", reply["error"]["code"]
+    assert_empty @started
+  end
+
+  def test_adoption_counts_a_started_call_as_lost
+    text = text_of("a1", ttl: 60_000, started: true)
+    server.client.hset("pshub:{default}:held:gone", "a1", text)
+    server.client.zadd("pshub:{default}:leases", 1, "gone")
+    server.client.set("pshub:{default}:paused", 1)
+    worker(noting(idempotent: true))
+    eventually("the adoption") { server.waiting == 1 }
+    assert_equal [text.sub('"started":true', '"losses":1')], server.client.lrange(CALLS, 0, -1)
+  end
+
+  # A replica was promoted that had heard of the request, and neither of its claim nor of its end.
+  def test_what_ended_before_a_failover_is_not_run_again_from_the_list
+    serving = worker(noting)
+    problems = problems_of(serving)
+    text = text_of("a1")
+    push(text)
+    assert_equal "a1", reply["result"]
+    settled
+    push(text)
+    error = reply["error"]
+    assert_equal ["WorkerLost", "note:1.0 had been run already when Redis failed over, and was not run again."],
+                 error.values_at("code", "message")
+    settled
+    assert_equal 1, @started.size
+    assert_includes problems, "failover"
+  end
+
+  # The replica had heard of the claim, and not of the end.
+  def test_what_ended_before_a_failover_is_released_again
+    serving = worker(noting)
+    problems = problems_of(serving)
+    text = text_of("a1")
+    push(text)
+    assert_equal "a1", reply["result"]
+    settled
+    server.client.hset("pshub:{default}:held:#{serving.id}", "a1", text)
+    settled
+    assert_equal [1, 0, 0], [@started.size, server.waiting, server.client.llen(REPLIES)]
+    assert_equal ["failover"], problems
+  end
+
+  def problems_of(serving) = [].tap { |found| serving.events.on("problem") { |event| found << event[:where] } }
+
+  def test_what_was_released_is_remembered_for_a_bounded_time
+    recent = Pshub::RecentIds.new(3)
+    ids = Array.new(8) { |n| "i#{n}" }
+    ids.each { |id| recent.add(id) }
+    assert_equal ids.last(5), ids.select { |id| recent.include?(id) }
+  end
+
+  # A job that its third worker died of makes room for itself.
+  def test_dead_jobs_are_bounded
+    fill = "for i = 1, 10000 do redis.call('ZADD', KEYS[1], i, 'old-' .. i) end"
+    server.client.eval(fill, ["pshub:{default}:dead"])
+    job = text_of("j1", ttl: 0, losses: 2)
+    server.client.hset("pshub:{default}:held:gone", "lost:job:j1", job)
+    server.client.zadd("pshub:{default}:leases", 1, "gone")
+    problems = problems_of(worker(noting))
+    settled
+    assert_equal [10_000, nil], [server.client.zcard("pshub:{default}:dead"), server.client.zscore("pshub:{default}:dead", "old-1")]
+    assert_equal [job.sub('"losses":2', '"losses":3')], server.client.zrange("pshub:{default}:dead", -1, -1)
+    assert_equal ["dead"], problems
+  end
+end
