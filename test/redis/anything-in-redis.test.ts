@@ -10,7 +10,7 @@ import { taskDetail } from '../../registry/server/task-detail.ts'
 import { defineTask, type EventMap, type Hub, type Overview, type Worker } from '../../src/index.ts'
 import { makeKeys } from '../../src/keys.ts'
 import { anyJson, anyText } from '../support/any-json.ts'
-import { eventually } from '../support/hub-fixture.ts'
+import { eventually, failure } from '../support/hub-fixture.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
 /** What is in Redis was written by others, and may be anything: it must hurt nothing else. */
@@ -31,8 +31,8 @@ let whole: [key: string, content: Buffer][]
 beforeEach(async () => {
   worker = await server.worker([healthy, fail])
   hub = server.hub()
-  await hub.call('fail:1.0').catch(() => undefined)
-  await eventually(async () => (await hub.failures()).length === 1)
+  expect((await failure(hub.call('fail:1.0', {}, { timeoutMs: 15_000 }))).code).toBe('TaskFailed')
+  await eventually(async () => (await hub.failures()).length === 1, 10_000)
   const hashes = [keys().tasks, keys().workers, keys().stats, keys().taskStats, keys().failures]
   whole = []
   for (const key of hashes) {
