@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EventMap } from '../../src/index.ts'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { eventually, failure, released, useRedis } from '../support/hub-fixture.ts'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.ts'
 
 const it_ = useRedis()
@@ -8,6 +8,7 @@ const it_ = useRedis()
 const start = async (options?: { slots?: number; args?: string[] }): Promise<WorkerProcess> => {
   const worker = await startWorkerProcess(it_.url, it_.namespace, options)
   it_.onEnd(async () => {
+    await released(it_)
     worker.signal('SIGKILL')
     await worker.exited
   })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
+import { makeKeys } from '../../src/keys.ts'
+import { Queue } from '../../src/queue.ts'
 import { scripts } from '../../src/scripts.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
@@ -265,6 +267,16 @@ describe('a full worker made of scripts alone', () => {
     expect(await renew()).toEqual([expect.anything(), 1, [], [], [], ''])
     expect(await redis.llen(calls)).toBe(1)
     await redis.del(calls, leases)
+  })
+
+  it('is told of a bell that it may not wait for, which must not make it a busy loop', async () => {
+    const { redis, namespace } = server
+    const { bell, leases } = keys()
+    await beatOf(['w', 60_000, 1, 60_000])
+    await redis.set(bell, 'squat')
+    const queue = new Queue('q', makeKeys(namespace))
+    expect((await failure(queue.waitAndClaim(redis, 'w', { slots: 1, jobs: 0 }))).message).toMatch(/^WRONGTYPE/)
+    await redis.del(bell, leases)
   })
 
   it("loses nothing to somebody else's key under one of its names", async () => {

@@ -1,4 +1,4 @@
-import { eventually, type Fixture } from './hub-fixture.ts'
+import { eventually, type Fixture, released } from './hub-fixture.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
 /** Blocks the event loop of this process. */
@@ -20,6 +20,7 @@ const startIn = async (fixture: Fixture, args: string[], url: string): Promise<W
   const worker = await startWorkerProcess(url, fixture.namespace, { args: ['--lease', '2s', ...args] })
   running.add(worker)
   fixture.onEnd(async () => {
+    await released(fixture)
     worker.signal('SIGKILL')
     await worker.exited
     running.delete(worker)

@@ -101,6 +101,12 @@ export const useRedis = (args: string[] = []): Fixture => {
   return fixture
 }
 
+/** What is killed right behind a reply still holds what it has answered. Not waited for where something runs on. */
+export const released = async (fixture: Fixture): Promise<void> => {
+  const isHeld = async () => (await fixture.keys()).some(key => key.includes(':held:'))
+  await eventually(async () => !(await isHeld()), 1000).catch(() => undefined)
+}
+
 /** Resolves when `look` returns something true; rejects after `ms` with what it saw last. */
 export const eventually = async <T>(look: () => T | Promise<T>, ms = 5000): Promise<T> => {
   const end = Date.now() + ms
