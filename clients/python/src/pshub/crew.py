@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
-from .batches import batches_of
-from .clock import RedisClock, Stop, now_s, sleep, within
+from .clock import RedisClock, Stop, now_s, within
 from .config import Settings
 from .connection import make_connections
 from .core import HubCore
@@ -20,7 +19,9 @@ from .registrar import Registrar
 from .rights import find_unfit
 from .roles.adopt import Adopt
 from .roles.beat import BeatLoop
+from .roles.farewell import Farewell
 from .roles.fetch import FetchLoop
+from .roles.inspect import Inspect, unfit_text
 from .roles.intake import Intake
 from .roles.pause import Pause
 from .roles.reconcile import Reconcile
@@ -32,9 +33,6 @@ from .task import NestedCall, Task
 
 #: How long start() waits for Redis, and the end for the last confirmations.
 _PATIENCE_S = 2.0
-#: How often a server is looked at until it is fit, and after that.
-_UNFIT_RETRY_S = 1.0
-_INSPECT_S = 60.0
 
 
 class Crew:
@@ -60,13 +58,11 @@ class Crew:
         self._queue = Queue(settings.queue, self._keys)
         self._registrar = Registrar(self._keys, self._queue, tasks, settings, events)
         self._nested: Optional[HubCore] = None
-        self._stopping = Stop()
         self._grace_over = Stop()
         self._stopped: Optional["asyncio.Task[None]"] = None
         self._tasks_under_way: "Set[asyncio.Task[Any]]" = set()
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
-        self._told_unfit = ""
         self._executor = Executor(tasks, settings.slots, settings.max_payload_bytes, post, nested_call)
         self._make_roles(tasks)
 
@@ -101,6 +97,12 @@ class Crew:
             self._problem("beat"),
         )  # fmt: skip
 
+        self._farewell = Farewell(
+            queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._intake.returning,
+            self._problem("stop"),
+        )  # fmt: skip
+        self._inspect = Inspect(commands, events, lambda: find_unfit(commands, self._keys, queue.name))
+
     # Life.
 
     async def start(self) -> None:
@@ -114,14 +116,14 @@ class Crew:
         ready = asyncio.ensure_future(self._commands.when_ready())
         await within(ready, _PATIENCE_S)
         ready.cancel()
-        unfit = await self._look()
+        unfit = await self._inspect.look()
         if self.state != "running":
             return
         if unfit:
             await self._waiting.close()
             await self._commands.close()
             self.state = "stopped"
-            raise ConfigError(f"This Redis cannot be used: {'; '.join(unfit)}.")
+            raise ConfigError(unfit_text(unfit))
         if unfit is not None:
             self._is_known = True
             await self._beat.beat_now()
@@ -154,13 +156,17 @@ class Crew:
             self._nested = HubCore(self.settings, self.events, name=self._queue.name)
         return self._nested
 
+    async def _serve_when_fit(self) -> None:
+        await self._inspect.until_fit()
+        self._serve()
+
     def _serve(self) -> None:
         if self.state != "running":
             return
         self._is_known = True
         self._beat.start()
         self._fetch.start()
-        self._spawn(self._watch())
+        self._spawn(self._inspect.watch())
 
     async def _shut_down(self) -> None:
         try:
@@ -171,14 +177,14 @@ class Crew:
 
     async def _leave(self) -> None:
         self.state = "stopping"
-        self._stopping.set()
-        # Before all else: a caller that counts on this worker waits for nothing until its deadline.
-        announced = asyncio.ensure_future(self._tried(self._announce))
+        self._inspect.stop()
+        announced = asyncio.ensure_future(self._farewell.announce()) if self._is_known else None
         self._fetch.stop()
         await self._waiting.close()
         await self._fetch.settled()
-        await announced
-        handed_back = await self._tried(self._hand_back_unknown)
+        if announced is not None:
+            await announced
+        handed_back = await self._farewell.hand_back_unknown() if self._is_known else 0
         await within(asyncio.ensure_future(self._intake.idle()), None, self._grace_over)
         reason = hub_error("WorkerLost", "The worker was stopped before the task had finished.")
         abandoned = self._executor.abandon_all(reason)
@@ -186,8 +192,8 @@ class Crew:
         self._settle.stop()
         await self._beat.stop()
         await self._adopt.stop()
-        handed_back += await self._tried(lambda: self._hand_back(self._intake.returning()))
-        handed_back += await self._tried(self._give_up_lease)
+        if self._is_known:
+            handed_back += await self._farewell.leave()
         self._executor.stop()
         if self._nested is not None:
             await self._nested.close()
@@ -195,50 +201,6 @@ class Crew:
         self.events.emit(
             "worker:stopped", worker=self.id, queue=self._queue.name, handed_back=handed_back, abandoned=abandoned
         )
-
-    # The last steps.
-
-    async def _tried(self, step: Callable[[], Any]) -> int:
-        """While Redis is away nothing can be handed back; then the lease ends by itself and others adopt what is held."""
-        if not self._is_known or not self._commands.is_ready:
-            return 0
-        try:
-            return int(await step())
-        except Exception as error:
-            self._problem("stop")(error)
-            return 0
-
-    async def _announce(self) -> int:
-        seen = self._clock.at_us(now_s()) // 1000
-        # Without a beat nobody knows of this worker yet; its first one says so itself.
-        if seen:
-            await self._registrar.publish_stats(self._commands, self.id, self._stats(seen))
-        return 0
-
-    async def _hand_back_unknown(self) -> int:
-        """The answer of the last claim may have been cut off; what it took goes back to others."""
-        slots = self.slots
-        held = await self._queue.held_ids(self._commands, self.id)
-        unknown = [id for id in held if not (slots.knows(id) or slots.was_released(id) or id.startswith("lost:"))]
-        return await self._hand_back([(id, b"") for id in unknown])
-
-    async def _hand_back(self, requests: Sequence[Tuple[str, bytes]]) -> int:
-        handed_back = 0
-        for batch in batches_of(requests, lambda each: len(each[1])):
-            handed_back += await self._queue.handback(self._commands, self.id, "head", batch)
-        return handed_back
-
-    async def _give_up_lease(self) -> int:
-        """
-        What could not be handed back is still known, and so stays held for the next worker to adopt. What a failover brought back
-        after its release goes before: it must not return to the list.
-        """
-        ended = [id for id in await self._queue.held_ids(self._commands, self.id) if self.slots.was_released(id)]
-        if ended:
-            await self._queue.release(self._commands, self.id, ended)
-        handed_back = await self._queue.leave(self._commands, self.id, self.slots.known_ids())
-        await self._registrar.remove(self._commands, [self.id])
-        return handed_back
 
     # What roles tell and ask.
 
@@ -291,40 +253,6 @@ class Crew:
             await self._queue.handback(self._commands, self.id, "tail", [(id, b"") for id in ids])
         except Exception as error:
             self._problem("handback")(error)
-
-    # Whether the server is fit.
-
-    async def _look(self) -> Optional[List[str]]:
-        """What makes the server unfit; None when it could not be asked."""
-        try:
-            return await find_unfit(self._commands, self._keys, self._queue.name)
-        except Exception:
-            return None
-
-    async def _serve_when_fit(self) -> None:
-        while not self._stopping.is_set:
-            await self._commands.when_ready(self._stopping)
-            reasons = await self._look()
-            if reasons is not None:
-                self._tell_unfit(reasons)
-                if not reasons:
-                    return self._serve()
-            await sleep(_UNFIT_RETRY_S, self._stopping)
-
-    async def _watch(self) -> None:
-        """What is served is not put at risk by stopping, so a change is only told."""
-        while not self._stopping.is_set:
-            await sleep(_INSPECT_S, self._stopping)
-            reasons = None if self._stopping.is_set else await self._look()
-            if reasons is not None:
-                self._tell_unfit(reasons)
-
-    def _tell_unfit(self, reasons: Iterable[str]) -> None:
-        text = "; ".join(reasons)
-        if text != self._told_unfit:
-            self._told_unfit = text
-            if text:
-                self.events.emit("problem", where="redis", reason=f"This Redis cannot be used: {text}.")
 
     def _spawn(self, work: Any) -> None:
         """Lets something run by itself; what fails in it is tried again by whoever began it."""
