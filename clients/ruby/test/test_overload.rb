@@ -155,6 +155,32 @@ class TestOverload < Minitest::Test
     assert_equal 17, long.length_within(PATIENT)
   end
 
+  def test_golden_steps
+    JSON.parse(File.read(File.join(ROOT, "clients/vectors/forecast.json")))["cases"].each do |each|
+      told = forecast(each["slots"])
+      each["steps"].each do |at, kind, *given|
+        # Exact, so that what is due at a moment is due at that moment.
+        @now = Rational(at, 1000)
+        case kind
+        when "learn" then told.learn(given[0], given[1] / 1000.0, given[2] / 1000.0)
+        when "miss" then told.miss(given[0], given[1] / 1000.0)
+        when "see" then told.see(*given)
+        when "slots" then told.slots = given[0]
+        else knows(told, *given, "#{each['title']}, at #{at}")
+        end
+      end
+    end
+  end
+
+  def knows(told, left_ms, ahead, expected, where)
+    within = told.length_within(left_ms / 1000.0)
+    found = { "length" => told.length, "within" => (within unless within == NEVER), "waitMs" => told.wait_s(ahead) * 1000,
+              "patienceMs" => told.patience_s(left_ms / 1000.0) * 1000 }
+    expected.each do |name, value|
+      value ? assert_in_delta(value, found[name] || NEVER, 1e-6, "#{name}: #{where}") : assert_nil(found[name], "#{name}: #{where}")
+    end
+  end
+
   def test_retries_add_a_tenth_to_the_load_at_most
     budget = Pshub::RetryBudget.new
     retries = Array.new(2000) { budget.on_call && budget.take }.count(true)

@@ -75,6 +75,7 @@ export const outcomeChecks = [
   {
     name: 'what expired in the list is never started',
     run: async pair => {
+      await untilNothingIsHeld(pair)
       const before = pair.batch('slow:1.0', Array(4).fill({ ms: 900 }), { timeout_ms: 10_000 })
       await untilBusy(pair, 4)
       await failure(pair.call('echo:1.0', { token: 'too-late' }, { timeout_ms: 250 }), 'Timeout', 'maybe')
@@ -86,6 +87,7 @@ export const outcomeChecks = [
   {
     name: 'Aborted: the handler is told',
     run: async pair => {
+      await untilNothingIsHeld(pair)
       const { id, outcome } = pair.start('slow:1.0', { ms: 15_000 }, { timeout_ms: 15_000 })
       await untilBusy(pair, 1)
       await pair.cancel(id)
@@ -97,6 +99,7 @@ export const outcomeChecks = [
   {
     name: 'Aborted: a waiting request leaves the list',
     run: async pair => {
+      await untilNothingIsHeld(pair)
       const before = pair.batch('slow:1.0', Array(4).fill({ ms: 1200 }), { timeout_ms: 10_000 })
       await untilBusy(pair, 4)
       const { id, outcome } = pair.start('echo:1.0', { token: 'taken-back' }, { timeout_ms: 15_000 })
@@ -157,6 +160,7 @@ export const outcomeChecks = [
     run: async pair => {
       const closed = await pair.fresh({})
       equal((await closed.call('add:1.0', { x: 1, y: 1 })).result, 2)
+      await untilNothingIsHeld(closed)
       const running = closed.start('slow:1.0', { ms: 10_000 }, { timeout_ms: 10_000 })
       await untilBusy(closed, 1)
       await closed.close()
