@@ -180,6 +180,8 @@ export class Connection {
     if (this.#client === client) this.#client = undefined
     this.#candidate = undefined
     const reason = lastError ?? new Error('Redis closed the connection')
+    // Its connections to sentinels do not end with the one to Redis.
+    destroy(client, reason)
     this.#rejectFlights(reason)
     return reason
   }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { batchesOf } from '../batches.ts'
 import { backoffMs, monotonicMs, sleep } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
@@ -23,6 +24,8 @@ export class Settle {
 
   constructor(context: WorkerContext) {
     this.#context = context
+    // One for each delivery that is tried again: Node takes more than ten for a leak, and says so.
+    setMaxListeners(0, this.#stopping.signal)
   }
 
   add(settlement: Settlement): void {

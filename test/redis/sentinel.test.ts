@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { command } from '../../src/client.ts'
 import { defineTask } from '../../src/index.ts'
@@ -123,5 +124,34 @@ describe('sentinels', () => {
     const count = deaf.accepted()
     await eventually(async () => !String(await it_.redis.call('CLIENT', 'LIST')).includes('name=test'))
     expect(deaf.accepted()).toBe(count)
+  })
+
+  it('are not listened to any more by a connection that broke', async () => {
+    const asked = new Redis({ port: sentinel.port })
+    it_.onEnd(async () => asked.disconnect())
+    const listening = async () =>
+      String(await asked.call('CLIENT', 'LIST'))
+        .split('\n')
+        .filter(line => line.includes(' cmd=subscribe')).length
+    const before = await listening()
+    let ups = 0
+    const connection = new Connection({
+      target: targetOf(sentinel.port),
+      name: 'listening',
+      stallMs: 2000,
+      onUp: () => ups++,
+    })
+    it_.onEnd(() => connection.close())
+    connection.open()
+    for (let breaks = 0; breaks < 3; breaks++) {
+      await eventually(() => ups === breaks + 1)
+      await eventually(async () => (await listening()) === before + 1)
+      const [, id] = /id=(\d+)\b.* name=listening /.exec(String(await it_.redis.call('CLIENT', 'LIST')))!
+      await it_.redis.call('CLIENT', 'KILL', 'ID', id!)
+    }
+    await eventually(() => ups === 4)
+    await eventually(async () => (await listening()) === before + 1)
+    await connection.close()
+    await eventually(async () => (await listening()) === before)
   })
 })

@@ -230,6 +230,7 @@ describe('classes', () => {
     const late = (code: string, ...lags: Event[]) => past(...phases, ...lags, attempt(6000), settle(8000, code))
     expect(classes(late('Timeout', lag(7000, 300)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('Timeout', lag(7000, 600)), {})).toMatchObject({ starved: 1, wrong: [] })
+    expect(classes(late('NotEnqueued', lag(7000, 600)), {})).toMatchObject({ starved: 1, wrong: [] })
     expect(classes(late('Timeout', lag(2000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('WorkerLost', lag(7000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     const blocked = { blocksWorkers: true }

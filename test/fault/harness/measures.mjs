@@ -31,8 +31,8 @@ const isTouched = (call, { fault, healed }, calmMs) => {
   return settledAt >= fault - 100_000 && call.at <= healed + calmMs * 1000
 }
 
-/** Classes of calls that waited for too long, or would have had to. */
-const waited = ['Timeout', 'Expired', 'Overloaded']
+/** Classes of calls that waited for too long, for a connection too, or would have had to. */
+const waited = ['Timeout', 'Expired', 'Overloaded', 'NotEnqueued']
 /** Share of the time without a processor. */
 const starvedShare = 0.1
 const beforeUs = 3_000_000

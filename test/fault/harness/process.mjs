@@ -44,9 +44,13 @@ export const onOrders = orders => {
  * the stage sees that.
  */
 export const leave = async () => {
-  // ioredis ends its connections to sentinels in its own time.
-  if (setup.redis.sentinels) await new Promise(resolve => setTimeout(resolve, 200))
-  journal('left', { resources: process.getActiveResourcesInfo().filter(kind => !/^(Pipe|TTY|File)/.test(kind)) })
+  const resources = () => process.getActiveResourcesInfo().filter(kind => !/^(Pipe|TTY|File)/.test(kind))
+  // ioredis ends its connections to sentinels in its own time: those to a deaf one after some seconds.
+  const hasSockets = () => setup.redis.sentinels && resources().some(kind => kind.startsWith('TCP'))
+  for (let tries = 0; tries < 20 && hasSockets(); tries++) await new Promise(resolve => setTimeout(resolve, 200))
+  // The timer of that wait is still there.
+  if (setup.redis.sentinels) await new Promise(resolve => setImmediate(resolve))
+  journal('left', { resources: resources() })
   process.off('disconnect', orphaned)
   if (process.connected) process.disconnect()
 }

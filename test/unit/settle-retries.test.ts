@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import type { WorkerContext } from '../../src/context.ts'
+import { ConnectionLost } from '../../src/redis.ts'
+import { Settle } from '../../src/roles/settle.ts'
+
+it('any number of replies may wait for Redis without a warning of Node', async () => {
+  const warnings: Error[] = []
+  const onWarning = (warning: Error) => warnings.push(warning)
+  process.on('warning', onWarning)
+  let waiting = 0
+  const commands = {
+    send: () => Promise.reject(new ConnectionLost('cut')),
+    whenReady: (signal: AbortSignal) => {
+      waiting++
+      return new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+    },
+  }
+  const settle = new Settle({
+    queue: {},
+    commands,
+    slots: {},
+    slotsIdle: () => undefined,
+    workerId: () => 'w',
+    isLeaseCertain: () => true,
+  } as unknown as WorkerContext)
+  for (let n = 1; n <= 20; n++) {
+    settle.add({ id: `r${n}`, workerId: 'w', hubId: 'h', reply: '{}', slot: undefined })
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  for (const end = performance.now() + 5000; waiting < 20 && performance.now() < end; )
+    await new Promise(resolve => setTimeout(resolve, 10))
+  settle.stop()
+  await settle.drained()
+  process.off('warning', onWarning)
+  expect(waiting).toBe(20)
+  expect(warnings).toEqual([])
+})
