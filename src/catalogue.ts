@@ -25,6 +25,8 @@ const statsPage = 8
 /** Fields of a hash read at a time, so that no answer is unbounded; of what workers measured fewer, because that is long. */
 const page = 200
 const measuredPage = 20
+/** What is longer is not even fetched; no record that can be read takes so many bytes. */
+const maxRecordBytes = 4 * maxRecordLength
 
 /**
  * The one reader of the registry, for callers, workers and those who look. What is read was written by others and may be
@@ -111,17 +113,12 @@ export class Catalogue {
 
   /** All that can be read of a hash, page by page. */
   async all<T>(client: Redis, key: string, read: (text: string, field: string) => T): Promise<T[]> {
-    const found = new Map<string, T | undefined>()
-    let cursor = '0'
-    do {
-      const nothing: [string, string[]] = ['0', []]
-      const [next, flat] = await this.ask(client, nothing, 'hscan', key, cursor, 'COUNT', page)
-      // A page may repeat what another one had.
-      for (let at = 0; at + 1 < flat.length; at += 2)
-        if (!found.has(flat[at]!)) found.set(flat[at]!, this.#readOne(key, flat[at]!, flat[at + 1]!, read))
-      cursor = next
-    } while (cursor !== '0')
-    return [...found.values()].filter(value => value !== undefined)
+    const fields: string[] = await this.ask(client, [], 'hkeys', key)
+    const found: T[] = []
+    for (let from = 0; from < fields.length; from += page)
+      for (const value of await this.#pick(client, key, fields.slice(from, from + page), read))
+        if (value !== undefined) found.push(value)
+    return found
   }
 
   /** What these workers published of their tasks; those that published nothing, or something else, are left out. */
@@ -169,7 +166,10 @@ export class Catalogue {
     }
   }
 
-  /** Fields of a hash, in their order; undefined for what is missing or cannot be read. */
+  /**
+   * Fields of a hash, in their order; undefined for what is missing or cannot be read. Asked for their lengths first: one field of
+   * many megabytes would hold up all that this connection is for.
+   */
   async #pick<T>(
     client: Redis,
     key: string,
@@ -177,9 +177,16 @@ export class Catalogue {
     read: (text: string, field: string) => T,
   ): Promise<(T | undefined)[]> {
     if (fields.length === 0) return []
-    const nothing = fields.map(() => null)
-    const texts: (string | null)[] = await this.ask(client, nothing, 'hmget', key, ...fields)
-    return texts.map((text, at) => (text === null ? undefined : this.#readOne(key, fields[at]!, text, read)))
+    const lengths = await Promise.all(fields.map(field => this.ask(client, 0, 'hstrlen', key, field)))
+    const fitting = fields.filter((_, at) => lengths[at]! <= maxRecordBytes)
+    const answers: (string | null)[] = fitting.length === 0 ? [] : await this.ask(client, [], 'hmget', key, ...fitting)
+    const texts = new Map(fitting.map((field, at) => [field, answers[at] ?? undefined]))
+    return fields.map((field, at) => {
+      const text = texts.get(field)
+      if (text !== undefined) return this.#readOne(key, field, text, read)
+      if (lengths[at]! > maxRecordBytes) this.#noteOf(key, field, `it is longer than ${maxRecordBytes} bytes`)
+      return undefined
+    })
   }
 
   #readOne<T>(key: string, field: string, text: string, read: (text: string, field: string) => T): T | undefined {
@@ -187,9 +194,13 @@ export class Catalogue {
       return read(text, field)
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
-      this.#note({ key, field: field.slice(0, 256), reason: error.message })
+      this.#noteOf(key, field, error.message)
       return undefined
     }
+  }
+
+  #noteOf(key: string, field: string, reason: string): void {
+    this.#note({ key, field: field.slice(0, 256), reason })
   }
 
   /** Sends a command about one key. Of one that is of another type there is nothing to read, which hurts nobody else. */

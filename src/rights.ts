@@ -39,9 +39,9 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     const { calls, bell, pushed, cancelled, leases } = keys.queue(queue)
     return [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME'),
-      reads(keys.tasks, 'HKEYS HMGET'),
-      reads(keys.workers, 'HMGET'),
-      reads(keys.stats, 'HMGET'),
+      reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
+      reads(keys.workers, 'HMGET HSTRLEN'),
+      reads(keys.stats, 'HMGET HSTRLEN'),
       reads(leases, 'ZRANGEBYSCORE'),
       runs(calls, 'LLEN LPOS LREM RPUSH'),
       runs(bell, 'LLEN RPUSH'),
@@ -55,9 +55,9 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
     const { calls, bell, jobs, jobBell, dead, held, cancelled, leases, reporter, paused } = keys.queue(queue)
     return [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
-      runs(keys.tasks, 'HDEL HGET HMGET HSCAN HSET'),
-      writes(keys.workers, 'HDEL HMGET HSET'),
-      writes(keys.stats, 'HDEL HMGET HSCAN HSET'),
+      runs(keys.tasks, 'HDEL HGET HKEYS HMGET HSET HSTRLEN'),
+      writes(keys.workers, 'HDEL HMGET HSET HSTRLEN'),
+      writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
       writes(keys.taskStats, 'HDEL HSET'),
       writes(keys.slow, 'HDEL HSET'),
       writes(keys.failures, 'HDEL HSET'),
@@ -83,12 +83,12 @@ const looking = (keys: Keys, queue: string, id: string): Use[] => {
   const { calls, jobs, dead, held, leases } = keys.queue(queue)
   return [
     sends('TIME INFO CLIENT|SETNAME'),
-    reads(keys.tasks, 'HSCAN'),
-    reads(keys.workers, 'HSCAN'),
-    reads(keys.stats, 'HMGET'),
-    reads(keys.taskStats, 'HMGET'),
-    reads(keys.slow, 'HMGET'),
-    reads(keys.failures, 'HMGET'),
+    reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
+    reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
+    reads(keys.stats, 'HMGET HSTRLEN'),
+    reads(keys.taskStats, 'HMGET HSTRLEN'),
+    reads(keys.slow, 'HMGET HSTRLEN'),
+    reads(keys.failures, 'HMGET HSTRLEN'),
     reads(leases, 'ZRANGEBYSCORE'),
     reads(calls, 'LLEN LRANGE'),
     reads(jobs, 'LLEN'),

@@ -141,11 +141,11 @@ describe('the lists', () => {
     }
     expect(await cli.redis.call('ACL', 'LOG')).toEqual([])
     expect((await run(['check', '--for', 'view'], { env })).code).toBe(0)
-    await cli.redis.call('ACL', 'SETUSER', 'viewer', '-hscan')
+    await cli.redis.call('ACL', 'SETUSER', 'viewer', '-hkeys')
     expect(await run(['workers'], { env })).toMatchObject({
       code: 1,
       err: expect.stringMatching(
-        /^Redis refused: the Redis user lacks a right; 'pshub check' names it.*'hscan' command/,
+        /^Redis refused: the Redis user lacks a right; 'pshub check' names it.*'hkeys' command/,
       ),
     })
     await cli.redis.call('ACL', 'DELUSER', 'viewer')

@@ -176,7 +176,7 @@ describe('check', () => {
     const worker = await run(['check', '--for', 'worker'], { env })
     expect(worker.code).toBe(1)
     expect(worker.out).toMatch(
-      /^error {4}worker rights {2}.* it lacks CLIENT\|ID CLIENT\|UNBLOCK, EVAL HDEL HGET HSCAN HSET on .* What grants it: ACL SETUSER/m,
+      /^error {4}worker rights {2}.* it lacks CLIENT\|ID CLIENT\|UNBLOCK, EVAL HDEL HGET HSET on .* What grants it: ACL SETUSER/m,
     )
     expect(worker.out).not.toContain('hub rights')
     const other = await run(['check', '--for', 'hub', '--queue', 'other'], { env })

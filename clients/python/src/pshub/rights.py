@@ -21,9 +21,9 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
     if role == "hub":
         return [
             _Use(None, False, "EVAL EVALSHA TIME"),
-            _Use(keys.tasks, False, "HKEYS HMGET"),
-            _Use(keys.workers, False, "HMGET"),
-            _Use(keys.stats, False, "HMGET"),
+            _Use(keys.tasks, False, "HKEYS HMGET HSTRLEN"),
+            _Use(keys.workers, False, "HMGET HSTRLEN"),
+            _Use(keys.stats, False, "HMGET HSTRLEN"),
             _Use(of.leases, False, "ZRANGEBYSCORE"),
             _Use(of.calls, True, "LLEN LPOS LREM RPUSH"),
             _Use(of.bell, True, "LLEN RPUSH"),
@@ -34,9 +34,9 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
         ]
     return [
         _Use(None, False, "EVAL EVALSHA TIME"),
-        _Use(keys.tasks, True, "HDEL HGET HMGET HSCAN HSET"),
-        _Use(keys.workers, False, "HDEL HMGET HSET"),
-        _Use(keys.stats, False, "HDEL HMGET HSCAN HSET"),
+        _Use(keys.tasks, True, "HDEL HGET HKEYS HMGET HSET HSTRLEN"),
+        _Use(keys.workers, False, "HDEL HMGET HSET HSTRLEN"),
+        _Use(keys.stats, False, "HDEL HKEYS HMGET HSET HSTRLEN"),
         _Use(keys.taskstats, False, "HDEL HSET"),
         _Use(keys.slow, False, "HDEL"),
         _Use(keys.failures, False, "HDEL HSET"),
@@ -55,7 +55,7 @@ def _uses(role: str, keys: Keys, queue: str) -> List[_Use]:
 
 #: What follows a command's key, where a command without it would not be one.
 _REST: Dict[str, List[str]] = {
-    "BLPOP": ["1"], "HDEL": ["_"], "HGET": ["_"], "HMGET": ["_"], "HSCAN": ["0", "COUNT", "1"], "HSET": ["_", "_"],
+    "BLPOP": ["1"], "HDEL": ["_"], "HGET": ["_"], "HMGET": ["_"], "HSET": ["_", "_"], "HSTRLEN": ["_"],
     "LPOP": ["1"], "LPUSH": ["_"], "LRANGE": ["0", "0"], "LPOS": ["_"], "LREM": ["1", "_"], "LTRIM": ["0", "0"], "PEXPIRE": ["1"],
     "RPUSH": ["_"], "SET": ["_", "PX", "1", "GET"], "ZADD": ["0", "_"], "ZRANGE": ["0", "0"], "ZRANGEBYSCORE": ["0", "0"],
     "ZREM": ["_"], "ZREMRANGEBYSCORE": ["0", "0"], "ZSCORE": ["_"],

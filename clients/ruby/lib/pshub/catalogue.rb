@@ -6,7 +6,10 @@ module Pshub
   class Catalogue
     # Statistics read at a time: nearly always the first worker looked at takes calls.
     STATS_PAGE = 8
-    SCAN_PAGE = 200
+    # Fields of a hash read at a time, so that no answer is unbounded.
+    PAGE = 200
+    # What is longer is not even fetched; no record that can be read takes so many bytes.
+    MAX_BYTES = 4 * Foreign::MAX_RECORD
     # Cards of workers that are kept; an identity is seen once and its worker may be long gone.
     MAX_CARDS = 10_000
     MAX_TOLD = 1000
@@ -39,14 +42,9 @@ module Pshub
 
     # All that can be read of a hash, by its fields, page by page. +read+ gets a text and its field.
     def all(connection, key, read)
-      found = {}
-      cursor = "0"
-      loop do
-        cursor, flat = ask(connection, ["0", []], "HSCAN", key, cursor, "COUNT", SCAN_PAGE)
-        # A page may repeat what another one had.
-        flat.each_slice(2) { |field, text| found[field] = read_one(key, field, text, read) unless found.key?(field) }
-        return found.compact if cursor == "0"
-      end
+      fields = ask(connection, [], "HKEYS", key)
+      found = fields.each_slice(PAGE).flat_map { |page| page.zip(pick(connection, key, page, read)) }
+      found.to_h.compact
     end
 
     private
@@ -70,12 +68,16 @@ module Pshub
       (seconds.to_i * 1000) + (micros.to_i / 1000)
     end
 
-    # Fields of a hash, in their order; nil for what is missing or cannot be read.
+    # Fields of a hash, in their order; nil for what is missing or cannot be read. Asked for their lengths first: one field of many
+    # megabytes would hold up all that this connection is for.
     def pick(connection, key, fields, read)
       return [] if fields.empty?
 
-      texts = ask(connection, [], "HMGET", key, *fields)
-      fields.zip(texts).map { |field, text| text && read_one(key, field, text, read) }
+      lengths = fields.zip(connection.run(*fields.map { |field| ["HSTRLEN", key, field] })).to_h
+      long, fitting = fields.partition { |field| lengths[field].is_a?(Integer) && lengths[field] > MAX_BYTES }
+      long.each { |field| tell(key, "it is longer than #{MAX_BYTES} bytes", Payload.utf8(field).scrub[0, Foreign::MAX_NAME]) }
+      texts = fitting.empty? ? {} : fitting.zip(ask(connection, [], "HMGET", key, *fitting)).to_h
+      fields.map { |field| texts[field] && read_one(key, field, texts[field], read) }
     end
 
     def read_one(key, field, text, read)

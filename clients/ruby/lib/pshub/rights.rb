@@ -8,7 +8,7 @@ module Pshub
 
     # What follows a command's key, where a command without it would not be one.
     REST = {
-      "BLPOP" => %w[1], "HDEL" => %w[_], "HGET" => %w[_], "HMGET" => %w[_], "HSCAN" => %w[0 COUNT 1], "HSET" => %w[_ _],
+      "BLPOP" => %w[1], "HDEL" => %w[_], "HGET" => %w[_], "HMGET" => %w[_], "HSET" => %w[_ _], "HSTRLEN" => %w[_],
       "LPOP" => %w[1], "LPOS" => %w[_], "LPUSH" => %w[_], "LRANGE" => %w[0 0], "LREM" => %w[1 _], "LTRIM" => %w[0 0],
       "PEXPIRE" => %w[1], "RPUSH" => %w[_], "SET" => %w[_ PX 1 GET], "ZADD" => %w[0 _], "ZRANGE" => %w[0 0], "ZRANGEBYSCORE" => %w[0 0],
       "ZREM" => %w[_], "ZREMRANGEBYRANK" => %w[0 0], "ZREMRANGEBYSCORE" => %w[0 0], "ZSCORE" => %w[_]
@@ -36,8 +36,8 @@ module Pshub
 
     def hub_uses(keys, of)
       [
-        [nil, false, "EVAL EVALSHA TIME"], [keys.tasks, false, "HKEYS HMGET"], [keys.workers, false, "HMGET"],
-        [keys.stats, false, "HMGET"], [of.leases, false, "ZRANGEBYSCORE"], [of.calls, true, "LLEN LPOS LREM RPUSH"],
+        [nil, false, "EVAL EVALSHA TIME"], [keys.tasks, false, "HKEYS HMGET HSTRLEN"],
+        [keys.workers, false, "HMGET HSTRLEN"], [keys.stats, false, "HMGET HSTRLEN"], [of.leases, false, "ZRANGEBYSCORE"], [of.calls, true, "LLEN LPOS LREM RPUSH"],
         [of.bell, true, "LLEN RPUSH"], [of.pushed("*"), true, "SET UNLINK"], [of.cancelled, true, "PEXPIRE ZADD"],
         [keys.reply("*"), false, "BLMOVE LRANGE LTRIM UNLINK"], [keys.read("*"), false, "BLMOVE LRANGE LTRIM PEXPIRE UNLINK"]
       ]
@@ -45,8 +45,8 @@ module Pshub
 
     def worker_uses(keys, of)
       [
-        [nil, false, "EVAL EVALSHA TIME"], [keys.tasks, true, "HDEL HGET HMGET HSCAN HSET"], [keys.workers, false, "HDEL HMGET HSET"],
-        [keys.stats, false, "HDEL HMGET HSCAN HSET"], [keys.task_stats, false, "HDEL HSET"], [keys.slow, false, "HDEL"],
+        [nil, false, "EVAL EVALSHA TIME"], [keys.tasks, true, "HDEL HGET HKEYS HMGET HSET HSTRLEN"],
+        [keys.workers, false, "HDEL HMGET HSET HSTRLEN"], [keys.stats, false, "HDEL HKEYS HMGET HSET HSTRLEN"], [keys.task_stats, false, "HDEL HSET"], [keys.slow, false, "HDEL"],
         [keys.failures, false, "HDEL HSET"],
         [of.leases, true, "ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE"], [of.calls, true, "LLEN LPOP LPUSH RPUSH"],
         [of.bell, true, "BLPOP DEL LLEN RPUSH"], [of.jobs, true, "LLEN LPOP LPUSH RPUSH"], [of.job_bell, true, "DEL LLEN RPUSH"],
