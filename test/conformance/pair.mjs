@@ -121,7 +121,7 @@ export class Pair {
     return (await this.#holders()).flatMap(({ texts }) => texts)
   }
 
-  /** What each worker holds: in its hash, or in the list of what it took. A string under that list's name tells of one that left. */
+  /** What each worker holds. */
   async #holders() {
     const keys = await this.redis.keys(`${this.key('held:')}*`)
     const held = await Promise.all(

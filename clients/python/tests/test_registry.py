@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from conftest import Server, WorkerProcess, eventually
 from pshub import AsyncHub, ConfigError, Context, Hub, HubError, InvalidArgs, NoSuchTask, NoWorkers, Worker, task
+from pshub.cards import TaskCard, WorkerCard, read_stats, read_task_card, read_worker_card
 from pshub.foreign import Unreadable, object_of
 
 TASKS, WORKERS, STATS = "pshub:tasks", "pshub:workers", "pshub:stats"
@@ -263,8 +264,10 @@ _FIELDS = st.sampled_from(["junk:1.0", "junk:1.0@zz", "where:1.0@zz", "__proto__
 def _mutated(record: Dict[str, Any]) -> st.SearchStrategy[bytes]:
     members = st.sampled_from([*record, "args", "result", "__proto__", "x"])
     changed = st.builds(lambda name, value: {**record, name: value}, members, _ANY_JSON | _NASTY)
-    texts = st.builds(lambda value: json.dumps(value).encode(), _ANY_JSON | changed)
-    return texts | st.binary(max_size=40) | st.sampled_from([b'{"task":', b"[" * 3000, b'{"a":1e999}'])
+    # Most often one that is almost right.
+    texts = st.builds(lambda value: json.dumps(value).encode(), changed | changed | changed | _ANY_JSON)
+    deep = b'{"a":' + b"[" * 3000 + b"]" * 3000 + b"}"
+    return texts | st.binary(max_size=40) | st.sampled_from([b'{"task":', deep, b'{"a":1e999}'])
 
 
 def _put(client: Any, key: str, kind: str) -> None:
@@ -333,6 +336,25 @@ def well(shared_server: Server) -> Iterator[_Well]:
 _SETTINGS = settings(
     max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
+
+
+@settings(max_examples=1500, deadline=None, derandomize=True, database=None)
+@given(text=_mutated(_CARD) | _mutated(_WORKER) | _mutated(_STATS))
+def test_readers_take_anything(text: bytes) -> None:
+    for read in (read_task_card, read_worker_card, read_stats):
+        try:
+            record = read(text)
+        except Unreadable:
+            continue
+        if isinstance(record, TaskCard):
+            assert 0 < record.timeout_ms <= 86_400_000 and 0 <= record.at < 1e13
+            assert min(record.max_payload_bytes, record.max_backlog) > 0
+            assert {type(record.task), type(record.queue)} == {str} and type(record.args) in (str, type(None))
+        elif isinstance(record, WorkerCard):
+            assert type(record.slots) is int and 0 <= record.slots <= 65_536
+            assert {str} >= {type(word) for pair in record.tasks.items() for word in pair} | {type(record.who)}
+        else:
+            assert record.seen is None or 0 <= record.seen < 1e16
 
 
 @_SETTINGS

@@ -81,6 +81,7 @@ export const faultChecks = [
       const proxy = await cut.proxy()
       await cut.open({ worker: { url: proxy.url } })
       equal((await cut.call('echo:1.0', 1)).result, 1)
+      await eventually(async () => (await cut.held()) === 0, 'the end of what is held')
       proxy.dropToClient = true
       const call = cut.call('echo:1.0', { token: 'claimed' }, { timeout_ms: 15_000 })
       await untilHeld(cut)
