@@ -71,13 +71,16 @@ end
 extend Pshub::DSL
 
 task("once:1.0", args: {}, result: {}) { |args, ctx| handle(args, ctx) }
-task("again:1.0", args: {}, result: {}, idempotent: true) { |args, ctx| handle(args, ctx) }
+# Of a version that refuses what the one before took.
+STRICT = { type: "object", properties: { ms: { type: "number", maximum: 1000 } } }.freeze
+task("again:1.0", args: SETUP["isStrict"] ? STRICT : {}, result: {}, idempotent: true) { |args, ctx| handle(args, ctx) }
 
 given = SETUP["options"] || {}
 options = { max_payload_bytes: given["maxPayloadBytes"], max_backlog: given["maxBacklog"], slots: given["slots"],
             lease: given["leaseMs"] && (given["leaseMs"] / 1000.0) }.compact
 WORKER = Pshub::Worker.new(redis: SETUP["redis"], queue: "q", **options)
 WORKER.events.on("redis:up") { |event| journal("up", role: event[:role]) }
+WORKER.events.on("queue:resumed") { journal("mark", what: "resumed") }
 WORKER.events.on("lease:lost") { |event| journal("lease-lost", worker: event[:worker], now: WORKER.id) }
 WORKER.events.on("worker:lost") { |event| journal("adopted", worker: event[:worker], count: event[:adopted]) }
 

@@ -22,6 +22,7 @@ module Pshub
       @registrar = Registrar.new(@keys, @queue, tasks, settings, events)
       @busy_share = BusyShare.new(settings.slots)
       @lock = Monitor.new
+      @identity = Monitor.new
       @stopping = Stop.new
       @grace_over = Stop.new
       @stopped = Stop.new
@@ -80,8 +81,8 @@ module Pshub
 
     # Returns how long to rest before the next claim.
     def claimed(claimed, claimed_by, age_s)
-      # Under an identity that was lost: others have adopted it.
-      claimed_by == @worker_id ? @intake.take(claimed, claimed_by, age_s) : 0.0
+      # Under an identity that was lost others have adopted it; and none is lost in the middle of this.
+      @identity.synchronize { claimed_by == @worker_id ? @intake.take(claimed, claimed_by, age_s) : 0.0 }
     end
 
     # How long ago, on Redis' clock, a claim was made; also finds out whether the lease is still held.
@@ -94,9 +95,10 @@ module Pshub
     # The lease was lost: others own what we held. What runs is aborted and settles nothing; we go on as somebody new.
     def become_new
       before = @worker_id
-      @worker_id = Keys.new_id
-      aborted = @executor.abandon_all(WorkerLost.new("The lease of the worker ended."))
-      @slots.reset
+      aborted = @identity.synchronize do
+        @worker_id = Keys.new_id
+        @executor.abandon_all(WorkerLost.new("The lease of the worker ended.")).tap { @slots.reset }
+      end
       @events.emit("lease:lost", worker: before, queue: @queue.name, aborted: aborted)
     end
 

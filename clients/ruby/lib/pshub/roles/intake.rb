@@ -157,7 +157,7 @@ module Pshub
       end
 
       def finish(request, worker_id, slot, backlog_us, execution, deadline)
-        return if worker_id != @crew.worker_id
+        return @slots.free(slot) if worker_id != @crew.worker_id
 
         verdict = execution.verdict
         left = verdict.error && verdict.error["code"] == "WorkerLost"

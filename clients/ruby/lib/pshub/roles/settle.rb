@@ -40,7 +40,9 @@ module Pshub
 
       def start = @thread = Thread.new { serve }
 
+      # Its slot is for others at once, however long Redis does not take the reply.
       def add(settlement)
+        @slots.free(settlement.slot) if settlement.slot
         @lock.synchronize do
           @waiting << settlement
           @changed.broadcast
@@ -87,7 +89,6 @@ module Pshub
           @batch = TaskQueue.batches(@waiting) { |each| each.reply.to_s.bytesize + each.dead.to_s.bytesize }.first || []
           @waiting.shift(@batch.size)
         end
-        @batch.each { |each| @slots.free(each.slot) if each.slot }
       end
 
       # The replies of the batch, and the releases of +due+; those of +later+ have been refused a moment ago. What is left of the
