@@ -114,6 +114,7 @@ export class Connection {
   discard(reason: Error): void {
     const client = this.#client ?? this.#candidate
     this.#client = undefined
+    this.#candidate = undefined
     if (client) destroy(client, reason)
     this.#rejectFlights(reason)
     // One that is still looking for its server does not end when it is told to; any other one does, with its socket.
@@ -177,11 +178,11 @@ export class Connection {
     })
     await gone
     clearTimeout(tooSlow)
-    if (this.#client === client) this.#client = undefined
-    this.#candidate = undefined
     const reason = lastError ?? new Error('Redis closed the connection')
-    // Its connections to sentinels do not end with the one to Redis.
-    destroy(client, reason)
+    // Not discarded: it ended by itself, but for its connections to sentinels.
+    if (this.#candidate === client) destroy(client, reason)
+    this.#client = undefined
+    this.#candidate = undefined
     this.#rejectFlights(reason)
     return reason
   }

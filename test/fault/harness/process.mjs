@@ -1,4 +1,5 @@
 // What caller and worker processes have in common: their settings, their orders, their journal, and their end.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openJournal } from './journal.mjs'
 
 /** Given by the stage; see stage.mjs. */
@@ -46,10 +47,8 @@ export const onOrders = orders => {
 export const leave = async () => {
   const resources = () => process.getActiveResourcesInfo().filter(kind => !/^(Pipe|TTY|File)/.test(kind))
   // ioredis ends its connections to sentinels in its own time: those to a deaf one after some seconds.
-  const hasSockets = () => setup.redis.sentinels && resources().some(kind => kind.startsWith('TCP'))
-  for (let tries = 0; tries < 20 && hasSockets(); tries++) await new Promise(resolve => setTimeout(resolve, 200))
-  // The timer of that wait is still there.
-  if (setup.redis.sentinels) await new Promise(resolve => setImmediate(resolve))
+  const isEnding = () => setup.redis.sentinels && resources().length > 0
+  for (let tries = 0; tries < 40 && isEnding(); tries++) await sleep(100)
   journal('left', { resources: resources() })
   process.off('disconnect', orphaned)
   if (process.connected) process.disconnect()

@@ -58,6 +58,9 @@ export class Stage {
     await this.row.prepare?.(this)
     await Promise.all(Array.from({ length: workers }, () => this.addWorker()))
     await Promise.all(Array.from({ length: callers }, () => this.addCaller()))
+    // Its first call is what connects a hub, and is given a second: on a busy machine that is not always enough.
+    const isConnected = async caller => (await caller.order('overview')).tasks !== undefined
+    if (!redisAway) await Promise.all(this.callers.map(caller => this.until(() => isConnected(caller), startMs)))
   }
 
   get proxies() {

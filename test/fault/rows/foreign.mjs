@@ -4,6 +4,7 @@ import { runningBy, startLongCalls, times } from './workers.mjs'
 
 const slots = 4
 const faultMs = 6000
+const foreignJobs = 3
 /** Each of two workers rests up to 400 ms after a foreign request, and claims for a load of 10 calls a second. */
 const mostClaims = 100
 
@@ -39,7 +40,7 @@ export const foreignRows = [
       // These end with their deadline, those without one when nobody has had their task for two seconds.
       for (let i = 0; i < 5; i++) await push(stage, 'calls', 'bell', { task: 'elsewhere:1.0', ttl: faultMs - 500 })
       for (let i = 0; i < 2; i++) await push(stage, 'calls', 'bell', { task: 'nowhere:1.0' })
-      for (let i = 0; i < 3; i++) await push(stage, 'jobs', 'jobbell', { task: 'nowhere:1.0' })
+      for (let i = 0; i < foreignJobs; i++) await push(stage, 'jobs', 'jobbell', { task: 'nowhere:1.0' })
     },
     /** All slots must be there after it, for jobs and for calls, and no more than these. */
     async heal(stage) {
@@ -53,6 +54,7 @@ export const foreignRows = [
       await startLongCalls(stage, times(most, { idempotent: true, ms: 1500, timeoutMs: 5000 }))
       const running = [...runningBy(stage).values()].reduce((sum, count) => sum + count, 0)
       if (running < most) stage.found.push({ invariant: 'slots', what: `${running} calls ran at once, of ${most}` })
+      await stage.until(async () => (await stage.redis.zcard('pshub:{q}:dead')) === foreignJobs, 5000)
       await stage.redis.del('pshub:{q}:dead')
     },
     expect: { allowed: waited },

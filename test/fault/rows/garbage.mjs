@@ -136,7 +136,7 @@ export const garbageRows = [
         await redis.hdel(key, field)
         await redis.zrem('pshub:{q}:leases', field)
       }
-      await redis.del('pshub:{q}:paused')
+      await redis.del('pshub:{q}:paused', 'pshub:{q}:cancelled')
     },
     expect: { promised: 'all', linesPerSecond: 40 },
   },

@@ -22,6 +22,8 @@ export const heavyRows = [
     afterMs: 2000,
     longestMs: 20_000,
     async inject(stage) {
+      // Its file is not what this is about.
+      await stage.redis.config('SET', 'appendonly', 'no')
       stage.workerProxy.bytesPerSecond = bytesPerSecond
       await stage.redis.set('pshub:{q}:paused', String(Date.now()))
       await stage.until(async () => (await stage.redis.llen('pshub:{q}:calls')) > 0, 3000)
@@ -51,6 +53,7 @@ export const heavyRows = [
       const ends = [...calls.values()].filter(isHeavy).map(({ settles: [settle] }) => settle?.t)
       return `the last of ${calls.size} was answered after ${(ms(Math.max(...ends) - marks.served) / 1000).toFixed(1)} s`
     },
-    expect: { promised: 'all' },
+    // What waits behind them may not be sent in time.
+    expect: { allowed: ['NotEnqueued'] },
   },
 ]
