@@ -64,10 +64,16 @@ export class Settle {
 
   async #deliver(batch: Settlement[]): Promise<void> {
     await this.#untilDone(() => this.#reply(batch), mayPass)
+    // Whatever refuses it: a job is done, or dead, or held.
+    await this.#untilDone(
+      () => this.#bury(batch),
+      () => true,
+    )
     if (this.#stopping.signal.aborted) return
-    const ids = this.#ownOf(batch).map(({ id }) => id)
-    if (ids.length > 0)
-      await new Promise<void>(resolve => this.#releaseSoon({ ids, workerId: batch[0]!.workerId, resolve }))
+    const own = this.#ownOf(batch)
+    if (own.length === 0) return
+    const ids = own.map(({ id }) => id)
+    await new Promise<void>(resolve => this.#releaseSoon({ ids, workerId: own[0]!.workerId, resolve }))
   }
 
   /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or this ends. */
@@ -97,16 +103,12 @@ export class Settle {
     const { queue, commands, isLeaseCertain, beatAnew, problem } = this.#context
     if (!isLeaseCertain()) await beatAnew()
     const repliesOf = new Map<string, string[]>()
-    const dead: string[] = []
-    for (const settlement of this.#ownOf(batch)) {
-      const { hubId, reply } = settlement
-      if (settlement.dead !== undefined) dead.push(settlement.dead)
+    for (const { hubId, reply } of this.#ownOf(batch)) {
       if (hubId === undefined) continue
       const replies = repliesOf.get(hubId)
       if (replies) replies.push(reply)
       else repliesOf.set(hubId, [reply])
     }
-    if (dead.length > 0) await this.#bury(dead)
     if (repliesOf.size === 0) return
     const replied = [...repliesOf].map(([hubId, replies]) =>
       commands
@@ -120,8 +122,10 @@ export class Settle {
     await Promise.all(replied)
   }
 
-  async #bury(dead: string[]): Promise<void> {
+  async #bury(batch: Settlement[]): Promise<void> {
     const { queue, commands, clock, problem } = this.#context
+    const dead = this.#ownOf(batch).flatMap(settlement => settlement.dead ?? [])
+    if (dead.length === 0) return
     const nowMs = clock.atUs(monotonicMs()) / 1000
     const gone = await commands.send(client => queue.bury(client, dead, nowMs))
     if (gone > 0) problem('dead')(new Error(`${gone} of the oldest dead jobs were dropped to keep the latest ones`))
