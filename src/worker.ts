@@ -72,6 +72,7 @@ export class Worker {
     const { slots, jobSlots = Math.ceil(slots / 2) } = this.#settings
     if (jobSlots > slots) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${slots} slots in all.`)
     this.#slots = new Slots(slots, jobSlots)
+    this.events.on('redis:up', () => this.#slots.onReconnected())
     const tracing = makeTracing(this.#settings.tracing)
     this.#tracing = tracing
     this.#nested = new NestedCalls(this.#settings, tracing)

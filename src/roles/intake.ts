@@ -98,7 +98,7 @@ export class Intake {
     const { slots } = this.#context
     const request = this.#read(element, workerId)
     if (!request || (this.#putBack.get(request.heldId) ?? 0) >= nowUs) return undefined
-    if (slots.wasReleased(request.heldId)) {
+    if (slots.isRepeated(request.heldId)) {
       this.#endRepeated(request, workerId)
       return undefined
     }

@@ -3,7 +3,7 @@ import { batchesOf } from '../batches.ts'
 import { backoffMs, monotonicMs, sleep } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Settlement } from '../held.ts'
-import { isFull, isTransient } from '../redis.ts'
+import { isFull, isTransient, NotConnected } from '../redis.ts'
 
 /** For so long a release waits for further replies to go with. */
 const releaseMs = 5
@@ -47,39 +47,45 @@ export class Settle {
   }
 
   #flush(): void {
-    const { slots, slotsIdle } = this.#context
+    const { slots, slotsIdle, workerId } = this.#context
     const answered = this.#answered
     this.#answered = []
     if (answered.length > 0) this.#releaseAll(answered)
     const ended = this.#batch
     if (ended.length === 0) return
     this.#batch = []
-    for (const batch of batchesOf(ended, ({ reply }) => reply.length)) {
-      const delivery = this.#deliver(batch).finally(() => this.#underWay.delete(delivery))
+    const current = workerId()
+    // What was claimed under an identity that was lost somebody else answers for by now.
+    const own = ended.every(settlement => settlement.workerId === current)
+      ? ended
+      : ended.filter(settlement => settlement.workerId === current)
+    for (const batch of batchesOf(own, ({ reply }) => reply.length)) {
+      const delivery = this.#deliver(batch, current).finally(() => this.#underWay.delete(delivery))
       this.#underWay.add(delivery)
     }
     for (const { slot } of ended) if (slot) slots.free(slot)
     slotsIdle()
   }
 
-  async #deliver(batch: Settlement[]): Promise<void> {
-    await this.#untilDone(() => this.#reply(batch), mayPass)
+  async #deliver(batch: Settlement[], workerId: string): Promise<void> {
+    await this.#untilDone(() => this.#reply(batch, workerId), workerId, mayPass)
+    const dead = batch.flatMap(settlement => settlement.dead ?? [])
     // Whatever refuses it: a job is done, or dead, or held.
-    await this.#untilDone(
-      () => this.#bury(batch),
-      () => true,
-    )
+    if (dead.length > 0)
+      await this.#untilDone(
+        () => this.#bury(dead),
+        workerId,
+        () => true,
+      )
     if (this.#stopping.signal.aborted) return
-    const own = this.#ownOf(batch)
-    if (own.length === 0) return
-    const ids = own.map(({ id }) => id)
-    await new Promise<void>(resolve => this.#releaseSoon({ ids, workerId: own[0]!.workerId, resolve }))
+    const ids = batch.map(({ id }) => id)
+    await new Promise<void>(resolve => this.#releaseSoon({ ids, workerId, resolve }))
   }
 
-  /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or this ends. */
-  async #untilDone(act: () => Promise<unknown>, isWorthIt: (error: Error) => boolean): Promise<void> {
+  /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or it is others' now, or this ends. */
+  async #untilDone(act: () => Promise<unknown>, workerId: string, isWorthIt: (error: Error) => boolean): Promise<void> {
     const { commands, problem } = this.#context
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 0; workerId === this.#context.workerId(); attempt++) {
       try {
         await act()
         return
@@ -93,17 +99,12 @@ export class Settle {
     }
   }
 
-  /** Claimed under an identity that was lost: somebody else answers for it by now. */
-  #ownOf(batch: Settlement[]): Settlement[] {
-    const current = this.#context.workerId()
-    return batch.filter(({ workerId }) => workerId === current)
-  }
-
-  async #reply(batch: Settlement[]): Promise<void> {
+  async #reply(batch: Settlement[], workerId: string): Promise<void> {
     const { queue, commands, isLeaseCertain, beatAnew, problem } = this.#context
-    if (!isLeaseCertain()) await beatAnew()
+    if (!isLeaseCertain() && !(await beatAnew())) throw new NotConnected('the lease could not be renewed')
+    if (workerId !== this.#context.workerId()) return
     const repliesOf = new Map<string, string[]>()
-    for (const { hubId, reply } of this.#ownOf(batch)) {
+    for (const { hubId, reply } of batch) {
       if (hubId === undefined) continue
       const replies = repliesOf.get(hubId)
       if (replies) replies.push(reply)
@@ -122,10 +123,8 @@ export class Settle {
     await Promise.all(replied)
   }
 
-  async #bury(batch: Settlement[]): Promise<void> {
+  async #bury(dead: string[]): Promise<void> {
     const { queue, commands, clock, problem } = this.#context
-    const dead = this.#ownOf(batch).flatMap(settlement => settlement.dead ?? [])
-    if (dead.length === 0) return
     const nowMs = clock.atUs(monotonicMs()) / 1000
     const gone = await commands.send(client => queue.bury(client, dead, nowMs))
     if (gone > 0) problem('dead')(new Error(`${gone} of the oldest dead jobs were dropped to keep the latest ones`))
@@ -148,12 +147,11 @@ export class Settle {
     const current = workerId()
     const ids = answered.flatMap(release => (release.workerId === current ? release.ids : []))
     const release = async () => {
-      if (ids.length === 0 || current !== workerId()) return
-      await commands.send(client => queue.release(client, current, ids))
+      if (ids.length > 0) await commands.send(client => queue.release(client, current, ids))
       slots.released(ids)
     }
     // Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
-    const released = this.#untilDone(release, () => true)
+    const released = this.#untilDone(release, current, () => true)
     void released.then(() => {
       for (const { resolve } of answered) resolve()
       slotsIdle()
