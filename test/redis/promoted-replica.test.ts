@@ -58,7 +58,7 @@ it('a call that ended before a failover which hides that is not run again', asyn
   await eventually(async () => (await replica.exists(keys.held(worker.id), keys.calls)) === 0, 10_000)
   expect(ends).toHaveLength(4)
   expect(problems).toContain('failover')
-}, 20_000)
+}, 40_000)
 
 it('a call that ended, and waits again after a failover, is not run again by its worker', async () => {
   let runs = 0
@@ -81,4 +81,4 @@ it('a call that ended, and waits again after a failover, is not run again by its
   const [, text] = (await replica.blpop(reply, 10))!
   expect(JSON.parse(text)).toMatchObject({ id, ok: false, error: { code: 'WorkerLost' } })
   expect(runs).toBe(2)
-}, 20_000)
+}, 40_000)
