@@ -122,6 +122,17 @@ class TestTruth < PshubTest
 
   def problems_of(serving) = [].tap { |found| serving.events.on("problem") { |event| found << event[:where] } }
 
+  def test_what_ended_before_a_failover_does_not_return_to_the_list_when_its_worker_leaves
+    serving = worker(noting)
+    push(text_of("one"))
+    reply
+    settled
+    server.client.hset("pshub:{default}:held:#{serving.id}", "one", text_of("one"))
+    serving.stop(grace: 0)
+    assert_equal 0, server.client.llen(CALLS)
+    assert_empty server.held
+  end
+
   def test_what_was_released_is_remembered_for_a_bounded_time
     recent = Pshub::RecentIds.new(3)
     ids = Array.new(8) { |n| "i#{n}" }

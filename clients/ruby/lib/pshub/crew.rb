@@ -263,8 +263,11 @@ module Pshub
       @queue.handback(@commands, @worker_id, "head", unknown.map { |id| [id, ""] })
     end
 
-    # What is still known stays held for the next worker to adopt.
+    # What is still known stays held for the next worker to adopt. What a failover brought back after its release goes before: it
+    # must not return to a list.
     def give_up_lease
+      ended = @queue.held_ids(@commands, @worker_id).select { |id| @slots.released?(id) }
+      @commands.one(*@queue.release_command(@worker_id, ended)) if ended.any?
       handed_back = @queue.leave(@commands, @worker_id, @slots.known_ids)
       @registrar.remove(@commands, @worker_id)
       handed_back
