@@ -129,11 +129,15 @@ const runPlanted = async ({ bug, dist, remove }) => {
   const count = violations.filter(({ invariant }) => bug.breaks.includes(invariant)).length
   const verdict = count > 0 ? `caught, ${count} times` : 'NOT CAUGHT'
   const title = `planted '${bug.name}' (${bug.what}) in ${bug.row}: ${verdict}`
-  const missed = count > 0 ? [] : [{ invariant: 'planted', what: 'not caught' }]
+  // What was seen instead may be why: a row that could not be set up shows nothing.
+  const missed = count > 0 ? [] : [{ invariant: 'planted', what: 'not caught' }, ...violations]
   return { id: `planted ${bug.name}`, title, calls, violations: missed }
 }
 
-const tellPlanted = ({ title }) => console.log(title)
+const tellPlanted = ({ title, violations }) => {
+  console.log(title)
+  for (const { invariant, what } of violations.slice(1, 5)) console.log(`   instead ${invariant}: ${what}`)
+}
 
 console.log(`seed ${seed}`)
 // First of all: a bug that no longer fits the code is found at once.

@@ -14,7 +14,9 @@ export const bugs = [
     edits: [
       ['worker.js', /this\.#executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
       ['roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
-      ['roles/settle.js', 'batch.filter(({ workerId }) => workerId === current)', 'batch'],
+      ['roles/settle.js', 'ended.every(settlement => settlement.workerId === current)', 'true'],
+      ['roles/settle.js', 'workerId === this.#context.workerId(); attempt++', 'true; attempt++'],
+      ['roles/settle.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
     ],
   },
   {
@@ -53,8 +55,8 @@ export const bugs = [
     edits: [
       [
         'roles/settle.js',
-        'async #deliver(batch) {',
-        'async #deliver(batch) { const { queue, commands } = this.#context; const ids = batch.map(({ id }) => id); await commands.send(client => queue.release(client, batch[0].workerId, ids)); await sleep(30);',
+        'async #deliver(batch, workerId) {',
+        'async #deliver(batch, workerId) { const { queue, commands } = this.#context; const early = batch.map(({ id }) => id); await commands.send(client => queue.release(client, workerId, early)); await sleep(30);',
       ],
     ],
   },
