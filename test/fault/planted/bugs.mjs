@@ -56,7 +56,7 @@ export const bugs = [
       [
         'roles/settle.js',
         'async #deliver(batch, workerId) {',
-        'async #deliver(batch, workerId) { const { queue, commands } = this.#context; const early = batch.map(({ id }) => id); await commands.send(client => queue.release(client, workerId, early)); await sleep(30);',
+        'async #deliver(batch, workerId) { const { queue, commands } = this.#context; const early = batch.map(({ id }) => id); await commands.send(client => queue.release(client, workerId, early)); await sleep(200);',
       ],
     ],
   },
