@@ -24,9 +24,13 @@ const overheadMs = 0.1
 const missFactor = 2
 /** What would wait longer than this part of its time is refused: an estimate is none of the surest. */
 const patience = 0.8
-/** The shortest interval; in runs, so that tasks of seconds have bursts of seconds; in places, so that chance fills no lone slot's list. */
+/**
+ * The shortest interval; in runs, so that tasks of seconds have bursts of seconds; in places, so that chance fills no lone slot's list;
+ * and as a part of what callers can wait, so that a pause is no overload to those who have time.
+ */
 export const leastIntervalMs = 100
 export const intervalRuns = 5
+export const intervalPart = 0.1
 const intervalPlaces = 16
 /** What loses this part of what is served goes by itself, for less is called than served; so many intervals are waited for it. */
 const goingPart = 0.25
@@ -75,6 +79,8 @@ export class Forecast {
   #isRisen = false
   #stands = false
   #stoodAt = Number.NEGATIVE_INFINITY
+  /** About the longest time that calls had left when they were pushed. */
+  #leftMs = 0
 
   /** A request with `ahead` others before it waited this long, and then kept a slot busy. */
   learn(ahead: number, waitedMs: number, busyMs: number): void {
@@ -104,9 +110,10 @@ export class Forecast {
     this.#isGuess = true
   }
 
-  /** A push found the list at this length, and left `added` more in it. */
-  see(length: number, added: number): void {
+  /** A push found the list at this length, and left `added` more in it; the most patient of its calls had so much time left. */
+  see(length: number, added: number, leftMs = 0): void {
     const now = monotonicMs()
+    this.#leftMs = Math.max(leftMs, this.#leftMs * decay)
     if (this.#isForgotten(now)) this.#waitingSince = this.#longSince = never
     this.#waitingSince = length === 0 ? never : Math.min(this.#waitingSince, now)
     // At the target all slots may end at once and leave half of it, never as little as this.
@@ -194,7 +201,8 @@ export class Forecast {
 
   #intervalMs(): number {
     if (this.#replies === 0) return rateMemoryMs
-    return Math.max(leastIntervalMs, this.#runMs() * Math.max(intervalRuns, intervalPlaces / this.slots))
+    const runsMs = this.#runMs() * Math.max(intervalRuns, intervalPlaces / this.slots)
+    return Math.max(leastIntervalMs, runsMs, this.#leftMs * intervalPart)
   }
 
   /** The length with which no slot waits for work. */

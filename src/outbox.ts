@@ -200,9 +200,7 @@ export class Outbox {
 
   /** The longest list in which the most patient of these would be served in time. */
   #maxLengthFor(parcels: Parcel[], now: number): number {
-    let end = now
-    for (const parcel of parcels) end = Math.max(end, parcel.end)
-    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(end - now, now))
+    return Math.min(this.maxLength, this.#options.forecast.lengthWithin(leftOf(parcels, now), now))
   }
 
   #answered(batch: Parcel[], ttls: number[] | undefined, pushed: Pushed): void {
@@ -211,7 +209,7 @@ export class Outbox {
     this.#answeredAt = now
     // A repeat tells the length of now and the time of its first try.
     if (!pushed.repeated) {
-      forecast.see(pushed.length, pushed.accepted)
+      forecast.see(pushed.length, pushed.accepted, leftOf(batch, now))
       clock.learn(Number(pushed.at), now)
     }
     batch.forEach((parcel, index) => {
@@ -268,4 +266,11 @@ export class Outbox {
       )
     }
   }
+}
+
+/** How much time the most patient of these calls has left. */
+const leftOf = (parcels: Parcel[], now: number): number => {
+  let end = now
+  for (const parcel of parcels) end = Math.max(end, parcel.end)
+  return end - now
 }

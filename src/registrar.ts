@@ -15,10 +15,10 @@ import { version } from './version.ts'
 export interface Whereabouts {
   /** A live worker of the queue asked about takes it. */
   isServed: boolean
-  /** Somebody declared it once. */
-  isDeclared: boolean
-  /** The queue that had it first, while live workers of that one take it. */
-  servedIn: string | undefined
+  /** The queue that had it first; undefined when nobody ever declared it. */
+  declaredIn: string | undefined
+  /** Whether live workers of that one take it. */
+  isServedThere: boolean
 }
 
 /** Texts of what a worker measured of its tasks; undefined where nothing has changed since the last ones. */
@@ -110,12 +110,11 @@ export class Registrar {
   /** Whether a live worker of this queue takes requests for a task, and if none does, where one may. */
   async whereabouts(client: Redis, name: string): Promise<Whereabouts> {
     const isServedIn = async (queue: string) => (await this.#catalogue.slots(client, queue, name)) > 0
-    const { queue } = this.#options
-    if (await isServedIn(queue.name)) return { isServed: true, isDeclared: true, servedIn: queue.name }
-    const cards = await this.#cardsOf(client, name)
-    const first = cards.at(-1)?.queue
-    const isElsewhere = isQueueName(first) && first !== queue.name && (await isServedIn(first))
-    return { isServed: false, isDeclared: cards.length > 0, servedIn: isElsewhere ? first : undefined }
+    const own = this.#options.queue.name
+    if (await isServedIn(own)) return { isServed: true, declaredIn: own, isServedThere: true }
+    const declaredIn = (await this.#cardsOf(client, name)).at(-1)?.queue
+    const isServedThere = isQueueName(declaredIn) && declaredIn !== own && (await isServedIn(declaredIn))
+    return { isServed: false, declaredIn, isServedThere }
   }
 
   /** Of this queue, where that is not the first one of the task, and of the first. */

@@ -74,10 +74,11 @@ export class Unserved {
     this.#sights.set(task, { lookedAt, missingSince, verdict: this.#verdictOf(task, where) })
   }
 
-  #verdictOf(task: string, { isDeclared, servedIn }: Whereabouts): Verdict {
+  #verdictOf(task: string, { declaredIn, isServedThere }: Whereabouts): Verdict {
     const { queueName } = this.#options
-    if (!isDeclared) return { code: 'NoSuchTask', message: `No worker ever declared ${task}.` }
-    const elsewhere = servedIn === undefined ? '' : ` It is served in queue ${servedIn}.`
+    if (declaredIn === undefined) return { code: 'NoSuchTask', message: `No worker ever declared ${task}.` }
+    const place = `${isServedThere ? 'It is served' : 'Its last workers were'} in queue ${declaredIn}.`
+    const elsewhere = declaredIn === queueName ? '' : ` ${place}`
     return { code: 'NoWorkers', message: `No live worker of queue ${queueName} provides ${task}.${elsewhere}` }
   }
 }

@@ -133,7 +133,7 @@ describe('a hub that called before', () => {
     expect(await failure(hub.overview())).toMatchObject({
       name: 'HubError',
       code: 'NotEnqueued',
-      message: expect.stringMatching(/^The registry could not be read: the Redis user lacks a right.*'\w+' command/),
+      message: expect.stringMatching(/^The registry could not be read: the Redis user lacks a right/),
     })
     await rights.denied()
   })

@@ -7,7 +7,7 @@ import { readSettings, settingsTable } from '../../src/config.ts'
 import { blockSeconds } from '../../src/connections.ts'
 import { errorTable, type ToldError } from '../../src/errors.ts'
 import { abandonAfterMs } from '../../src/executor.ts'
-import { intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/forecast.ts'
+import { intervalPart, intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/forecast.ts'
 import { maxCardLength, maxNesting, maxRecordLength } from '../../src/foreign.ts'
 import { newId } from '../../src/ids.ts'
 import { defineTask } from '../../src/index.ts'
@@ -151,6 +151,7 @@ describe('PROTOCOL.md', () => {
       'dead jobs of a queue': String(maxDead),
       'shortest interval after which a list stands, ms': String(leastIntervalMs),
       'the same, in runs': String(intervalRuns),
+      'the same, as a part of the longest time that calls have left': String(intervalPart),
       'target of a list that stands, in rounds of the slots': String(targetSlots),
       'the same, at least, ms': String(targetMs),
       'beat, ms': String(beatMs),

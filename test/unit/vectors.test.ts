@@ -150,7 +150,7 @@ describe('golden files', () => {
         clock.mockReturnValue(at)
         if (kind === 'learn') forecast.learn(a, b, c)
         else if (kind === 'miss') forecast.miss(a, b)
-        else if (kind === 'see') forecast.see(a, b)
+        else if (kind === 'see') forecast.see(a, b, c)
         else if (kind === 'slots') forecast.slots = a
         else {
           const told = { waitMs: forecast.waitMs(b, at), patienceMs: forecast.patienceMs(a, at) }

@@ -164,7 +164,7 @@ class TestOverload < Minitest::Test
         case kind
         when "learn" then told.learn(given[0], given[1] / 1000.0, given[2] / 1000.0)
         when "miss" then told.miss(given[0], given[1] / 1000.0)
-        when "see" then told.see(*given)
+        when "see" then told.see(given[0], given[1], given[2].to_f / 1000)
         when "slots" then told.slots = given[0]
         else knows(told, *given, "#{each['title']}, at #{at}")
         end

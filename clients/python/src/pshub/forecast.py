@@ -25,10 +25,12 @@ _OVERHEAD_MS = 0.1
 _MISS = 2
 #: What would wait longer than this part of its time is refused: an estimate is none of the surest.
 _PATIENCE = 0.8
-# The shortest interval; in runs, so that tasks of seconds have bursts of seconds; in places, so that chance fills no lone slot's list.
+# The shortest interval; in runs, so that tasks of seconds have bursts of seconds; in places, so that chance fills no lone slot's list;
+# and as a part of what callers can wait, so that a pause is no overload to those who have time.
 _LEAST_INTERVAL_MS = 100.0
 _INTERVAL_RUNS = 5
 _INTERVAL_PLACES = 16
+_INTERVAL_PART = 0.1
 # What loses this part of what is served goes by itself, for less is called than served; so many intervals are waited for it.
 _GOING_PART = 0.25
 _GOING_INTERVALS = 10
@@ -72,6 +74,8 @@ class Forecast:
         self._is_guess = False
         #: Since when every push found something in the list.
         self._waiting_since = math.inf
+        #: About the longest time that calls had left when they were pushed.
+        self._left_ms = 0.0
         # Since when every push found the target or more; the interval that is looked at, and the most that was found in it.
         self._long_since = self._interval_from = math.inf
         self._longest = 0.0
@@ -107,9 +111,10 @@ class Forecast:
         self.learn(ahead, place_ms * (ahead + 1), place_ms * self.slots)
         self._is_guess = True
 
-    def see(self, length: int, added: int) -> None:
-        """A push found the list at this length, and left ``added`` more in it."""
+    def see(self, length: int, added: int, left_ms: float = 0.0) -> None:
+        """A push found the list at this length, and left ``added`` more in it; the most patient of its calls had so much time left."""
         now = now_ms()
+        self._left_ms = max(left_ms, self._left_ms * _DECAY)
         if self._is_forgotten(now):
             self._waiting_since = self._long_since = math.inf
         self._waiting_since = math.inf if length == 0 else min(self._waiting_since, now)
@@ -201,7 +206,8 @@ class Forecast:
     def _interval_ms(self) -> float:
         if self._replies == 0:
             return _RATE_MEMORY_MS
-        return max(_LEAST_INTERVAL_MS, self._run_ms() * max(_INTERVAL_RUNS, _INTERVAL_PLACES / self.slots))
+        runs_ms = self._run_ms() * max(_INTERVAL_RUNS, _INTERVAL_PLACES / self.slots)
+        return max(_LEAST_INTERVAL_MS, runs_ms, self._left_ms * _INTERVAL_PART)
 
     def _target(self) -> float:
         """The length with which no slot waits for work."""

@@ -180,7 +180,7 @@ class Outbox:
         self._answered_at = now_s()
         # A repeat tells the length of now and the time of its first try.
         if not pushed.repeated:
-            self.forecast.see(pushed.length, pushed.accepted)
+            self.forecast.see(pushed.length, pushed.accepted, max(_left_ms(call) for call in batch))
             self._clock.learn(int(pushed.at), now_s())
         for index, call in enumerate(batch):
             if index >= pushed.accepted:

@@ -29,10 +29,11 @@ module Pshub
     # What would wait longer than this part of its time is refused: an estimate is none of the surest.
     PATIENCE = 0.8
     # The shortest interval; in runs, so that tasks of seconds have bursts of seconds; in places, so that chance fills no lone
-    # slot's list.
+    # slot's list; and as a part of what callers can wait, so that a pause is no overload to those who have time.
     LEAST_INTERVAL_S = 0.1
     INTERVAL_RUNS = 5
     INTERVAL_PLACES = 16
+    INTERVAL_PART = 0.1
     # What loses this part of what is served goes by itself, for less is called than served; so many intervals are waited for it.
     GOING_PART = 0.25
     GOING_INTERVALS = 10
@@ -55,6 +56,8 @@ module Pshub
       @waited = @places = @busy = @replies = @reach = 0.0
       @sampled_at = @seen_at = @stood_at = -Float::INFINITY
       @length = @longest = 0
+      # About the longest time that calls had left when they were pushed.
+      @left = 0.0
       # Nothing was answered yet, and what is known comes from what was late.
       @guess = false
       # Since when every push found something in the list; since when the target or more; the interval that is looked at.
@@ -94,9 +97,10 @@ module Pshub
     end
 
     # A push found the list at this length, and left +added+ more in it.
-    def see(length, added)
+    def see(length, added, left = 0.0)
       @lock.synchronize do
         now = Clock.now
+        @left = [left, @left * DECAY].max
         @waiting_since = @long_since = NEVER if forgotten?(now)
         @waiting_since = length.zero? ? NEVER : [@waiting_since, now].min
         # At the target all slots may end at once and leave half of it, never as little as this.
@@ -190,7 +194,7 @@ module Pshub
     def interval
       return RATE_MEMORY_S if @replies.zero?
 
-      [LEAST_INTERVAL_S, run * [INTERVAL_RUNS, INTERVAL_PLACES.fdiv(@slots)].max].max
+      [LEAST_INTERVAL_S, run * [INTERVAL_RUNS, INTERVAL_PLACES.fdiv(@slots)].max, @left * INTERVAL_PART].max
     end
 
     # The length with which no slot waits for work.

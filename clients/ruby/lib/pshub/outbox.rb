@@ -170,16 +170,16 @@ module Pshub
     end
 
     # The longest list in which the most patient of these would be served in time.
-    def max_length_for(attempts)
-      left = attempts.map(&:finish).max - Clock.now
-      [@max_length, @forecast.length_within([0.0, left].max)].min.to_i
-    end
+    def max_length_for(attempts) = [@max_length, @forecast.length_within(left_of(attempts))].min.to_i
+
+    # How much time the most patient of these has left, in seconds.
+    def left_of(attempts) = [0.0, attempts.map(&:finish).max - Clock.now].max
 
     def answered(batch, pushed, ttls)
       now = @answered_at = Clock.now
       # A repeat tells the length of now and the time of its first try.
       unless pushed.repeated
-        @forecast.see(pushed.length, pushed.accepted)
+        @forecast.see(pushed.length, pushed.accepted, left_of(batch))
         @clock.learn(pushed.at.to_i, now)
       end
       batch.each_with_index do |attempt, index|
