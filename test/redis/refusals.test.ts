@@ -129,6 +129,7 @@ describe('a hub that called before', () => {
   })
 
   it('reads the overview or is told why not', async () => {
+    await server.worker([echo])
     const hub = server.hub({ redis: await rights.user('app', rights.rules('hub')) })
     expect(await failure(hub.overview())).toMatchObject({
       name: 'HubError',
