@@ -72,7 +72,7 @@ export const bugs = [
     row: 'F32',
     breaks: ['I5'],
     what: 'what a promoted replica still calls held is put back, though it ended here',
-    edits: [['slots.js', 'return this.#released.has(id)', 'return false']],
+    edits: [['slots.js', 'this.#released.add(ids)', '']],
   },
   {
     name: 'adopts after a step of the clock',

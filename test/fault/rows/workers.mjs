@@ -86,7 +86,8 @@ export const workerRows = [
       await stage.kill(busiest(stage))
     },
     heal: stage => stage.addWorker(),
-    expect: { allowed: ['WorkerLost'], promised: 'idempotent' },
+    // All slots run long calls for longer than a tenth of what callers can wait: a list that stands that long is kept short.
+    expect: { allowed: ['WorkerLost', 'Overloaded'], promised: 'idempotent' },
   },
   {
     id: 'F37-release',
