@@ -100,8 +100,10 @@ const allowedCodes = (call, touched, { allowed = [], allowedFor }) =>
   touched ? ['OK', ...(allowedFor?.(call) ?? allowed)] : ['OK']
 
 /** Whether a call that did not succeed should have: by its kind, or because its handler ended well before its deadline. */
-const isPromised = ({ idempotent, runs, at, timeoutMs }, code, { promised }) => {
+const isPromised = ({ idempotent, runs, at, timeoutMs }, code, { promised, allowed = [] }) => {
   if (code === 'OK') return false
+  // Refused at once, where the row says that it may be, and certainly not run: nothing was promised to it.
+  if (code === 'Overloaded' && allowed.includes(code)) return false
   const isDone = ({ end, aborted }) => !aborted && end < at + (timeoutMs - 1000) * 1000
   if (promised === 'replies') return runs.some(isDone)
   // Three lost workers are the limit.
