@@ -50,7 +50,11 @@ export class Settle {
     const { slots, slotsIdle, workerId } = this.#context
     const answered = this.#answered
     this.#answered = []
-    if (answered.length > 0) this.#releaseAll(answered)
+    if (answered.length > 0) {
+      clearTimeout(this.#later)
+      this.#later = undefined
+      this.#releaseAll(answered)
+    }
     const ended = this.#batch
     if (ended.length === 0) return
     this.#batch = []
@@ -134,12 +138,7 @@ export class Settle {
   #releaseSoon(release: Release): void {
     this.#answered.push(release)
     if (this.#context.slots.idle <= 0) setImmediate(() => this.#flush())
-    else this.#later ??= setTimeout(() => this.#flushLate(), releaseMs)
-  }
-
-  #flushLate(): void {
-    this.#later = undefined
-    this.#flush()
+    else this.#later ??= setTimeout(() => this.#flush(), releaseMs)
   }
 
   #releaseAll(answered: Release[]): void {
