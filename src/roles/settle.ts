@@ -19,7 +19,7 @@ export class Settle {
   readonly #underWay = new Set<Promise<void>>()
   #batch: Settlement[] = []
   /** Their replies are in Redis: to be released with the next flush. */
-  #answered: Release[] = []
+  #answered: Settlement[] = []
   #later: NodeJS.Timeout | undefined
 
   constructor(context: WorkerContext) {
@@ -37,8 +37,7 @@ export class Settle {
 
   /** Resolves when everything added so far is confirmed, refused for good, or left to stop(). */
   async drained(): Promise<void> {
-    this.#flush()
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+    for (this.#flush(); this.#underWay.size > 0; this.#flush()) await Promise.all(this.#underWay)
   }
 
   /** Ends the retries of what could not be sent. */
@@ -48,27 +47,20 @@ export class Settle {
 
   #flush(): void {
     const { slots, slotsIdle, workerId } = this.#context
-    const answered = this.#answered
-    this.#answered = []
-    if (answered.length > 0) {
-      clearTimeout(this.#later)
-      this.#later = undefined
-      this.#releaseAll(answered)
-    }
+    const current = workerId()
+    this.#releaseAnswered(current)
     const ended = this.#batch
     if (ended.length === 0) return
     this.#batch = []
-    const current = workerId()
-    // What was claimed under an identity that was lost somebody else answers for by now.
-    const own = ended.every(settlement => settlement.workerId === current)
-      ? ended
-      : ended.filter(settlement => settlement.workerId === current)
-    for (const batch of batchesOf(own, ({ reply }) => reply.length)) {
-      const delivery = this.#deliver(batch, current).finally(() => this.#underWay.delete(delivery))
-      this.#underWay.add(delivery)
-    }
+    for (const batch of batchesOf(ownOf(ended, current), ({ reply }) => reply.length))
+      this.#track(this.#deliver(batch, current))
     for (const { slot } of ended) if (slot) slots.free(slot)
     slotsIdle()
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#underWay.delete(tracked))
+    this.#underWay.add(tracked)
   }
 
   async #deliver(batch: Settlement[], workerId: string): Promise<void> {
@@ -82,8 +74,10 @@ export class Settle {
         () => true,
       )
     if (this.#stopping.signal.aborted) return
-    const ids = batch.map(({ id }) => id)
-    await new Promise<void>(resolve => this.#releaseSoon({ ids, workerId, resolve }))
+    this.#answered.push(...batch)
+    // With the next replies, in one write: a write of their own would cost more than the releases do.
+    if (this.#context.slots.idle <= 0) setImmediate(() => this.#flush())
+    else this.#later ??= setTimeout(() => this.#flush(), releaseMs)
   }
 
   /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or it is others' now, or this ends. */
@@ -134,35 +128,33 @@ export class Settle {
     if (gone > 0) problem('dead')(new Error(`${gone} of the oldest dead jobs were dropped to keep the latest ones`))
   }
 
-  /** With the next replies, in one write: a write of their own would cost more than the releases do. */
-  #releaseSoon(release: Release): void {
-    this.#answered.push(release)
-    if (this.#context.slots.idle <= 0) setImmediate(() => this.#flush())
-    else this.#later ??= setTimeout(() => this.#flush(), releaseMs)
+  #releaseAnswered(workerId: string): void {
+    const answered = this.#answered
+    if (answered.length === 0) return
+    this.#answered = []
+    clearTimeout(this.#later)
+    this.#later = undefined
+    const ids = ownOf(answered, workerId).map(({ id }) => id)
+    if (ids.length > 0) this.#track(this.#release(ids, workerId))
   }
 
-  #releaseAll(answered: Release[]): void {
-    const { queue, commands, slots, slotsIdle, workerId } = this.#context
-    const current = workerId()
-    const ids = answered.flatMap(release => (release.workerId === current ? release.ids : []))
+  async #release(ids: string[], workerId: string): Promise<void> {
+    const { queue, commands, slots, slotsIdle } = this.#context
     const release = async () => {
-      if (ids.length > 0) await commands.send(client => queue.release(client, current, ids))
+      await commands.send(client => queue.release(client, workerId, ids))
       slots.released(ids)
     }
     // Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
-    const released = this.#untilDone(release, current, () => true)
-    void released.then(() => {
-      for (const { resolve } of answered) resolve()
-      slotsIdle()
-    })
+    await this.#untilDone(release, workerId, () => true)
+    slotsIdle()
   }
 }
 
-interface Release {
-  ids: string[]
-  workerId: string
-  resolve(): void
-}
+/** What was claimed under an identity that was lost somebody else answers for by now. */
+const ownOf = (settlements: Settlement[], workerId: string): Settlement[] =>
+  settlements.every(settlement => settlement.workerId === workerId)
+    ? settlements
+    : settlements.filter(settlement => settlement.workerId === workerId)
 
 /** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */
 const mayPass = (error: Error): boolean => isTransient(error) || isFull(error)
