@@ -27,8 +27,8 @@ let workers = 0
  * @throws ConfigError when the address needs a package that is not installed
  */
 export const subscribeStatsd = (events: Events, options: StatsdOptions): (() => Promise<void>) => {
-  const open = wireTo(parseStatsdAddress(options.statsd)!)
-  const outlet = new Outlet(open, reason =>
+  const wire = wireTo(parseStatsdAddress(options.statsd)!)
+  const outlet = new Outlet(wire, reason =>
     events.emit('problem', { where: 'statsd', reason: `No metrics reach ${options.statsd}: ${reason}` }),
   )
   const { statsdPrefix: prefix, statsdFormat: format, statsdSampleRate: sampleRate, statsdFlushMs: flushMs } = options

@@ -53,7 +53,7 @@ export class Meter {
     this.#format = formats[options.format]
     this.#client = new StatsD({
       protocol: 'stream',
-      stream: options.outlet as unknown as NodeJS.WritableStream as never,
+      stream: options.outlet,
       maxBufferSize: maxDatagram,
       bufferFlushInterval: options.flushMs,
       closingFlushInterval: 1,
@@ -105,7 +105,6 @@ export class Meter {
     clearInterval(this.#timer)
     this.flush()
     await new Promise<void>(resolve => this.#client.close(() => resolve()))
-    await this.#options.outlet.close()
   }
 
   #sendCount(series: Series): void {
