@@ -87,12 +87,6 @@ export class Histogram {
     this.#max = Math.max(this.#max, other.#max)
   }
 
-  /** Forgets all values and keeps the memory. */
-  clear(): void {
-    this.#counts.fill(0)
-    this.#count = this.#sum = this.#max = 0
-  }
-
   /**
    * The value that the share `q` (0 to 1) of all values does not exceed, off by at most 1/32 of itself; 1 is the largest
    * value, exactly. Undefined without any.

@@ -22,8 +22,8 @@ const sliceCount = 6
  */
 export class LoopDelay {
   readonly #now: () => number
-  /** Used in turn, one for each slice of time; the numbers of those slices. */
-  readonly #slices = Array.from({ length: sliceCount }, () => ({ number: -1, us: new Histogram() }))
+  /** The last slices of time, oldest first. */
+  readonly #slices: { number: number; us: Histogram }[] = []
   /** The last stalls: when each ended, and how long it was. */
   readonly #endedAt = new Float64Array(maxStalls)
   readonly #lateMs = new Float64Array(maxStalls)
@@ -52,12 +52,9 @@ export class LoopDelay {
     const lateMs = Math.max(0, now - this.#tickAt - everyMs)
     this.#tickAt = now
     const number = Math.floor(now / sliceMs)
-    const slice = this.#slices[number % sliceCount]!
-    if (slice.number !== number) {
-      slice.number = number
-      slice.us.clear()
-    }
-    slice.us.record(lateMs * 1000)
+    if (this.#slices.at(-1)?.number !== number) this.#slices.push({ number, us: new Histogram() })
+    if (this.#slices.length > sliceCount) this.#slices.shift()
+    this.#slices.at(-1)!.us.record(lateMs * 1000)
     this.#fresh.count++
     this.#fresh.sumMs += lateMs
     this.#fresh.maxMs = Math.max(this.#fresh.maxMs, lateMs)

@@ -13,25 +13,6 @@ import { version } from './version.ts'
  */
 const system = 'pshub'
 
-let loaded: typeof Api | false | undefined
-
-const api = (): typeof Api | undefined => {
-  if (loaded === undefined) {
-    try {
-      loaded = createRequire(import.meta.url)('@opentelemetry/api') as typeof Api
-    } catch {
-      loaded = false
-    }
-  }
-  return loaded || undefined
-}
-
-/** Undefined where OpenTelemetry is not installed, or not wanted. */
-export const makeTracing = (isWanted: boolean): Tracing | undefined => {
-  const otel = isWanted ? api() : undefined
-  return otel && new Tracing(otel)
-}
-
 /** A sampler or an exporter that throws is at fault itself: no call may fail or wait for ever because of it. */
 const harmless = <T>(act: () => T): T | undefined => {
   try {
@@ -40,6 +21,10 @@ const harmless = <T>(act: () => T): T | undefined => {
     return undefined
   }
 }
+
+/** Undefined where OpenTelemetry is not installed, or not wanted. */
+export const makeTracing = (isWanted: boolean): Tracing | undefined =>
+  harmless(() => (isWanted ? new Tracing(createRequire(import.meta.url)('@opentelemetry/api')) : undefined))
 
 /** The tracer of one hub or worker. Without an SDK in the process there are no spans, and it costs next to nothing. */
 export class Tracing {
