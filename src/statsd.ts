@@ -36,9 +36,8 @@ export const subscribeStatsd = (events: Events, options: StatsdOptions): (() => 
   const subscriptions = [
     ...measureCalls(events, meter),
     ...measureRequests(events, meter),
-    ...measureQueues(events, meter),
+    ...measureWorker(events, meter, options.name),
   ]
-  subscriptions.push(...measureWorker(events, meter, options.name))
   return () => {
     for (const end of subscriptions) end()
     return meter.close()
@@ -82,10 +81,7 @@ const measureRequests = (events: Events, meter: Meter) => [
   events.on('worker:lost', ({ queue, adopted }) => {
     if (adopted > 0) meter.count(metrics.adopted, { queue }, adopted)
   }),
-]
-
-/** Real figures of the list, from the worker that reports it; nobody else knows them at the right moments. */
-const measureQueues = (events: Events, meter: Meter) => [
+  // Real figures of the list, from the worker that reports it; nobody else knows them at the right moments.
   events.on('queue:measured', ({ queue, length, oldestMs }) => {
     meter.gauge(metrics.backlog, { queue }, length)
     if (oldestMs !== undefined) meter.gauge(metrics.oldest, { queue }, oldestMs)

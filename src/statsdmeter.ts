@@ -18,21 +18,19 @@ const maxTimings = 100
 /** Fits into a datagram on every network. */
 const maxDatagram = 1400
 
-/** Series by the values of their metric's tags, one after the other: no key is put together for each call. */
-interface Branch {
-  series: Series | undefined
-  by: Map<string | undefined, Branch>
-}
-
 /** hot-shots' own way to send a finished line; its types leave it out. */
 type LineSender = { send(line: string): void }
 
-interface Series {
-  line: Line
-  count: number
-  timings: number[]
+/**
+ * A metric with the first of its tags; `by` the value of the next one there are more. So no key is put together for each call.
+ */
+class Series {
+  readonly by = new Map<string | undefined, Series>()
+  line: Line | undefined
+  count = 0
+  timings: number[] = []
   /** Timings that passed the sample rate. */
-  sampled: number
+  sampled = 0
 }
 
 /**
@@ -45,7 +43,7 @@ export class Meter {
   readonly #options: MeterOptions
   readonly #format: Format
   readonly #client: StatsD
-  readonly #series = new Map<Metric, Branch>()
+  readonly #series = new Map<Metric, Series>()
   readonly #timer: NodeJS.Timeout
 
   constructor(options: MeterOptions) {
@@ -86,18 +84,17 @@ export class Meter {
   }
 
   flush(): void {
-    for (const [metric, branch] of this.#series) this.#flushBranch(metric, branch)
+    for (const [metric, series] of this.#series) this.#flushSeries(metric, series)
     this.#client.flush()
   }
 
-  /** False for a branch that has nothing: names of long ago must not pile up. */
-  #flushBranch(metric: Metric, { series, by }: Branch): boolean {
-    for (const [value, branch] of by) if (!this.#flushBranch(metric, branch)) by.delete(value)
-    if (!series) return by.size > 0
-    const isAlive = series.count > 0
-    if (isAlive && metric.type === 'counter') this.#sendCount(series)
-    else if (isAlive) this.#sendTimings(series)
-    return isAlive
+  /** False when there was nothing: names of long ago must not pile up. */
+  #flushSeries(metric: Metric, series: Series): boolean {
+    for (const [value, each] of series.by) if (!this.#flushSeries(metric, each)) series.by.delete(value)
+    if (series.count === 0) return series.by.size > 0
+    if (metric.type === 'counter') this.#sendCount(series)
+    else this.#sendTimings(series)
+    return true
   }
 
   /** Sends what there is. Resolves when it is on its way. */
@@ -108,17 +105,18 @@ export class Meter {
   }
 
   #sendCount(series: Series): void {
-    const { line, count } = series
-    this.#send(`${line.head}${count}|c${line.tail}`)
+    const { head, tail } = series.line!
+    this.#send(`${head}${series.count}|c${tail}`)
     series.count = 0
   }
 
   #sendTimings(series: Series): void {
-    const { line, count, timings } = series
+    const { count, timings } = series
+    const { head, tail } = series.line!
     // With none of them sampled the count is kept for the next flush: the daemon's sum stays true.
     if (timings.length === 0) return
     const rate = timings.length < count ? `|@${(timings.length / count).toFixed(7)}` : ''
-    for (const ms of timings) this.#send(`${line.head}${rounded(ms)}|ms${rate}${line.tail}`)
+    for (const ms of timings) this.#send(`${head}${rounded(ms)}|ms${rate}${tail}`)
     series.count = 0
     series.sampled = 0
     series.timings = []
@@ -129,10 +127,10 @@ export class Meter {
   }
 
   #seriesOf(metric: Metric, tags: Tags): Series {
-    let branch = branchOf(this.#series, metric)
-    for (const key of metric.tags) branch = branchOf(branch.by, tags[key])
-    branch.series ??= { line: this.#lineOf(metric, tags), count: 0, timings: [], sampled: 0 }
-    return branch.series
+    let series = seriesIn(this.#series, metric)
+    for (const key of metric.tags) series = seriesIn(series.by, tags[key])
+    series.line ??= this.#lineOf(metric, tags)
+    return series
   }
 
   #lineOf(metric: Metric, tags: Tags): Line {
@@ -141,13 +139,10 @@ export class Meter {
   }
 }
 
-const branchOf = <K>(branches: Map<K, Branch>, key: K): Branch => {
-  let branch = branches.get(key)
-  if (!branch) {
-    branch = { series: undefined, by: new Map() }
-    branches.set(key, branch)
-  }
-  return branch
+const seriesIn = <K>(all: Map<K, Series>, key: K): Series => {
+  let series = all.get(key)
+  if (!series) all.set(key, (series = new Series()))
+  return series
 }
 
 /** Microseconds are all that there is to tell. */
