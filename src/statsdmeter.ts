@@ -1,14 +1,15 @@
 import { StatsD } from 'hot-shots'
-import { type Format, formats, type Line, type Metric, type Tags } from './metrics.ts'
+import { formats, type Line, type Metric, type Tags } from './metrics.ts'
 import type { Outlet } from './statsdoutlet.ts'
 
-export interface MeterOptions {
-  outlet: Outlet
-  prefix: string
-  format: keyof typeof formats
+export interface StatsdOptions {
+  /** host:port, udp://host:port, tcp://host:port or unix:///path */
+  statsd: string
+  statsdPrefix: string
+  statsdFormat: keyof typeof formats
   /** Part of the timings that is sent, above 0 up to 1. */
-  sampleRate: number
-  flushMs: number
+  statsdSampleRate: number
+  statsdFlushMs: number
   /** Name of the hub or worker. */
   name: string
 }
@@ -40,27 +41,25 @@ class Series {
  * they were sampled here, and the daemon multiplies.
  */
 export class Meter {
-  readonly #options: MeterOptions
-  readonly #format: Format
+  readonly #options: StatsdOptions
   readonly #client: StatsD
   readonly #series = new Map<Metric, Series>()
   readonly #timer: NodeJS.Timeout
 
-  constructor(options: MeterOptions) {
+  constructor(outlet: Outlet, options: StatsdOptions) {
     this.#options = options
-    this.#format = formats[options.format]
     this.#client = new StatsD({
       protocol: 'stream',
-      stream: options.outlet,
+      stream: outlet,
       maxBufferSize: maxDatagram,
-      bufferFlushInterval: options.flushMs,
+      bufferFlushInterval: options.statsdFlushMs,
       closingFlushInterval: 1,
       // Of Datadog's own variables none shall change what is sent from here.
       includeDataDogTags: false,
       datadog: false,
       errorHandler: () => undefined,
     })
-    this.#timer = setInterval(() => this.flush(), options.flushMs).unref()
+    this.#timer = setInterval(() => this.flush(), options.statsdFlushMs).unref()
   }
 
   count(metric: Metric, tags: Tags, by = 1): void {
@@ -68,7 +67,7 @@ export class Meter {
   }
 
   timing(metric: Metric, tags: Tags, ms: number): void {
-    const { sampleRate } = this.#options
+    const { statsdSampleRate: sampleRate } = this.#options
     const series = this.#seriesOf(metric, tags)
     series.count++
     if (sampleRate < 1 && Math.random() >= sampleRate) return
@@ -134,8 +133,8 @@ export class Meter {
   }
 
   #lineOf(metric: Metric, tags: Tags): Line {
-    const { prefix, name } = this.#options
-    return this.#format(prefix, metric, tags, name)
+    const { statsdPrefix, statsdFormat, name } = this.#options
+    return formats[statsdFormat](statsdPrefix, metric, tags, name)
   }
 }
 
