@@ -13,32 +13,27 @@ interface Metric {
   samples(told: Told): Sample[]
 }
 
-const ofTasks = (help: string, labels: string[], samples: (task: TaskOverview) => Sample[]): Metric => ({
-  type: 'gauge',
+const metric = (type: Metric['type'], help: string, labels: string[], samples: Metric['samples']): Metric => ({
+  type,
   help,
   labels,
-  samples: ({ tasks }) => tasks.flatMap(samples),
+  samples,
 })
 
-const ofQueues = (help: string, value: (queue: QueueOverview) => Sample[1]): Metric => ({
-  type: 'gauge',
-  help,
-  labels: ['queue'],
-  samples: ({ queues }) => queues.map(each => [[each.queue], value(each)]),
-})
+const ofTasks = (help: string, labels: string[], samples: (task: TaskOverview) => Sample[]) =>
+  metric('gauge', help, labels, ({ tasks }) => tasks.flatMap(samples))
+
+const ofQueues = (help: string, value: (queue: QueueOverview) => Sample[1]) =>
+  metric('gauge', help, ['queue'], ({ queues }) => queues.map(each => [[each.queue], value(each)]))
 
 const workerLabels = ['queue', 'worker', 'host', 'pid']
 const labelsOf = ({ queue, id, host, pid }: WorkerOverview) => [queue, id, host, String(pid)]
 
-const ofWorkers = (help: string, value: (worker: WorkerOverview) => Sample[1]): Metric => ({
-  type: 'gauge',
-  help,
-  labels: workerLabels,
-  samples: ({ workers }) => workers.map(each => [labelsOf(each), value(each)]),
-})
+const ofWorkers = (type: Metric['type'], help: string, value: (worker: WorkerOverview) => Sample[1]) =>
+  metric(type, help, workerLabels, ({ workers }) => workers.map(each => [labelsOf(each), value(each)]))
 
-const ofLiveWorkers = (help: string, value: (stats: WorkerStats) => Sample[1]): Metric =>
-  ofWorkers(help, ({ live, stats }) => (live && stats ? value(stats) : undefined))
+const ofLiveWorkers = (type: Metric['type'], help: string, value: (stats: WorkerStats) => Sample[1]) =>
+  ofWorkers(type, help, ({ live, stats }) => (live && stats ? value(stats) : undefined))
 
 const quantiles = [
   ['0.5', 'p50'],
@@ -85,12 +80,12 @@ const seconds = (ms: number | undefined): number | undefined => (ms === undefine
  * all pids are 1, and one process may have several workers.
  */
 export const prometheusMetrics = {
-  pshub_calls_total: {
-    type: 'counter',
-    help: "Calls that ended on a worker since it started, by how: 'ok' or the error's code.",
-    labels: ['queue', 'task', 'worker', 'code'],
-    samples: ({ workers }) => workers.flatMap(callsOf),
-  },
+  pshub_calls_total: metric(
+    'counter',
+    "Calls that ended on a worker since it started, by how: 'ok' or the error's code.",
+    ['queue', 'task', 'worker', 'code'],
+    ({ workers }) => workers.flatMap(callsOf),
+  ),
   pshub_wait_seconds: ofTasks(
     'How long calls of the last minute took, by phase: backlog (in Redis), queue (in a worker with a blocked event loop), exec (the handler). Quantile 1 is the longest.',
     ['queue', 'task', 'phase', 'quantile'],
@@ -124,42 +119,41 @@ export const prometheusMetrics = {
     "Share of the slots' time that was used in the last minute, 0 to 1.",
     ({ busyShare }) => busyShare,
   ),
-  pshub_worker_up: ofWorkers('1 while its lease holds; 0 when it died or is cut off.', ({ live }) => live),
+  pshub_worker_up: ofWorkers('gauge', '1 while its lease holds; 0 when it died or is cut off.', ({ live }) => live),
   pshub_worker_draining: ofLiveWorkers(
+    'gauge',
     '1 while it was told to stop and finishes what runs.',
     ({ draining }) => draining,
   ),
-  pshub_worker_slots: ofWorkers('Requests it runs at once.', ({ live, slots }) => (live ? slots : undefined)),
-  pshub_worker_busy: ofLiveWorkers('Requests it runs now.', ({ busy }) => busy),
+  pshub_worker_slots: ofWorkers('gauge', 'Requests it runs at once.', ({ live, slots }) => (live ? slots : undefined)),
+  pshub_worker_busy: ofLiveWorkers('gauge', 'Requests it runs now.', ({ busy }) => busy),
   pshub_worker_busy_ratio: ofLiveWorkers(
+    'gauge',
     "Share of its slots' time that was used in the last minute, 0 to 1.",
     ({ busyShare }) => busyShare,
   ),
-  pshub_worker_loop_delay_seconds: {
-    type: 'gauge',
-    help: 'How late its event loop was in the last minute. Quantile 1 is the latest.',
-    labels: [...workerLabels, 'quantile'],
-    samples: ({ workers }) => workers.flatMap(loopDelayOf),
-  },
-  pshub_worker_resident_memory_bytes: ofLiveWorkers('Memory of its process.', ({ rssBytes }) => rssBytes),
+  pshub_worker_loop_delay_seconds: metric(
+    'gauge',
+    'How late its event loop was in the last minute. Quantile 1 is the latest.',
+    [...workerLabels, 'quantile'],
+    ({ workers }) => workers.flatMap(loopDelayOf),
+  ),
+  pshub_worker_resident_memory_bytes: ofLiveWorkers('gauge', 'Memory of its process.', ({ rssBytes }) => rssBytes),
   pshub_worker_last_beat_timestamp_seconds: ofWorkers(
+    'gauge',
     "When it last gave a sign, on Redis' clock, since 1970.",
     ({ stats }) => seconds(stats?.seen),
   ),
-  pshub_worker_malformed_total: {
-    ...ofLiveWorkers(
-      'List elements that it dropped, because they were no requests.',
-      ({ counters }) => counters.malformed,
-    ),
-    type: 'counter',
-  },
-  pshub_worker_unserved_total: {
-    ...ofLiveWorkers(
-      'Requests without a deadline that it ended, because no worker has their task.',
-      ({ counters }) => counters.unserved,
-    ),
-    type: 'counter',
-  },
+  pshub_worker_malformed_total: ofLiveWorkers(
+    'counter',
+    'List elements that it dropped, because they were no requests.',
+    ({ counters }) => counters.malformed,
+  ),
+  pshub_worker_unserved_total: ofLiveWorkers(
+    'counter',
+    'Requests without a deadline that it ended, because no worker has their task.',
+    ({ counters }) => counters.unserved,
+  ),
 } as const satisfies Record<string, Metric>
 
 /** What an overview says, in Prometheus' text format 0.0.4: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
