@@ -138,11 +138,7 @@ export class Histogram {
   }
 
   #addTo(bucket: number, count: number): void {
-    const at = bucket - this.#from
-    if (at < 0 || at >= this.#counts.length) {
-      const first = bucket - (bucket % chunk)
-      this.#cover(first, first + chunk)
-    }
+    this.#cover(bucket, bucket + 1)
     this.#counts[bucket - this.#from]! += count
     this.#count += count
   }
@@ -150,9 +146,10 @@ export class Histogram {
   /** Makes room for the buckets from `first` up to `end`. */
   #cover(first: number, end: number): void {
     const { length } = this.#counts
-    if (length > 0 && first >= this.#from && end <= this.#from + length) return
-    const from = length > 0 ? Math.min(this.#from, first) : first
-    const counts = new Float64Array(Math.max(length > 0 ? this.#from + length : 0, end) - from)
+    if (first >= this.#from && end <= this.#from + length) return
+    const from = Math.floor((length > 0 ? Math.min(this.#from, first) : first) / chunk) * chunk
+    const to = Math.ceil(Math.max(this.#from + length, end) / chunk) * chunk
+    const counts = new Float64Array(to - from)
     if (length > 0) counts.set(this.#counts, this.#from - from)
     this.#counts = counts
     this.#from = from

@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream'
-import { monotonicMs, within } from './clock.ts'
+import { backoffMs, monotonicMs, within } from './clock.ts'
 import type { Wire } from './statsdwire.ts'
 
 /** Bytes that wait for a name to be found, or for a daemon that does not read. */
 const maxQueuedBytes = 1024 * 1024
-/** Wait before a stream that was lost is opened anew: doubles from the first to the second. */
+/** Wait before a stream that was lost is opened anew: from the first up to the second. */
 const reopenFirstMs = 500
 const reopenMostMs = 5000
 /** An outage is over after so many texts, and so long, without an error: with UDP every other one seems to arrive. */
@@ -23,7 +23,7 @@ export class Outlet extends Writable {
   #daemon: Writable | undefined
   #openedAt = 0
   #notBefore = Number.NEGATIVE_INFINITY
-  #reopenMs = reopenFirstMs
+  #losses = 0
   #isOut = false
   #errorAt = 0
   #calm = 0
@@ -72,15 +72,14 @@ export class Outlet extends Writable {
   #lost(daemon: Writable, error: Error): void {
     if (daemon !== this.#daemon) return
     this.#daemon = undefined
-    this.#notBefore = monotonicMs() + this.#reopenMs
-    this.#reopenMs = Math.min(reopenMostMs, this.#reopenMs * 2)
+    this.#notBefore = monotonicMs() + backoffMs(this.#losses++, reopenFirstMs, reopenMostMs)
     this.#failed(error)
   }
 
   #sent(): void {
     if (this.#isOut && ++this.#calm >= calmSends && monotonicMs() - this.#errorAt >= calmMs) {
       this.#isOut = false
-      this.#reopenMs = reopenFirstMs
+      this.#losses = 0
     }
   }
 
