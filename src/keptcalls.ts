@@ -20,8 +20,8 @@ interface Kept<T> {
   endedAt: number
 }
 
-/** Calls of the tasks of one worker that are kept for some time. Which ones, and in which order, those say that extend this. */
-export abstract class KeptCalls<T extends KeptCall> {
+/** Calls of the tasks of one worker that are kept for some time: the last ones, newest first, unless an heir says otherwise. */
+export class KeptCalls<T extends KeptCall> {
   /** The task whose call was kept last is the last one. */
   protected readonly byTask = new Map<string, Kept<T>[]>()
   readonly #memoryMs: number
@@ -35,9 +35,14 @@ export abstract class KeptCalls<T extends KeptCall> {
   }
 
   /** As of `sort`; of equals the newest is the first. */
-  protected abstract order(a: T, b: T): number
-  /** The task that makes room for another one. */
-  protected abstract leastTask(): string
+  protected order(_a: T, _b: T): number {
+    return 0
+  }
+
+  /** The task that makes room for another one: the one that had none for longest. */
+  protected leastTask(): string {
+    return this.byTask.keys().next().value!
+  }
 
   /** True when what would be published differs from the last text. */
   isChanged(now: number): boolean {

@@ -27,15 +27,6 @@ export class RecentFailures extends KeptCalls<Failure> {
   override keep(task: string, failure: Failure, now: number): void {
     super.keep(task, { ...failure, message: failure.message.slice(0, maxFailureMessage) }, now)
   }
-
-  protected override order(): number {
-    return 0
-  }
-
-  /** The one that has not failed for longest. */
-  protected override leastTask(): string {
-    return this.byTask.keys().next().value!
-  }
 }
 
 export const parseFailures = (value: unknown, own: Record<string, unknown>): FailuresJson =>
