@@ -90,9 +90,16 @@ export class Meter {
   /** False when there was nothing: names of long ago must not pile up. */
   #flushSeries(metric: Metric, series: Series): boolean {
     for (const [value, each] of series.by) if (!this.#flushSeries(metric, each)) series.by.delete(value)
-    if (series.count === 0) return series.by.size > 0
-    if (metric.type === 'counter') this.#sendCount(series)
-    else this.#sendTimings(series)
+    const { count, timings } = series
+    if (count === 0) return series.by.size > 0
+    // With none of them sampled the count is kept for the next flush: the daemon's sum stays true.
+    if (metric.type === 'timing' && timings.length === 0) return true
+    const { head, tail } = series.line!
+    if (metric.type === 'counter') this.#send(`${head}${count}|c${tail}`)
+    const rate = timings.length < count ? `|@${(timings.length / count).toFixed(7)}` : ''
+    for (const ms of timings) this.#send(`${head}${rounded(ms)}|ms${rate}${tail}`)
+    series.count = series.sampled = 0
+    series.timings = []
     return true
   }
 
@@ -101,24 +108,6 @@ export class Meter {
     clearInterval(this.#timer)
     this.flush()
     await new Promise<void>(resolve => this.#client.close(() => resolve()))
-  }
-
-  #sendCount(series: Series): void {
-    const { head, tail } = series.line!
-    this.#send(`${head}${series.count}|c${tail}`)
-    series.count = 0
-  }
-
-  #sendTimings(series: Series): void {
-    const { count, timings } = series
-    const { head, tail } = series.line!
-    // With none of them sampled the count is kept for the next flush: the daemon's sum stays true.
-    if (timings.length === 0) return
-    const rate = timings.length < count ? `|@${(timings.length / count).toFixed(7)}` : ''
-    for (const ms of timings) this.#send(`${head}${rounded(ms)}|ms${rate}${tail}`)
-    series.count = 0
-    series.sampled = 0
-    series.timings = []
   }
 
   #send(line: string): void {

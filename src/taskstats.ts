@@ -214,4 +214,4 @@ export const addCounts = (sum: Counts, counts: Counts): void => {
 /** All that ended, well or not. */
 export const countOf = ({ ok, errors }: Counts): number => Object.values(errors).reduce((sum, count) => sum + count, ok)
 
-export const errorCountOf = ({ errors }: Counts): number => Object.values(errors).reduce((sum, count) => sum + count, 0)
+export const errorCountOf = (counts: Counts): number => countOf(counts) - counts.ok
