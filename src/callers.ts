@@ -6,66 +6,67 @@ export const otherCallers = '*'
 /** Calls by the service that made them; `''` are those whose requests name none. */
 export type CallersJson = Record<string, number>
 
-/** Calls of one slice of time, by the place of the service. */
+/** Calls of one slice of time, by service. */
 export interface CallerSlice {
-  number: number
-  readonly callers: Uint32Array
+  readonly callers: Map<string, { calls: number }>
+  /** A service found no place here; until the slice ends none will. */
+  isFull: boolean
 }
 
-export const makeCallerCounts = (): Uint32Array => new Uint32Array(maxCallers + 1)
-
 /**
- * Who calls one task. Each service has a place, under which slices count it; place 0 is that of all others. Where all are
- * taken, a service that no slice of the window knows makes room for a new one: its calls are among the others from then on.
+ * Who calls one task. Where there are as many services as have places, one that no slice of the window knows makes room for a
+ * new one: its calls are among the others from then on.
  */
 export class Callers {
-  readonly #places = new Map<string, number>()
-  /** By place. */
-  readonly #names: string[] = [otherCallers]
-  readonly #totals = new Float64Array(maxCallers + 1)
-  /** The slice in which no place was found; until it ends none will be. */
-  #fullIn = -1
+  /** Calls of slices that have left the window, by service; who is in here has a place. */
+  readonly #past = new Map<string, number>()
 
-  /** One call more, in its slice; `slices` are those that there are, of which `oldest` is the first that still counts. */
-  count(name: string, slice: CallerSlice, slices: readonly (CallerSlice | undefined)[], oldest: number): void {
-    const place = this.#places.get(name) ?? this.#placeFor(name, slice.number, slices, oldest)
-    slice.callers[place]!++
-    this.#totals[place]!++
+  /** One call more, in the last of these slices, which are those of the window. */
+  count(name: string, slices: readonly CallerSlice[]): void {
+    const slice = slices.at(-1)!
+    let counter = slice.callers.get(name)
+    if (!counter) {
+      const own = this.#hasPlace(name, slice, slices) ? name : otherCallers
+      counter = slice.callers.get(own) ?? { calls: 0 }
+      slice.callers.set(own, counter)
+    }
+    counter.calls++
   }
 
-  totals(): CallersJson {
-    return this.#byName(this.#totals)
+  /** A slice leaves the window. */
+  retire({ callers }: CallerSlice): void {
+    for (const [name, { calls }] of callers) this.#addPast(name, calls)
   }
 
-  /** What these slices counted, together. */
-  of(slices: readonly CallerSlice[]): CallersJson {
-    const sums = new Float64Array(maxCallers + 1)
-    for (const { callers } of slices) for (const [place, count] of callers.entries()) sums[place]! += count
-    return this.#byName(sums)
+  /** All there ever were; `slices` are those of the window. */
+  totals(slices: readonly CallerSlice[]): CallersJson {
+    return callersOf(slices, this.#past)
   }
 
-  #byName(counts: Float64Array): CallersJson {
-    const entries = this.#names.map((name, place): [string, number] => [name, counts[place]!])
-    return Object.fromEntries(entries.filter(([, count]) => count > 0))
+  #hasPlace(name: string, slice: CallerSlice, slices: readonly CallerSlice[]): boolean {
+    if (this.#past.has(name)) return true
+    if (name === otherCallers || slice.isFull) return false
+    const named = [...this.#past.keys()].filter(each => each !== otherCallers)
+    if (named.length >= maxCallers) {
+      const quiet = named.find(each => slices.every(({ callers }) => !callers.has(each)))
+      slice.isFull = quiet === undefined
+      if (quiet === undefined) return false
+      this.#addPast(otherCallers, this.#past.get(quiet)!)
+      this.#past.delete(quiet)
+    }
+    this.#past.set(name, 0)
+    return true
   }
 
-  #placeFor(name: string, number: number, slices: readonly (CallerSlice | undefined)[], oldest: number): number {
-    if (name === otherCallers || this.#fullIn === number) return 0
-    if (this.#names.length <= maxCallers) return this.#give(this.#names.length, name)
-    const isQuiet = (place: number) =>
-      slices.every(slice => slice === undefined || slice.number < oldest || slice.callers[place] === 0)
-    for (let place = 1; place <= maxCallers; place++) if (isQuiet(place)) return this.#give(place, name)
-    this.#fullIn = number
-    return 0
+  #addPast(name: string, calls: number): void {
+    this.#past.set(name, (this.#past.get(name) ?? 0) + calls)
   }
+}
 
-  #give(place: number, name: string): number {
-    const before = this.#names[place]
-    if (before !== undefined) this.#places.delete(before)
-    this.#totals[0]! += this.#totals[place]!
-    this.#totals[place] = 0
-    this.#names[place] = name
-    this.#places.set(name, place)
-    return place
-  }
+/** What these slices counted, together, and before them. */
+export const callersOf = (slices: readonly CallerSlice[], before: Iterable<[string, number]> = []): CallersJson => {
+  const sums = new Map(before)
+  for (const { callers } of slices)
+    for (const [name, { calls }] of callers) sums.set(name, (sums.get(name) ?? 0) + calls)
+  return Object.fromEntries([...sums].filter(([, calls]) => calls > 0))
 }

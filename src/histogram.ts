@@ -87,12 +87,6 @@ export class Histogram {
     this.#max = Math.max(this.#max, other.#max)
   }
 
-  /** Forgets all values and keeps the memory. */
-  clear(): void {
-    this.#counts.fill(0)
-    this.#count = this.#sum = this.#max = 0
-  }
-
   /**
    * The value that the share `q` (0 to 1) of all values does not exceed, off by at most 1/32 of itself; 1 is the largest
    * value, exactly. Undefined without any.
@@ -144,11 +138,7 @@ export class Histogram {
   }
 
   #addTo(bucket: number, count: number): void {
-    const at = bucket - this.#from
-    if (at < 0 || at >= this.#counts.length) {
-      const first = bucket - (bucket % chunk)
-      this.#cover(first, first + chunk)
-    }
+    this.#cover(bucket, bucket + 1)
     this.#counts[bucket - this.#from]! += count
     this.#count += count
   }
@@ -156,9 +146,10 @@ export class Histogram {
   /** Makes room for the buckets from `first` up to `end`. */
   #cover(first: number, end: number): void {
     const { length } = this.#counts
-    if (length > 0 && first >= this.#from && end <= this.#from + length) return
-    const from = length > 0 ? Math.min(this.#from, first) : first
-    const counts = new Float64Array(Math.max(length > 0 ? this.#from + length : 0, end) - from)
+    if (first >= this.#from && end <= this.#from + length) return
+    const from = Math.floor((length > 0 ? Math.min(this.#from, first) : first) / chunk) * chunk
+    const to = Math.ceil(Math.max(this.#from + length, end) / chunk) * chunk
+    const counts = new Float64Array(to - from)
     if (length > 0) counts.set(this.#counts, this.#from - from)
     this.#counts = counts
     this.#from = from

@@ -3,7 +3,7 @@ import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 import type { Problem } from './errors.ts'
 import { explained, isAboutRights } from './refusals.ts'
-import type { EventMap, Events } from './telemetry.ts'
+import type { EventMap, EventName, Events } from './telemetry.ts'
 
 export type { Logger }
 
@@ -29,6 +29,31 @@ const prettyTo = (stderr: { write(text: string): unknown }): { write(line: strin
   return { write: line => void stderr.write(pretty(line) ?? '') }
 }
 
+/** Level and words of the lines that say no more than their event. */
+const lines = {
+  'call:settled': ['debug', 'call settled'],
+  'call:retried': ['debug', 'a failed try is followed by another one'],
+  'request:expired': ['debug', 'its time was up, so it was not started'],
+  'request:redelivered': ['debug', 'its worker was lost; another one will run it'],
+  'reply:late': ['info', 'a reply came after its call was over'],
+  'worker:started': ['info', 'worker started'],
+  'worker:stopped': ['info', 'worker stopped'],
+  'queue:paused': ['info', 'the queue is paused; what is held is finished, nothing is taken'],
+  'queue:resumed': ['info', 'the queue is served again'],
+  'redis:up': ['info', 'connected to Redis'],
+  'schema:unused': ['warn', 'a schema of the registry is not used here; the worker judges'],
+  'registry:unreadable': ['warn', 'something in Redis cannot be read and counts as absent'],
+  'task:conflict': ['warn', 'live workers declare this task with different schemas'],
+  'request:malformed': ['warn', 'something in the list is not a request and was dropped'],
+  'request:handedback': ['warn', 'handed back: only another worker of this queue has this task'],
+  'lease:lost': ['warn', 'the lease ended; going on under a new id'],
+  'loop:blocked': ['warn', 'the event loop was blocked; nothing else ran meanwhile'],
+  'worker:lost': ['warn', 'a worker was lost; what it held was taken over'],
+  'request:unserved': ['error', 'a request without a deadline for a task that nobody here provides; it was ended'],
+  'job:dead': ['error', 'a job was given up; it is kept with the dead ones'],
+  problem: ['error', 'problem'],
+} as const satisfies Partial<Record<EventName, readonly [level: 'debug' | 'info' | 'warn' | 'error', message: string]>>
+
 /** Turns events into log lines; the one place that words them. Returns the end of the subscription. */
 export const subscribeLog = (events: Events, log: Logger): (() => void) => {
   const verbose = log.isLevelEnabled('debug')
@@ -40,54 +65,21 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
       if (event.ok) log.debug(fields, 'task done')
       else log.warn({ ...fields, reason: reasonOf(event), ...stackOf(fields.code, thrown) }, 'task failed')
     }),
-    events.on('reply:late', fields => log.info(fields, 'a reply came after its call was over')),
-    events.on('schema:unused', fields =>
-      log.warn(fields, 'a schema of the registry is not used here; the worker judges'),
-    ),
     events.on('task:elsewhere', fields =>
       log.warn(
         fields,
         `Task ${fields.task} is served in queue ${fields.first} too, which had it first: callers go there while it has live workers. They reach this worker only by naming queue ${fields.queue}.`,
       ),
     ),
-    events.on('registry:unreadable', fields =>
-      log.warn(fields, 'something in Redis cannot be read and counts as absent'),
-    ),
-    events.on('task:conflict', fields => log.warn(fields, 'live workers declare this task with different schemas')),
-    events.on('request:malformed', fields =>
-      log.warn(fields, 'something in the list is not a request and was dropped'),
-    ),
-    events.on('request:handedback', fields =>
-      log.warn(fields, 'handed back: only another worker of this queue has this task'),
-    ),
-    events.on('request:unserved', fields =>
-      log.error(fields, 'a request without a deadline for a task that nobody here provides; it was ended'),
-    ),
-    events.on('job:dead', fields => log.error(fields, 'a job was given up; it is kept with the dead ones')),
-    events.on('worker:started', fields => log.info(fields, 'worker started')),
-    events.on('worker:stopped', fields => log.info(fields, 'worker stopped')),
-    events.on('queue:paused', fields =>
-      log.info(fields, 'the queue is paused; what is held is finished, nothing is taken'),
-    ),
-    events.on('queue:resumed', fields => log.info(fields, 'the queue is served again')),
-    events.on('lease:lost', fields => log.warn(fields, 'the lease ended; going on under a new id')),
-    events.on('loop:blocked', fields => log.warn(fields, 'the event loop was blocked; nothing else ran meanwhile')),
-    events.on('worker:lost', fields => log.warn(fields, 'a worker was lost; what it held was taken over')),
-    events.on('redis:up', fields => log.info(fields, 'connected to Redis')),
     events.on('redis:down', fields => {
       if (!isAboutRights(fields.reason)) log.warn(fields, 'lost Redis; trying again')
       else log.error({ ...fields, reason: explained(fields.reason) }, 'Redis does not let us in; trying again')
     }),
-    events.on('problem', fields => log.error(fields, 'problem')),
   ]
-  if (verbose) {
-    subscriptions.push(
-      events.on('call:settled', fields => log.debug(fields, 'call settled')),
-      events.on('call:retried', fields => log.debug(fields, 'a failed try is followed by another one')),
-      events.on('request:expired', fields => log.debug(fields, 'its time was up, so it was not started')),
-      events.on('request:redelivered', fields => log.debug(fields, 'its worker was lost; another one will run it')),
-    )
-  }
+  // What only a verbose log says must not cost the others an event.
+  for (const [name, [level, message]] of Object.entries(lines))
+    if (level !== 'debug' || verbose)
+      subscriptions.push(events.on(name as keyof typeof lines, fields => log[level](fields, message)))
   return () => {
     for (const end of subscriptions) end()
   }

@@ -22,12 +22,10 @@ const sliceCount = 6
  */
 export class LoopDelay {
   readonly #now: () => number
-  /** Used in turn, one for each slice of time; the numbers of those slices. */
-  readonly #slices = Array.from({ length: sliceCount }, () => ({ number: -1, us: new Histogram() }))
-  /** The last stalls: when each ended, and how long it was. */
-  readonly #endedAt = new Float64Array(maxStalls)
-  readonly #lateMs = new Float64Array(maxStalls)
-  #stalls = 0
+  /** The last slices of time, oldest first. */
+  readonly #slices: { number: number; us: Histogram }[] = []
+  /** The last ones. */
+  readonly #stalls: { endedAt: number; lateMs: number }[] = []
   /** Since it was asked last. */
   #fresh = { count: 0, sumMs: 0, maxMs: 0 }
   #tickAt = Number.POSITIVE_INFINITY
@@ -52,16 +50,14 @@ export class LoopDelay {
     const lateMs = Math.max(0, now - this.#tickAt - everyMs)
     this.#tickAt = now
     const number = Math.floor(now / sliceMs)
-    const slice = this.#slices[number % sliceCount]!
-    if (slice.number !== number) {
-      slice.number = number
-      slice.us.clear()
-    }
-    slice.us.record(lateMs * 1000)
+    if (this.#slices.at(-1)?.number !== number) this.#slices.push({ number, us: new Histogram() })
+    if (this.#slices.length > sliceCount) this.#slices.shift()
+    this.#slices.at(-1)!.us.record(lateMs * 1000)
     this.#fresh.count++
     this.#fresh.sumMs += lateMs
     this.#fresh.maxMs = Math.max(this.#fresh.maxMs, lateMs)
-    if (lateMs >= stallMs) this.#note(now, lateMs)
+    if (lateMs >= stallMs) this.#stalls.push({ endedAt: now, lateMs })
+    if (this.#stalls.length > maxStalls) this.#stalls.shift()
   }
 
   /** Of the last minute, milliseconds. */
@@ -88,17 +84,9 @@ export class LoopDelay {
     // What blocks right now has not been seen by the timer yet.
     const present = this.#now() - this.#tickAt - everyMs
     let longest = present >= stallMs && this.#tickAt + everyMs < to ? present : 0
-    for (let at = 0; at < Math.min(this.#stalls, maxStalls); at++) {
-      const [endedAt, lateMs] = [this.#endedAt[at]!, this.#lateMs[at]!]
+    for (const { endedAt, lateMs } of this.#stalls)
       if (endedAt > from && endedAt - lateMs < to && lateMs > longest) longest = lateMs
-    }
     return Math.round(longest)
-  }
-
-  #note(now: number, lateMs: number): void {
-    const at = this.#stalls++ % maxStalls
-    this.#endedAt[at] = now
-    this.#lateMs[at] = lateMs
   }
 }
 

@@ -47,7 +47,7 @@ export interface Line {
 }
 
 /** How names and tags are written. `global`: tags of this process, which Graphite names do without. */
-export type Format = (prefix: string, metric: Metric, tags: Tags, global: string) => Line
+type Format = (prefix: string, metric: Metric, tags: Tags, global: string) => Line
 
 /** DogStatsD's: `pshub.worker.exec:12|ms|#queue:images,task:resize:1.0,name:web-1` */
 const tagged: Format = (prefix, { name, tags: keys }, tags, global) => {

@@ -1,20 +1,10 @@
 import { errorTable } from './errors.ts'
-import { metrics } from './metrics.ts'
+import { type Metric, metrics } from './metrics.ts'
 import { parseStatsdAddress } from './statsdaddress.ts'
-import { Meter, type MeterOptions } from './statsdmeter.ts'
+import { Meter, type StatsdOptions } from './statsdmeter.ts'
 import { Outlet } from './statsdoutlet.ts'
 import { wireTo } from './statsdwire.ts'
-import type { EventMap, Events } from './telemetry.ts'
-
-export interface StatsdOptions {
-  /** host:port, udp://host:port, tcp://host:port or unix:///path */
-  statsd: string
-  statsdPrefix: string
-  statsdFormat: MeterOptions['format']
-  statsdSampleRate: number
-  statsdFlushMs: number
-  name: string
-}
+import type { EventMap, EventName, Events } from './telemetry.ts'
 
 /** How many of this process had gauges of their own, to tell them apart. */
 let workers = 0
@@ -27,65 +17,64 @@ let workers = 0
  * @throws ConfigError when the address needs a package that is not installed
  */
 export const subscribeStatsd = (events: Events, options: StatsdOptions): (() => Promise<void>) => {
-  const open = wireTo(parseStatsdAddress(options.statsd)!)
-  const outlet = new Outlet(open, reason =>
+  const wire = wireTo(parseStatsdAddress(options.statsd)!)
+  const outlet = new Outlet(wire, reason =>
     events.emit('problem', { where: 'statsd', reason: `No metrics reach ${options.statsd}: ${reason}` }),
   )
-  const { statsdPrefix: prefix, statsdFormat: format, statsdSampleRate: sampleRate, statsdFlushMs: flushMs } = options
-  const meter = new Meter({ outlet, prefix, format, sampleRate, flushMs, name: options.name })
+  const meter = new Meter(outlet, options)
   const subscriptions = [
-    ...measureCalls(events, meter),
+    ...measureCounts(events, meter),
+    measureCalls(events, meter),
     ...measureRequests(events, meter),
-    ...measureQueues(events, meter),
+    ...measureWorker(events, meter, options.name),
   ]
-  subscriptions.push(...measureWorker(events, meter, options.name))
   return () => {
     for (const end of subscriptions) end()
     return meter.close()
   }
 }
 
-const measureCalls = (events: Events, meter: Meter) => [
+/** Each of these events is one more of its metric, with those of its members as tags that the metric names. */
+const counted = {
+  'call:retried': metrics.callRetried,
+  'reply:late': metrics.lateReply,
+  'request:unserved': metrics.refused,
+  'request:malformed': metrics.malformed,
+  'request:expired': metrics.expired,
+  'request:redelivered': metrics.redelivered,
+  'task:elsewhere': metrics.elsewhere,
+} as const satisfies Partial<Record<EventName, Metric>>
+
+const measureCounts = (events: Events, meter: Meter) =>
+  Object.entries(counted).map(([name, metric]) =>
+    events.on(name as keyof typeof counted, (event: object) => meter.count(metric, event)),
+  )
+
+const measureCalls = (events: Events, meter: Meter) =>
   events.on('call:settled', ({ task, ok, code, ms }) => {
-    if (ok) meter.count(metrics.callOk, { task })
-    else if (wasNotRun(code)) {
-      // Without the name of what does not exist: it may be anything, each time another one.
-      meter.count(metrics.callRefused, code === 'NoSuchTask' ? { code } : { task, code })
-      return
-    } else meter.count(metrics.callError, { task, code })
-    meter.timing(metrics.callTime, { task }, ms)
-  }),
-  events.on('call:retried', ({ task, code }) => meter.count(metrics.callRetried, { task, code })),
-  events.on('reply:late', () => meter.count(metrics.lateReply, {})),
-]
+    // Without the name of what does not exist: it may be anything, each time another one.
+    const tags = code === 'NoSuchTask' ? { code } : { task, code }
+    if (wasNotRun(code)) return meter.count(metrics.callRefused, tags)
+    meter.count(ok ? metrics.callOk : metrics.callError, tags)
+    meter.timing(metrics.callTime, tags, ms)
+  })
 
 const measureRequests = (events: Events, meter: Meter) => [
   events.on('task:settled', ({ task, queue, ok, code, us }) => {
-    const tags = { queue, task }
+    const tags = { queue, task, code }
     meter.timing(metrics.backlogWait, tags, us.backlog / 1000)
     meter.timing(metrics.queueWait, tags, us.queue / 1000)
-    if (wasNotRun(code)) meter.count(metrics.refused, { queue, code })
-    else {
-      meter.timing(metrics.exec, tags, us.exec / 1000)
-      if (!ok) meter.count(metrics.error, { queue, task, code })
-    }
+    if (wasNotRun(code)) return meter.count(metrics.refused, tags)
+    meter.timing(metrics.exec, tags, us.exec / 1000)
+    if (!ok) meter.count(metrics.error, tags)
   }),
-  // Without its task: what was pushed by hand may name anything.
-  events.on('request:unserved', ({ queue, code }) => meter.count(metrics.refused, { queue, code })),
-  events.on('request:malformed', ({ queue }) => meter.count(metrics.malformed, { queue })),
   events.on('claim:taken', ({ queue, expired }) => {
     if (expired > 0) meter.count(metrics.expired, { queue }, expired)
   }),
-  events.on('request:expired', ({ queue }) => meter.count(metrics.expired, { queue })),
-  events.on('request:redelivered', ({ queue, task }) => meter.count(metrics.redelivered, { queue, task })),
-  events.on('task:elsewhere', ({ queue, task }) => meter.count(metrics.elsewhere, { queue, task })),
   events.on('worker:lost', ({ queue, adopted }) => {
     if (adopted > 0) meter.count(metrics.adopted, { queue }, adopted)
   }),
-]
-
-/** Real figures of the list, from the worker that reports it; nobody else knows them at the right moments. */
-const measureQueues = (events: Events, meter: Meter) => [
+  // Real figures of the list, from the worker that reports it; nobody else knows them at the right moments.
   events.on('queue:measured', ({ queue, length, oldestMs }) => {
     meter.gauge(metrics.backlog, { queue }, length)
     if (oldestMs !== undefined) meter.gauge(metrics.oldest, { queue }, oldestMs)

@@ -1,14 +1,15 @@
 import { StatsD } from 'hot-shots'
-import { type Format, formats, type Line, type Metric, type Tags } from './metrics.ts'
+import { formats, type Line, type Metric, type Tags } from './metrics.ts'
 import type { Outlet } from './statsdoutlet.ts'
 
-export interface MeterOptions {
-  outlet: Outlet
-  prefix: string
-  format: keyof typeof formats
+export interface StatsdOptions {
+  /** host:port, udp://host:port, tcp://host:port or unix:///path */
+  statsd: string
+  statsdPrefix: string
+  statsdFormat: keyof typeof formats
   /** Part of the timings that is sent, above 0 up to 1. */
-  sampleRate: number
-  flushMs: number
+  statsdSampleRate: number
+  statsdFlushMs: number
   /** Name of the hub or worker. */
   name: string
 }
@@ -18,21 +19,19 @@ const maxTimings = 100
 /** Fits into a datagram on every network. */
 const maxDatagram = 1400
 
-/** Series by the values of their metric's tags, one after the other: no key is put together for each call. */
-interface Branch {
-  series: Series | undefined
-  by: Map<string | undefined, Branch>
-}
-
 /** hot-shots' own way to send a finished line; its types leave it out. */
 type LineSender = { send(line: string): void }
 
-interface Series {
-  line: Line
-  count: number
-  timings: number[]
+/**
+ * A metric with the first of its tags; `by` the value of the next one there are more. So no key is put together for each call.
+ */
+class Series {
+  readonly by = new Map<string | undefined, Series>()
+  line: Line | undefined
+  count = 0
+  timings: number[] = []
   /** Timings that passed the sample rate. */
-  sampled: number
+  sampled = 0
 }
 
 /**
@@ -42,27 +41,25 @@ interface Series {
  * they were sampled here, and the daemon multiplies.
  */
 export class Meter {
-  readonly #options: MeterOptions
-  readonly #format: Format
+  readonly #options: StatsdOptions
   readonly #client: StatsD
-  readonly #series = new Map<Metric, Branch>()
+  readonly #series = new Map<Metric, Series>()
   readonly #timer: NodeJS.Timeout
 
-  constructor(options: MeterOptions) {
+  constructor(outlet: Outlet, options: StatsdOptions) {
     this.#options = options
-    this.#format = formats[options.format]
     this.#client = new StatsD({
       protocol: 'stream',
-      stream: options.outlet as unknown as NodeJS.WritableStream as never,
+      stream: outlet,
       maxBufferSize: maxDatagram,
-      bufferFlushInterval: options.flushMs,
+      bufferFlushInterval: options.statsdFlushMs,
       closingFlushInterval: 1,
       // Of Datadog's own variables none shall change what is sent from here.
       includeDataDogTags: false,
       datadog: false,
       errorHandler: () => undefined,
     })
-    this.#timer = setInterval(() => this.flush(), options.flushMs).unref()
+    this.#timer = setInterval(() => this.flush(), options.statsdFlushMs).unref()
   }
 
   count(metric: Metric, tags: Tags, by = 1): void {
@@ -70,7 +67,7 @@ export class Meter {
   }
 
   timing(metric: Metric, tags: Tags, ms: number): void {
-    const { sampleRate } = this.#options
+    const { statsdSampleRate: sampleRate } = this.#options
     const series = this.#seriesOf(metric, tags)
     series.count++
     if (sampleRate < 1 && Math.random() >= sampleRate) return
@@ -86,18 +83,24 @@ export class Meter {
   }
 
   flush(): void {
-    for (const [metric, branch] of this.#series) this.#flushBranch(metric, branch)
+    for (const [metric, series] of this.#series) this.#flushSeries(metric, series)
     this.#client.flush()
   }
 
-  /** False for a branch that has nothing: names of long ago must not pile up. */
-  #flushBranch(metric: Metric, { series, by }: Branch): boolean {
-    for (const [value, branch] of by) if (!this.#flushBranch(metric, branch)) by.delete(value)
-    if (!series) return by.size > 0
-    const isAlive = series.count > 0
-    if (isAlive && metric.type === 'counter') this.#sendCount(series)
-    else if (isAlive) this.#sendTimings(series)
-    return isAlive
+  /** False when there was nothing: names of long ago must not pile up. */
+  #flushSeries(metric: Metric, series: Series): boolean {
+    for (const [value, each] of series.by) if (!this.#flushSeries(metric, each)) series.by.delete(value)
+    const { count, timings } = series
+    if (count === 0) return series.by.size > 0
+    // With none of them sampled the count is kept for the next flush: the daemon's sum stays true.
+    if (metric.type === 'timing' && timings.length === 0) return true
+    const { head, tail } = series.line!
+    if (metric.type === 'counter') this.#send(`${head}${count}|c${tail}`)
+    const rate = timings.length < count ? `|@${(timings.length / count).toFixed(7)}` : ''
+    for (const ms of timings) this.#send(`${head}${rounded(ms)}|ms${rate}${tail}`)
+    series.count = series.sampled = 0
+    series.timings = []
+    return true
   }
 
   /** Sends what there is. Resolves when it is on its way. */
@@ -105,24 +108,6 @@ export class Meter {
     clearInterval(this.#timer)
     this.flush()
     await new Promise<void>(resolve => this.#client.close(() => resolve()))
-    await this.#options.outlet.close()
-  }
-
-  #sendCount(series: Series): void {
-    const { line, count } = series
-    this.#send(`${line.head}${count}|c${line.tail}`)
-    series.count = 0
-  }
-
-  #sendTimings(series: Series): void {
-    const { line, count, timings } = series
-    // With none of them sampled the count is kept for the next flush: the daemon's sum stays true.
-    if (timings.length === 0) return
-    const rate = timings.length < count ? `|@${(timings.length / count).toFixed(7)}` : ''
-    for (const ms of timings) this.#send(`${line.head}${rounded(ms)}|ms${rate}${line.tail}`)
-    series.count = 0
-    series.sampled = 0
-    series.timings = []
   }
 
   #send(line: string): void {
@@ -130,25 +115,22 @@ export class Meter {
   }
 
   #seriesOf(metric: Metric, tags: Tags): Series {
-    let branch = branchOf(this.#series, metric)
-    for (const key of metric.tags) branch = branchOf(branch.by, tags[key])
-    branch.series ??= { line: this.#lineOf(metric, tags), count: 0, timings: [], sampled: 0 }
-    return branch.series
+    let series = seriesIn(this.#series, metric)
+    for (const key of metric.tags) series = seriesIn(series.by, tags[key])
+    series.line ??= this.#lineOf(metric, tags)
+    return series
   }
 
   #lineOf(metric: Metric, tags: Tags): Line {
-    const { prefix, name } = this.#options
-    return this.#format(prefix, metric, tags, name)
+    const { statsdPrefix, statsdFormat, name } = this.#options
+    return formats[statsdFormat](statsdPrefix, metric, tags, name)
   }
 }
 
-const branchOf = <K>(branches: Map<K, Branch>, key: K): Branch => {
-  let branch = branches.get(key)
-  if (!branch) {
-    branch = { series: undefined, by: new Map() }
-    branches.set(key, branch)
-  }
-  return branch
+const seriesIn = <K>(all: Map<K, Series>, key: K): Series => {
+  let series = all.get(key)
+  if (!series) all.set(key, (series = new Series()))
+  return series
 }
 
 /** Microseconds are all that there is to tell. */

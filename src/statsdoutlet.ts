@@ -1,8 +1,10 @@
-import { EventEmitter } from 'node:events'
-import { monotonicMs, within } from './clock.ts'
-import type { OpenWire, Wire } from './statsdwire.ts'
+import { Writable } from 'node:stream'
+import { backoffMs, monotonicMs, within } from './clock.ts'
+import type { Wire } from './statsdwire.ts'
 
-/** Wait before a wire that was lost is opened anew: doubles from the first to the second. */
+/** Bytes that wait for a name to be found, or for a daemon that does not read. */
+const maxQueuedBytes = 1024 * 1024
+/** Wait before a stream that was lost is opened anew: from the first up to the second. */
 const reopenFirstMs = 500
 const reopenMostMs = 5000
 /** An outage is over after so many texts, and so long, without an error: with UDP every other one seems to arrive. */
@@ -15,76 +17,76 @@ const closeMs = 500
  * The stream that hot-shots writes to: what it is given is sent or dropped, and never kept for long. A daemon that is
  * away costs one report per outage and one try to reach it now and then.
  */
-export class Outlet extends EventEmitter {
-  readonly #open: OpenWire
+export class Outlet extends Writable {
+  readonly #wire: Wire
   readonly #report: (reason: string) => void
-  #wire: Wire | undefined
+  #daemon: Writable | undefined
+  #openedAt = 0
   #notBefore = Number.NEGATIVE_INFINITY
-  #reopenMs = reopenFirstMs
+  #losses = 0
   #isOut = false
   #errorAt = 0
   #calm = 0
-  #isClosed = false
 
   /** `report` is told once per outage why nothing arrives. */
-  constructor(open: OpenWire, report: (reason: string) => void) {
-    super()
-    this.#open = open
+  constructor(wire: Wire, report: (reason: string) => void) {
+    super({ decodeStrings: false })
+    this.#wire = wire
     this.#report = report
   }
 
-  /** As a stream's; `written` is called at once, because nobody shall wait for a daemon. */
-  write(text: string, written: () => void): void {
-    this.#wireNow()?.send(text, error => this.#onSent(error))
+  override _write(text: string, _encoding: BufferEncoding, written: () => void): void {
+    const daemon = this.#daemonNow()
+    if (daemon && daemon.writableLength + text.length > maxQueuedBytes) this.#failed(new Error('it does not read'))
+    else daemon?.write(text, error => error ?? this.#sent())
+    // Nobody shall wait for a daemon.
     written()
   }
 
-  /** Part of a stream too; hot-shots calls it when it is closed, and close() does the rest. */
-  destroy(): void {
-    this.emit('close')
+  override _destroy(_error: Error | null, done: () => void): void {
+    const daemon = this.#daemon
+    this.#daemon = undefined
+    const end = daemon ? within(new Promise(resolve => daemon.end(resolve)), closeMs) : Promise.resolve()
+    void end.then(() => {
+      daemon?.destroy()
+      done()
+    })
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    const wire = this.#wire
-    this.#wire = undefined
-    if (!wire) return
-    await within(wire.close(), closeMs)
-    wire.destroy()
-  }
-
-  #wireNow(): Wire | undefined {
-    if (this.#wire?.isStale) {
-      void this.#wire.close()
-      this.#wire = undefined
+  #daemonNow(): Writable | undefined {
+    const now = monotonicMs()
+    if (this.#daemon && now - this.#openedAt > this.#wire.lifeMs) {
+      this.#daemon.end()
+      this.#daemon = undefined
     }
-    if (this.#wire || this.#isClosed || monotonicMs() < this.#notBefore) return this.#wire
-    this.#wire = this.#open(
-      error => this.#onLost(error),
-      error => this.#onError(error),
-    )
-    return this.#wire
+    if (!this.#daemon && now >= this.#notBefore) {
+      const opened = this.#wire.open(error => this.#failed(error))
+      opened.on('error', error => this.#lost(opened, error))
+      opened.on('close', () => this.#lost(opened, new Error('it closed the connection')))
+      this.#daemon = opened
+      this.#openedAt = now
+    }
+    return this.#daemon
   }
 
-  #onLost(error: Error): void {
-    this.#wire = undefined
-    this.#notBefore = monotonicMs() + this.#reopenMs
-    this.#reopenMs = Math.min(reopenMostMs, this.#reopenMs * 2)
-    this.#onError(error)
+  #lost(daemon: Writable, error: Error): void {
+    if (daemon !== this.#daemon) return
+    this.#daemon = undefined
+    this.#notBefore = monotonicMs() + backoffMs(this.#losses++, reopenFirstMs, reopenMostMs)
+    this.#failed(error)
   }
 
-  #onSent(error: Error | undefined): void {
-    if (error) this.#onError(error)
-    else if (this.#isOut && ++this.#calm >= calmSends && monotonicMs() - this.#errorAt >= calmMs) {
+  #sent(): void {
+    if (this.#isOut && ++this.#calm >= calmSends && monotonicMs() - this.#errorAt >= calmMs) {
       this.#isOut = false
-      this.#reopenMs = reopenFirstMs
+      this.#losses = 0
     }
   }
 
-  #onError(error: Error): void {
+  #failed(error: Error): void {
     this.#errorAt = monotonicMs()
     this.#calm = 0
-    if (this.#isOut || this.#isClosed) return
+    if (this.#isOut || this.destroyed) return
     this.#isOut = true
     this.#report(error.message)
   }

@@ -1,4 +1,4 @@
-import { type CallerSlice, Callers, type CallersJson, makeCallerCounts } from './callers.ts'
+import { type CallerSlice, Callers, type CallersJson, callersOf } from './callers.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 import type { Phases } from './phases.ts'
 
@@ -13,7 +13,7 @@ export const phaseNames = ['backlog', 'queue', 'exec'] as const satisfies (keyof
 /** What happened in the last minute: all that ended, and the waits of what ran. */
 export interface WindowJson extends Counts {
   /** Absent where the windows of several tasks are added up. */
-  callers?: CallersJson
+  callers?: CallersJson | undefined
   us: Record<keyof Phases, HistogramJson>
 }
 
@@ -44,32 +44,33 @@ export const maxWindowsLength = 65_536
 /** Beyond this many characters tasks without a window are left out, which takes some thousands of them. */
 const maxLength = 524_288
 
-/** `number` is on the worker's clock; a slice that is too old counts for nothing. */
 interface Slice extends CallerSlice {
-  count: number
-  counts: Counts
-  us: Record<keyof Phases, Histogram>
+  /** On the worker's clock. */
+  readonly number: number
+  readonly counts: Counts
+  readonly us: Record<keyof Phases, Histogram>
 }
 
 interface TaskRecord {
-  totals: Counts
-  callers: Callers
+  readonly task: string
+  readonly totals: Counts
+  readonly callers: Callers
   /** Name, totals and callers as JSON, without the brace at the end; made anew only when something ended. */
   totalsText: string | undefined
-  /** Empty while nothing happens. */
-  slices: (Slice | undefined)[]
+  /** Those of the window in which anything happened, oldest first. */
+  readonly slices: Slice[]
 }
 
 /**
- * What the tasks of one worker did: counts since its start, and counts and waits of the last minute in slices that are
- * used again. Recording a call allocates nothing, except for what a task did not do within the last minute. Time is in
- * monotonic milliseconds and given by the caller.
+ * What the tasks of one worker did: counts since its start, and counts and waits of the last minute in slices of time. Recording
+ * a call allocates nothing, except for what its task did not do within the same slice. Time is in monotonic milliseconds and
+ * given by the caller.
  */
 export class TaskStats {
   readonly #startedAt: number
   readonly #records = new Map<string, TaskRecord>()
   /** Those with anything in their windows. */
-  readonly #active = new Set<string>()
+  readonly #active = new Set<TaskRecord>()
   #isChanged = false
 
   constructor(now: number) {
@@ -97,28 +98,31 @@ export class TaskStats {
   /** All of it as JSON, of a bounded length. Costs as much as there are tasks with something in their windows. */
   text(now: number): string {
     this.#isChanged = false
-    const windows = this.#windows(now)
-    const texts = new Map<string, string>()
-    const rest: Window[] = []
+    const texts = new Map<TaskRecord, string>()
+    const rest: Slice[] = []
     let length = 0
-    for (const window of windows) {
-      const text = texts.size < maxWindows && length < maxWindowsLength ? JSON.stringify(window.json()) : undefined
-      if (text === undefined || length + text.length > maxWindowsLength) {
-        rest.push(window)
-        continue
+    for (const record of this.#busiest(now)) {
+      const { slices } = record
+      const text =
+        texts.size < maxWindows && length < maxWindowsLength
+          ? JSON.stringify(windowOf(slices, callersOf(slices)))
+          : undefined
+      if (text === undefined || length + text.length > maxWindowsLength) rest.push(...slices)
+      else {
+        texts.set(record, text)
+        length += text.length
       }
-      texts.set(window.task, text)
-      length += text.length
     }
-    const others = rest.length === 0 ? '' : `,"others":${JSON.stringify(merged(rest).json())}`
+    const others = rest.length === 0 ? '' : `,"others":${JSON.stringify(windowOf(rest))}`
     const tasks: string[] = []
-    for (const [task, record] of this.#records) {
-      const window = texts.get(task)
+    for (const record of this.#records.values()) {
+      const { task, totals, callers, slices } = record
+      const window = texts.get(record)
       if (window === undefined && length > maxLength) continue
-      record.totalsText ??= totalsText(task, { ...record.totals, callers: record.callers.totals() })
+      record.totalsText ??= totalsText(task, { ...totals, callers: callers.totals(slices) })
       // Names may be long and made up: they must not make all of it too long to be read.
-      const totals = length > maxLength ? totalsText(task, record.totals) : record.totalsText
-      const text = `${totals}${window === undefined ? '' : `,"window":${window}`}}`
+      const own = length > maxLength ? totalsText(task, totals) : record.totalsText
+      const text = `${own}${window === undefined ? '' : `,"window":${window}`}}`
       tasks.push(text)
       length += text.length
     }
@@ -128,57 +132,40 @@ export class TaskStats {
   #count(task: string, code: string | undefined, now: number, from: string): Slice {
     let record = this.#records.get(task)
     if (!record) {
-      record = { totals: { ok: 0, errors: {} }, callers: new Callers(), totalsText: undefined, slices: [] }
+      record = { task, totals: { ok: 0, errors: {} }, callers: new Callers(), totalsText: undefined, slices: [] }
       this.#records.set(task, record)
     }
     record.totalsText = undefined
     this.#isChanged = true
-    const number = this.#numberAt(now)
-    const slice = this.#sliceOf(task, record, number)
-    slice.count++
-    record.callers.count(from, slice, record.slices, number - sliceCount + 1)
+    const slice = this.#sliceOf(record, this.#numberAt(now))
+    record.callers.count(from, record.slices)
     countOne(record.totals, code)
     countOne(slice.counts, code)
     return slice
   }
 
-  #sliceOf(task: string, record: TaskRecord, number: number): Slice {
-    const place = number % sliceCount
-    let slice = record.slices[place]
-    if (slice?.number === number) return slice
-    this.#active.add(task)
-    if (!slice) {
-      slice = record.slices[place] = {
-        number,
-        count: 0,
-        counts: { ok: 0, errors: {} },
-        callers: makeCallerCounts(),
-        us: { backlog: new Histogram(), queue: new Histogram(), exec: new Histogram() },
-      }
-      return slice
-    }
-    slice.number = number
-    slice.count = 0
-    slice.counts = { ok: 0, errors: {} }
-    slice.callers.fill(0)
-    for (const phase of phaseNames) slice.us[phase].clear()
+  #sliceOf(record: TaskRecord, number: number): Slice {
+    const last = record.slices.at(-1)
+    // What is told late is not older by much.
+    if (last && last.number >= number) return last
+    this.#active.add(record)
+    forget(record, number - sliceCount + 1)
+    const counts = { ok: 0, errors: {} }
+    const slice = { number, counts, callers: new Map(), isFull: false, us: makeHistograms() }
+    record.slices.push(slice)
     return slice
   }
 
   /** Busiest first. A task that did nothing for a minute gives its memory back. */
-  #windows(now: number): Window[] {
+  #busiest(now: number): TaskRecord[] {
     const oldest = this.#numberAt(now) - sliceCount + 1
-    const windows: Window[] = []
-    for (const task of this.#active) {
-      const record = this.#records.get(task)!
-      const slices = record.slices.filter(slice => slice !== undefined && slice.number >= oldest) as Slice[]
-      if (slices.length > 0) windows.push(new Window(task, slices, record.callers))
-      else {
-        this.#active.delete(task)
-        record.slices = []
-      }
+    const counted: [TaskRecord, number][] = []
+    for (const record of this.#active) {
+      forget(record, oldest)
+      if (record.slices.length === 0) this.#active.delete(record)
+      else counted.push([record, record.slices.reduce((sum, { counts }) => sum + countOf(counts), 0)])
     }
-    return windows.sort((a, b) => b.count - a.count)
+    return counted.sort((a, b) => b[1] - a[1]).map(([record]) => record)
   }
 
   #numberAt(now: number): number {
@@ -191,43 +178,23 @@ export class TaskStats {
   }
 }
 
-/** Slices of one task, or of several, that are added up once somebody wants to see them. */
-class Window {
-  readonly task: string
-  readonly count: number
-  readonly slices: Slice[]
-  readonly #callers: Callers | undefined
+const makeHistograms = () => ({ backlog: new Histogram(), queue: new Histogram(), exec: new Histogram() })
 
-  /** `callers` are those of the task; of several there are none. */
-  constructor(task: string, slices: Slice[], callers: Callers | undefined) {
-    this.task = task
-    this.slices = slices
-    this.#callers = callers
-    this.count = slices.reduce((sum, slice) => sum + slice.count, 0)
-  }
-
-  json(): WindowJson {
-    const counts: Counts = { ok: 0, errors: {} }
-    const us = { backlog: new Histogram(), queue: new Histogram(), exec: new Histogram() }
-    for (const slice of this.slices) {
-      addCounts(counts, slice.counts)
-      for (const phase of phaseNames) us[phase].add(slice.us[phase])
-    }
-    const callers = this.#callers && { callers: this.#callers.of(this.slices) }
-    return {
-      ...counts,
-      ...callers,
-      us: { backlog: us.backlog.toJSON(), queue: us.queue.toJSON(), exec: us.exec.toJSON() },
-    }
-  }
+/** Lets go of the slices before this one. */
+const forget = ({ slices, callers }: TaskRecord, oldest: number): void => {
+  while (slices.length > 0 && slices[0]!.number < oldest) callers.retire(slices.shift()!)
 }
 
-const merged = (windows: Window[]): Window =>
-  new Window(
-    '',
-    windows.flatMap(({ slices }) => slices),
-    undefined,
-  )
+/** Slices of one task, or of several, added up; of several there are no callers. */
+const windowOf = (slices: Slice[], callers?: CallersJson): WindowJson => {
+  const counts: Counts = { ok: 0, errors: {} }
+  const us = makeHistograms()
+  for (const slice of slices) {
+    addCounts(counts, slice.counts)
+    for (const phase of phaseNames) us[phase].add(slice.us[phase])
+  }
+  return { ...counts, callers, us: { backlog: us.backlog.toJSON(), queue: us.queue.toJSON(), exec: us.exec.toJSON() } }
+}
 
 /** Without the brace at the end. */
 const totalsText = (task: string, totals: object): string =>
@@ -247,4 +214,4 @@ export const addCounts = (sum: Counts, counts: Counts): void => {
 /** All that ended, well or not. */
 export const countOf = ({ ok, errors }: Counts): number => Object.values(errors).reduce((sum, count) => sum + count, ok)
 
-export const errorCountOf = ({ errors }: Counts): number => Object.values(errors).reduce((sum, count) => sum + count, 0)
+export const errorCountOf = (counts: Counts): number => countOf(counts) - counts.ok

@@ -13,25 +13,6 @@ import { version } from './version.ts'
  */
 const system = 'pshub'
 
-let loaded: typeof Api | false | undefined
-
-const api = (): typeof Api | undefined => {
-  if (loaded === undefined) {
-    try {
-      loaded = createRequire(import.meta.url)('@opentelemetry/api') as typeof Api
-    } catch {
-      loaded = false
-    }
-  }
-  return loaded || undefined
-}
-
-/** Undefined where OpenTelemetry is not installed, or not wanted. */
-export const makeTracing = (isWanted: boolean): Tracing | undefined => {
-  const otel = isWanted ? api() : undefined
-  return otel && new Tracing(otel)
-}
-
 /** A sampler or an exporter that throws is at fault itself: no call may fail or wait for ever because of it. */
 const harmless = <T>(act: () => T): T | undefined => {
   try {
@@ -40,6 +21,10 @@ const harmless = <T>(act: () => T): T | undefined => {
     return undefined
   }
 }
+
+/** Undefined where OpenTelemetry is not installed, or not wanted. */
+export const makeTracing = (isWanted: boolean): Tracing | undefined =>
+  harmless(() => (isWanted ? new Tracing(createRequire(import.meta.url)('@opentelemetry/api')) : undefined))
 
 /** The tracer of one hub or worker. Without an SDK in the process there are no spans, and it costs next to nothing. */
 export class Tracing {
@@ -132,81 +117,78 @@ export class Tracing {
 /** Version, trace id, span id, flags, and what later versions may add. */
 const traceparentShape = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** The caller's side of a call, from hub.call until it settles, all its tries included. */
-export class CallSpan {
-  /** What its requests carry. */
+/** A span of this library, which others carry on. */
+class OwnSpan {
+  /** What requests carry that are its own, or are made within it. */
   readonly trace: TraceContext
-  readonly #api: typeof Api
-  readonly #span: Api.Span
+  protected readonly otel: typeof Api
+  protected readonly span: Api.Span
 
   constructor(otel: typeof Api, span: Api.Span, trace: TraceContext) {
-    this.#api = otel
-    this.#span = span
+    this.otel = otel
+    this.span = span
     this.trace = trace
   }
 
+  /** Ends it, after its last words. */
+  protected endWith(say: () => void): void {
+    harmless(() => this.span.isRecording() && say())
+    harmless(() => this.span.end())
+  }
+
+  protected fail({ code, message }: WireError, exception: Api.Exception): void {
+    this.span.setAttribute('error.type', code).setAttribute('rpc.response.status_code', code)
+    this.span.setStatus({ code: this.otel.SpanStatusCode.ERROR, message })
+    this.span.recordException(exception)
+  }
+}
+
+/** The caller's side of a call, from hub.call until it settles, all its tries included. */
+export class CallSpan extends OwnSpan {
   /** The version that the called name stood for. */
   resolved(task: string): void {
-    harmless(() => this.#span.updateName(task).setAttribute('rpc.method', task))
+    harmless(() => this.span.updateName(task).setAttribute('rpc.method', task))
   }
 
   sent(queue: string, id: string): void {
-    harmless(() =>
-      this.#span.setAttribute('messaging.destination.name', queue).setAttribute('messaging.message.id', id),
-    )
+    harmless(() => this.span.setAttribute('messaging.destination.name', queue).setAttribute('messaging.message.id', id))
   }
 
   retried(code: string, id: string, nextId: string): void {
-    harmless(() => this.#span.addEvent('retry', { 'error.type': code, 'pshub.id': id, 'pshub.next_id': nextId }))
+    harmless(() => this.span.addEvent('retry', { 'error.type': code, 'pshub.id': id, 'pshub.next_id': nextId }))
   }
 
   end(error: WireError | undefined, phases: CallPhases | undefined): void {
-    harmless(() => {
-      if (!this.#span.isRecording()) return
-      for (const [name, us] of Object.entries(phases ?? {})) this.#span.setAttribute(`pshub.us.${name}`, us)
-      if (error) fail(this.#api, this.#span, error, { name: error.code, message: error.message })
+    this.endWith(() => {
+      for (const [name, us] of Object.entries(phases ?? {})) this.span.setAttribute(`pshub.us.${name}`, us)
+      if (error) this.fail(error, { name: error.code, message: error.message })
     })
-    harmless(() => this.#span.end())
   }
 }
 
 /** The worker's side, from the check of the arguments to that of the result. */
-export class RunSpan {
-  /** What calls made by its handler carry. */
-  readonly trace: TraceContext
-  readonly #api: typeof Api
-  readonly #span: Api.Span
+export class RunSpan extends OwnSpan {
   readonly #context: Api.Context
 
   constructor(otel: typeof Api, span: Api.Span, trace: TraceContext, context: Api.Context) {
-    this.#api = otel
-    this.#span = span
-    this.trace = trace
+    super(otel, span, trace)
     this.#context = context
   }
 
   /** Runs the handler as a part of it: spans that are started there, whoever starts them, are its children. */
   around<T>(handler: () => T): T {
-    return this.#api.context.with(this.#context, handler)
+    return this.otel.context.with(this.#context, handler)
   }
 
   end(outcome: { ok: true } | { ok: false; error: WireError; thrown: unknown }): void {
-    harmless(() => {
-      if (outcome.ok || !this.#span.isRecording()) return
+    this.endWith(() => {
+      if (outcome.ok) return
       const { error, thrown } = outcome
-      const { message } = error
       // A handler may throw anything, also what throws when it is looked at.
-      const { name = error.code, stack } = harmless(() => shownOf(thrown)) ?? {}
-      fail(this.#api, this.#span, error, stack === undefined ? { name, message } : { name, message, stack })
+      const shown = harmless(() => shownOf(thrown))
+      this.fail(error, { name: error.code, message: error.message, ...shown })
     })
-    harmless(() => this.#span.end())
   }
-}
-
-const fail = (otel: typeof Api, span: Api.Span, { code, message }: WireError, exception: Api.Exception): void => {
-  span.setAttribute('error.type', code).setAttribute('rpc.response.status_code', code)
-  span.setStatus({ code: otel.SpanStatusCode.ERROR, message })
-  span.recordException(exception)
 }
 
 const shownOf = (thrown: unknown): { name?: string; stack?: string } =>

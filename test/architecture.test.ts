@@ -34,6 +34,7 @@ const layers: string[][] = [
     'histogram',
     'callers',
     'taskstats',
+    'keptcalls',
     'slowcalls',
     'recentfailures',
     'loopdelay',

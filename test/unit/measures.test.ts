@@ -2,17 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { BusyShare } from '../../src/busyshare.ts'
 import { Histogram } from '../../src/histogram.ts'
+import { maxKeptCalls, maxKeptTasks } from '../../src/keptcalls.ts'
 import { LoadSum, parseWorkerRecord } from '../../src/load.ts'
 import { LoopDelay } from '../../src/loopdelay.ts'
 import type { Phases } from '../../src/phases.ts'
-import {
-  maxSlowCalls,
-  maxSlowTasks,
-  parseSlowCalls,
-  type SlowCall,
-  SlowCalls,
-  slowMemoryMs,
-} from '../../src/slowcalls.ts'
+import { parseSlowCalls, type SlowCall, SlowCalls, slowMemoryMs } from '../../src/slowcalls.ts'
 import { maxWindows, maxWindowsLength, TaskStats, type WorkerTasksJson } from '../../src/taskstats.ts'
 
 const us = (exec: number, backlog = 0, queue = 0): Phases => ({ backlog, queue, exec })
@@ -185,7 +179,7 @@ describe('slow calls', () => {
       const exec = 10_000 + ((n * 7) % 30) * 1000
       if (calls.isSlow('a:1.0', us(exec))) calls.keep('a:1.0', slow(`${(n * 7) % 30}`, exec), n)
     }
-    expect(idsOf(calls, 30)['a:1.0']).toEqual(Array.from({ length: maxSlowCalls }, (_, at) => `${29 - at}`))
+    expect(idsOf(calls, 30)['a:1.0']).toEqual(Array.from({ length: maxKeptCalls }, (_, at) => `${29 - at}`))
     expect(calls.isSlow('a:1.0', us(20_000))).toBe(false)
     expect(calls.isSlow('a:1.0', us(1, 15_000, 15_000))).toBe(true)
     expect(calls.isSlow('b:1.0', us(999))).toBe(false)
@@ -198,12 +192,12 @@ describe('slow calls', () => {
 
   it('are kept of so many tasks, of which the quickest makes room', () => {
     const calls = new SlowCalls()
-    for (let n = 0; n < maxSlowTasks; n++) calls.keep(`t${n}:1.0`, slow('x', 2000 + n), 0)
+    for (let n = 0; n < maxKeptTasks; n++) calls.keep(`t${n}:1.0`, slow('x', 2000 + n), 0)
     expect(calls.isSlow('new:1.0', us(2000))).toBe(false)
     expect(calls.isSlow('new:1.0', us(2001))).toBe(true)
     calls.keep('new:1.0', slow('y', 2001), 0)
     const tasks = Object.keys(idsOf(calls, 0))
-    expect(tasks).toHaveLength(maxSlowTasks)
+    expect(tasks).toHaveLength(maxKeptTasks)
     expect(tasks).toContain('new:1.0')
     expect(tasks).not.toContain('t0:1.0')
   })

@@ -11,6 +11,7 @@ import { intervalPart, intervalRuns, leastIntervalMs, targetMs, targetSlots } fr
 import { maxCardLength, maxNesting, maxRecordLength } from '../../src/foreign.ts'
 import { newId } from '../../src/ids.ts'
 import { defineTask } from '../../src/index.ts'
+import { maxKeptCalls, maxKeptTasks } from '../../src/keptcalls.ts'
 import { isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
 import { Measures } from '../../src/measures.ts'
 import {
@@ -30,9 +31,7 @@ import {
   type Failure,
   failureMemoryMs,
   maxFailureMessage,
-  maxFailures,
   maxFailuresLength,
-  maxFailureTasks,
   parseFailures,
   RecentFailures,
 } from '../../src/recentfailures.ts'
@@ -44,7 +43,7 @@ import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
 import { staleMs } from '../../src/routes.ts'
 import { foreignBounds } from '../../src/schema.ts'
 import { Slots } from '../../src/slots.ts'
-import { maxSlowCalls, maxSlowTasks, type SlowCall, SlowCalls, slowMemoryMs } from '../../src/slowcalls.ts'
+import { type SlowCall, SlowCalls, slowMemoryMs } from '../../src/slowcalls.ts'
 import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task.ts'
 import { maxWindows, maxWindowsLength, sliceCount, sliceMs, TaskStats } from '../../src/taskstats.ts'
 import { Events } from '../../src/telemetry.ts'
@@ -172,12 +171,12 @@ describe('PROTOCOL.md', () => {
       'slices of a window': String(sliceCount),
       'tasks with a window of their own': String(maxWindows),
       'longest windows of a worker, characters': String(maxWindowsLength),
-      'slow calls of a task': String(maxSlowCalls),
-      'tasks with slow calls': String(maxSlowTasks),
+      'slow calls of a task': String(maxKeptCalls),
+      'tasks with slow calls': String(maxKeptTasks),
       'memory of slow calls, ms': String(slowMemoryMs),
       'services that call a task, by name': String(maxCallers),
-      'recent failures of a task': String(maxFailures),
-      'tasks with recent failures': String(maxFailureTasks),
+      'recent failures of a task': String(maxKeptCalls),
+      'tasks with recent failures': String(maxKeptTasks),
       'memory of recent failures, ms': String(failureMemoryMs),
       'longest message of a recent failure, characters': String(maxFailureMessage),
       'longest recent failures of a worker, characters': String(maxFailuresLength),

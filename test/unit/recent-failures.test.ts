@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { maxKeptCalls, maxKeptTasks } from '../../src/keptcalls.ts'
 import {
   type Failure,
   failureMemoryMs,
-  maxFailures,
   maxFailuresLength,
-  maxFailureTasks,
   parseFailures,
   RecentFailures,
 } from '../../src/recentfailures.ts'
@@ -28,7 +27,7 @@ describe('recent failures', () => {
     failures.keep('b:1.0', failure('b'), 20)
     expect(failures.isChanged(20)).toBe(true)
     expect(idsOf(failures, 20)).toEqual({
-      'a:1.0': Array.from({ length: maxFailures }, (_, at) => `${13 - at}`),
+      'a:1.0': Array.from({ length: maxKeptCalls }, (_, at) => `${13 - at}`),
       'b:1.0': ['b'],
     })
     expect(failures.isChanged(21)).toBe(false)
@@ -42,28 +41,28 @@ describe('recent failures', () => {
 
   it('are kept of so many tasks, of which the one that has not failed for longest makes room', () => {
     const failures = new RecentFailures()
-    for (let n = 0; n < maxFailureTasks; n++) failures.keep(`t${n}:1.0`, failure('x'), n)
+    for (let n = 0; n < maxKeptTasks; n++) failures.keep(`t${n}:1.0`, failure('x'), n)
     failures.keep('t5:1.0', failure('y'), 100)
     failures.keep('t0:1.0', failure('y'), 100)
-    expect(Object.keys(idsOf(failures, 100))).toHaveLength(maxFailureTasks)
+    expect(Object.keys(idsOf(failures, 100))).toHaveLength(maxKeptTasks)
     failures.keep('new:1.0', failure('z'), 101)
     const kept = idsOf(failures, 101)
-    expect(Object.keys(kept)).toHaveLength(maxFailureTasks)
+    expect(Object.keys(kept)).toHaveLength(maxKeptTasks)
     expect(kept).toMatchObject({ 't0:1.0': ['y', 'x'], 't5:1.0': ['y', 'x'], 'new:1.0': ['z'] })
     expect(kept).not.toHaveProperty('t1:1.0')
   })
 
   it('are of a bounded length, whatever their messages are', () => {
     const failures = new RecentFailures()
-    for (let n = 0; n < maxFailureTasks * maxFailures; n++)
-      failures.keep(`t${n % maxFailureTasks}:1.0`, failure(`${n}`, '\u0001'.repeat(5000)), n)
+    for (let n = 0; n < maxKeptTasks * maxKeptCalls; n++)
+      failures.keep(`t${n % maxKeptTasks}:1.0`, failure(`${n}`, '\u0001'.repeat(5000)), n)
     const text = failures.text(500)
     expect(text.length).toBeLessThanOrEqual(maxFailuresLength)
     const kept = idsOf(failures, 500)
     // Those that failed last, all ten of each.
     expect(Object.keys(kept).length).toBeGreaterThan(3)
     expect(Object.keys(kept)[0]).toBe('t49:1.0')
-    expect(Object.values(kept).every(ids => ids.length === maxFailures)).toBe(true)
+    expect(Object.values(kept).every(ids => ids.length === maxKeptCalls)).toBe(true)
     const [first] = parseFailures(JSON.parse(text), allOwn)['t49:1.0']!
     expect(first!.message).toBe('\u0001'.repeat(300))
   })
