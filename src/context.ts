@@ -2,10 +2,9 @@ import type { Claimed } from './answers.ts'
 import type { WorkerStats } from './cards.ts'
 import type { Settings } from './config.ts'
 import type { Executor } from './executor.ts'
-import type { Settlement } from './held.ts'
+import type { HeldText, Settlement } from './held.ts'
 import type { BlockedLines } from './logger.ts'
 import type { Measures } from './measures.ts'
-import type { Request } from './message.ts'
 import type { Pulse } from './pulse.ts'
 import type { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
@@ -41,38 +40,20 @@ export interface WorkerParts {
   isServing(): boolean
 }
 
-/** What roles ask of each other: none of them knows another. */
+/** The parts, and what roles ask of each other: none of them knows another, or more of it than this. */
 export interface WorkerContext extends WorkerParts {
   /** For a rejection: what was refused is told, with the part of the worker that it concerns. */
   problem(where: string): (error: Error) => void
   /** The worker as others see it, at this time of Redis. */
   stats(seenMs: number): WorkerStats
 
-  /** Starts what a claim brought, `ageMs` after Redis made it. Returns how long to wait before the next one. */
-  take(claimed: Claimed, workerId: string, ageMs: number): number
-  /** Reads a request taken over from a lost worker; undefined when it is none. */
-  decode(text: string, heldId: string): Request | undefined
-  /** Claims of these that were made up to `nowUs` (Redis) are void; a later one is a new one. */
-  ignoreClaimsOf(ids: readonly string[], nowUs: number): void
-  /** Requests that were started, given up when the worker leaves, and may run again: as they go back to their lists. */
-  returning(): { id: string; text: string }[]
-
-  /** The request ended: reply, then release. */
-  settle(settlement: Settlement): void
-
-  /** A slot is idle, or may be. */
-  slotsIdle(): void
-  /** Takes nothing more until goOn(). */
-  hold(): void
-  goOn(): void
-
-  /** Renews the lease, or takes one under a new identity. Resolves with whether it is held; false when Redis is away. */
-  beatNow(): Promise<boolean>
-  /** The same with an answer of now, and not of one that waited here while the loop was blocked. */
-  beatAnew(): Promise<boolean>
-  /** False when the lease may have ended since it was renewed last: others may answer for what is held here. */
-  isLeaseCertain(): boolean
-
-  /** Decides about requests that were taken over from lost workers. */
-  redirect(requests: readonly { id: string; text: string }[], workerId: string, nowUs: number): Promise<void>
+  readonly intake: {
+    take(claimed: Claimed, workerId: string, ageMs: number): number
+    ignoreClaimsOf(ids: readonly string[], nowUs: number): void
+    returning(): HeldText[]
+  }
+  readonly settle: { add(settlement: Settlement): void }
+  readonly fetch: { slotsIdle(): void; pause(): void; resume(): void }
+  readonly beat: { readonly isCertain: boolean; beatNow(): Promise<boolean>; beatAnew(): Promise<boolean> }
+  readonly adopt: { redirect(requests: readonly HeldText[], workerId: string, nowUs: number): Promise<void> }
 }

@@ -1,6 +1,5 @@
 import type { Beat } from './answers.ts'
 import { findUnfit, unfitError } from './bootcheck.ts'
-import type { WorkerStats } from './cards.ts'
 import type { WorkerContext, WorkerParts } from './context.ts'
 import { HubError } from './errors.ts'
 import { makeKeys } from './keys.ts'
@@ -16,77 +15,53 @@ import { Pause } from './roles/pause.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
 
-/** The roles of one worker, connected to each other by their context. */
-export class Crew {
-  readonly intake: Intake
-  readonly settle: Settle
-  readonly fetch: FetchLoop
-  readonly beat: BeatLoop
-  readonly keepalive: Keepalive
-  readonly adopt: Adopt
-  readonly farewell: Farewell
-  readonly inspect: Inspect
-  readonly #pause: Pause
-  readonly #reconcile: Reconcile
-  readonly #parts: WorkerParts
+/** The parts and the roles of one worker. */
+export interface Crew extends WorkerContext {
+  intake: Intake
+  settle: Settle
+  fetch: FetchLoop
+  adopt: Adopt
+  beat: BeatLoop
+  keepalive: Keepalive
+  farewell: Farewell
+  inspect: Inspect
+}
 
-  constructor(parts: WorkerParts) {
-    this.#parts = parts
-    const context = this.#makeContext(parts)
-    this.intake = new Intake(context)
-    this.settle = new Settle(context)
-    this.fetch = new FetchLoop(context)
-    this.adopt = new Adopt(context)
-    this.beat = new BeatLoop(context, beat => this.#onBeat(beat))
-    this.keepalive = new Keepalive(context)
-    this.farewell = new Farewell(context)
-    this.inspect = this.#makeInspect(parts)
-    this.#pause = new Pause(context)
-    this.#reconcile = new Reconcile(context)
-  }
-
-  #makeContext(parts: WorkerParts): WorkerContext {
-    return {
-      ...parts,
-      problem: where => error => parts.events.emit('problem', { where, reason: explained(error.message) }),
-      stats: seenMs => this.#stats(seenMs),
-      take: (claimed, workerId, ageMs) => this.intake.take(claimed, workerId, ageMs),
-      decode: (text, heldId) => this.intake.decode(text, heldId),
-      ignoreClaimsOf: (ids, nowUs) => this.intake.ignoreClaimsOf(ids, nowUs),
-      returning: () => this.intake.returning(),
-      settle: settlement => this.settle.add(settlement),
-      slotsIdle: () => this.fetch.slotsIdle(),
-      hold: () => this.fetch.pause(),
-      goOn: () => this.fetch.resume(),
-      beatNow: () => this.beat.beatNow(),
-      beatAnew: () => this.beat.beatAnew(),
-      isLeaseCertain: () => this.beat.isCertain,
-      redirect: (requests, workerId, nowUs) => this.adopt.redirect(requests, workerId, nowUs),
-    }
-  }
-
-  #makeInspect({ settings, commands, queue, events }: WorkerParts): Inspect {
-    const purpose = { role: 'worker', keys: makeKeys(settings.namespace), queue: queue.name } as const
-    return new Inspect({
-      connection: commands,
-      findUnfit: client => findUnfit(client, purpose),
-      onUnfit: reasons => events.emit('problem', { where: 'redis', reason: unfitError(reasons).message }),
-    })
-  }
-
-  #stats(seen: number): WorkerStats {
-    const { measures, isServing } = this.#parts
-    return { seen, draining: !isServing(), ...measures.stats() }
-  }
-
-  #onBeat(beat: Beat): void {
-    const { executor, measures, isServing, workerId } = this.#parts
-    this.keepalive.onBeat()
-    this.#pause.onBeat(beat)
+/** The crew is the context of its own roles: they find each other there. */
+export const makeCrew = (parts: WorkerParts): Crew => {
+  const { executor, measures, events, isServing, workerId } = parts
+  const crew = {
+    ...parts,
+    problem: where => error => events.emit('problem', { where, reason: explained(error.message) }),
+    stats: seen => ({ seen, draining: !isServing(), ...measures.stats() }),
+  } as Crew
+  const pause = new Pause(crew)
+  const reconcile = new Reconcile(crew)
+  const onBeat = (beat: Beat) => {
+    crew.keepalive.onBeat()
+    pause.onBeat(beat)
     measures.onBeat(beat, workerId())
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
-    this.#reconcile.look(beat.nowUs).catch(() => undefined)
-    this.adopt.onBeat(beat.ended, beat.nowUs)
+    reconcile.look(beat.nowUs).catch(() => undefined)
+    crew.adopt.onBeat(beat.ended, beat.nowUs)
   }
+  crew.intake = new Intake(crew)
+  crew.settle = new Settle(crew)
+  crew.fetch = new FetchLoop(crew)
+  crew.adopt = new Adopt(crew)
+  crew.beat = new BeatLoop(crew, onBeat)
+  crew.keepalive = new Keepalive(crew)
+  crew.farewell = new Farewell(crew)
+  crew.inspect = makeInspect(parts)
+  return crew
+}
+
+const makeInspect = ({ settings, commands, queue, events }: WorkerParts): Inspect => {
+  const purpose = { role: 'worker', keys: makeKeys(settings.namespace), queue: queue.name } as const
+  return new Inspect({
+    connection: commands,
+    findUnfit: client => findUnfit(client, purpose),
+    onUnfit: reasons => events.emit('problem', { where: 'redis', reason: unfitError(reasons).message }),
+  })
 }

@@ -16,6 +16,12 @@ export const isHeldLost = (heldId: string): boolean => heldId.startsWith('lost:'
 /** Under which id the lost worker held it. */
 export const withoutLost = (heldId: string): string => heldId.replace(/^lost:/, '')
 
+export interface HeldText {
+  /** The id under which it is held. */
+  id: string
+  text: string
+}
+
 /** A request that ended in this worker. */
 export interface Settlement {
   /** The id under which it is held. */

@@ -8,7 +8,7 @@ export interface LoopMs {
   max: number
 }
 
-/** What is shorter than this can be missed; a look costs some microseconds. */
+/** What is shorter than this can be missed; a look costs some microseconds. Much shorter than the shortest lease. */
 const everyMs = 20
 /** From here on it is a stall, and remembered with its time. */
 const stallMs = 10
@@ -26,6 +26,7 @@ export class LoopDelay {
   readonly #slices: { number: number; us: Histogram }[] = []
   /** The last ones. */
   readonly #stalls: { endedAt: number; lateMs: number }[] = []
+  #stalledMs = 0
   /** Since it was asked last. */
   #fresh = { count: 0, sumMs: 0, maxMs: 0 }
   #tickAt = Number.POSITIVE_INFINITY
@@ -35,19 +36,24 @@ export class LoopDelay {
     this.#now = now
   }
 
-  start(): void {
+  /** `onTick` is told with each tick how long it is since the one before. */
+  start(onTick?: (silentMs: number) => void): void {
     this.#tickAt = this.#now()
-    this.#timer ??= setInterval(() => this.tick(), everyMs).unref()
+    this.#timer ??= setInterval(() => {
+      const silentMs = this.tick()
+      onTick?.(silentMs)
+    }, everyMs).unref()
   }
 
   stop(): void {
     clearInterval(this.#timer)
   }
 
-  /** Called by the timer, which should have come `everyMs` after the last time. */
-  tick(): void {
+  /** Called by the timer, which should have come `everyMs` after the last time. Returns how long it was. */
+  tick(): number {
     const now = this.#now()
-    const lateMs = Math.max(0, now - this.#tickAt - everyMs)
+    const silentMs = now - this.#tickAt
+    const lateMs = Math.max(0, silentMs - everyMs)
     this.#tickAt = now
     const number = Math.floor(now / sliceMs)
     if (this.#slices.at(-1)?.number !== number) this.#slices.push({ number, us: new Histogram() })
@@ -56,8 +62,12 @@ export class LoopDelay {
     this.#fresh.count++
     this.#fresh.sumMs += lateMs
     this.#fresh.maxMs = Math.max(this.#fresh.maxMs, lateMs)
-    if (lateMs >= stallMs) this.#stalls.push({ endedAt: now, lateMs })
+    if (lateMs >= stallMs) {
+      this.#stalledMs += lateMs
+      this.#stalls.push({ endedAt: now, lateMs })
+    }
     if (this.#stalls.length > maxStalls) this.#stalls.shift()
+    return silentMs
   }
 
   /** Of the last minute, milliseconds. */
@@ -81,12 +91,21 @@ export class LoopDelay {
 
   /** The longest stall that touched the time between two moments (monotonic), milliseconds; 0 when there was none to speak of. */
   longestMs(from: number, to: number): number {
-    // What blocks right now has not been seen by the timer yet.
-    const present = this.#now() - this.#tickAt - everyMs
-    let longest = present >= stallMs && this.#tickAt + everyMs < to ? present : 0
+    let longest = this.#tickAt + everyMs < to ? this.#presentMs() : 0
     for (const { endedAt, lateMs } of this.#stalls)
       if (endedAt > from && endedAt - lateMs < to && lateMs > longest) longest = lateMs
     return Math.round(longest)
+  }
+
+  /** Grows by as long as the loop stands still. Two looks tell how long it did between them, give or take a tick. */
+  stalledMs(): number {
+    return this.#stalledMs + this.#presentMs()
+  }
+
+  /** What blocks right now has not been seen by the timer yet. */
+  #presentMs(): number {
+    const lateMs = this.#now() - this.#tickAt - everyMs
+    return lateMs >= stallMs ? lateMs : 0
   }
 }
 

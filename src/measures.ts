@@ -44,11 +44,11 @@ const tellMs = 10
  */
 export class Measures {
   readonly counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 }
+  readonly loop = new LoopDelay()
   readonly #options: MeasuresOptions
   readonly #tasks: TaskStats
   readonly #slow = new SlowCalls()
   readonly #failures = new RecentFailures()
-  readonly #loop = new LoopDelay()
   readonly #busy: BusyShare
   #untold: Ran[] = []
   #soon: NodeJS.Immediate | undefined
@@ -60,14 +60,6 @@ export class Measures {
     this.#options = options
     this.#tasks = new TaskStats(now)
     this.#busy = new BusyShare(options.slots.size, now)
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): void {
-    this.#loop.stop()
   }
 
   /** Counts a request that ran, always behind the replies of the same turn of the loop: somebody waits for those. */
@@ -111,7 +103,7 @@ export class Measures {
   onBeat({ figures }: Beat, worker: string): void {
     const { queueName: queue, slots, events } = this.#options
     if (events.has('worker:beat'))
-      events.emit('worker:beat', { worker, queue, slots: slots.size, busy: slots.busy, loopDelayMs: this.#loop.take() })
+      events.emit('worker:beat', { worker, queue, slots: slots.size, busy: slots.busy, loopDelayMs: this.loop.take() })
     if (figures) events.emit('queue:measured', { queue, ...figures })
   }
 
@@ -122,7 +114,7 @@ export class Measures {
       busy: slots.busy,
       counters: this.counters,
       busyShare: Math.round(busyShare * 1000) / 1000,
-      loopMs: this.#loop.lately(),
+      loopMs: this.loop.lately(),
       rssBytes: process.memoryUsage.rss(),
     }
   }
@@ -160,7 +152,7 @@ export class Measures {
       us,
       ...(code === undefined ? {} : { code }),
       ...(request.from === undefined ? {} : { from: request.from }),
-      loopMs: this.#loop.longestMs(now - totalOf(us) / 1000, now),
+      loopMs: this.loop.longestMs(now - totalOf(us) / 1000, now),
     }
     this.#slow.keep(task, call, now)
   }

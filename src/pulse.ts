@@ -1,8 +1,6 @@
-import { monotonicMs } from './clock.ts'
-
 /** Where each number is in the memory that roles/keepalive-thread.mjs reads; it is given this table. */
 export const places = {
-  /** Counts the turns of the timer: a loop that is blocked counts no more. */
+  /** Counts the ticks of the loop: one that is blocked counts no more. */
   ticks: 0,
   /** Counts the beats of the main thread that kept the lease. */
   beats: 1,
@@ -14,9 +12,6 @@ export const places = {
   running: 4,
 } as const
 
-/** Much shorter than the shortest lease: what is missed of a stall is less than this. */
-const tickMs = 100
-
 /**
  * What the event loop of this process does, in memory that a thread can read while the loop is blocked. A call costs it
  * a few stores of a number and nothing else.
@@ -27,9 +22,6 @@ export class Pulse {
   readonly #numbers: Int32Array
   /** Behind the running ones: the tick at which the thread found this task guilty of a stall. */
   readonly #blamed: number
-  #tickAt = monotonicMs()
-  #lateMs = 0
-  #timer: NodeJS.Timeout | undefined
 
   constructor(tasks: readonly string[]) {
     this.tasks = tasks
@@ -39,19 +31,11 @@ export class Pulse {
     this.#numbers[places.ticks] = 1
   }
 
-  /** `onBlocked` is called when a stall is over that the thread saw: how long it was, and the tasks to blame. */
-  start(onBlocked: (ms: number, tasks: string[]) => void): void {
-    this.#tickAt = monotonicMs()
-    this.#timer ??= setInterval(() => this.#tick(onBlocked), tickMs).unref()
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
-  /** Grows by as much as the loop is behind. Two looks tell how long it was blocked between them, give or take a tick. */
-  lateMs(): number {
-    return this.#lateMs + Math.max(0, monotonicMs() - this.#tickAt - tickMs)
+  /** The loop goes on. Returns the tasks to blame, if the thread saw it blocked since the tick before. */
+  tick(): string[] | undefined {
+    const tick = Atomics.add(this.#numbers, places.ticks, 1)
+    if (Atomics.load(this.#numbers, places.seenAt) !== tick) return undefined
+    return this.tasks.filter((_, task) => this.#numbers[this.#blamed + task] === tick)
   }
 
   /** The main thread renewed the lease itself. */
@@ -74,18 +58,5 @@ export class Pulse {
 
   leave(): void {
     this.#numbers[places.entered] = 0
-  }
-
-  #tick(onBlocked: (ms: number, tasks: string[]) => void): void {
-    const now = monotonicMs()
-    const silentMs = now - this.#tickAt
-    this.#lateMs += Math.max(0, silentMs - tickMs)
-    this.#tickAt = now
-    const tick = Atomics.add(this.#numbers, places.ticks, 1)
-    if (Atomics.load(this.#numbers, places.seenAt) !== tick) return
-    onBlocked(
-      silentMs,
-      this.tasks.filter((_, task) => this.#numbers[this.#blamed + task] === tick),
-    )
   }
 }

@@ -2,7 +2,7 @@ import { unfitError } from './bootcheck.ts'
 import { signalAfter, within } from './clock.ts'
 import { readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
-import { Crew } from './crew.ts'
+import { type Crew, makeCrew } from './crew.ts'
 import { ConfigError, HubError } from './errors.ts'
 import { Executor } from './executor.ts'
 import { newId } from './ids.ts'
@@ -12,7 +12,6 @@ import { Measures } from './measures.ts'
 import { NestedCalls } from './nested.ts'
 import { Pulse } from './pulse.ts'
 import { Queue } from './queue.ts'
-import type { Connection } from './redis.ts'
 import { RedisClock } from './redisclock.ts'
 import { Registrar } from './registrar.ts'
 import { Slots } from './slots.ts'
@@ -37,17 +36,9 @@ const patienceMs = 2000
  */
 export class Worker {
   readonly events: Events = new Events()
-  readonly #settings: Readonly<Settings>
-  readonly #tasks: ReadonlyMap<string, Task>
-  readonly #commands: Connection
-  readonly #waiting: Connection
-  readonly #slots: Slots
-  readonly #pulse: Pulse
-  readonly #measures: Measures
-  readonly #executor: Executor
+  readonly #crew: Crew
   readonly #nested: NestedCalls
   readonly #tracing: Tracing | undefined
-  readonly #crew: Crew
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #graceOver = new AbortController()
   #id = newId()
@@ -58,56 +49,46 @@ export class Worker {
 
   /** @throws ConfigError */
   constructor(options: WorkerOptions) {
-    const { tasks, ...settings } = options
-    this.#settings = readSettings('worker', { options: settings, env: process.env })
-    this.#tasks = checkTasks(tasks)
-    const keys = makeKeys(this.#settings.namespace)
-    const { statsd } = this.#settings
-    const logger = makeLogger(this.#settings)
-    this.#subscriptions = [subscribeLog(this.events, logger)]
-    if (statsd !== undefined) this.#subscriptions.push(subscribeStatsd(this.events, { ...this.#settings, statsd }))
-    const { commands, blocking } = makeConnections('worker', this.#settings.redis, this.events)
-    this.#commands = commands
-    this.#waiting = blocking
-    const { slots, jobSlots = Math.ceil(slots / 2) } = this.#settings
-    if (jobSlots > slots) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${slots} slots in all.`)
-    this.#slots = new Slots(slots, jobSlots)
-    this.events.on('redis:up', () => this.#slots.onReconnected())
-    const tracing = makeTracing(this.#settings.tracing)
+    const { events } = this
+    const { tasks: given, ...own } = options
+    const settings = readSettings('worker', { options: own, env: process.env })
+    const tasks = checkTasks(given)
+    const { statsd, slots: size, jobSlots = Math.ceil(size / 2) } = settings
+    if (jobSlots > size) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${size} slots in all.`)
+    const logger = makeLogger(settings)
+    this.#subscriptions = [subscribeLog(events, logger)]
+    if (statsd !== undefined) this.#subscriptions.push(subscribeStatsd(events, { ...settings, statsd }))
+    const { commands, blocking } = makeConnections('worker', settings.redis, events)
+    const slots = new Slots(size, jobSlots)
+    events.on('redis:up', () => slots.onReconnected())
+    const tracing = makeTracing(settings.tracing)
     this.#tracing = tracing
-    this.#nested = new NestedCalls(this.#settings, tracing)
-    this.#pulse = new Pulse([...this.#tasks.keys()])
-    this.#executor = new Executor({
-      tasks: this.#tasks,
-      pulse: this.#pulse,
-      maxPayloadBytes: this.#settings.maxPayloadBytes,
-      log: (task, id) => taskLog(logger, task, id),
-      startSpan: tracing && ((request, queueMs) => tracing.startRun(request, this.#settings.queue, queueMs)),
-      nestedCall: (outer, task, args, callOptions) => this.#nested.call(outer, task, args, callOptions),
-    })
-    const queue = new Queue(this.#settings.queue, keys)
+    this.#nested = new NestedCalls(settings, tracing)
+    const pulse = new Pulse([...tasks.keys()])
+    const keys = makeKeys(settings.namespace)
+    const queue = new Queue(settings.queue, keys)
     const clock = new RedisClock()
-    this.#measures = new Measures({ queueName: queue.name, slots: this.#slots, clock, events: this.events })
-    this.#crew = new Crew({
-      settings: this.#settings,
-      tasks: this.#tasks,
+    this.#crew = makeCrew({
+      settings,
+      tasks,
       queue,
       commands,
       waiting: blocking,
-      slots: this.#slots,
-      executor: this.#executor,
-      pulse: this.#pulse,
-      blockedLines: blockedLines(logger),
-      registrar: new Registrar({
-        keys,
-        queue,
-        tasks: [...this.#tasks.values()],
-        settings: this.#settings,
-        events: this.events,
+      slots,
+      executor: new Executor({
+        tasks,
+        pulse,
+        maxPayloadBytes: settings.maxPayloadBytes,
+        log: (task, id) => taskLog(logger, task, id),
+        startSpan: tracing && ((request, queueMs) => tracing.startRun(request, settings.queue, queueMs)),
+        nestedCall: (outer, task, args, callOptions) => this.#nested.call(outer, task, args, callOptions),
       }),
+      pulse,
+      blockedLines: blockedLines(logger),
+      registrar: new Registrar({ keys, queue, tasks: [...tasks.values()], settings, events }),
       clock,
-      measures: this.#measures,
-      events: this.events,
+      measures: new Measures({ queueName: queue.name, slots, clock, events }),
+      events,
       workerId: () => this.#id,
       becomeNew: () => this.#becomeNew(),
       isServing: () => this.#state === 'running',
@@ -121,7 +102,7 @@ export class Worker {
 
   /** Requests that run now. */
   get busy(): number {
-    return this.#slots.busy
+    return this.#crew.slots.busy
   }
 
   /**
@@ -136,30 +117,30 @@ export class Worker {
   async #start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
-    this.#waiting.open()
-    this.#commands.open()
-    await this.#commands.whenReady(signalAfter(patienceMs))
+    const { waiting, commands, inspect, beat, settings, slots, tasks } = this.#crew
+    waiting.open()
+    commands.open()
+    await commands.whenReady(signalAfter(patienceMs))
     // stop() may have been called meanwhile.
     if (this.#state !== 'running') return
-    const unfit = await this.#crew.inspect.look()
+    const unfit = await inspect.look()
     if (this.#state !== 'running') return
     if (unfit?.length) {
-      await Promise.all([this.#waiting.close(), this.#commands.close()])
+      await Promise.all([waiting.close(), commands.close()])
       this.#state = 'stopped'
       throw unfitError(unfit)
     }
     if (unfit) {
       this.#isKnown = true
-      await this.#crew.beat.beatNow()
+      await beat.beatNow()
       this.#serve()
-    } else void this.#crew.inspect.untilFit().then(() => this.#serve())
+    } else void inspect.untilFit().then(() => this.#serve())
     if (this.#state !== 'running') return
-    const { queue } = this.#settings
     this.events.emit('worker:started', {
       worker: this.#id,
-      queue,
-      slots: this.#slots.size,
-      tasks: [...this.#tasks.keys()],
+      queue: settings.queue,
+      slots: slots.size,
+      tasks: [...tasks.keys()],
     })
   }
 
@@ -167,15 +148,16 @@ export class Worker {
     // stop() may have been called meanwhile.
     if (this.#state !== 'running') return
     this.#isKnown = true
-    const { queue } = this.#settings
-    this.#pulse.start((ms, tasks) =>
-      this.events.emit('loop:blocked', { worker: this.#id, queue, tasks, ms: Math.round(ms) }),
-    )
-    this.#measures.start()
-    this.#crew.beat.start()
-    this.#crew.fetch.start()
-    this.#crew.keepalive.start()
-    void this.#crew.inspect.watch()
+    const { measures, pulse, queue, beat, fetch, keepalive, inspect } = this.#crew
+    measures.loop.start(ms => {
+      const tasks = pulse.tick()
+      if (!tasks) return
+      this.events.emit('loop:blocked', { worker: this.#id, queue: queue.name, tasks, ms: Math.round(ms) })
+    })
+    beat.start()
+    fetch.start()
+    keepalive.start()
+    void inspect.watch()
   }
 
   /**
@@ -183,7 +165,7 @@ export class Worker {
    * goodbye to the registry. Never rejects. A second call may shorten the grace of the first.
    */
   stop(options: { graceMs?: number } = {}): Promise<void> {
-    const graceMs = options.graceMs ?? this.#settings.graceMs
+    const graceMs = options.graceMs ?? this.#crew.settings.graceMs
     const timer = setTimeout(() => this.#graceOver.abort(), graceMs)
     this.#stopped ??= this.#shutDown().catch(error =>
       this.events.emit('problem', { where: 'stop', reason: error.message }),
@@ -193,16 +175,17 @@ export class Worker {
 
   async #shutDown(): Promise<void> {
     const { intake, settle, fetch, beat, keepalive, adopt, farewell, inspect } = this.#crew
+    const { commands, waiting, executor, measures, queue } = this.#crew
     this.#state = 'stopping'
     inspect.stop()
     const announced = this.#isKnown ? farewell.announce() : undefined
     fetch.stop()
-    await this.#waiting.close()
+    await waiting.close()
     await fetch.settled()
     await announced
     let handedBack = this.#isKnown ? await farewell.handBackUnknown() : 0
     await within(intake.idle(), Number.POSITIVE_INFINITY, this.#graceOver.signal)
-    const abandoned = this.#executor.abandonAll(
+    const abandoned = executor.abandonAll(
       new HubError('WorkerLost', 'The worker was stopped before the task had finished.'),
     )
     await within(
@@ -213,21 +196,21 @@ export class Worker {
     // Not before nothing runs any more: what runs may block the loop until its end.
     await Promise.all([beat.stop(), keepalive.stop(), adopt.stop()])
     if (this.#isKnown) handedBack += await farewell.leave()
-    this.#executor.stop()
-    this.#pulse.stop()
-    this.#measures.stop()
-    await Promise.all([this.#commands.close(), this.#nested.close()])
+    executor.stop()
+    measures.loop.stop()
+    await Promise.all([commands.close(), this.#nested.close()])
     this.#state = 'stopped'
-    this.events.emit('worker:stopped', { worker: this.#id, queue: this.#settings.queue, handedBack, abandoned })
+    this.events.emit('worker:stopped', { worker: this.#id, queue: queue.name, handedBack, abandoned })
     await Promise.all(this.#subscriptions.map(end => end()))
   }
 
   /** The lease was lost: others own what we held. What runs is aborted and settles nothing; we go on as somebody new. */
   #becomeNew(): void {
+    const { executor, slots, queue } = this.#crew
     const worker = this.#id
     this.#id = newId()
-    const aborted = this.#executor.abandonAll(new HubError('WorkerLost', 'The lease of the worker ended.'))
-    this.#slots.reset()
-    this.events.emit('lease:lost', { worker, queue: this.#settings.queue, aborted })
+    const aborted = executor.abandonAll(new HubError('WorkerLost', 'The lease of the worker ended.'))
+    slots.reset()
+    this.events.emit('lease:lost', { worker, queue: queue.name, aborted })
   }
 }

@@ -1,7 +1,7 @@
 import { monotonicMs } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
-import { isHeldJob, type Settlement } from '../held.ts'
-import { errorReply, withLosses } from '../message.ts'
+import { type HeldText, isHeldJob, type Settlement, withoutLost } from '../held.ts'
+import { decodeRequest, errorReply, type Request, withLosses } from '../message.ts'
 import type { EventMap } from '../telemetry.ts'
 
 /**
@@ -71,14 +71,14 @@ export class Adopt {
    * Decides about requests taken over from a lost worker; also those whose adoption was not answered, when reconcile
    * finds them.
    */
-  async redirect(requests: readonly { id: string; text: string }[], workerId: string, nowUs: number): Promise<void> {
+  async redirect(requests: readonly HeldText[], workerId: string, nowUs: number): Promise<void> {
     const { queue, commands, slots, events, settle } = this.#context
     const again: { id: string; text: string; event: EventMap['request:redelivered'] }[] = []
     for (const { id, text } of requests) {
       if (!slots.know(id)) continue
       const verdict = await this.#verdict(text, id, nowUs)
       if ('again' in verdict) again.push({ id, text: verdict.again, event: verdict.event })
-      else settle({ id, workerId, ...verdict, slot: undefined })
+      else settle.add({ id, workerId, ...verdict, slot: undefined })
     }
     if (again.length === 0) return
     try {
@@ -91,8 +91,8 @@ export class Adopt {
   }
 
   async #verdict(text: string, id: string, nowUs: number): Promise<Verdict> {
-    const { queue, commands, events, registrar, workerId, decode } = this.#context
-    const request = decode(text, id)
+    const { queue, commands, events, registrar, workerId } = this.#context
+    const request = this.#decode(text, id)
     const over = { hubId: undefined, reply: '' }
     if (!request) return over
     const { task, ttlMs, atUs } = request
@@ -110,6 +110,14 @@ export class Adopt {
     }
     const error = { code: 'WorkerLost' as const, message: `${often}; it may have been run.`, retryable: false }
     return { hubId: request.hubId, reply: errorReply(request, error, workerId(), undefined) }
+  }
+
+  #decode(text: string, id: string): Request | undefined {
+    try {
+      return decodeRequest(text, withoutLost(id), this.#context.settings.namespace)
+    } catch {
+      return undefined
+    }
   }
 }
 

@@ -46,8 +46,8 @@ export class Farewell {
    * brought back after its release goes before: it must not return to a list.
    */
   async leave(): Promise<number> {
-    const { queue, commands, registrar, slots, workerId, returning } = this.#context
-    const returned = await this.#tried(() => this.#handBack(returning()))
+    const { queue, commands, registrar, slots, workerId, intake } = this.#context
+    const returned = await this.#tried(() => this.#handBack(intake.returning()))
     const left = await this.#tried(async () => {
       const ended = (await this.#held()).filter(id => slots.wasReleased(id))
       if (ended.length > 0) await commands.send(client => queue.release(client, workerId(), ended))

@@ -119,13 +119,13 @@ export class FetchLoop {
   }
 
   async #claim(): Promise<void> {
-    const { commands, waiting, workerId, slots, pulse, take, problem } = this.#context
+    const { commands, waiting, workerId, slots, measures, intake, problem } = this.#context
     for (let failures = 0; ; failures++) {
       const connection = this.#moreWaits ? commands : waiting
       if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
       if (this.#isHalted) return
       const id = workerId()
-      const lateBefore = pulse.lateMs()
+      const stalledBefore = measures.loop.stalledMs()
       try {
         const claimed = await this.#send(id)
         if (!claimed) {
@@ -133,10 +133,10 @@ export class FetchLoop {
           continue
         }
         // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
-        const isStale = claimed.requests.length > 0 && pulse.lateMs() - lateBefore > staleMs
+        const isStale = claimed.requests.length > 0 && measures.loop.stalledMs() - stalledBefore > staleMs
         const ageMs = isStale ? await this.#ageMs(claimed) : 0
         // Under an identity that was lost: others have adopted it.
-        const restMs = id === workerId() ? take(claimed, id, ageMs) : 0
+        const restMs = id === workerId() ? intake.take(claimed, id, ageMs) : 0
         this.#moreWaits = claimed.left > 0 || (claimed.jobsLeft > 0 && slots.jobRoom > 0)
         if (restMs > 0) await sleep(restMs, this.#stopping.signal)
         return
@@ -149,7 +149,7 @@ export class FetchLoop {
   }
 
   async #renewLease(failures: number): Promise<void> {
-    await this.#context.beatNow()
+    await this.#context.beat.beatNow()
     // The bell's token is taken, and what it announced still waits.
     this.#moreWaits = true
     // A beat that failed, on a full disk for one, must not make this a busy loop.
@@ -158,8 +158,8 @@ export class FetchLoop {
 
   /** How long ago, on Redis' clock, this claim was made; also finds out whether the lease is still held. */
   async #ageMs({ nowUs }: Claimed): Promise<number> {
-    const { beatAnew, clock } = this.#context
-    if (!(await beatAnew())) throw new Error('the lease could not be renewed')
+    const { beat, clock } = this.#context
+    if (!(await beat.beatAnew())) throw new Error('the lease could not be renewed')
     return (clock.atUs(monotonicMs()) - nowUs) / 1000
   }
 }

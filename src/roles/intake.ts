@@ -3,7 +3,7 @@ import { monotonicMs } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
 import type { ToldError } from '../errors.ts'
 import type { Execution } from '../executor.ts'
-import { heldAsJob, isHeldJob, type Settlement, withoutLost } from '../held.ts'
+import { type HeldText, heldAsJob, isHeldJob, type Settlement } from '../held.ts'
 import { decodeRequest, errorReply, leadingId, okReply, type Request, told, withStarted } from '../message.ts'
 import type { Phases } from '../phases.ts'
 import type { Slot } from '../slots.ts'
@@ -67,17 +67,8 @@ export class Intake {
   }
 
   /** Requests that were started, given up because the worker leaves, and may run again: as they go back to their lists. */
-  returning(): { id: string; text: string }[] {
+  returning(): HeldText[] {
     return [...this.#returning].map(([id, text]) => ({ id, text }))
-  }
-
-  /** Reads a request taken over from a lost worker; undefined when it is none. */
-  decode(text: string, heldId: string): Request | undefined {
-    try {
-      return decodeRequest(text, withoutLost(heldId), this.#context.settings.namespace)
-    } catch {
-      return undefined
-    }
   }
 
   /** Resolves when nothing runs, and all that ended is told of. */
@@ -118,7 +109,7 @@ export class Intake {
       const plainId = madeUpId ?? leadingId(text)
       if (plainId === undefined) return undefined
       const id = isJob ? heldAsJob(plainId) : plainId
-      if (slots.know(id)) settle({ id, workerId, hubId: undefined, reply: '', slot: undefined })
+      if (slots.know(id)) settle.add({ id, workerId, hubId: undefined, reply: '', slot: undefined })
       return undefined
     }
   }
@@ -144,7 +135,7 @@ export class Intake {
       this.#ended()
     })
     if (isStarted) return
-    settle(this.#expired(request, workerId, slot))
+    settle.add(this.#expired(request, workerId, slot))
     this.#ended()
   }
 
@@ -174,7 +165,7 @@ export class Intake {
     if (request.ttlMs > 0 && request.atUs !== undefined) {
       // Its deadline ends it; where the claim script cannot see that, here.
       const isOver = nowUs - request.atUs >= request.ttlMs * 1000
-      if (isOver) settle(this.#expired(request, workerId, undefined))
+      if (isOver) settle.add(this.#expired(request, workerId, undefined))
       return isOver
     }
     const verdict = this.#unserved.verdict(request.task)
@@ -182,7 +173,7 @@ export class Intake {
     const { task, id, hubId, text: dead } = request
     measures.counters.unserved++
     if (isHeldJob(request.heldId)) {
-      settle({ id: request.heldId, workerId, hubId: undefined, reply: '', dead, slot: undefined })
+      settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', dead, slot: undefined })
       events.emit('job:dead', { queue: queue.name, task, id, reason: verdict.message })
       return true
     }
@@ -193,7 +184,7 @@ export class Intake {
   }
 
   #end(request: Request, workerId: string, error: ToldError): void {
-    this.#context.settle(this.#failed(request, workerId, error, undefined))
+    this.#context.settle.add(this.#failed(request, workerId, error, undefined))
   }
 
   #failed(request: Request, workerId: string, error: ToldError, slot: Slot | undefined): Settlement {
@@ -224,7 +215,7 @@ export class Intake {
       : errorReply(request, outcome.error, workerId, us)
     // The caller's own deadline came before this one; nobody would read the reply.
     const hubId = request.ttlMs > 0 && now > deadline ? undefined : request.hubId
-    settle({ id: request.heldId, workerId, hubId, reply, slot })
+    settle.add({ id: request.heldId, workerId, hubId, reply, slot })
     measures.ran({ request, outcome, us, now })
   }
 

@@ -11,15 +11,15 @@ export class Pause {
   }
 
   onBeat({ pausedMs }: Beat): void {
-    const { queue, events, workerId, hold, goOn } = this.#context
+    const { queue, events, workerId, fetch } = this.#context
     const wasPaused = this.#isPaused
     this.#isPaused = pausedMs !== undefined
     if (pausedMs !== undefined) {
       // With each beat of a pause: what ends a wait may overtake it.
-      hold()
+      fetch.pause()
       if (!wasPaused) events.emit('queue:paused', { worker: workerId(), queue: queue.name, pausedMs })
     } else if (wasPaused) {
-      goOn()
+      fetch.resume()
       events.emit('queue:resumed', { worker: workerId(), queue: queue.name })
     }
   }

@@ -53,17 +53,17 @@ export class Reconcile {
    * now is ahead of Redis by the beat's way, and voided the next claim too, again and again.
    */
   async #putBack(ids: string[], heldBy: string, nowUs: number): Promise<void> {
-    const { queue, commands, ignoreClaimsOf, problem } = this.#context
+    const { queue, commands, intake, problem } = this.#context
     if (ids.length === 0) return
-    ignoreClaimsOf(ids, nowUs)
+    intake.ignoreClaimsOf(ids, nowUs)
     const requests = ids.map(each => ({ id: each }))
     await commands.send(client => queue.handback(client, heldBy, 'head', requests)).catch(problem('reconcile'))
   }
 
   async #redirect(ids: string[], heldBy: string, nowUs: number): Promise<void> {
-    const { queue, commands, workerId, redirect, problem } = this.#context
+    const { queue, commands, workerId, adopt, problem } = this.#context
     if (ids.length === 0) return
     const found = await commands.send(client => queue.heldTexts(client, heldBy, ids))
-    if (heldBy === workerId()) await redirect(found, heldBy, nowUs).catch(problem('adopt'))
+    if (heldBy === workerId()) await adopt.redirect(found, heldBy, nowUs).catch(problem('adopt'))
   }
 }

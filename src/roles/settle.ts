@@ -46,7 +46,7 @@ export class Settle {
   }
 
   #flush(): void {
-    const { slots, slotsIdle, workerId } = this.#context
+    const { slots, fetch, workerId } = this.#context
     const current = workerId()
     this.#releaseAnswered(current)
     const ended = this.#batch
@@ -55,7 +55,7 @@ export class Settle {
     for (const batch of batchesOf(ownOf(ended, current), ({ reply }) => reply.length))
       this.#track(this.#deliver(batch, current))
     for (const { slot } of ended) if (slot) slots.free(slot)
-    slotsIdle()
+    fetch.slotsIdle()
   }
 
   #track(work: Promise<void>): void {
@@ -98,8 +98,8 @@ export class Settle {
   }
 
   async #reply(batch: Settlement[], workerId: string): Promise<void> {
-    const { queue, commands, isLeaseCertain, beatAnew, problem } = this.#context
-    if (!isLeaseCertain() && !(await beatAnew())) throw new NotConnected('the lease could not be renewed')
+    const { queue, commands, beat, problem } = this.#context
+    if (!beat.isCertain && !(await beat.beatAnew())) throw new NotConnected('the lease could not be renewed')
     if (workerId !== this.#context.workerId()) return
     const repliesOf = new Map<string, string[]>()
     for (const { hubId, reply } of batch) {
@@ -139,14 +139,14 @@ export class Settle {
   }
 
   async #release(ids: string[], workerId: string): Promise<void> {
-    const { queue, commands, slots, slotsIdle } = this.#context
+    const { queue, commands, slots, fetch } = this.#context
     const release = async () => {
       await commands.send(client => queue.release(client, workerId, ids))
       slots.released(ids)
     }
     // Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
     await this.#untilDone(release, workerId, () => true)
-    slotsIdle()
+    fetch.slotsIdle()
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { readSettings } from '../../src/config.ts'
 import type { Keys } from '../../src/keys.ts'
-import { decodeRequest, type Request } from '../../src/message.ts'
 import { Queue } from '../../src/queue.ts'
 import type { Connection, Redis } from '../../src/redis.ts'
 import { RedisClock } from '../../src/redisclock.ts'
@@ -61,18 +61,21 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
       remove: async () => undefined,
     } as unknown as Registrar,
     stats: () => assert.fail('nobody asks for them'),
-    returning: () => actor.returning,
+    settings: readSettings('worker', { options: { namespace } }),
     workerId: () => actor.settlesAs ?? worker.id,
-    decode: decodeAdopted,
-    settle: settlement => actor.settle.add(settlement),
-    slotsIdle: () => undefined,
-    isLeaseCertain: () => true,
-    beatAnew: async () => true,
-    ignoreClaimsOf: ids => {
-      actor.putBack = [...ids]
+    intake: {
+      returning: () => actor.returning,
+      ignoreClaimsOf: ids => {
+        actor.putBack = [...ids]
+      },
     },
-    redirect: async requests => {
-      actor.found = [...requests]
+    settle: { add: settlement => actor.settle.add(settlement) },
+    fetch: { slotsIdle: () => undefined },
+    beat: { isCertain: true },
+    adopt: {
+      redirect: async requests => {
+        actor.found = [...requests]
+      },
     },
     problem,
   })
@@ -98,12 +101,3 @@ const directly = (redis: Redis): Connection =>
     send: <T>(commands: (client: Redis) => Promise<T>) =>
       commands(redis).catch(error => assert.fail(`refused: ${error.message}`)),
   }) as unknown as Connection
-
-/** As a worker does; undefined for what is not a request. */
-export const decodeAdopted = (text: string, heldId: string): Request | undefined => {
-  try {
-    return decodeRequest(text, heldId.replace(/^lost:/, ''), namespace)
-  } catch {
-    return undefined
-  }
-}

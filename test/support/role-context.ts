@@ -1,4 +1,7 @@
 import type { WorkerContext } from '../../src/context.ts'
 
+type Part<T> = T extends (...args: never[]) => unknown ? T : Partial<T>
+
 /** What a role is given in a test: only what it uses there. */
-export const contextOf = (part: Partial<WorkerContext>): WorkerContext => part as WorkerContext
+export const contextOf = (part: { [K in keyof WorkerContext]?: Part<WorkerContext[K]> }): WorkerContext =>
+  part as WorkerContext

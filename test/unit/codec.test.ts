@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeArgs } from '../../src/arguments.ts'
 import { monotonicMs } from '../../src/clock.ts'
+import { readSettings } from '../../src/config.ts'
 import { fromWire, HubError, TaskError } from '../../src/errors.ts'
 import { type Execution, Executor } from '../../src/executor.ts'
 import { newId } from '../../src/ids.ts'
@@ -205,8 +206,8 @@ describe('a request that lost its worker', () => {
       registrar: { isIdempotent: async () => true } as unknown as Registrar,
       events: new Events(),
       workerId: () => 'w',
-      decode: decoded => decodeRequest(decoded, 'held', 'pshub'),
-      settle: () => undefined,
+      settings: readSettings('worker', {}),
+      settle: { add: () => undefined },
       problem: () => error => expect.unreachable(error.message),
     })
     const adopt = new Adopt(context)

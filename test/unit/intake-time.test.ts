@@ -39,7 +39,7 @@ describe("a worker's failures", () => {
       measures,
       events,
       workerId: () => 'w',
-      settle: ({ id }) => settled.push(id),
+      settle: { add: ({ id }) => void settled.push(id) },
       commands: {} as Connection,
       registrar: {} as Registrar,
       problem: () => () => undefined,

@@ -19,9 +19,9 @@ it('any number of replies may wait for Redis without a warning of Node', async (
     queue: {},
     commands,
     slots: {},
-    slotsIdle: () => undefined,
+    fetch: { slotsIdle: () => undefined },
     workerId: () => 'w',
-    isLeaseCertain: () => true,
+    beat: { isCertain: true },
   } as unknown as WorkerContext)
   for (let n = 1; n <= 20; n++) {
     settle.add({ id: `r${n}`, workerId: 'w', hubId: 'h', reply: '{}', slot: undefined })

@@ -12,9 +12,9 @@ export const bugs = [
     breaks: ['I6'],
     what: 'a worker that lost its lease goes on and answers',
     edits: [
-      ['worker.js', /this\.#executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
+      ['worker.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
       ['roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
-      ['roles/settle.js', 'ended.every(settlement => settlement.workerId === current)', 'true'],
+      ['roles/settle.js', 'settlements.every(settlement => settlement.workerId === workerId)', 'true'],
       ['roles/settle.js', 'workerId === this.#context.workerId(); attempt++', 'true; attempt++'],
       ['roles/settle.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
     ],
