@@ -1,7 +1,7 @@
 import { monotonicMs } from './clock.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
-import { HubError, type ToldError } from './errors.ts'
-import { Abandoned, dataOf, failureOf } from './failures.ts'
+import type { HubError, ToldError } from './errors.ts'
+import { Abandoned, failureOf } from './failures.ts'
 import type { Request, TraceContext } from './message.ts'
 import { encodePayload, exceeds, invalid, PayloadProblem } from './payload.ts'
 import type { Pulse } from './pulse.ts'
@@ -107,8 +107,7 @@ export class Executor {
     const { pulse } = this.#options
     pulse.begin(place)
     const outcome = this.#inside(place, () => {
-      const refusal = this.#refusal(task, run.request)
-      if (refusal) return verdict(refusal)
+      this.#checkArgs(task, run.request)
       const value = run.start(task)
       if (!isThenable(value)) return this.#outcomeOf(task, value, run.request)
       run.settled(value).then(
@@ -145,48 +144,43 @@ export class Executor {
   }
 
   #outcomeOf(task: Task, value: unknown, request: Request): Outcome {
-    const result = this.#encodeResult(task, value, request)
-    return typeof result === 'string' ? { ok: true, result } : verdict(result)
+    return { ok: true, result: this.#encodeResult(task, value, request) }
   }
 
-  /** Why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
-  #refusal(task: Task, request: Request): HubError | undefined {
+  /** Throws why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
+  #checkArgs(task: Task, { task: name, id, args, text }: Request): void {
     const { maxPayloadBytes } = this.#options
-    if (exceeds(request.text, maxPayloadBytes + maxEnvelopeBytes))
-      return new HubError(
-        'PayloadTooLarge',
-        `The arguments of ${request.task} are larger than ${maxPayloadBytes} bytes.`,
-      )
-    const problems = task.checkArgs?.(request.args, request.text.length)
-    return problems?.length ? invalid('InvalidArgs', problems, { task: request.task, id: request.id }) : undefined
+    if (exceeds(text, maxPayloadBytes + maxEnvelopeBytes))
+      throw new Abandoned('PayloadTooLarge', `The arguments of ${name} are larger than ${maxPayloadBytes} bytes.`)
+    const problems = task.checkArgs?.(args, text.length)
+    if (problems?.length) throw refused('InvalidArgs', problems, { task: name, id })
   }
 
-  #encodeResult(task: Task, value: unknown, { task: name, id }: Request): string | HubError {
+  #encodeResult(task: Task, value: unknown, { task: name, id }: Request): string {
     const { maxPayloadBytes } = this.#options
     const details = { task: name, id }
     let text: string
     try {
       text = encodePayload(value === undefined ? null : value)
     } catch (error) {
-      if (error instanceof PayloadProblem) return invalid('InvalidResult', [error.problem], details)
+      if (error instanceof PayloadProblem) throw refused('InvalidResult', [error.problem], details)
       throw error
     }
     if (exceeds(text, maxPayloadBytes))
-      return new HubError('InvalidResult', `The result of ${name} is larger than ${maxPayloadBytes} bytes.`, details)
+      throw new Abandoned('InvalidResult', `The result of ${name} is larger than ${maxPayloadBytes} bytes.`, details)
     if (!task.checkResult) return text
     // As in the hub, what counts is what travels: a Date is a string there, an undefined property is absent.
     if (task.checkResult(value, text.length).length === 0) return text
     const problems = task.checkResult(JSON.parse(text), text.length)
-    return problems.length === 0 ? text : invalid('InvalidResult', problems, details)
+    if (problems.length > 0) throw refused('InvalidResult', problems, details)
+    return text
   }
 }
 
-/** What this executor itself found wrong with the arguments or the result. */
-const verdict = (error: HubError): Outcome => ({
-  ok: false,
-  error: { code: error.code, message: error.message, retryable: false, ...dataOf(error.data) },
-  thrown: error,
-})
+const refused: typeof invalid = (code, problems, details) => {
+  const { message, data } = invalid(code, problems, details)
+  return new Abandoned(code, message, { ...details, data })
+}
 
 const failed = (thrown: unknown): Outcome => ({ ok: false, error: failureOf(thrown), thrown })
 
@@ -250,7 +244,7 @@ class Run implements TaskContext, Timed {
     const remaining = this.remainingMs()
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    const narrowed = { timeoutMs, signal, queue: options.queue }
+    const narrowed = { signal, queue: options.queue, ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }) }
     const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, narrowed)
     // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
     return options.signal ? call.finally(() => options.signal) : call

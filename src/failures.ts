@@ -7,8 +7,9 @@ export class Abandoned extends HubError {}
 /** What the caller is told of a failure: class, message and the handler's own data, never a stack. Never throws. */
 export const failureOf = (thrown: unknown): ToldError => {
   try {
-    // Given up by the executor itself: the code says so.
-    if (thrown instanceof Abandoned) return { code: thrown.code, message: thrown.message, retryable: false }
+    // By the executor itself: the code says so.
+    if (thrown instanceof Abandoned)
+      return { code: thrown.code, message: thrown.message, retryable: false, ...dataOf(thrown.data) }
     const message = messageOf(thrown).slice(0, maxMessageLength)
     if (thrown instanceof TaskError)
       return { code: 'TaskFailed', message, retryable: thrown.retryable === true, ...dataOf(thrown.data) }
@@ -24,7 +25,7 @@ const maxMessageLength = 2000
 const maxDataLength = 65_536
 
 /** What can travel, as it is now: the handler may go on changing it until the reply is written. Else nothing. */
-export const dataOf = (data: unknown): { data?: unknown } => {
+const dataOf = (data: unknown): { data?: unknown } => {
   try {
     // With the level that the reply puts around it.
     const text = encodePayload({ data })

@@ -18,13 +18,8 @@ export class NestedCalls {
   /** Calls with what remains of the outer call's time, and under its trace, or a span that its handler has started there. */
   call(outer: TraceContext, task: string, args: unknown, options: NestedOptions): Promise<unknown> {
     this.#hub ??= new Hub(this.#hubOptions())
-    const { timeoutMs, ...others } = options
     const trace = this.#tracing?.isActive() ? {} : { traceparent: outer.traceparent, tracestate: outer.tracestate }
-    return this.#hub.call(task, args ?? {}, {
-      ...(timeoutMs === undefined || timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }),
-      ...others,
-      ...trace,
-    })
+    return this.#hub.call(task, args ?? {}, { ...options, ...trace })
   }
 
   /** The hub's settings are those of the worker; callers see the queue's name. */

@@ -1,7 +1,6 @@
 import type { Beat } from '../answers.ts'
 import { monotonicMs, sleep } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
-import type { Redis } from '../redis.ts'
 
 export const beatMs = 1000
 /** A short lease is renewed more often: a beat that is late by half of it must not pass for a death. */
@@ -85,7 +84,7 @@ export class BeatLoop {
   }
 
   async #renew(): Promise<Beat> {
-    const { queue, commands, settings, clock, measures, workerId } = this.#context
+    const { queue, commands, settings, clock, measures, registrar, stats, workerId } = this.#context
     const first = this.#registered !== workerId()
     const sentAt = monotonicMs()
     const beat = await commands.send(client =>
@@ -98,19 +97,13 @@ export class BeatLoop {
     this.#sentAt = sentAt
     // The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.
     const nowMs = Math.floor(beat.nowUs / 1000)
-    await commands.send(client => this.#publish(client, nowMs)).catch(error => this.#report(error))
-    return beat
-  }
-
-  /** What the registry should know. */
-  async #publish(client: Redis, nowMs: number): Promise<void> {
-    const { registrar, measures, stats, workerId } = this.#context
     const said = { stats: stats(nowMs), measured: (isAll: boolean) => measures.texts(isAll) }
-    try {
-      await registrar.publish(client, workerId(), nowMs, said)
-    } catch (error) {
-      measures.repeat()
-      throw error
-    }
+    await commands
+      .send(client => registrar.publish(client, workerId(), nowMs, said))
+      .catch(error => {
+        measures.repeat()
+        this.#report(error)
+      })
+    return beat
   }
 }

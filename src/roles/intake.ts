@@ -3,7 +3,7 @@ import { monotonicMs } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
 import type { ToldError } from '../errors.ts'
 import type { Execution } from '../executor.ts'
-import { type HeldText, heldAsJob, isHeldJob, type Settlement } from '../held.ts'
+import { type HeldText, heldAsJob, isHeldJob } from '../held.ts'
 import { decodeRequest, errorReply, leadingId, okReply, type Request, told, withStarted } from '../message.ts'
 import type { Phases } from '../phases.ts'
 import type { Slot } from '../slots.ts'
@@ -25,7 +25,7 @@ export class Intake {
   readonly #returning = new Map<string, string>()
   #restMs = 0
   #running = 0
-  #onIdle: (() => void)[] = []
+  readonly #onIdle: (() => void)[] = []
 
   constructor(context: WorkerContext) {
     const { queue, registrar, commands } = context
@@ -120,11 +120,11 @@ export class Intake {
     if (!slots.know(request.heldId)) return
     const message = `${request.task} had been run already when Redis failed over, and was not run again.`
     problem('failover')(new Error(message))
-    this.#end(request, workerId, { code: 'WorkerLost', message, retryable: false })
+    this.#end(request, workerId, { code: 'WorkerLost', message, retryable: false }, undefined)
   }
 
   #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
-    const { executor, tasks, slots, settle } = this.#context
+    const { executor, tasks, slots } = this.#context
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
     const ownMs = tasks.get(request.task)?.timeoutMs ?? defaultTimeoutMs
     const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : ownMs
@@ -135,20 +135,17 @@ export class Intake {
       this.#ended()
     })
     if (isStarted) return
-    settle.add(this.#expired(request, workerId, slot))
+    this.#expire(request, workerId, slot)
     this.#ended()
   }
 
   #ended(): void {
     this.#running--
-    if (this.#running > 0) return
-    const waiting = this.#onIdle
-    this.#onIdle = []
-    for (const resolve of waiting) resolve()
+    if (this.#running === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
   /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
-  #expired(request: Request, workerId: string, slot: Slot | undefined): Settlement {
+  #expire(request: Request, workerId: string, slot: Slot | undefined): void {
     const { measures, executor, events, queue } = this.#context
     const message = 'The deadline passed before the task was started.'
     const error = told(request, { code: 'Expired', message, retryable: true })
@@ -156,7 +153,7 @@ export class Intake {
     // Only for tasks of its own: anything may be written into a request.
     if (executor.has(request.task)) measures.expired(request, error)
     events.emit('request:expired', { queue: queue.name, task: request.task, id: request.id })
-    return this.#failed(request, workerId, error, slot)
+    this.#end(request, workerId, error, slot)
   }
 
   /** True when a request for a task that this worker does not have ends here, because handing it back would be for ever. */
@@ -165,7 +162,7 @@ export class Intake {
     if (request.ttlMs > 0 && request.atUs !== undefined) {
       // Its deadline ends it; where the claim script cannot see that, here.
       const isOver = nowUs - request.atUs >= request.ttlMs * 1000
-      if (isOver) settle.add(this.#expired(request, workerId, undefined))
+      if (isOver) this.#expire(request, workerId, undefined)
       return isOver
     }
     const verdict = this.#unserved.verdict(request.task)
@@ -178,18 +175,15 @@ export class Intake {
       return true
     }
     const error = told(request, verdict)
-    this.#end(request, workerId, error)
+    this.#end(request, workerId, error, undefined)
     events.emit('request:unserved', { queue: queue.name, task, code: error.code, answered: hubId !== undefined })
     return true
   }
 
-  #end(request: Request, workerId: string, error: ToldError): void {
-    this.#context.settle.add(this.#failed(request, workerId, error, undefined))
-  }
-
-  #failed(request: Request, workerId: string, error: ToldError, slot: Slot | undefined): Settlement {
+  /** Answers what did not run. */
+  #end(request: Request, workerId: string, error: ToldError, slot: Slot | undefined): void {
     const reply = errorReply(request, error, workerId, undefined)
-    return { id: request.heldId, workerId, hubId: request.hubId, reply, slot }
+    this.#context.settle.add({ id: request.heldId, workerId, hubId: request.hubId, reply, slot })
   }
 
   #finish({ request, workerId, slot, backlogUs, deadline }: Run, { outcome, queueMs, execMs }: Execution): void {

@@ -21,7 +21,7 @@ export class Reconcile {
 
   /** @param nowUs Redis' time of the beat */
   async look(nowUs: number): Promise<void> {
-    const { queue, commands, slots, workerId } = this.#context
+    const { queue, commands, slots, workerId, intake, adopt, problem } = this.#context
     const id = workerId()
     const held = await commands.send(client => queue.heldIds(client, id))
     const unknown = held.filter(each => !slots.knows(each))
@@ -30,40 +30,24 @@ export class Reconcile {
     if (lost.length === 0 || id !== workerId()) return
     const ended = lost.filter(each => slots.wasReleased(each))
     const open = lost.filter(each => !slots.wasReleased(each))
-    await this.#releaseAgain(ended, id)
-    await this.#putBack(
-      open.filter(each => !isHeldLost(each)),
-      id,
-      nowUs,
-    )
-    await this.#redirect(open.filter(isHeldLost), id, nowUs)
-  }
-
-  async #releaseAgain(ids: string[], heldBy: string): Promise<void> {
-    const { queue, commands, problem } = this.#context
-    if (ids.length === 0) return
-    problem('failover')(
-      new Error(`Redis had forgotten that ${ids.length} requests had ended here; they are not run again`),
-    )
-    await commands.send(client => queue.release(client, heldBy, ids))
-  }
-
-  /**
-   * The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate of
-   * now is ahead of Redis by the beat's way, and voided the next claim too, again and again.
-   */
-  async #putBack(ids: string[], heldBy: string, nowUs: number): Promise<void> {
-    const { queue, commands, intake, problem } = this.#context
-    if (ids.length === 0) return
-    intake.ignoreClaimsOf(ids, nowUs)
-    const requests = ids.map(each => ({ id: each }))
-    await commands.send(client => queue.handback(client, heldBy, 'head', requests)).catch(problem('reconcile'))
-  }
-
-  async #redirect(ids: string[], heldBy: string, nowUs: number): Promise<void> {
-    const { queue, commands, workerId, adopt, problem } = this.#context
-    if (ids.length === 0) return
-    const found = await commands.send(client => queue.heldTexts(client, heldBy, ids))
-    if (heldBy === workerId()) await adopt.redirect(found, heldBy, nowUs).catch(problem('adopt'))
+    if (ended.length > 0) {
+      const reason = `Redis had forgotten that ${ended.length} requests had ended here; they are not run again`
+      problem('failover')(new Error(reason))
+      await commands.send(client => queue.release(client, id, ended))
+    }
+    const claimed = open.filter(each => !isHeldLost(each)).map(each => ({ id: each }))
+    if (claimed.length > 0) {
+      // The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate
+      // of now is ahead of Redis by the beat's way, and voided the next claim too, again and again.
+      intake.ignoreClaimsOf(
+        claimed.map(each => each.id),
+        nowUs,
+      )
+      await commands.send(client => queue.handback(client, id, 'head', claimed)).catch(problem('reconcile'))
+    }
+    const adopted = open.filter(isHeldLost)
+    if (adopted.length === 0) return
+    const found = await commands.send(client => queue.heldTexts(client, id, adopted))
+    if (id === workerId()) await adopt.redirect(found, id, nowUs).catch(problem('adopt'))
   }
 }

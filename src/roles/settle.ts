@@ -67,12 +67,7 @@ export class Settle {
     await this.#untilDone(() => this.#reply(batch, workerId), workerId, mayPass)
     const dead = batch.flatMap(settlement => settlement.dead ?? [])
     // Whatever refuses it: a job is done, or dead, or held.
-    if (dead.length > 0)
-      await this.#untilDone(
-        () => this.#bury(dead),
-        workerId,
-        () => true,
-      )
+    if (dead.length > 0) await this.#untilDone(() => this.#bury(dead), workerId)
     if (this.#stopping.signal.aborted) return
     this.#answered.push(...batch)
     // With the next replies, in one write: a write of their own would cost more than the releases do.
@@ -81,7 +76,7 @@ export class Settle {
   }
 
   /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or it is others' now, or this ends. */
-  async #untilDone(act: () => Promise<unknown>, workerId: string, isWorthIt: (error: Error) => boolean): Promise<void> {
+  async #untilDone(act: () => Promise<unknown>, workerId: string, isWorthIt = always): Promise<void> {
     const { commands, problem } = this.#context
     for (let attempt = 0; workerId === this.#context.workerId(); attempt++) {
       try {
@@ -145,7 +140,7 @@ export class Settle {
       slots.released(ids)
     }
     // Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
-    await this.#untilDone(release, workerId, () => true)
+    await this.#untilDone(release, workerId)
     fetch.slotsIdle()
   }
 }
@@ -158,3 +153,4 @@ const ownOf = (settlements: Settlement[], workerId: string): Settlement[] =>
 
 /** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */
 const mayPass = (error: Error): boolean => isTransient(error) || isFull(error)
+const always = (_: Error): boolean => true
