@@ -55,11 +55,6 @@ export class Executor {
     return this.#tasks.has(task)
   }
 
-  /** Names of what runs now, by request id. */
-  get running(): ReadonlyMap<string, { readonly request: Request }> {
-    return this.#running
-  }
-
   /**
    * Runs a request that came from a claim at `receivedAt` with `remainingMs` left. `onEnd` is called once; before this returns
    * if the handler is done by then, because a lone call notices each promise on its way. Returns false when its time is up,
@@ -190,9 +185,9 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 /** One running request: the context its handler sees, and its deadline. The signal is only made when it is asked for. */
 class Run implements TaskContext, Timed {
   readonly request: Request
+  readonly deadline: number
   readonly #options: ExecutorOptions
   readonly #span: RunSpan | undefined
-  readonly #end: number
   #expired: HubError | undefined
   #controller: AbortController | undefined
   #reason: HubError | undefined
@@ -200,9 +195,9 @@ class Run implements TaskContext, Timed {
   #timer: NodeJS.Timeout | undefined
   #log: TaskLog | undefined
 
-  constructor(request: Request, end: number, options: ExecutorOptions, span: RunSpan | undefined) {
+  constructor(request: Request, deadline: number, options: ExecutorOptions, span: RunSpan | undefined) {
     this.request = request
-    this.#end = end
+    this.deadline = deadline
     this.#options = options
     this.#span = span
   }
@@ -222,9 +217,6 @@ class Run implements TaskContext, Timed {
   get from(): string | undefined {
     return this.request.from
   }
-  get deadline(): number {
-    return this.#end
-  }
   get log(): TaskLog {
     this.#log ??= this.#options.log(this.request.task, this.request.id)
     return this.#log
@@ -237,7 +229,7 @@ class Run implements TaskContext, Timed {
   }
 
   remainingMs(): number {
-    return Math.max(0, this.#end - monotonicMs())
+    return Math.max(0, this.deadline - monotonicMs())
   }
 
   call(task: string, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
@@ -259,9 +251,8 @@ class Run implements TaskContext, Timed {
   }
 
   abort(reason: HubError): void {
-    if (this.#reason) return
-    this.#reason = reason
-    this.#controller?.abort(reason)
+    this.#reason ??= reason
+    this.#controller?.abort(this.#reason)
   }
 
   abandon(reason: HubError): void {
@@ -271,15 +262,12 @@ class Run implements TaskContext, Timed {
   /** As the handler settles, or rejects when the executor gives this run up. */
   settled(value: PromiseLike<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#giveUp = reason => {
-        clearTimeout(this.#timer)
-        reject(reason)
-      }
+      this.#giveUp = reject
       value.then(resolve, reject)
     })
   }
 
-  /** The timer of a handler that reacted to its signal after all. */
+  /** Ends the timer of a handler that was given up, or that reacted to its signal after all. */
   finish(): void {
     clearTimeout(this.#timer)
   }

@@ -105,7 +105,7 @@ export class Slots {
 
   /** The same for each request that is claimed, as far as it may be so: Redis forgets nothing while a connection lasts. */
   isRepeated(id: string): boolean {
-    return this.#released.isDoubted && this.#released.has(id)
+    return this.#released.hasDoubted(id)
   }
 
   /** A connection is a new one: it may lead to a server that has forgotten what the one before was told last. */
@@ -152,9 +152,9 @@ class RecentIds {
     return this.#index ? this.#index.has(number) : this.#numbers.includes(number)
   }
 
-  /** True from doubt() on, until as many were released since as are remembered. */
-  get isDoubted(): boolean {
-    return this.#index !== undefined
+  /** The same from doubt() on, until as many were released since as are remembered; else false. */
+  hasDoubted(id: string): boolean {
+    return this.#index?.has(numberOf(id)) ?? false
   }
 
   doubt(): void {

@@ -9,7 +9,7 @@ import { newId } from './ids.ts'
 import { makeKeys } from './keys.ts'
 import { blockedLines, makeLogger, subscribeLog } from './logger.ts'
 import { Measures } from './measures.ts'
-import { NestedCalls } from './nested.ts'
+import { makeNestedCalls } from './nested.ts'
 import { Pulse } from './pulse.ts'
 import { Queue } from './queue.ts'
 import { RedisClock } from './redisclock.ts'
@@ -37,7 +37,7 @@ const patienceMs = 2000
 export class Worker {
   readonly events: Events = new Events()
   readonly #crew: Crew
-  readonly #nested: NestedCalls
+  readonly #nested: ReturnType<typeof makeNestedCalls>
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #graceOver = new AbortController()
@@ -63,7 +63,7 @@ export class Worker {
     events.on('redis:up', () => slots.onReconnected())
     const tracing = makeTracing(settings.tracing)
     this.#tracing = tracing
-    this.#nested = new NestedCalls(settings, tracing)
+    this.#nested = makeNestedCalls(settings, tracing)
     const pulse = new Pulse([...tasks.keys()])
     const keys = makeKeys(settings.namespace)
     const queue = new Queue(settings.queue, keys)
@@ -81,7 +81,7 @@ export class Worker {
         maxPayloadBytes: settings.maxPayloadBytes,
         log: (task, id) => taskLog(logger, task, id),
         startSpan: tracing && ((request, queueMs) => tracing.startRun(request, settings.queue, queueMs)),
-        nestedCall: (outer, task, args, callOptions) => this.#nested.call(outer, task, args, callOptions),
+        nestedCall: this.#nested.call,
       }),
       pulse,
       blockedLines: blockedLines(logger),

@@ -45,14 +45,11 @@ export class Adopt {
   }
 
   async #adoptFrom(ended: readonly string[], nowUs: number): Promise<void> {
-    for (const lost of ended) {
-      try {
-        await this.#adoptAll(lost, nowUs)
-      } catch (error) {
+    for (const lost of ended)
+      await this.#adoptAll(lost, nowUs).catch((error: Error) => {
         // Those behind it are not to wait for what is wrong with this one.
-        if ((error as Error).name === 'ReplyError') this.#context.problem('adopt')(error as Error)
-      }
-    }
+        if (error.name === 'ReplyError') this.#context.problem('adopt')(error)
+      })
   }
 
   async #adoptAll(lost: string, nowUs: number): Promise<void> {

@@ -23,10 +23,7 @@ export class Farewell {
     const nowMs = Math.floor(clock.atUs(monotonicMs()) / 1000)
     // Without a beat nobody knows of this worker yet; its first one says so itself.
     if (nowMs === 0) return
-    await this.#tried(async () => {
-      await commands.send(client => registrar.publishStats(client, workerId(), stats(nowMs)))
-      return 0
-    })
+    await this.#tried(() => commands.send(client => registrar.publishStats(client, workerId(), stats(nowMs))))
   }
 
   /** The answer of the last claim may have been cut off; what it took goes back to others. Returns how many. */
@@ -34,9 +31,8 @@ export class Farewell {
     const { slots } = this.#context
     return this.#tried(async () => {
       const held = await this.#held()
-      return this.#handBack(
-        held.filter(id => !slots.knows(id) && !isHeldLost(id) && !slots.wasReleased(id)).map(id => ({ id })),
-      )
+      const unknown = held.filter(id => !slots.knows(id) && !isHeldLost(id) && !slots.wasReleased(id))
+      return this.#handBack(unknown.map(id => ({ id })))
     })
   }
 
@@ -71,7 +67,7 @@ export class Farewell {
     return returned
   }
 
-  async #tried(step: () => Promise<number>): Promise<number> {
+  async #tried<T>(step: () => Promise<T>): Promise<T | 0> {
     const { commands, problem } = this.#context
     if (!commands.isReady) return 0
     try {

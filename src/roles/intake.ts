@@ -86,14 +86,17 @@ export class Intake {
 
   /** The request of a list element that is to be run, here or elsewhere; undefined when it is none, or not to be run. */
   #accepted(element: Claimed['requests'][number], workerId: string, nowUs: number): Request | undefined {
-    const { slots } = this.#context
+    const { slots, problem } = this.#context
     const request = this.#read(element, workerId)
     if (!request || (this.#putBack.get(request.heldId) ?? 0) >= nowUs) return undefined
-    if (slots.isRepeated(request.heldId)) {
-      this.#endRepeated(request, workerId)
-      return undefined
-    }
-    return slots.know(request.heldId) ? request : undefined
+    const isRepeated = slots.isRepeated(request.heldId)
+    if (!slots.know(request.heldId)) return undefined
+    if (!isRepeated) return request
+    // It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet.
+    const message = `${request.task} had been run already when Redis failed over, and was not run again.`
+    problem('failover')(new Error(message))
+    this.#end(request, workerId, { code: 'WorkerLost', message, retryable: false }, undefined)
+    return undefined
   }
 
   #read({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
@@ -114,15 +117,6 @@ export class Intake {
     }
   }
 
-  /** It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet. */
-  #endRepeated(request: Request, workerId: string): void {
-    const { slots, problem } = this.#context
-    if (!slots.know(request.heldId)) return
-    const message = `${request.task} had been run already when Redis failed over, and was not run again.`
-    problem('failover')(new Error(message))
-    this.#end(request, workerId, { code: 'WorkerLost', message, retryable: false }, undefined)
-  }
-
   #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
     const { executor, tasks, slots } = this.#context
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
@@ -131,7 +125,7 @@ export class Intake {
     const slot = slots.take(isHeldJob(request.heldId))
     this.#running++
     const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
-      this.#finish({ request, workerId, slot, backlogUs, deadline: receivedAt + remainingMs }, execution)
+      this.#finish(request, workerId, slot, backlogUs, execution)
       this.#ended()
     })
     if (isStarted) return
@@ -186,8 +180,9 @@ export class Intake {
     this.#context.settle.add({ id: request.heldId, workerId, hubId: request.hubId, reply, slot })
   }
 
-  #finish({ request, workerId, slot, backlogUs, deadline }: Run, { outcome, queueMs, execMs }: Execution): void {
+  #finish(request: Request, workerId: string, slot: Slot, backlogUs: number, execution: Execution): void {
     const { settle, slots, tasks, measures } = this.#context
+    const { outcome, queueMs, execMs } = execution
     if (workerId !== this.#context.workerId()) return
     const us: Phases = {
       backlog: Math.round(backlogUs),
@@ -203,14 +198,13 @@ export class Intake {
       return
     }
     if (!outcome.ok) outcome.error = told(request, outcome.error)
-    const now = monotonicMs()
     const reply = outcome.ok
       ? okReply(request.id, outcome.result, workerId, us)
       : errorReply(request, outcome.error, workerId, us)
     // The caller's own deadline came before this one; nobody would read the reply.
-    const hubId = request.ttlMs > 0 && now > deadline ? undefined : request.hubId
-    settle.add({ id: request.heldId, workerId, hubId, reply, slot })
-    measures.ran({ request, outcome, us, now })
+    const isLate = request.ttlMs > 0 && backlogUs / 1000 + queueMs + execMs > request.ttlMs
+    settle.add({ id: request.heldId, workerId, hubId: isLate ? undefined : request.hubId, reply, slot })
+    measures.ran({ request, outcome, us, now: monotonicMs() })
   }
 
   async #handBack(foreign: readonly Request[]): Promise<void> {
@@ -222,14 +216,4 @@ export class Intake {
     const held = ids.map(id => ({ id }))
     await commands.send(client => queue.handback(client, workerId(), 'tail', held)).catch(problem('handback'))
   }
-}
-
-/** A request that was started. */
-interface Run {
-  request: Request
-  workerId: string
-  slot: Slot
-  backlogUs: number
-  /** Monotonic milliseconds. */
-  deadline: number
 }

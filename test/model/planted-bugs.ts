@@ -47,7 +47,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     script: 'claim',
     bug: 'loses what is too much',
-    from: 'for k = #batch, i, -1 do unpop(batch[k]) end',
+    from: "for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end",
     to: '',
   },
   {

@@ -29,11 +29,20 @@ export const commandsOfScripts = (): Map<Role, ScriptCommand[]> => {
 const commandsOf = (script: string, text: string): ScriptCommand[] => {
   const shapes = new Map([...text.matchAll(/^-- KEYS\[(\d)\] +\w+ +(\S.*)$/gm)].map(([, at, shape]) => [at!, shape!]))
   // The first argument may choose between two commands.
-  const runs = [...text.matchAll(/redis\.p?call\(([^,)]*)(?:, KEYS\[(\d)\])?/g)]
-  return runs.flatMap(([, chosen, at]) => {
-    const key = at === undefined ? undefined : shapes.get(at)!.replace(/<(hub|[\w ]*worker)>/, '<id>')
-    return [...chosen!.matchAll(/'([A-Z]+)'/g)].map(([, command]) => ({ script, command: command!, key }))
+  const runs = [...text.matchAll(/redis\.p?call\(([^,)]*)(?:, (?:KEYS\[(\d)\]|(list)\b))?/g)]
+  return runs.flatMap(([, chosen, at, list]) => {
+    const keys = list ? listsTaken(text) : [at]
+    return keys.flatMap(at => {
+      const key = at === undefined ? undefined : shapes.get(at)!.replace(/<(hub|[\w ]*worker)>/, '<id>')
+      return [...chosen!.matchAll(/'([A-Z]+)'/g)].map(([, command]) => ({ script, command: command!, key }))
+    })
   })
+}
+
+/** The keys that a function gets as its `list`. */
+const listsTaken = (text: string): string[] => {
+  const [, name] = /local function (\w+)\(list\b/.exec(text)!
+  return [...text.matchAll(new RegExp(`${name}\\(KEYS\\[(\\d)\\]`, 'g'))].map(([, at]) => at!)
 }
 
 /** A key of a namespace as the shape that `commandsOfScripts` uses. */

@@ -38,18 +38,17 @@ local requests, held, named = {}, {}, {}
 local bytes_left = tonumber(ARGV[4])
 local taken, dropped, largest = 0, 0, 1
 
--- Takes up to `most` off what `pop` pops from; `unpop` undoes it. Returns 0 when nothing is left there, else -1: that is still to
--- be counted.
-local function take(pop, unpop, most, prefix)
+-- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
+local function take(list, most, prefix)
   local last, page = taken + most, first_page
   while taken < last and bytes_left > 0 and dropped < max_drops do
     local count = math.min(page, last - taken)
-    local batch = pop(count)
+    local batch = redis.call('LPOP', list, count)
     if not batch then return 0 end
     for i = 1, #batch do
       local message = batch[i]
       if bytes_left <= 0 then
-        for k = #batch, i, -1 do unpop(batch[k]) end
+        for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end
         return -1
       end
       local at, ttl, id = string.match(message, '^{"at":(%d+),"ttl":(%d+),"id":"([%w_-]+)"')
@@ -76,18 +75,11 @@ local function take(pop, unpop, most, prefix)
 end
 
 local wanted = math.min(1000, tonumber(ARGV[2]))
-local left, jobs_left = 0, 0
-left = take(
-  function(count) return redis.call('LPOP', KEYS[1], count) end,
-  function(message) redis.call('LPUSH', KEYS[1], message) end,
-  wanted, '')
+local left, jobs_left = take(KEYS[1], wanted, ''), 0
 local calls = taken
 local room = math.min(tonumber(ARGV[3]), wanted - taken)
 if room > 0 then
-  jobs_left = take(
-    function(count) return redis.call('LPOP', KEYS[5], count) end,
-    function(message) redis.call('LPUSH', KEYS[5], message) end,
-    room, 'job:')
+  jobs_left = take(KEYS[5], room, 'job:')
 elseif ARGV[3] ~= '0' then
   jobs_left = -1
 end
