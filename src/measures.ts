@@ -1,5 +1,4 @@
 import type { Beat } from './answers.ts'
-import { BusyShare } from './busyshare.ts'
 import type { WorkerCounters, WorkerStats } from './cards.ts'
 import { monotonicMs } from './clock.ts'
 import type { ToldError } from './errors.ts'
@@ -46,20 +45,16 @@ export class Measures {
   readonly counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 }
   readonly loop = new LoopDelay()
   readonly #options: MeasuresOptions
-  readonly #tasks: TaskStats
+  readonly #tasks = new TaskStats(monotonicMs())
   readonly #slow = new SlowCalls()
   readonly #failures = new RecentFailures()
-  readonly #busy: BusyShare
   #untold: Ran[] = []
   #soon: NodeJS.Immediate | undefined
   #later: NodeJS.Timeout | undefined
   #mustRepeat = false
 
   constructor(options: MeasuresOptions) {
-    const now = monotonicMs()
     this.#options = options
-    this.#tasks = new TaskStats(now)
-    this.#busy = new BusyShare(options.slots.size, now)
   }
 
   /** Counts a request that ran, always behind the replies of the same turn of the loop: somebody waits for those. */
@@ -109,11 +104,10 @@ export class Measures {
 
   stats(): Pick<WorkerStats, 'busy' | 'counters' | 'busyShare' | 'loopMs' | 'rssBytes'> {
     const { slots } = this.#options
-    const busyShare = this.#busy.look(slots.usedMs(), monotonicMs())
     return {
       busy: slots.busy,
       counters: this.counters,
-      busyShare: Math.round(busyShare * 1000) / 1000,
+      busyShare: Math.round(slots.busyShare() * 1000) / 1000,
       loopMs: this.loop.lately(),
       rssBytes: process.memoryUsage.rss(),
     }

@@ -5,6 +5,8 @@ export interface Slot {
   readonly isJob: boolean
 }
 
+const shareMs = 60_000
+
 /**
  * What a worker holds: which requests it knows of, and how many of its slots run one. A request is known from its claim
  * until Redis confirmed its release, which is longer than it runs; whatever Redis says we hold and is not known here was
@@ -17,8 +19,11 @@ export class Slots {
   readonly #busy = new Set<Slot>()
   readonly #released = new RecentIds()
   #busyJobs = 0
+  /** For how long slots were busy since the start, all slots together, and when that was counted last. */
   #usedMs = 0
   #accountedAt = monotonicMs()
+  /** The same, as busyShare() saw it in the last minute. */
+  readonly #looks = [{ at: this.#accountedAt, usedMs: 0 }]
 
   /** `jobSlots`: the most that run jobs at once. */
   constructor(size: number, jobSlots: number) {
@@ -49,12 +54,21 @@ export class Slots {
     return this.#busy.size
   }
 
-  /** The time for which slots were busy since the start, all slots together, milliseconds. */
-  usedMs(): number {
+  /** What share of its slots' time a worker used in the last minute, from look to look: 0 to 1. */
+  busyShare(): number {
+    this.#account()
+    const [at, usedMs] = [this.#accountedAt, this.#usedMs]
+    this.#looks.push({ at, usedMs })
+    while (this.#looks.length > 2 && at - this.#looks[1]!.at >= shareMs) this.#looks.shift()
+    const first = this.#looks[0]!
+    const allMs = (at - first.at) * this.size
+    return allMs <= 0 ? 0 : Math.min(1, (usedMs - first.usedMs) / allMs)
+  }
+
+  #account(): void {
     const now = monotonicMs()
     this.#usedMs += this.#busy.size * (now - this.#accountedAt)
     this.#accountedAt = now
-    return this.#usedMs
   }
 
   knows(id: string): boolean {
@@ -74,7 +88,7 @@ export class Slots {
 
   /** A request starts. */
   take(isJob: boolean): Slot {
-    this.usedMs()
+    this.#account()
     const slot = { isJob }
     this.#busy.add(slot)
     if (isJob) this.#busyJobs++
@@ -83,7 +97,7 @@ export class Slots {
 
   /** It ended; the slot can be given to another one at once. Repeating it is harmless. */
   free(slot: Slot): void {
-    this.usedMs()
+    this.#account()
     if (this.#busy.delete(slot) && slot.isJob) this.#busyJobs--
   }
 
@@ -115,7 +129,7 @@ export class Slots {
 
   /** After the identity changed: nothing of before counts. */
   reset(): void {
-    this.usedMs()
+    this.#account()
     this.#known.clear()
     this.#busy.clear()
     this.#busyJobs = 0

@@ -37,7 +37,6 @@ const layers: string[][] = [
     'keptcalls',
     'slowcalls',
     'recentfailures',
-    'busyshare',
     'metrics',
     'statsdaddress',
     'settingkinds',

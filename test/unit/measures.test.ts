@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { BusyShare } from '../../src/busyshare.ts'
 import { Histogram } from '../../src/histogram.ts'
 import { maxKeptCalls, maxKeptTasks } from '../../src/keptcalls.ts'
 import { LoadSum, parseWorkerRecord } from '../../src/load.ts'
 import { LoopDelay } from '../../src/loopdelay.ts'
 import type { Phases } from '../../src/phases.ts'
+import { Slots } from '../../src/slots.ts'
 import { parseSlowCalls, type SlowCall, SlowCalls, slowMemoryMs } from '../../src/slowcalls.ts'
 import { maxWindows, maxWindowsLength, TaskStats, type WorkerTasksJson } from '../../src/taskstats.ts'
 
@@ -253,11 +253,21 @@ describe('the delay of the event loop', () => {
 
 describe('the busy share', () => {
   it('is that of the last minute', () => {
-    const share = new BusyShare(4, 0)
-    expect(share.look(0, 0)).toBe(0)
-    expect(share.look(2000, 1000)).toBe(0.5)
-    for (let second = 2; second <= 61; second++) share.look(2000, second * 1000)
-    expect(share.look(2000, 61_500)).toBe(0)
-    expect(share.look(2000 + 240_000, 121_500)).toBeCloseTo(1, 1)
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    const slots = new Slots(4, 0)
+    const shareAt = (ms: number) => {
+      now = ms
+      return slots.busyShare()
+    }
+    expect(shareAt(0)).toBe(0)
+    const taken = [slots.take(false), slots.take(false)]
+    expect(shareAt(1000)).toBe(0.5)
+    for (const slot of taken) slots.free(slot)
+    for (let second = 2; second <= 61; second++) shareAt(second * 1000)
+    expect(shareAt(61_500)).toBe(0)
+    for (let n = 0; n < 4; n++) slots.take(false)
+    expect(shareAt(121_500)).toBeCloseTo(1, 1)
+    vi.restoreAllMocks()
   })
 })
