@@ -35,15 +35,13 @@ export class Reconcile {
       problem('failover')(new Error(reason))
       await commands.send(client => queue.release(client, id, ended))
     }
-    const claimed = open.filter(each => !isHeldLost(each)).map(each => ({ id: each }))
+    const claimed = open.filter(each => !isHeldLost(each))
     if (claimed.length > 0) {
       // The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate
       // of now is ahead of Redis by the beat's way, and voided the next claim too, again and again.
-      intake.ignoreClaimsOf(
-        claimed.map(each => each.id),
-        nowUs,
-      )
-      await commands.send(client => queue.handback(client, id, 'head', claimed)).catch(problem('reconcile'))
+      intake.ignoreClaimsOf(claimed, nowUs)
+      const requests = claimed.map(each => ({ id: each }))
+      await commands.send(client => queue.handback(client, id, 'head', requests)).catch(problem('reconcile'))
     }
     const adopted = open.filter(isHeldLost)
     if (adopted.length === 0) return
