@@ -41,7 +41,6 @@ const layers: string[][] = [
     'metrics',
     'statsdaddress',
     'settingkinds',
-    'registrysettings',
   ],
   [
     'target',
