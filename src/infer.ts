@@ -16,19 +16,17 @@ export type FromSchema<S> = S extends { const: infer C }
 
 type FromType<T, S> = T extends readonly (infer Each)[] ? FromOneType<Each, S> : FromOneType<T, S>
 
-type FromOneType<T, S> = T extends 'string'
-  ? string
-  : T extends 'number' | 'integer'
-    ? number
-    : T extends 'boolean'
-      ? boolean
-      : T extends 'null'
-        ? null
-        : T extends 'array'
-          ? FromArray<S>
-          : T extends 'object'
-            ? FromObject<S>
-            : unknown
+type FromOneType<T, S> = T extends keyof Types<S> ? Types<S>[T] : unknown
+
+interface Types<S> {
+  string: string
+  number: number
+  integer: number
+  boolean: boolean
+  null: null
+  array: FromArray<S>
+  object: FromObject<S>
+}
 
 type FromArray<S> = S extends { prefixItems: infer P extends readonly unknown[] }
   ? { -readonly [I in keyof P]: FromSchema<P[I]> }
