@@ -5,15 +5,15 @@
 export type Keys = Readonly<ReturnType<typeof makeKeys>>
 export type QueueKeys = Readonly<ReturnType<typeof queueKeys>>
 
-const idPattern = /^[A-Za-z0-9_-]{1,64}$/
-const queuePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
-const namespacePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$/
+const textLike =
+  (pattern: RegExp) =>
+  (value: unknown): value is string =>
+    typeof value === 'string' && pattern.test(value)
 
 /** Hub and worker ids, request ids. */
-export const isId = (value: unknown): value is string => typeof value === 'string' && idPattern.test(value)
-export const isQueueName = (value: unknown): value is string => typeof value === 'string' && queuePattern.test(value)
-export const isNamespace = (value: unknown): value is string =>
-  typeof value === 'string' && namespacePattern.test(value)
+export const isId = textLike(/^[A-Za-z0-9_-]{1,64}$/)
+export const isQueueName = textLike(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)
+export const isNamespace = textLike(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$/)
 
 export const makeKeys = (namespace: string) => {
   const queues = new Map<string, QueueKeys>()
