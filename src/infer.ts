@@ -6,13 +6,11 @@ export type FromSchema<S> = S extends { const: infer C }
   ? C
   : S extends { enum: readonly (infer E)[] }
     ? E
-    : S extends { anyOf: readonly (infer A)[] }
-      ? FromSchema<A>
-      : S extends { oneOf: readonly (infer O)[] }
-        ? FromSchema<O>
-        : S extends { type: infer T }
-          ? FromType<T, S>
-          : unknown
+    : S extends { anyOf: readonly (infer O)[] } | { oneOf: readonly (infer O)[] }
+      ? FromSchema<O>
+      : S extends { type: infer T }
+        ? FromType<T, S>
+        : unknown
 
 type FromType<T, S> = T extends readonly (infer Each)[] ? FromOneType<Each, S> : FromOneType<T, S>
 

@@ -16,7 +16,6 @@ export const isQueueName = textLike(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)
 export const isNamespace = textLike(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$/)
 
 export const makeKeys = (namespace: string) => {
-  const queues = new Map<string, QueueKeys>()
   const reply = `${namespace}:reply:{`
   return {
     /** HASH: name:version -> task card. */
@@ -31,14 +30,7 @@ export const makeKeys = (namespace: string) => {
     slow: `${namespace}:slow`,
     /** HASH: worker id -> its recent failures. */
     failures: `${namespace}:failures`,
-    queue(name: string): QueueKeys {
-      let keys = queues.get(name)
-      if (!keys) {
-        keys = queueKeys(`${namespace}:{${name}}`)
-        queues.set(name, keys)
-      }
-      return keys
-    },
+    queue: (name: string): QueueKeys => queueKeys(`${namespace}:{${name}}`),
     /** LIST: replies for one hub. */
     reply: (hubId: string) => `${reply}${hubId}}`,
     /** LIST: the last replies that the hub took off its list one by one. */

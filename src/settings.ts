@@ -4,36 +4,8 @@ import { integer, type Kind, list, number, oneOf, onOrOff, text } from './settin
 import { parseStatsdAddress } from './statsdaddress.ts'
 import { checkTarget, type RedisTarget } from './target.ts'
 
-/** What the registry's service is set up with, besides what every user of Redis is. */
-export interface RegistrySettings {
-  /** Address it binds. Default 127.0.0.1: this machine only. */
-  host: string
-  /** Default 7421; 0 takes a free one. */
-  port: number
-  /** Where its pages begin, as in /registry. Default /. */
-  basePath: string
-  /** Who has it may look. Tokens have at least 16 characters. Default none. */
-  viewToken: string | undefined
-  /** The same, for who may run tasks too. */
-  runToken: string | undefined
-  /** The same, for who may do all that can be done here. */
-  adminToken: string | undefined
-  /** Nobody may run or change anything. Default false. */
-  readOnly: boolean
-  /** Names of hosts it answers to, besides 127.0.0.1, localhost, [::1] and `host`. */
-  allowedHosts: readonly string[]
-  /** A proxy in front of it says in X-Forwarded-Host and X-Forwarded-Proto what the browser asked for. Default false. */
-  behindProxy: boolean
-  /** Tasks that may be run: names, in which * stands for any characters. Default all. */
-  runTasks: readonly string[]
-  /** Longest arguments that are taken, bytes; at most `maxPayloadBytes`. Default 256 KiB. */
-  maxBodyBytes: number
-  /** Runs that one session or token may start in a second. Default 10. */
-  maxRunsPerSecond: number
-}
-
 /** Every setting there is. The table below says who uses it. */
-export interface Settings extends RegistrySettings {
+export interface Settings {
   /** Redis URL, or ioredis options. Default redis://127.0.0.1:6379. */
   redis: RedisTarget
   /** Prefix of every key. Default pshub. */
@@ -75,6 +47,33 @@ export interface Settings extends RegistrySettings {
   tracing: boolean
   /** Lines of `json`, or `pretty` ones for people; `auto` is pretty on a terminal. Default auto. */
   logFormat: 'auto' | 'json' | 'pretty'
+
+  // What the registry's service is set up with, besides what every user of Redis is.
+
+  /** Address it binds. Default 127.0.0.1: this machine only. */
+  host: string
+  /** Default 7421; 0 takes a free one. */
+  port: number
+  /** Where its pages begin, as in /registry. Default /. */
+  basePath: string
+  /** Who has it may look. Tokens have at least 16 characters. Default none. */
+  viewToken: string | undefined
+  /** The same, for who may run tasks too. */
+  runToken: string | undefined
+  /** The same, for who may do all that can be done here. */
+  adminToken: string | undefined
+  /** Nobody may run or change anything. Default false. */
+  readOnly: boolean
+  /** Names of hosts it answers to, besides 127.0.0.1, localhost, [::1] and `host`. */
+  allowedHosts: readonly string[]
+  /** A proxy in front of it says in X-Forwarded-Host and X-Forwarded-Proto what the browser asked for. Default false. */
+  behindProxy: boolean
+  /** Tasks that may be run: names, in which * stands for any characters. Default all. */
+  runTasks: readonly string[]
+  /** Longest arguments that are taken, bytes; at most `maxPayloadBytes`. Default 256 KiB. */
+  maxBodyBytes: number
+  /** Runs that one session or token may start in a second. Default 10. */
+  maxRunsPerSecond: number
 }
 
 /** Those about metrics, logs and traces, which a hub inside a worker takes over. */
