@@ -8,13 +8,12 @@ export interface TaskName {
   minor: number
 }
 
-const fullPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99}):(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$/
-const asCalledPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9]\d{0,5})(?:\.(0|[1-9]\d{0,5}))?)?$/
+const pattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9]\d{0,5})(?:\.(0|[1-9]\d{0,5}))?)?$/
 
 /** A name found in the registry, which may hold anything: undefined when it is not `name:major.minor`. */
 export const tryParseTaskName = (full: string): TaskName | undefined => {
-  const match = fullPattern.exec(full)
-  return match ? { full, name: match[1]!, major: Number(match[2]), minor: Number(match[3]) } : undefined
+  const { name, major, minor } = parseCalledName(full) ?? {}
+  return name === undefined || major === undefined || minor === undefined ? undefined : { full, name, major, minor }
 }
 
 /** A declared name. Throws ConfigError. */
@@ -32,7 +31,7 @@ export type CalledName = { name: string; major: number | undefined; minor: numbe
 
 /** A name as callers write it: `name:1.0`, `name:1` or `name`. Undefined when it is none of these. */
 export const parseCalledName = (called: string): CalledName | undefined => {
-  const match = typeof called === 'string' ? asCalledPattern.exec(called) : null
+  const match = typeof called === 'string' ? pattern.exec(called) : null
   if (!match) return undefined
   const number = (text: string | undefined) => (text === undefined ? undefined : Number(text))
   return { name: match[1]!, major: number(match[2]), minor: number(match[3]) }

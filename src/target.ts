@@ -95,10 +95,10 @@ export const clientArguments = (target: RedisTarget, connectionName: string, tur
 type LegacyOptions = RedisOptions & { replyMapping?: 'legacy' }
 
 /** Checks a `redis` setting before anything is started. Throws ConfigError. */
-export const checkTarget = (target: unknown): RedisTarget => {
+export const checkTarget = (target: unknown): void => {
   if (typeof target === 'object' && target !== null) {
     for (const [name, value] of Object.entries(target)) checkOption(name, value)
-    return target as RedisOptions
+    return
   }
   if (typeof target !== 'string' || !/^rediss?:\/\/[^/\s]+/.test(target))
     throw new ConfigError("'redis' must be a URL like redis://127.0.0.1:6379 or an object of ioredis options.")
@@ -109,7 +109,6 @@ export const checkTarget = (target: unknown): RedisTarget => {
     if (inObjects.includes(name))
       throw new ConfigError(`redis.${name} cannot be set in a URL; give 'redis' as an object of ioredis options.`)
   }
-  return target
 }
 
 const checkOption = (name: string, value: unknown): void => {
