@@ -42,7 +42,6 @@ const layers: string[][] = [
     'metrics',
     'statsdaddress',
     'settingkinds',
-    'registrysettings',
   ],
   [
     'target',

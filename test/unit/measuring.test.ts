@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { flagOf, settingsTable } from '../../src/config.ts'
+import { flagOf, type Settings, settingsTable, variableOf } from '../../src/config.ts'
 import { formats, metrics } from '../../src/metrics.ts'
 import { read, rowsOf, section, unquoted } from '../support/protocol-document.ts'
 
@@ -15,12 +15,12 @@ describe('README', () => {
 
   it('lists all settings with their flags and variables', () => {
     const listed = rowsOf(section('Set things', readme)).map(cells => cells.slice(0, 3).map(unquoted))
-    const known = Object.entries(settingsTable).map(([name, { env }]) => {
+    const known = (Object.keys(settingsTable) as (keyof Settings)[]).map(name => {
       const flag = `--${flagOf(name)}`
       const row = listed.find(([option]) => option === name)
       // A duration's flag says no unit, and shows an example.
       expect([flag, flag.replace(/-ms$/, '')], name).toContain(row?.[1]?.split(' ')[0])
-      return [name, row?.[1], env]
+      return [name, row?.[1], variableOf(name)]
     })
     expect(listed.toSorted()).toEqual(known.toSorted())
   })
