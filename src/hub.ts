@@ -194,7 +194,6 @@ export class Hub {
 
   async #shutDown(): Promise<void> {
     this.#closing.abort()
-    this.#routes.stop()
     await this.#dispatch.stop()
     await this.#deleteKeys()
     await this.#commands.close()
