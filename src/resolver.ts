@@ -24,15 +24,13 @@ export interface Route {
   checkArgs: Validate | undefined
 }
 
-interface CompiledCard {
+/** The schema of a card, and what it was compiled to. */
+interface Compiled {
   text: string
-  card: TaskCard
-  /** Its schema turned out to run too long. */
-  isDropped: boolean
   checkArgs: Validate | undefined
 }
 
-/** More of what is kept here is forgotten. */
+/** When there is more of what is kept here it is forgotten. */
 const maxKept = 10_000
 /** Cards of one name, of all versions and queues, that are read at most. */
 const maxCardsOfName = 1000
@@ -46,12 +44,10 @@ export class Resolver {
   readonly #catalogue: Catalogue
   readonly #keys: Keys
   readonly #events: Events
-  readonly #compiled = new Map<string, CompiledCard>()
-  readonly #reported = new Set<string>()
+  /** By task and queue. */
+  readonly #compiled = new Map<string, Compiled>()
   /** Queues where this user has all rights that a caller needs. */
   readonly #allowed = new Set<string>()
-  /** Where tasks were found that no worker of their first queue provides. */
-  readonly #elsewhere = new Map<string, string[]>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
@@ -72,31 +68,19 @@ export class Resolver {
     }
     if (wanted.minor !== undefined) {
       // Nearly always the task has one card, and this is all that is read of cards.
-      const further = queue === undefined ? this.#elsewhere.get(called) : [furtherField(called, queue)]
-      const route = await this.#liveOf(await this.#cards([called, ...(further ?? [])]), queue)
+      const fields = queue === undefined ? [called] : [called, furtherField(called, queue)]
+      const route = await this.#liveOf(await this.#cards(fields), queue)
       if (route) return route
     }
     const known = await this.#connection.send(client => this.#catalogue.taskFields(client))
-    const fields = fieldsOf(wanted, known)
-    const cards = await this.#cards(fields.slice(0, maxCardsOfName))
+    const cards = await this.#cards(fieldsOf(wanted, known).slice(0, maxCardsOfName))
     const route = await this.#liveOf(cards, queue)
-    if (route) {
-      if (wanted.minor !== undefined) this.#remember(called, fields)
-      return route
-    }
+    if (route) return route
     throw cards.length === 0 ? noSuchTask(called, wanted.name, known) : await this.#noWorkers(called, cards, queue)
   }
 
   #cards(fields: string[]): Promise<TaskCard[]> {
     return this.#connection.send(client => this.#catalogue.taskCards(client, fields))
-  }
-
-  #remember(task: string, fields: string[]): void {
-    this.#bound(this.#elsewhere)
-    this.#elsewhere.set(
-      task,
-      fields.filter(field => field !== task),
-    )
   }
 
   /** The first of these that a live worker provides. A queue that this user may not use only counts where there is no other. */
@@ -150,7 +134,7 @@ export class Resolver {
       const message = `The Redis user may not call tasks of queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
       throw new HubError('NotEnqueued', message, { task })
     }
-    this.#bound(this.#allowed)
+    if (this.#allowed.size >= maxKept) this.#allowed.clear()
     this.#allowed.add(queue)
   }
 
@@ -160,48 +144,41 @@ export class Resolver {
     return { task, queue, timeoutMs, idempotent, maxPayloadBytes, maxBacklog, slots, checkArgs: this.#checkOf(card) }
   }
 
-  /** Compiles a card's schema once per text. What cannot be used is reported once; the worker's verdict counts then. */
   #checkOf(card: TaskCard): Validate | undefined {
     if (card.args === undefined) return undefined
+    const place = furtherField(card.task, card.queue)
     const text = JSON.stringify(card.args)
-    const compiled = this.#compiled.get(card.task)
-    if (compiled?.text === text) return compiled.checkArgs
-    const isDropped = this.#reported.has(`${card.task} ${text}`)
-    const entry: CompiledCard = { text, card, isDropped, checkArgs: undefined }
+    const known = this.#compiled.get(place)
+    if (known?.text === text) return known.checkArgs
+    const checkArgs = this.#compile(card.task, text)
+    if (this.#compiled.size >= maxKept) this.#compiled.clear()
+    this.#compiled.set(place, { text, checkArgs })
+    return checkArgs
+  }
+
+  /**
+   * What cannot be used is told; the worker's verdict counts then. A schema that turns out to run too long is not run again: the
+   * argument at hand goes to the worker unchecked, and so do all others.
+   */
+  #compile(task: string, text: string): Validate | undefined {
+    const tell = (reason: string) => this.#events.emit('schema:unused', { task, reason })
+    let check: Validate | undefined
     try {
-      const check = compileForeign(text)
-      entry.checkArgs = (value, size) => this.#checkOrDrop(entry, check, value, size)
+      check = compileForeign(text)
     } catch (error) {
-      this.#report(entry, messageOf(error))
+      tell(messageOf(error))
+      return undefined
     }
-    this.#bound(this.#compiled)
-    this.#compiled.set(card.task, entry)
-    return entry.checkArgs
-  }
-
-  /** A schema that turns out to run too long is not run again; the argument at hand goes to the worker unchecked. */
-  #checkOrDrop(entry: CompiledCard, check: Validate, value: unknown, size: number): ReturnType<Validate> {
-    if (entry.isDropped) return []
-    try {
-      return check(value, size)
-    } catch (error) {
-      if (!(error instanceof UnusableSchema)) throw error
-      entry.isDropped = true
-      this.#report(entry, error.message)
-      return []
+    return (value, size) => {
+      try {
+        return check?.(value, size) ?? []
+      } catch (error) {
+        if (!(error instanceof UnusableSchema)) throw error
+        check = undefined
+        tell(error.message)
+        return []
+      }
     }
-  }
-
-  #report({ card: { task }, text }: CompiledCard, reason: string): void {
-    const key = `${task} ${text}`
-    if (this.#reported.has(key)) return
-    this.#bound(this.#reported)
-    this.#reported.add(key)
-    this.#events.emit('schema:unused', { task, reason })
-  }
-
-  #bound(kept: { size: number; clear(): void }): void {
-    if (kept.size >= maxKept) kept.clear()
   }
 }
 
