@@ -1,13 +1,4 @@
-import {
-  furtherField,
-  type LiveWorker,
-  readStats,
-  readTaskCard,
-  readWorkerCard,
-  type TaskField,
-  taskFieldOf,
-  type WorkerCard,
-} from './cards.ts'
+import { furtherField, type LiveWorker, readStats, readTaskCard, readWorkerCard, type WorkerCard } from './cards.ts'
 import { command } from './client.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from './foreign.ts'
 import type { Keys } from './keys.ts'
@@ -47,9 +38,8 @@ export class Catalogue {
   }
 
   /** Where there are cards of tasks. */
-  async taskFields(client: Redis): Promise<TaskField[]> {
-    const fields: string[] = await this.ask(client, [], 'hkeys', this.#keys.tasks)
-    return fields.map(taskFieldOf)
+  taskFields(client: Redis): Promise<string[]> {
+    return this.ask(client, [], 'hkeys', this.#keys.tasks)
   }
 
   /** The cards in the given fields; those that are missing or cannot be read are left out. */
@@ -204,15 +194,17 @@ const workerCardIn = (text: string, field: string): WorkerCard => {
   return card
 }
 
-const maxTold = 1000
-
-/** Tells of each unreadable record once. */
-export const unreadableTeller = (events: Events): ((record: UnreadableRecord) => void) => {
-  const told = new Set<string>()
+/** Passes on each unreadable record once, and so many at most. */
+export const eachOnce = (most: number, pass: (record: UnreadableRecord) => void): typeof pass => {
+  const passed = new Set<string>()
   return record => {
     const name = `${record.key} ${record.field ?? ''}`
-    if (told.has(name) || told.size >= maxTold) return
-    told.add(name)
-    events.emit('registry:unreadable', record)
+    if (passed.has(name) || passed.size >= most) return
+    passed.add(name)
+    pass(record)
   }
 }
+
+/** Tells of each unreadable record once. */
+export const unreadableTeller = (events: Events): ((record: UnreadableRecord) => void) =>
+  eachOnce(1000, record => events.emit('registry:unreadable', record))

@@ -1,8 +1,8 @@
-import { furtherField, type TaskField } from './cards.ts'
+import { furtherField, taskOf } from './cards.ts'
 import type { Catalogue } from './catalogue.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
-import { type CalledName, nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
+import { type CalledName, nearNames, newestFirst, parseCalledName, tryParseTaskName } from './names.ts'
 import { type Connection, isRefusal } from './redis.ts'
 import { missingRights } from './rightscheck.ts'
 import { compileForeign, UnusableSchema, type Validate } from './schema.ts'
@@ -183,36 +183,38 @@ export class Resolver {
 }
 
 /** Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name. */
-const fieldsOf = ({ name, major, minor }: CalledName, known: TaskField[]): string[] => {
-  const isMeant = (version: TaskName) =>
-    version.name === name &&
-    (major === undefined || version.major === major) &&
-    (minor === undefined || version.minor === minor)
-  return known
-    .flatMap(({ field, task, queue }) => {
-      const version = tryParseTaskName(task)
-      return version && isMeant(version) ? [{ field, version, queue: queue ?? '' }] : []
+const fieldsOf = ({ name, major, minor }: CalledName, known: string[]): string[] =>
+  known
+    .flatMap(field => {
+      const version = tryParseTaskName(taskOf(field))
+      const isMeant =
+        version?.name === name &&
+        (major === undefined || version.major === major) &&
+        (minor === undefined || version.minor === minor)
+      return isMeant ? [{ field, version }] : []
     })
-    .sort((a, b) => newestFirst(a.version, b.version) || (a.queue < b.queue ? -1 : 1))
+    // The field of the first queue is the task's name, which the others only begin with.
+    .sort((a, b) => newestFirst(a.version, b.version) || (a.field < b.field ? -1 : 1))
     .map(({ field }) => field)
+
+const noSuchTask = (called: string, name: string, known: string[]): HubError => {
+  const tasks = [...new Set(known.map(taskOf))]
+  return new HubError('NoSuchTask', whyUnknown(called, name, tasks), { task: called })
 }
 
-const noSuchTask = (called: string, name: string, known: TaskField[]): HubError => {
-  const all = [...new Set(known.map(({ task }) => task))]
-  const details = { task: called }
-  if (all.includes(called)) {
-    const message = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
-    return new HubError('NoSuchTask', `${message} Workers of the task write it when they start.`, details)
+const whyUnknown = (called: string, name: string, tasks: string[]): string => {
+  if (tasks.includes(called)) {
+    const what = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
+    return `${what} Workers of the task write it when they start.`
   }
-  const versions = all.filter(full => full.startsWith(`${name}:`)).sort()
-  if (versions.length > 0)
-    return new HubError('NoSuchTask', `There is no ${called}. Known versions: ${versions.join(', ')}.`, details)
-  const near = nearNames(called, all)
+  const versions = tasks.filter(task => task.startsWith(`${name}:`)).sort()
+  if (versions.length > 0) return `There is no ${called}. Known versions: ${versions.join(', ')}.`
+  const near = nearNames(called, tasks)
   const hint =
     near.length > 0
       ? `Did you mean ${near.join(' or ')}?`
-      : all.length > 0
+      : tasks.length > 0
         ? "See 'pshub tasks' for those that are."
         : 'No worker has declared any task in this namespace yet.'
-  return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, details)
+  return `No worker ever declared ${called}. ${hint}`
 }
