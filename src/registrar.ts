@@ -49,6 +49,10 @@ const batchShare = 10_000
 const forgetTaskSeconds = 24 * 3600
 const forgetWorkerMs = 3600_000
 
+/** Hashes with a field for each worker. */
+const ofWorkers = ['stats', 'taskStats', 'slow', 'failures', 'workers'] as const
+type OfWorkers = (typeof ofWorkers)[number]
+
 /**
  * The one writer of the registry: publishes what one worker provides, its tasks and its card once per identity, its statistics
  * with each beat.
@@ -68,34 +72,25 @@ export class Registrar {
 
   /** Cards go out with the first beat of an identity that gets them through, and again from time to time. */
   async publish(client: Redis, workerId: string, nowMs: number, { stats, measured }: Published): Promise<void> {
-    const { keys } = this.#options
-    const first = this.#publishedId !== workerId
-    const due = first || nowMs - this.#publishedAt > republishMs
-    const { tasks, slow, failures } = measured(due)
-    const writes = [
-      this.publishStats(client, workerId, stats),
-      this.#write(client, keys.taskStats, workerId, tasks),
-      this.#write(client, keys.slow, workerId, slow),
-      this.#write(client, keys.failures, workerId, failures),
-    ]
-    if (due) {
-      const seconds = Math.floor(nowMs / 1000)
-      writes.push(
-        this.#write(client, keys.workers, workerId, JSON.stringify(this.#card(workerId, seconds))),
-        this.#declare(client, workerId, seconds),
-        this.#sweep(client, nowMs),
-      )
-    }
-    if (first) writes.push(this.#warnOfConflicts(client, workerId))
-    await Promise.all(writes)
-    if (!due) return
+    const isNew = this.#publishedId !== workerId
+    const isDue = isNew || nowMs - this.#publishedAt > republishMs
+    const seconds = Math.floor(nowMs / 1000)
+    const { tasks: taskStats, slow, failures } = measured(isDue)
+    const workers = isDue ? JSON.stringify(this.#card(workerId, seconds)) : undefined
+    await Promise.all([
+      this.#write(client, workerId, { stats: JSON.stringify(stats), taskStats, slow, failures, workers }),
+      isDue && this.#declare(client, workerId, seconds),
+      isDue && this.#sweep(client, nowMs),
+      isNew && this.#warnOfConflicts(client, workerId),
+    ])
+    if (!isDue) return
     this.#publishedId = workerId
     this.#publishedAt = nowMs
   }
 
   /** Statistics out of turn, at the `seen` of the last ones. */
-  async publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
-    await this.#write(client, this.#options.keys.stats, workerId, JSON.stringify(stats))
+  publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
+    return this.#write(client, workerId, { stats: JSON.stringify(stats) })
   }
 
   /** Of a task of this queue, declared here or elsewhere; false when that cannot be found out. */
@@ -127,13 +122,14 @@ export class Registrar {
 
   async remove(client: Redis, workerIds: string[]): Promise<void> {
     if (workerIds.length === 0) return
-    const { workers, stats, taskStats, slow, failures } = this.#options.keys
-    const all = [workers, stats, taskStats, slow, failures]
-    await Promise.all(all.map(key => command(client, 'hdel', key, ...workerIds)))
+    const { keys } = this.#options
+    await Promise.all(ofWorkers.map(hash => command(client, 'hdel', keys[hash], ...workerIds)))
   }
 
-  async #write(client: Redis, key: string, field: string, text: string | undefined): Promise<void> {
-    if (text !== undefined) await command(client, 'hset', key, field, text)
+  async #write(client: Redis, workerId: string, texts: { [hash in OfWorkers]?: string | undefined }): Promise<void> {
+    const { keys } = this.#options
+    const given = ofWorkers.filter(hash => texts[hash] !== undefined)
+    await Promise.all(given.map(hash => command(client, 'hset', keys[hash], workerId, texts[hash]!)))
   }
 
   /**

@@ -103,18 +103,17 @@ export class Resolver {
   }
 
   async #noWorkers(called: string, cards: TaskCard[], queue: string | undefined): Promise<HubError> {
-    const queues = [...new Set(cards.map(card => card.queue))].join(', ')
-    const task = called
+    const all = (member: 'task' | 'queue') => [...new Set(cards.map(card => card[member]))].join(', ')
+    const details = { task: called }
     if (queue === undefined) {
-      const names = [...new Set(cards.map(card => card.task))].join(', ')
-      const start = `Start one: pshub worker <module> --queue ${queues}`
-      return new HubError('NoWorkers', `No live worker provides ${names}. ${start}`, { task })
+      const start = `Start one: pshub worker <module> --queue ${all('queue')}`
+      return new HubError('NoWorkers', `No live worker provides ${all('task')}. ${start}`, details)
     }
     const elsewhere = await this.#liveOf(cards, undefined)
     const where = elsewhere
       ? `It is served in queue ${elsewhere.queue}.`
-      : `Nor does one elsewhere; known in: ${queues}.`
-    return new HubError('NoWorkers', `No live worker of queue ${queue} provides ${called}. ${where}`, { task })
+      : `Nor does one elsewhere; known in: ${all('queue')}.`
+    return new HubError('NoWorkers', `No live worker of queue ${queue} provides ${called}. ${where}`, details)
   }
 
   /**

@@ -115,9 +115,7 @@ export class Routes {
 
   /** Looks the name up, once at a time. */
   #look(entry: Entry): Promise<boolean> {
-    entry.look ??= this.#lookUp(entry).finally(() => {
-      entry.look = undefined
-    })
+    entry.look ??= this.#lookUp(entry)
     return entry.look
   }
 
@@ -135,6 +133,8 @@ export class Routes {
       }
       entry.route = undefined
       entry.miss = error
+    } finally {
+      entry.look = undefined
     }
     entry.lookedAt = monotonicMs()
     return true
