@@ -1,27 +1,18 @@
 /** Milliseconds that never jump, for every deadline and duration inside this process. */
 export const monotonicMs = (): number => performance.now()
 
-/**
- * Waits for `work`, but not longer than `ms` or until the signal fires: undefined then, and when it fails. Never rejects, and
- * leaves neither timer nor listener behind. Longer than a timer can hold is cut to 24 days.
- */
-export const within = <T>(work: Promise<T>, ms: number, signal?: AbortSignal): Promise<T | undefined> =>
-  new Promise(resolve => {
-    const done = (value?: T) => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', giveUp)
-      resolve(value)
-    }
-    const giveUp = () => done()
-    const timer = setTimeout(giveUp, Math.min(ms, 0x7fff_ffff))
-    work.then(done, giveUp)
-    if (signal?.aborted) giveUp()
-    else signal?.addEventListener('abort', giveUp)
-  })
-
-/** Resolves after `ms`, or at once when the signal fires; never rejects. */
+/** Resolves after `ms`, or at once when the signal fires; never rejects. Longer than a timer can hold is cut to 24 days. */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
-  within(new Promise<void>(() => undefined), ms, signal)
+  new Promise(resolve => {
+    if (signal?.aborted) return resolve()
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, Math.min(ms, 0x7fff_ffff))
+    signal?.addEventListener('abort', done, { once: true })
+  })
 
 /**
  * Wait before attempt n (0, 1, 2 ...): doubles from `firstMs` to `maxMs`, each spread over half to all of it, so that
@@ -40,4 +31,12 @@ export const signalAfter = (ms: number, ...others: AbortSignal[]): AbortSignal =
   const timeout = new AbortController()
   setTimeout(() => timeout.abort(), Math.min(ms, 0x7fff_ffff)).unref()
   return AbortSignal.any([timeout.signal, ...others])
+}
+
+/** Waits for `work`, but not longer than `ms` or until the signal fires. Leaves no timer behind. */
+export const within = async (work: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<void> => {
+  const done = new AbortController()
+  const patience = sleep(ms, signal ? AbortSignal.any([done.signal, signal]) : done.signal)
+  await Promise.race([work.catch(() => undefined), patience])
+  done.abort()
 }

@@ -194,6 +194,7 @@ export class Hub {
 
   async #shutDown(): Promise<void> {
     this.#closing.abort()
+    this.#routes.stop()
     await this.#dispatch.stop()
     await this.#deleteKeys()
     await this.#commands.close()

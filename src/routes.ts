@@ -1,4 +1,4 @@
-import { monotonicMs, sleep, within } from './clock.ts'
+import { monotonicMs, sleep } from './clock.ts'
 import { HubError, messageOf } from './errors.ts'
 import { type Connection, isRefusal } from './redis.ts'
 import { explained } from './refusals.ts'
@@ -22,7 +22,6 @@ interface Entry {
   look: Promise<boolean> | undefined
   /** Each ends the wait of one call, with what is known then. */
   readonly waiting: Set<() => void>
-  isAsked: boolean
   /** Why the last look brought no answer. */
   setback: string | undefined
 }
@@ -46,6 +45,7 @@ const maxEntries = 10_000
 export class Routes {
   readonly #options: RoutesOptions
   readonly #entries = new Map<string, Entry>()
+  readonly #asked = new Set<Entry>()
 
   constructor(options: RoutesOptions) {
     this.#options = options
@@ -85,8 +85,13 @@ export class Routes {
       const timer = setTimeout(() => setImmediate(end), Math.ceil(deadline - now))
       signal?.addEventListener('abort', end)
       entry.waiting.add(end)
-      if (!entry.isAsked) void this.#ask(entry)
+      if (!this.#asked.has(entry)) void this.#ask(entry)
     })
+  }
+
+  /** Ends all waits, once `closing` has fired. */
+  stop(): void {
+    for (const { waiting } of this.#asked) for (const end of waiting) end()
   }
 
   #entryOf(called: string, queue: string | undefined): Entry {
@@ -94,7 +99,7 @@ export class Routes {
     let entry = this.#entries.get(key)
     if (!entry) {
       const unknown = { route: undefined, miss: undefined, lookedAt: 0, look: undefined, setback: undefined }
-      entry = { called, queue, ...unknown, waiting: new Set(), isAsked: false }
+      entry = { called, queue, ...unknown, waiting: new Set() }
       if (this.#entries.size >= maxEntries) this.#entries.clear()
       this.#entries.set(key, entry)
     }
@@ -103,13 +108,13 @@ export class Routes {
 
   async #ask(entry: Entry): Promise<void> {
     const { connection, closing } = this.#options
-    entry.isAsked = true
-    for (let isAnswered = false; !isAnswered && entry.waiting.size > 0 && !closing.aborted; ) {
+    this.#asked.add(entry)
+    while (entry.waiting.size > 0) {
       await connection.whenReady(closing)
-      isAnswered = (await within(this.#look(entry), Number.POSITIVE_INFINITY, closing)) === true
-      if (!isAnswered) await sleep(retryMs, closing)
+      if (await this.#look(entry)) break
+      await sleep(retryMs, closing)
     }
-    entry.isAsked = false
+    this.#asked.delete(entry)
     for (const end of entry.waiting) end()
   }
 
