@@ -62,9 +62,6 @@ export interface WorkerContext extends WorkerParts {
 
   /** A slot is idle, or may be. */
   slotsIdle(): void
-  /** Takes nothing more until goOn(). */
-  hold(): void
-  goOn(): void
 
   /** Renews the lease, or takes one under a new identity. Resolves with whether it is held; false when Redis is away. */
   beatNow(): Promise<boolean>

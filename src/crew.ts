@@ -12,7 +12,6 @@ import { FetchLoop } from './roles/fetch.ts'
 import { Inspect } from './roles/inspect.ts'
 import { Intake } from './roles/intake.ts'
 import { Keepalive } from './roles/keepalive.ts'
-import { Pause } from './roles/pause.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
 
@@ -26,7 +25,6 @@ export class Crew {
   readonly adopt: Adopt
   readonly farewell: Farewell
   readonly inspect: Inspect
-  readonly #pause: Pause
   readonly #reconcile: Reconcile
   readonly #parts: WorkerParts
 
@@ -41,7 +39,6 @@ export class Crew {
     this.keepalive = new Keepalive(context)
     this.farewell = new Farewell(context)
     this.inspect = this.#makeInspect(parts)
-    this.#pause = new Pause(context)
     this.#reconcile = new Reconcile(context)
   }
 
@@ -56,8 +53,6 @@ export class Crew {
       returning: () => this.intake.returning(),
       settle: settlement => this.settle.add(settlement),
       slotsIdle: () => this.fetch.slotsIdle(),
-      hold: () => this.fetch.pause(),
-      goOn: () => this.fetch.resume(),
       beatNow: () => this.beat.beatNow(),
       beatAnew: () => this.beat.beatAnew(),
       isLeaseCertain: () => this.beat.isCertain,
@@ -82,7 +77,7 @@ export class Crew {
   #onBeat(beat: Beat): void {
     const { executor, measures, isServing, workerId } = this.#parts
     this.keepalive.onBeat()
-    this.#pause.onBeat(beat)
+    this.fetch.onBeat(beat)
     measures.onBeat(beat, workerId())
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return

@@ -95,7 +95,6 @@ const layers: string[][] = [
     'roles/inspect',
     'roles/keepalive',
     'roles/keepalive-thread',
-    'roles/pause',
     'roles/farewell',
   ],
   ['dispatch', 'hub', 'nested', 'crew', 'worker'],
