@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from conftest import Server, WorkerProcess, eventually
 from pshub import AsyncHub, ConfigError, Context, Hub, HubError, InvalidArgs, NoSuchTask, NoWorkers, Worker, task
-from pshub.cards import TaskCard, WorkerCard, read_stats, read_task_card, read_worker_card
-from pshub.foreign import Unreadable, object_of
+from pshub.catalogue.cards import TaskCard, WorkerCard, read_stats, read_task_card, read_worker_card
+from pshub.wire.foreign import Unreadable, object_of
 
 TASKS, WORKERS, STATS = "pshub:tasks", "pshub:workers", "pshub:stats"
 NAMES = ("where:1.0", "where:1", "where")

@@ -1,6 +1,9 @@
 """Call tasks in worker processes over Redis and await their results; or be such a worker. See README.md."""
 
-from .errors import (
+from .hub.hub import AsyncHub, Hub
+from .hub.pending import Outcome, PendingCall
+from .task.task import Context, Task, task
+from .wire.errors import (
     ERROR_CLASSES,
     Aborted,
     ConfigError,
@@ -10,8 +13,8 @@ from .errors import (
     InvalidArgs,
     InvalidResult,
     NoSuchTask,
-    NotEnqueued,
     NoWorkers,
+    NotEnqueued,
     OutcomeUnknown,
     Overloaded,
     PayloadTooLarge,
@@ -20,11 +23,8 @@ from .errors import (
     Timeout,
     WorkerLost,
 )
-from .hub import AsyncHub, Hub
-from .pending import Outcome, PendingCall
-from .task import Context, Task, task
-from .version import __version__
-from .worker import Worker
+from .wire.version import __version__
+from .worker.worker import Worker
 
 __all__ = [
     "ERROR_CLASSES",

@@ -1,0 +1,266 @@
+"""What a worker measured of itself, for others to read: PROTOCOL.md, sections 11 to 11.2."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, Dict, List, Optional, Tuple
+
+from ..wire.clock import now_s
+from ..wire.errors import published
+from ..wire.message import Phases
+from .callers import Callers
+
+#: Some 38 hours; larger values count as this one.
+LARGEST_US = 2**37 - 1
+_SLICE_S = 10.0
+_SLICES = 6
+_MAX_WINDOWS = 200
+_MAX_WINDOW_CHARS = 65_536
+_MAX_CHARS = 524_288
+_BUSY_MEMORY_S = 60.0
+
+
+def bucket_of(us: int) -> int:
+    """Exact up to 31; above that 16 equal parts of each power of two."""
+    shift = max(0, us.bit_length() - 5)
+    return 16 * shift + (us >> shift)
+
+
+def middle_of(bucket: int) -> int:
+    """What stands for all values of a bucket."""
+    if bucket < 32:
+        return bucket
+    shift = bucket // 16 - 1
+    return ((bucket - 16 * shift) << shift) + (1 << (shift - 1))
+
+
+class Histogram:
+    __slots__ = ("counts", "max", "sum")
+
+    def __init__(self) -> None:
+        self.counts: Dict[int, int] = {}
+        self.sum = 0
+        self.max = 0
+
+    def record(self, us: float) -> None:
+        value = min(int(us), LARGEST_US) if us > 0 else 0
+        bucket = bucket_of(value)
+        self.counts[bucket] = self.counts.get(bucket, 0) + 1
+        self.sum += value
+        if value > self.max:
+            self.max = value
+
+    def add(self, other: "Histogram") -> None:
+        for bucket, count in other.counts.items():
+            self.counts[bucket] = self.counts.get(bucket, 0) + count
+        self.sum += other.sum
+        self.max = max(self.max, other.max)
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts.values())
+
+    def quantile(self, q: float) -> Optional[int]:
+        count = self.count
+        if count == 0:
+            return None
+        rank = max(1, math.ceil(q * count))
+        if rank >= count:
+            return self.max
+        seen = 0
+        for bucket in sorted(self.counts):
+            seen += self.counts[bucket]
+            if seen >= rank:
+                return min(middle_of(bucket), self.max)
+        return self.max
+
+    def to_json(self) -> Dict[str, Any]:
+        flat: List[int] = []
+        before = 0
+        for bucket in sorted(self.counts):
+            flat += [bucket - before, self.counts[bucket]]
+            before = bucket
+        return {"counts": flat, "sum": self.sum, "max": self.max}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Optional["Histogram"]:
+        """None for what is not one: it was written by others."""
+        if not isinstance(value, dict):
+            return None
+        flat, total, largest = value.get("counts"), value.get("sum"), value.get("max")
+        if not isinstance(flat, list) or len(flat) % 2 or not all(_is_whole(n) for n in [*flat, total, largest]):
+            return None
+        histogram = cls()
+        bucket = 0
+        for at in range(0, len(flat), 2):
+            bucket += flat[at]
+            if bucket > 543 or bucket in histogram.counts or not 1 <= flat[at + 1] <= 2**40:
+                return None
+            histogram.counts[bucket] = flat[at + 1]
+        histogram.sum, histogram.max = int(total), int(largest)
+        fits = (bucket_of(histogram.max) == bucket and histogram.max <= LARGEST_US) if flat else histogram.max == 0
+        return histogram if fits and histogram.sum <= histogram.max * histogram.count else None
+
+
+def _is_whole(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value < 2**53 and value == int(value)
+
+
+class _Window:
+    """What ended in one slice of time, or in several."""
+
+    __slots__ = ("callers", "errors", "number", "ok", "us")
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self.ok = 0
+        self.errors: Dict[str, int] = {}
+        self.callers: Dict[str, int] = {}
+        self.us: Tuple[Histogram, Histogram, Histogram] = (Histogram(), Histogram(), Histogram())
+
+    def count(self, code: Optional[str], by: int = 1) -> None:
+        if code is None:
+            self.ok += by
+        else:
+            self.errors[code] = self.errors.get(code, 0) + by
+
+    def add(self, other: "_Window") -> None:
+        self.ok += other.ok
+        for code, count in other.errors.items():
+            self.count(code, count)
+        for name, count in other.callers.items():
+            self.callers[name] = self.callers.get(name, 0) + count
+        for mine, theirs in zip(self.us, other.us):
+            mine.add(theirs)
+
+    @property
+    def total(self) -> int:
+        return self.ok + sum(self.errors.values())
+
+    def to_json(self, of_one_task: bool = True) -> Dict[str, Any]:
+        us = {name: histogram.to_json() for name, histogram in zip(Phases._fields, self.us)}
+        callers = {"callers": self.callers} if of_one_task else {}
+        return {"ok": self.ok, "errors": self.errors, **callers, "us": us}
+
+
+class _TaskRecord:
+    __slots__ = ("callers", "errors", "ok", "slices")
+
+    def __init__(self) -> None:
+        self.ok = 0
+        self.errors: Dict[str, int] = {}
+        self.slices: List[_Window] = []
+        self.callers = Callers()
+
+    def count(self, code: Optional[str], number: int, from_: str) -> _Window:
+        if code is None:
+            self.ok += 1
+        else:
+            self.errors[code] = self.errors.get(code, 0) + 1
+        if not self.slices or self.slices[-1].number != number:
+            self.slices = [each for each in self.slices if each.number > number - _SLICES]
+            self.slices.append(_Window(number))
+        window = self.slices[-1]
+        window.count(code)
+        self.callers.count(from_, number, [each.callers for each in self.slices])
+        return window
+
+
+class TaskStats:
+    """Per task: counts since the start, and counts and histograms of the last minute."""
+
+    def __init__(self) -> None:
+        self._started_at = now_s()
+        self._tasks: Dict[str, _TaskRecord] = {}
+        self._changed_at = -math.inf
+
+    def ran(self, task: str, code: Optional[str], us: Phases, from_: Optional[str] = None) -> None:
+        """``from_`` is the calling service."""
+        window = self._count(task, code, from_)
+        for histogram, value in zip(window.us, us):
+            histogram.record(value)
+
+    def expired(self, task: str, from_: Optional[str] = None) -> None:
+        """A call was not started, because its time was up."""
+        self._count(task, "Expired", from_)
+
+    def _count(self, task: str, code: Optional[str], from_: Optional[str]) -> _Window:
+        now = self._changed_at = now_s()
+        record = self._tasks.get(task)
+        if record is None:
+            record = self._tasks[task] = _TaskRecord()
+        return record.count(code, int(now // _SLICE_S), from_ or "")
+
+    @property
+    def is_changed(self) -> bool:
+        """Also while something is still in a window."""
+        return now_s() - self._changed_at <= (_SLICES + 1) * _SLICE_S
+
+    def text(self) -> str:
+        now = now_s()
+        oldest = int(now // _SLICE_S) - _SLICES + 1
+        windows: Dict[str, _Window] = {}
+        for task, record in self._tasks.items():
+            window = _Window()
+            for each in record.slices:
+                if each.number >= oldest:
+                    window.add(each)
+            if window.total:
+                windows[task] = window
+        written: Dict[str, Dict[str, Any]] = {}
+        others = _Window()
+        chars = 0
+        for task, window in sorted(windows.items(), key=lambda each: -each[1].total):
+            told = window.to_json()
+            chars += len(published(told))
+            if len(written) < _MAX_WINDOWS and chars <= _MAX_WINDOW_CHARS:
+                written[task] = told
+            else:
+                others.add(window)
+        tasks: Dict[str, Any] = {}
+        chars = 0
+        for task, record in self._tasks.items():
+            callers = record.callers.totals
+            chars += len(task) + 60 + 30 * len(record.errors) + len(published(callers))
+            # Names may be long and made up: they must not make all of it too long to be read.
+            told_callers = {} if chars > _MAX_CHARS else {"callers": callers}
+            entry: Dict[str, Any] = {"ok": record.ok, "errors": record.errors, **told_callers}
+            if task in written:
+                entry["window"] = written[task]
+            elif chars > _MAX_CHARS:
+                continue
+            tasks[task] = entry
+        covered_s = min(now - self._started_at, now - oldest * _SLICE_S)
+        value: Dict[str, Any] = {"ms": max(1, round(covered_s * 1000)), "tasks": tasks}
+        if others.total:
+            value["others"] = others.to_json(of_one_task=False)
+        return published(value)
+
+
+class BusyShare:
+    """What share of its slots' time a worker used in the last minute."""
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self._looks: List[Tuple[float, float]] = [(now_s(), 0.0)]
+
+    def look(self, used_s: float) -> float:
+        """0 to 1. ``used_s`` is the time used since the start, all slots together."""
+        now = now_s()
+        self._looks.append((now, used_s))
+        while len(self._looks) > 2 and now - self._looks[1][0] >= _BUSY_MEMORY_S:
+            self._looks.pop(0)
+        since, before = self._looks[0]
+        all_s = (now - since) * self._slots
+        return 0.0 if all_s <= 0 else round(min(1.0, max(0.0, (used_s - before) / all_s)), 3)
+
+
+def rss_bytes() -> Optional[int]:
+    """This process's memory, where the system tells."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None

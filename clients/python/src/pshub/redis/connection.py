@@ -1,0 +1,403 @@
+"""One connection to Redis that heals itself, on redis-py."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from typing import Any, Callable, Deque, List, Optional, Sequence, Set, Tuple, Union
+
+from redis import exceptions
+from redis.asyncio.connection import Connection as Link
+from redis.asyncio.connection import ConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from ..settings.table import RedisTarget
+from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
+from ..wire.errors import message_of
+from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of, first
+
+Word = Union[str, bytes, int]
+Command = Sequence[Word]
+
+
+#: How long a new connection gets to be of use, before the next one is tried.
+_OPEN_S = 3.0
+_STALL_CHECK_S = 0.25
+
+def pack(command: Command) -> bytes:
+    """A command as Redis reads it; redis-py's own packer does more than these need, at four times the cost."""
+    parts = [b"*%d\r\n" % len(command)]
+    for word in command:
+        # Names of others may hold half of a surrogate pair, which has no UTF-8.
+        data = word if isinstance(word, bytes) else str(word).encode("utf-8", "replace")
+        parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
+    return b"".join(parts)
+
+
+class _Flight:
+    """Commands that were sent together, until their last answer."""
+
+    __slots__ = ("future", "missing", "replies", "sent_at")
+
+    def __init__(self, future: "asyncio.Future[List[Any]]", count: int) -> None:
+        self.future = future
+        self.missing = count
+        self.replies: List[Any] = []
+        self.sent_at = now_s()
+
+
+class _Wire:
+    """One link while it lives: what is to be written on it and what was not answered yet."""
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self.out: List[bytes] = []
+        self.wake: Optional["asyncio.Future[None]"] = None
+        self.flights: Deque[_Flight] = deque()
+        #: Pieces of answers that came, whole ones or not.
+        self.heard = 0
+        #: How Redis calls it, for CLIENT UNBLOCK; None where that was not asked or may not be.
+        self.client_id: Optional[int] = None
+        #: Scripts that were sent in full on it.
+        self.known: Set[str] = set()
+        self._listen()
+
+    def _listen(self) -> None:
+        """Counts what comes in. redis-py does not document where its bytes come from; without that, whole answers count."""
+        reader: Any = getattr(self.link, "_reader", None)
+        feed = getattr(reader, "feed_data", None)
+        if feed is None:
+            return
+
+        def fed(data: bytes) -> None:
+            self.heard += 1
+            feed(data)
+
+        reader.feed_data = fed
+
+
+class Connection:
+    """
+    Owns a chain of redis-py connections, one at a time, and lets none of them reconnect or send again: what was under way when
+    one broke fails as ConnectionLost, because only the layers above know what may be repeated. One that stalls is dropped with
+    its socket and never used again. Belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        target: RedisTarget,
+        name: str,
+        stall_s: float,
+        on_up: Callable[[], None] = lambda: None,
+        on_down: Callable[[str], None] = lambda reason: None,
+        asks_id: bool = False,
+    ) -> None:
+        self._target = target
+        self._asks_id = asks_id
+        self._name = name
+        self._stall_s = stall_s
+        self._on_up = on_up
+        self._on_down = on_down
+        self._closing = Stop()
+        self._wire: Optional[_Wire] = None
+        self._link: Optional[Link] = None
+        self._broken: Optional["asyncio.Future[None]"] = None
+        self._reason: Optional[Exception] = None
+        self._waiting: List["asyncio.Future[None]"] = []
+        self._watch: Optional[asyncio.TimerHandle] = None
+        self._checked_at = 0.0
+        #: When the last piece of an answer was seen, and how many there were by then.
+        self._heard_at = 0.0
+        self._heard = 0
+        self._life: Optional["asyncio.Task[None]"] = None
+        #: Why there is no connection at the moment, once an attempt failed.
+        self.down_reason: Optional[str] = None
+
+    def open(self) -> None:
+        """Starts connecting; returns at once. Does nothing when already open."""
+        if self._life is None:
+            self._life = asyncio.get_running_loop().create_task(self._live())
+
+    @property
+    def is_ready(self) -> bool:
+        return self._wire is not None
+
+    @property
+    def known(self) -> Set[str]:
+        """Scripts that this link knows; an empty set when there is none."""
+        return self._wire.known if self._wire else set()
+
+    @property
+    def client_id(self) -> Optional[int]:
+        return self._wire.client_id if self._wire else None
+
+    async def when_ready(self, stop: Optional[Stop] = None) -> None:
+        """Returns when there is a connection, or when ``stop`` is set or this is closed: look at ``is_ready``."""
+        if self._wire or self._closing.is_set or (stop is not None and stop.is_set):
+            return
+        ready: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+        self._waiting.append(ready)
+        key = stop.add(lambda: settle(ready)) if stop else 0
+        try:
+            await ready
+        finally:
+            if stop:
+                stop.remove(key)
+
+    def post(self, *commands: Command) -> "asyncio.Future[List[Any]]":
+        """
+        Sends commands in one write, together with all others of this turn of the loop and in their order. The future has one
+        answer per command (an error answer is a ReplyError among them), or raises NotConnected or ConnectionLost.
+        """
+        future: "asyncio.Future[List[Any]]" = asyncio.get_running_loop().create_future()
+        wire = self._wire
+        if wire is None:
+            future.set_exception(NotConnected(self.down_reason or "not connected to Redis yet"))
+            return future
+        wire.flights.append(_Flight(future, len(commands)))
+        for command in commands:
+            wire.out.append(pack(command))
+        if wire.wake is not None:
+            settle(wire.wake)
+            wire.wake = None
+        if self._watch is None:
+            self._start_watch()
+        return future
+
+    async def one(self, *words: Word) -> Any:
+        """The answer of one command; raises its ReplyError."""
+        return first(await self.post(words))
+
+    def discard(self, reason: Exception) -> None:
+        """Drops the present link: all that is under way fails as ConnectionLost, and a new one is made."""
+        self._reason = self._reason or reason
+        wire, self._wire = self._wire, None
+        if self._link is not None:
+            _abort(self._link)
+        if self._broken is not None:
+            settle(self._broken)
+        if wire is not None:
+            self._reject(wire, reason)
+
+    async def close(self) -> None:
+        """Closes for good."""
+        if not self._closing.is_set:
+            self._closing.set()
+            self.discard(ConnectionLost("the connection was closed"))
+            self._release()
+        if self._life is not None:
+            await asyncio.wait({self._life})
+
+    def detach(self) -> None:
+        """In a forked child: lets go of the parent's socket without a word to the server."""
+        writer = getattr(self._link, "_writer", None)
+        sock = writer.get_extra_info("socket") if writer is not None else None
+        if sock is not None and sock.fileno() >= 0:
+            # Another file under its number: closing the number later, whoever does that, then closes nothing of others.
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, sock.fileno())
+            os.close(null)
+
+    async def _live(self) -> None:
+        attempt = 0
+        while not self._closing.is_set:
+            self._reason = None
+            was_ready = await self._life_of_one_link()
+            if self._closing.is_set:
+                break
+            attempt = 0 if was_ready else attempt + 1
+            reason = message_of(self._reason) if self._reason else "Redis closed the connection"
+            # An outage that turns into a refusal, of a password that was changed for one, is told once more.
+            is_news = isinstance(self._reason, ReplyError) and reason != self.down_reason
+            if self.down_reason is None or is_news:
+                self._on_down(reason)
+            self.down_reason = reason
+            await sleep(backoff_s(attempt), self._closing)
+        if self._watch:
+            self._watch.cancel()
+
+    async def _life_of_one_link(self) -> bool:
+        """Makes a link and serves it until it is gone; ``_reason`` says why then. True when it was ready."""
+        loop = asyncio.get_running_loop()
+        self._broken = loop.create_future()
+        broken = self._broken
+        link = self._link = _make_link(self._target)
+        opening = loop.create_task(self._open_link(link))
+        tasks = {opening}
+        try:
+            await asyncio.wait({opening, broken}, timeout=_OPEN_S, return_when=asyncio.FIRST_COMPLETED)
+            if not opening.done():
+                self._reason = self._reason or ConnectionLost(f"no answer within {_OPEN_S:g} s")
+                return False
+            if opening.exception() is not None:
+                self._reason = self._reason or _as_reason(opening.exception())
+                return False
+            if broken.done() or self._closing.is_set:
+                return False
+            wire = self._wire = _Wire(link)
+            wire.client_id = opening.result()
+            self.down_reason = None
+            self._on_up()
+            self._release()
+            tasks = {loop.create_task(self._write(wire)), loop.create_task(self._read(wire))}
+            await asyncio.wait({*tasks, broken}, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                if task.done() and task.exception() is not None:
+                    self._reason = self._reason or _as_reason(task.exception())
+            self.discard(self._reason or ConnectionLost("Redis closed the connection"))
+            return True
+        finally:
+            self._link = None
+            _abort(link)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            _abort(link)
+
+    async def _open_link(self, link: Link) -> Optional[int]:
+        """Connects. Returns how Redis calls the link, if that is asked."""
+        await link.connect()
+        client_id = None
+        commands = [("CLIENT", "SETNAME", self._name), ("INFO", "persistence")]
+        for command in [*commands, ("CLIENT", "ID")] if self._asks_id else commands:
+            await link.send_command(*command, check_health=False)
+            try:
+                answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
+            except exceptions.NoPermissionError:
+                # All of them can be done without.
+                continue
+            if command[0] == "INFO" and b"\nloading:1" in answer:
+                raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
+            if command == ("CLIENT", "ID"):
+                client_id = int(answer)
+        return client_id
+
+    async def _write(self, wire: _Wire) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            if not wire.out:
+                wire.wake = loop.create_future()
+                await wire.wake
+            out, wire.out = wire.out, []
+            # redis-py would connect anew by itself, and nobody would know what became of what was under way.
+            if not wire.link.is_connected or self._wire is not wire:
+                raise ConnectionLost("Redis closed the connection")
+            await wire.link.send_packed_command([b"".join(out)], check_health=False)
+
+    async def _read(self, wire: _Wire) -> None:
+        read = wire.link.read_response
+        while True:
+            answer: Any
+            try:
+                answer = await read(disable_decoding=True, disconnect_on_error=False)
+            except ANSWERS as error:
+                answer = answer_of(error)
+            wire.heard += 1
+            if not wire.flights:
+                raise ConnectionLost("Redis sent an answer that nobody asked for")
+            flight = wire.flights[0]
+            flight.replies.append(answer)
+            flight.missing -= 1
+            if flight.missing == 0:
+                wire.flights.popleft()
+                settle(flight.future, flight.replies)
+            if isinstance(answer, ReplyError) and code_of(answer) in WRONG_SERVER and self._wire is wire:
+                self.discard(answer)
+
+    def _start_watch(self) -> None:
+        self._checked_at = now_s()
+        self._watch = asyncio.get_running_loop().call_later(_STALL_CHECK_S, self._check_stall)
+
+    def _check_stall(self) -> None:
+        """Whether Redis says nothing. An answer that is long on a slow link is none of it."""
+        wire = self._wire
+        self._watch = None
+        if wire is None or not wire.flights:
+            return
+        now = now_s()
+        late_s = now - self._checked_at - _STALL_CHECK_S
+        # This loop got no turn, not Redis: the answers of that time are here and only still to be read.
+        if wire.heard != self._heard or late_s > _STALL_CHECK_S:
+            self._heard_at = now
+        self._heard = wire.heard
+        silent_s = now - max(wire.flights[0].sent_at, self._heard_at)
+        if silent_s > self._stall_s:
+            self.discard(ConnectionLost(f"Redis did not answer for {silent_s * 1000:.0f} ms"))
+        else:
+            self._start_watch()
+
+    def _reject(self, wire: _Wire, reason: Exception) -> None:
+        flights, wire.flights = wire.flights, deque()
+        for flight in flights:
+            if not flight.future.done():
+                flight.future.set_exception(ConnectionLost(message_of(reason)))
+                # Not everybody who sends waits for the answer.
+                flight.future.exception()
+
+    def _release(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for ready in waiting:
+            settle(ready)
+
+
+def _as_reason(error: Optional[BaseException]) -> Exception:
+    if isinstance(error, ANSWERS):
+        return answer_of(error)
+    return ConnectionLost(message_of(error) if error else "Redis closed the connection")
+
+
+def _make_link(target: RedisTarget) -> Link:
+    """
+    A redis-py connection that does nothing on its own account: no retries, no timeouts of its own (a command that timed out
+    leaves it half read), answers of protocol 2.
+    """
+    options = {
+        "socket_timeout": None,
+        "socket_connect_timeout": 2,
+        "socket_keepalive": True,
+        "retry": Retry(NoBackoff(), 0),
+        "health_check_interval": 0,
+        "protocol": 2,
+        "decode_responses": False,
+    }
+    if isinstance(target, str):
+        pool = ConnectionPool.from_url(target, **options)
+    else:
+        given = dict(target)
+        if given.pop("ssl", False):
+            from redis.asyncio.connection import SSLConnection
+
+            given["connection_class"] = SSLConnection
+        pool = ConnectionPool(**{**given, **options})
+    pool.connection_kwargs.update(options)
+    return pool.make_connection()
+
+
+def _abort(link: Link) -> None:
+    """Ends the socket at once. close() alone waits until all is written, which a peer that vanished never allows."""
+    writer = getattr(link, "_writer", None)
+    if writer is not None:
+        writer.transport.abort()
+
+
+def make_connections(owner: str, target: RedisTarget, events: Any) -> Tuple[Connection, Connection]:
+    """The two connections of a hub or a worker: one for requests, which must be answered soon, and one that may block."""
+
+    def make(role: str, stall_s: float, asks_id: bool = False) -> Connection:
+        return Connection(
+            target,
+            f"pshub-{owner}-{role}",
+            stall_s,
+            lambda: events.emit("redis:up", role=f"{owner} {role}"),
+            lambda reason: events.emit("redis:down", role=f"{owner} {role}", reason=reason),
+            asks_id,
+        )
+
+    # A worker's wait may have to be ended.
+    return make("commands", 2.0), make("blocking", BLOCK_S + 1.0, owner == "worker")
+
+
+#: How long a blocked read waits before it looks again; also the longest a lost bell can cost.
+BLOCK_S = 2

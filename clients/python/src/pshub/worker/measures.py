@@ -1,0 +1,53 @@
+"""All that one worker measures of its tasks for others to read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+from ..figures.recent_failures import RecentFailures
+from ..figures.task_stats import TaskStats
+from ..wire.clock import RedisClock, now_s
+from ..wire.errors import ToldError
+from ..wire.message import Phases, Request
+
+
+class Measured(NamedTuple):
+    """Texts of what a worker measured of its tasks; None where nothing has changed since the last ones."""
+
+    task_stats: Optional[str]
+    failures: Optional[str]
+
+
+class Measures:
+    def __init__(self, clock: RedisClock) -> None:
+        self._clock = clock
+        self._task_stats = TaskStats()
+        self._failures = RecentFailures()
+        self._must_repeat = False
+
+    def ran(self, request: Request, error: Optional[ToldError], us: Phases) -> None:
+        """A call ended that ran; ``error`` is what its caller is told, None when it ended well."""
+        self._task_stats.ran(request.task, error.code if error else None, us, request.from_)
+        if error is not None:
+            self._keep_failure(request, error, us.exec)
+
+    def expired(self, request: Request, error: ToldError) -> None:
+        """A call was not started, because its time was up."""
+        self._task_stats.expired(request.task, request.from_)
+        self._keep_failure(request, error, 0)
+
+    def texts(self, is_all: bool) -> Measured:
+        """What to publish; all of it when ``is_all``, or when the last texts did not arrive."""
+        is_all, self._must_repeat = is_all or self._must_repeat, False
+        return Measured(
+            self._task_stats.text() if is_all or self._task_stats.is_changed else None,
+            self._failures.text() if is_all or self._failures.is_changed else None,
+        )
+
+    def repeat(self) -> None:
+        """The last texts may not have arrived."""
+        self._must_repeat = True
+
+    def _keep_failure(self, request: Request, error: ToldError, exec_us: int) -> None:
+        at_us = self._clock.at_us(now_s())
+        self._failures.keep(request.task, request.id, at_us, error.code, error.message, request.from_, exec_us)
