@@ -15,14 +15,14 @@ import pytest
 
 from conftest import Proxy, Server, eventually
 from pshub import Hub, Worker, task
-from pshub.redis.refusals import ReplyError
-from pshub.queue.batches import batches_of
 from pshub.hub.call import Call
-from pshub.wire.clock import RedisClock
-from pshub.redis.connection import Connection
 from pshub.hub.inbox import Inbox
-from pshub.wire.keys import Keys
+from pshub.queue.batches import batches_of
 from pshub.queue.queue import Queue
+from pshub.redis.connection import Connection
+from pshub.redis.refusals import ReplyError
+from pshub.wire.keys import Keys
+from pshub.wire.redis_clock import RedisClock
 from pshub.worker.roles import adopt as adopt_module
 from pshub.worker.roles.adopt import Adopt
 from pshub.worker.slots import Slots

@@ -13,10 +13,11 @@ import pytest
 
 from conftest import HERE, Server, eventually
 from pshub import Hub, TaskFailed, Worker, task
-from pshub.wire.message import Phases
 from pshub.figures.callers import MAX_CALLERS, OTHER_CALLERS, Callers
+from pshub.figures.histogram import Histogram
 from pshub.figures.recent_failures import RecentFailures
-from pshub.figures.task_stats import Histogram, TaskStats
+from pshub.figures.task_stats import TaskStats
+from pshub.wire.phases import Phases
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -11,26 +11,19 @@ import pytest
 
 import pshub
 from conftest import ROOT
-from pshub.hub import forecast as forecast_module
-from pshub.wire.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, ToldError, from_wire
+from pshub.catalogue.cards import read_task_card, read_worker_card
+from pshub.figures.histogram import Histogram, bucket_of, middle_of
 from pshub.figures.recent_failures import RecentFailures
+from pshub.figures.task_stats import TaskStats
+from pshub.hub import forecast as forecast_module
+from pshub.task.schema import UnusableSchema, compile_foreign, compile_own
+from pshub.wire.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, ToldError, from_wire
+from pshub.wire.foreign import Unreadable
 from pshub.wire.keys import Keys, is_id, is_namespace, is_queue_name
-from pshub.wire.message import (
-    MalformedMessage,
-    Phases,
-    Request,
-    decode_reply,
-    decode_request,
-    told,
-    with_losses,
-    with_started,
-)
+from pshub.wire.message import MalformedMessage, Request, decode_reply, decode_request, told, with_losses, with_started
 from pshub.wire.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
 from pshub.wire.payload import PayloadProblem, decode_payload, encode_payload
-from pshub.catalogue.cards import read_task_card, read_worker_card
-from pshub.wire.foreign import Unreadable
-from pshub.task.schema import UnusableSchema, compile_foreign, compile_own
-from pshub.figures.task_stats import Histogram, TaskStats, bucket_of, middle_of
+from pshub.wire.phases import Phases
 
 
 def vectors(name: str) -> Any:

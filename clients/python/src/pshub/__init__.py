@@ -1,8 +1,10 @@
 """Call tasks in worker processes over Redis and await their results; or be such a worker. See README.md."""
 
-from .hub.hub import AsyncHub, Hub
-from .hub.pending import Outcome, PendingCall
-from .task.task import Context, Task, task
+from .hub.async_hub import AsyncHub
+from .hub.gather import Outcome
+from .hub.hub import Hub
+from .hub.pending import PendingCall
+from .task.task import Task, task
 from .wire.errors import (
     ERROR_CLASSES,
     Aborted,
@@ -24,6 +26,7 @@ from .wire.errors import (
     WorkerLost,
 )
 from .wire.version import __version__
+from .worker.context import Context
 from .worker.worker import Worker
 
 __all__ = [

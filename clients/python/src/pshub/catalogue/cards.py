@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
-from ..wire.errors import compact
+from ..task.task import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from ..wire.foreign import (
     MAX_CARD_LENGTH,
     MAX_RECORD_LENGTH,
@@ -23,9 +23,8 @@ from ..wire.foreign import (
 )
 from ..wire.keys import is_queue_name
 from ..wire.names import try_parse_task_name
+from ..wire.payload import compact
 
-_DEFAULT_TIMEOUT_MS = 5000
-_MAX_TIMEOUT_MS = 86_400_000
 _MAX_SLOTS = 65_536
 _MAX_DIGEST = 64
 _MAX_HOST = 256
@@ -91,7 +90,7 @@ def read_task_card(raw: bytes) -> TaskCard:
     return TaskCard(
         task=name_of(card, "task"),
         queue=name_of(card, "queue"),
-        timeout_ms=min(_member(card, "timeoutMs", is_limit, _DEFAULT_TIMEOUT_MS), _MAX_TIMEOUT_MS),
+        timeout_ms=min(_member(card, "timeoutMs", is_limit, DEFAULT_TIMEOUT_S * 1000), MAX_TIMEOUT_S * 1000),
         idempotent=card.get("idempotent") is True,
         args=schema,
         max_payload_bytes=_member(card, "maxPayloadBytes", is_limit, math.inf),

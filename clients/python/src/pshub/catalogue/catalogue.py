@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, AsyncIterator, Callable, Dict, List, Optional, Sequence, Set, Tuple, TypeVar
 
 from ..figures.events import Events
-from ..redis.connection import Connection, Word
+from ..redis.client import Word
+from ..redis.connection import Connection
 from ..redis.refusals import ReplyError, code_of
 from ..wire.foreign import MAX_RECORD_LENGTH, Note, Unreadable, UnreadableRecord
 from ..wire.keys import Keys
@@ -84,8 +85,7 @@ class Catalogue:
         return [worker for worker, told in zip(workers, stats) if told is None or not told.draining]
 
     async def _live_cards(self, connection: Connection, queue: str) -> List[WorkerCard]:
-        seconds, micros = await connection.one("TIME")
-        now_ms = int(seconds) * 1000 + int(micros) // 1000
+        now_ms = await connection.now_ms()
         leases = self.keys.queue(queue).leases
         ids = [_text(id) for id in await self._ask(connection, [], "ZRANGEBYSCORE", leases, now_ms, "+inf")]
         if len(self._workers) > _MAX_CARDS:

@@ -9,15 +9,15 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 from ..figures.events import Events
 from ..queue import scripts
 from ..queue.queue import Queue
-from ..redis.connection import Command, Connection, Word
+from ..redis.client import Command, Word
+from ..redis.connection import Connection
 from ..redis.refusals import ReplyError, first
 from ..settings.table import Settings
 from ..task.task import Task
 from ..wire.clock import ignore
-from ..wire.errors import compact
 from ..wire.keys import Keys, is_queue_name
+from ..wire.payload import compact
 from ..wire.version import __version__
-from ..worker.measures import Measured
 from .cards import TaskCard, WorkerCard, further_field
 from .catalogue import Catalogue, unreadable_teller
 
@@ -39,6 +39,13 @@ class Whereabouts(NamedTuple):
     is_declared: bool
     #: The queue that had it first, while live workers of that one take it.
     served_in: Optional[str]
+
+
+class Measured(NamedTuple):
+    """Texts of what a worker measured of its tasks; None where nothing has changed since the last ones."""
+
+    task_stats: Optional[str]
+    failures: Optional[str]
 
 
 class _Placed(NamedTuple):
@@ -134,8 +141,8 @@ class Registrar:
         A task stays with the queue that had it first as long as that one has live workers for it. Then this one's card is a further
         one, of which its operators should know; else its queue is the first one from now on, as in any move.
         """
-        name = self._queue.name
-        cards = {full: compact(task.card(name, self._settings, seconds)) for full, task in self._tasks.items()}
+        limits = self._settings.max_payload_bytes, self._settings.max_backlog
+        cards = {full: compact(task.card(self._queue.name, *limits, seconds)) for full, task in self._tasks.items()}
         elsewhere = await self._place(connection, [_Placed(task, card, "") for task, card in cards.items()])
         providers: Dict[str, List[WorkerCard]] = {}
         for queue in set(elsewhere.values()):

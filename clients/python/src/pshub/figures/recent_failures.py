@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..wire.clock import now_s
-from ..wire.errors import published
+from ..wire.payload import published
 
 _MAX_FAILURES = 10
 _MAX_TASKS = 50

@@ -1,111 +1,21 @@
-"""What a worker measured of itself, for others to read: PROTOCOL.md, sections 11 to 11.2."""
+"""What a worker measured of its tasks, for others to read: PROTOCOL.md, sections 11 to 11.2."""
 
 from __future__ import annotations
 
 import math
-import os
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..wire.clock import now_s
-from ..wire.errors import published
-from ..wire.message import Phases
+from ..wire.payload import published
+from ..wire.phases import Phases
 from .callers import Callers
+from .histogram import Histogram
 
-#: Some 38 hours; larger values count as this one.
-LARGEST_US = 2**37 - 1
 _SLICE_S = 10.0
 _SLICES = 6
 _MAX_WINDOWS = 200
 _MAX_WINDOW_CHARS = 65_536
 _MAX_CHARS = 524_288
-_BUSY_MEMORY_S = 60.0
-
-
-def bucket_of(us: int) -> int:
-    """Exact up to 31; above that 16 equal parts of each power of two."""
-    shift = max(0, us.bit_length() - 5)
-    return 16 * shift + (us >> shift)
-
-
-def middle_of(bucket: int) -> int:
-    """What stands for all values of a bucket."""
-    if bucket < 32:
-        return bucket
-    shift = bucket // 16 - 1
-    return ((bucket - 16 * shift) << shift) + (1 << (shift - 1))
-
-
-class Histogram:
-    __slots__ = ("counts", "max", "sum")
-
-    def __init__(self) -> None:
-        self.counts: Dict[int, int] = {}
-        self.sum = 0
-        self.max = 0
-
-    def record(self, us: float) -> None:
-        value = min(int(us), LARGEST_US) if us > 0 else 0
-        bucket = bucket_of(value)
-        self.counts[bucket] = self.counts.get(bucket, 0) + 1
-        self.sum += value
-        if value > self.max:
-            self.max = value
-
-    def add(self, other: "Histogram") -> None:
-        for bucket, count in other.counts.items():
-            self.counts[bucket] = self.counts.get(bucket, 0) + count
-        self.sum += other.sum
-        self.max = max(self.max, other.max)
-
-    @property
-    def count(self) -> int:
-        return sum(self.counts.values())
-
-    def quantile(self, q: float) -> Optional[int]:
-        count = self.count
-        if count == 0:
-            return None
-        rank = max(1, math.ceil(q * count))
-        if rank >= count:
-            return self.max
-        seen = 0
-        for bucket in sorted(self.counts):
-            seen += self.counts[bucket]
-            if seen >= rank:
-                return min(middle_of(bucket), self.max)
-        return self.max
-
-    def to_json(self) -> Dict[str, Any]:
-        flat: List[int] = []
-        before = 0
-        for bucket in sorted(self.counts):
-            flat += [bucket - before, self.counts[bucket]]
-            before = bucket
-        return {"counts": flat, "sum": self.sum, "max": self.max}
-
-    @classmethod
-    def from_json(cls, value: Any) -> Optional["Histogram"]:
-        """None for what is not one: it was written by others."""
-        if not isinstance(value, dict):
-            return None
-        flat, total, largest = value.get("counts"), value.get("sum"), value.get("max")
-        if not isinstance(flat, list) or len(flat) % 2 or not all(_is_whole(n) for n in [*flat, total, largest]):
-            return None
-        histogram = cls()
-        bucket = 0
-        for at in range(0, len(flat), 2):
-            bucket += flat[at]
-            if bucket > 543 or bucket in histogram.counts or not 1 <= flat[at + 1] <= 2**40:
-                return None
-            histogram.counts[bucket] = flat[at + 1]
-        histogram.sum, histogram.max = int(total), int(largest)
-        fits = (bucket_of(histogram.max) == bucket and histogram.max <= LARGEST_US) if flat else histogram.max == 0
-        return histogram if fits and histogram.sum <= histogram.max * histogram.count else None
-
-
-def _is_whole(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 <= value < 2**53 and value == int(value)
 
 
 class _Window:
@@ -237,30 +147,3 @@ class TaskStats:
         if others.total:
             value["others"] = others.to_json(of_one_task=False)
         return published(value)
-
-
-class BusyShare:
-    """What share of its slots' time a worker used in the last minute."""
-
-    def __init__(self, slots: int) -> None:
-        self._slots = slots
-        self._looks: List[Tuple[float, float]] = [(now_s(), 0.0)]
-
-    def look(self, used_s: float) -> float:
-        """0 to 1. ``used_s`` is the time used since the start, all slots together."""
-        now = now_s()
-        self._looks.append((now, used_s))
-        while len(self._looks) > 2 and now - self._looks[1][0] >= _BUSY_MEMORY_S:
-            self._looks.pop(0)
-        since, before = self._looks[0]
-        all_s = (now - since) * self._slots
-        return 0.0 if all_s <= 0 else round(min(1.0, max(0.0, (used_s - before) / all_s)), 3)
-
-
-def rss_bytes() -> Optional[int]:
-    """This process's memory, where the system tells."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return None

@@ -4,48 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
+from ..redis.refusals import explained
+from ..task.task import MAX_TIMEOUT_S
 from ..wire.clock import now_s
-from ..wire.errors import (
-    Aborted,
-    Expired,
-    HubError,
-    InvalidArgs,
-    NoSuchTask,
-    NotEnqueued,
-    OutcomeUnknown,
-    PayloadTooLarge,
-    Timeout,
-    explained,
-    from_wire,
-    hub_error,
-    problem_error,
-)
-from ..wire.keys import is_queue_name, new_id
-from ..wire.message import Phases, request_body
-from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
+from ..wire.errors import Aborted, HubError, NotEnqueued, OutcomeUnknown, Timeout, from_wire, hub_error
+from ..wire.ids import new_id
+from ..wire.message import request_body
+from ..wire.phases import Phases, phases_of
+from .arguments import encode_args
 from .resolver import Route
 
 #: A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline.
 UNSENT_S = 1.0
-#: Longest time of a call.
-MAX_TIMEOUT_S = 86_400.0
-
-def encode_args(route: Route, args: Any, max_bytes: float) -> str:
-    """The arguments as JSON; raises InvalidArgs or PayloadTooLarge."""
-    try:
-        text = encode_payload(args)
-        if exceeds(text, int(min(max_bytes, 1 << 62))):
-            message = f"The arguments of {route.task} are larger than {max_bytes:.0f} bytes; pass a reference to them instead."
-            raise PayloadTooLarge(message, task=route.task)
-        # What counts is what travels: a dataclass is an object there, a tuple a list.
-        problems = route.check_args(args) if route.check_args else []
-        if problems and route.check_args:
-            problems = route.check_args(decode_payload(text))
-        if problems:
-            raise problem_error("InvalidArgs", problems, route.task)
-        return text
-    except PayloadProblem as problem:
-        raise problem_error("InvalidArgs", [problem.problem], route.task) from None
 
 
 class Outgoing:
@@ -163,7 +133,7 @@ class Call:
     def answer(self, reply: Dict[str, Any]) -> None:
         if self.settled:
             return
-        us = _phases_of(reply.get("us"))
+        us = phases_of(reply.get("us"))
         if reply["ok"] is not True:
             self.fail(from_wire(reply["error"], task=self.task, id=self.id), us)
             return
@@ -194,27 +164,3 @@ class Call:
             return OutcomeUnknown(f"Redis did not confirm the request within {waited}; it may have been run.", **details)
         reason = explained(self.setback or self._host.why_down() or "it did not answer")
         return NotEnqueued(f"Redis could not be given the request for {waited}: {reason}.", **details)
-
-
-def _phases_of(us: Any) -> Optional[Phases]:
-    try:
-        return Phases(*(max(0, int(us[name])) for name in Phases._fields))
-    except (TypeError, KeyError, ValueError, OverflowError):
-        return None
-
-
-def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> Optional[HubError]:
-    """Why a call cannot be made at all."""
-    if not isinstance(called, str):
-        return NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
-    if queue is not None and not is_queue_name(queue):
-        given = repr(queue[:80]) if isinstance(queue, str) else type(queue).__name__
-        return InvalidArgs(f"queue must be the name of a queue, not {given}.", task=called)
-    if timeout_s is None:
-        return None
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or timeout_s != timeout_s:
-        return InvalidArgs(f"timeout must be a number of seconds, not {timeout_s!r}.", task=called)
-    if timeout_s <= 0:
-        # A nested call whose time is up comes here with 0; it certainly was not sent.
-        return Expired(f"No time was left for {called}.", task=called)
-    return None

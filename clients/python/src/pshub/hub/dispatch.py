@@ -8,15 +8,21 @@ from typing import Any, Awaitable, Callable, Dict, List, Optional, TypeVar
 from ..figures.events import Events
 from ..queue.pause import pause_queue, resume_queue
 from ..queue.queue import Queue
-from ..redis.connection import Connection, make_connections
-from ..redis.refusals import ConnectionLost, NotConnected, ReplyError
+from ..redis.connection import Connection
+from ..redis.connections import make_connections
+from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
 from ..settings.table import Settings
-from ..wire.clock import Deadlines, RedisClock, Stop, backoff_s, ignore, now_s, within
-from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, explained, message_of
-from ..wire.keys import Keys, new_id
-from ..wire.message import Phases, request_tail
+from ..wire.clock import Stop, backoff_s, ignore, now_s, within
+from ..wire.deadlines import Deadlines
+from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, message_of
+from ..wire.ids import new_id
+from ..wire.keys import Keys
+from ..wire.message import request_tail
+from ..wire.phases import Phases
+from ..wire.redis_clock import RedisClock
 from .call import UNSENT_S, Call, Outgoing
 from .inbox import Inbox
+from .loop import LoopThread
 from .outbox import Outbox
 from .resolver import Resolver
 from .retries import MAX_TRIES, RetryBudget, may_retry
@@ -29,10 +35,13 @@ _CLOSE_PATIENCE_S = 1.0
 #: How long what is no call waits for Redis.
 _ASK_PATIENCE_S = 2.0
 
+#: Of a parent. Never collected: ending them would speak for it.
+_inherited: List[Any] = []
+
 T = TypeVar("T")
 
 
-class HubCore:
+class Dispatch:
     """Everything here but ``routes.known`` runs on its event loop's own thread."""
 
     def __init__(self, settings: Settings, events: Events, name: Optional[str] = None) -> None:
@@ -136,10 +145,11 @@ class HubCore:
         await self._delete_keys()
         await self.commands.close()
 
-    def detach(self) -> None:
-        """In a forked child: this core is the parent's."""
+    def detach(self, thread: Optional[LoopThread] = None) -> None:
+        """In a forked child: this one, and the thread that it ran on, are the parent's."""
         self.commands.detach()
         self.blocking.detach()
+        _inherited.append((self, thread))
 
     # What calls tell.
 

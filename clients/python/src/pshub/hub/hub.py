@@ -1,81 +1,31 @@
-"""The caller's objects: Hub for threads, AsyncHub for an event loop, the same inside."""
+"""The caller's object for threads."""
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import concurrent.futures
 import os
 import threading
 import weakref
-from typing import Any, Awaitable, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
+from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Tuple, TypeVar
 
 from ..figures.events import Events
 from ..outlets.log import log_events
 from ..outlets.statsd import send_metrics
 from ..queue.pause import check_queue_name
-from ..settings.table import RedisTarget, read_settings
-from ..wire.clock import now_s
+from ..redis.target import RedisTarget
+from ..settings.read import read_settings
 from ..wire.errors import HubClosed, HubError, NotEnqueued
-from .call import Outgoing, wrong_arguments
-from .dispatch import HubCore
+from .arguments import MISSING, Called, arguments_of, name_of, wrong_call
+from .call import Outgoing
+from .dispatch import Dispatch
+from .gather import Outcome, entries_of
 from .loop import LoopThread
-from .pending import Outcome, PendingCall
-
-#: What is called: ``name:1.0`` (exactly that version), ``name:1`` (the newest live 1.x), ``name`` (the newest live one), or a task.
-Called = Union[str, Any]
-
-_MISSING: Any = object()
+from .pending import PendingCall
 
 T = TypeVar("T")
 #: Longer than what is asked of Redis takes to fail.
 _RUN_PATIENCE_S = 10.0
-
-
-def _arguments(args: Any, named: Mapping[str, Any]) -> Any:
-    if args is _MISSING:
-        return dict(named)
-    if named:
-        raise TypeError("Give the arguments by name or as one value, not both.")
-    return args
-
-
-def name_of(called: Called) -> Any:
-    name = getattr(called, "name", called)
-    return getattr(name, "full", name)
-
-
-class _Entry(NamedTuple):
-    """One call of a gather."""
-
-    called: Any
-    args: Any = {}
-    timeout: Optional[float] = None
-    queue: Optional[str] = None
-
-    def options(self, timeout: Optional[float], queue: Optional[str]) -> Dict[str, Any]:
-        """Its own, and of those that it does not name these."""
-        return {
-            "timeout": timeout if self.timeout is None else self.timeout,
-            "queue": queue if self.queue is None else self.queue,
-        }
-
-
-def _entries(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, _Entry]:
-    entries = {}
-    for key, entry in {**(calls or {}), **named}.items():
-        if isinstance(entry, (str, bytes)) or not isinstance(entry, (tuple, list)):
-            entry = (entry,)
-        if not 1 <= len(entry) <= 4:
-            raise TypeError(f"gather: {key!r} must be (task,), (task, args), (task, args, timeout) or with a queue behind that.")
-        entries[key] = _Entry(*entry)
-    return entries
-
-
-def _wrong_call(called: Any, timeout: Any, queue: Any, is_closed: bool) -> Optional[HubError]:
-    """Why a call cannot be made at all, of this hub or of any."""
-    wrong = wrong_arguments(called, timeout, queue)
-    return HubClosed("This hub was closed; make a new one.", task=called) if wrong is None and is_closed else wrong
 
 
 class Hub:
@@ -95,7 +45,7 @@ class Hub:
         log_events(self.events)
         self._statsd = send_metrics(self.events, self._settings.statsd)
         self._lock = threading.Lock()
-        self._core: Optional[HubCore] = None
+        self._dispatch: Optional[Dispatch] = None
         self._thread: Optional[LoopThread] = None
         self._pid = os.getpid()
         self._is_closed = False
@@ -104,7 +54,7 @@ class Hub:
     def call(
         self,
         task: Called,
-        args: Any = _MISSING,
+        args: Any = MISSING,
         /,
         *,
         timeout: Optional[float] = None,
@@ -125,7 +75,7 @@ class Hub:
         :param tracestate: goes along with it
         :raises HubError: by its deadline at the latest; the class says what happened, ``ran`` whether calling again is safe
         """
-        args = _arguments(args, named)
+        args = arguments_of(args, named)
         return self.submit(
             task, args, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate
         ).result()
@@ -133,7 +83,7 @@ class Hub:
     def submit(
         self,
         task: Called,
-        args: Any = _MISSING,
+        args: Any = MISSING,
         /,
         *,
         timeout: Optional[float] = None,
@@ -143,17 +93,17 @@ class Hub:
         **named: Any,
     ) -> PendingCall:
         """The same without waiting: call ``result()`` of what it returns, or ``cancel()``. Raises only TypeError."""
-        args = _arguments(args, named)
+        args = arguments_of(args, named)
         called = name_of(task)
-        wrong = _wrong_call(called, timeout, queue, self._is_closed)
+        wrong = wrong_call(called, timeout, queue, self._is_closed)
         if wrong is not None:
             pending = PendingCall(None, None)
             pending._settle(None, wrong)
             return pending
-        thread, core = self._started()
-        pending = PendingCall(thread, core)
+        thread, dispatch = self._started()
+        pending = PendingCall(thread, dispatch)
         out = pending.out = Outgoing(called, args, timeout, traceparent, pending._settle, tracestate, queue)
-        route = core.routes.known(called, queue)
+        route = dispatch.routes.known(called, queue)
         if route is not None:
             try:
                 # Here and not on the hub's thread: encoding and checking is work.
@@ -161,7 +111,7 @@ class Hub:
             except HubError as error:
                 out.settle(None, error)
                 return pending
-        thread.post(core.begin, out)
+        thread.post(dispatch.begin, out)
         return pending
 
     def gather(
@@ -182,7 +132,7 @@ class Hub:
         :param queue: the same
         """
         pending = {}
-        for key, entry in _entries(calls, named).items():
+        for key, entry in entries_of(calls, named).items():
             pending[key] = self.submit(entry.called, entry.args, **entry.options(timeout, queue))
         return {key: each.outcome() for key, each in pending.items()}
 
@@ -197,7 +147,7 @@ class Hub:
         :raises HubError: NotEnqueued when Redis is away or this user may not write it; HubClosed
         """
         check_queue_name(queue)
-        return self._run(lambda core: core.pause(queue))
+        return self._run(lambda dispatch: dispatch.pause(queue))
 
     def resume(self, queue: str) -> bool:
         """
@@ -205,16 +155,16 @@ class Hub:
         raises as ``pause``.
         """
         check_queue_name(queue)
-        return self._run(lambda core: core.resume(queue))
+        return self._run(lambda dispatch: dispatch.resume(queue))
 
-    def _run(self, work: Callable[[HubCore], Awaitable[T]]) -> T:
+    def _run(self, work: Callable[[Dispatch], Awaitable[T]]) -> T:
         if self._is_closed:
             raise HubClosed("This hub was closed; make a new one.")
-        thread, core = self._started()
+        thread, dispatch = self._started()
         if thread.is_current:
             raise NotEnqueued("A listener of this hub cannot wait for it; ask from another thread.")
         try:
-            return thread.run(work(core), _RUN_PATIENCE_S)
+            return thread.run(work(dispatch), _RUN_PATIENCE_S)
         except (concurrent.futures.CancelledError, concurrent.futures.TimeoutError, RuntimeError):
             raise HubClosed("This hub was closed meanwhile.") from None
 
@@ -222,12 +172,12 @@ class Hub:
         """Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed."""
         with self._lock:
             self._is_closed = True
-            thread, core = self._thread, self._core
-            self._thread = self._core = None
-        if thread is None or core is None or not thread.is_alive:
+            thread, dispatch = self._thread, self._dispatch
+            self._thread = self._dispatch = None
+        if thread is None or dispatch is None or not thread.is_alive:
             return
         try:
-            thread.run(core.close(), 5.0)
+            thread.run(dispatch.close(), 5.0)
         except Exception:
             # Its thread ends all the same; what is left in Redis goes by itself.
             pass
@@ -246,148 +196,27 @@ class Hub:
         """Changes in a forked child."""
         return self._started()[1].id
 
-    def _started(self) -> Tuple[LoopThread, HubCore]:
-        thread, core = self._thread, self._core
-        if thread is not None and core is not None:
-            return thread, core
+    def _started(self) -> Tuple[LoopThread, Dispatch]:
+        thread, dispatch = self._thread, self._dispatch
+        if thread is not None and dispatch is not None:
+            return thread, dispatch
         with self._lock:
-            if self._thread is None or self._core is None:
-                self._core = HubCore(self._settings, self.events)
+            if self._thread is None or self._dispatch is None:
+                self._dispatch = Dispatch(self._settings, self.events)
                 self._thread = LoopThread("pshub-hub")
                 # Redis is connected to while the first call is made ready.
-                self._thread.post(self._core.open)
-            return self._thread, self._core
+                self._thread.post(self._dispatch.open)
+            return self._thread, self._dispatch
 
     def _forked(self) -> None:
         """In the child of a fork: threads are gone, locks may be held by those, sockets are the parent's."""
         self._lock = threading.Lock()
-        if self._core is not None:
-            self._core.detach()
-            # Never collected: ending them would speak for the parent.
-            _inherited.append((self._core, self._thread))
-        self._core = self._thread = None
-
-
-class AsyncHub:
-    """
-    The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
-    awaits a call gives the call up.
-
-    :param redis: as of Hub
-    """
-
-    def __init__(self, redis: Optional[RedisTarget] = None, **options: Any) -> None:
-        self._settings = read_settings("hub", {"redis": redis, **options})
-        self.events = Events()
-        log_events(self.events)
-        self._statsd = send_metrics(self.events, self._settings.statsd)
-        self._core: Optional[HubCore] = None
-        self._owner: Tuple[int, Optional[asyncio.AbstractEventLoop]] = (0, None)
-        self._is_closed = False
-
-    async def call(
-        self,
-        task: Called,
-        args: Any = _MISSING,
-        /,
-        *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
-        **named: Any,
-    ) -> Any:
-        """As of Hub."""
-        args = _arguments(args, named)
-        called = name_of(task)
-        wrong = _wrong_call(called, timeout, queue, self._is_closed)
-        if wrong is not None:
-            raise wrong
-        core = self._started()
-        future: "asyncio.Future[Any]" = asyncio.get_running_loop().create_future()
-
-        def settle(value: Any, error: Optional[HubError]) -> None:
-            if future.done():
-                return
-            if error is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(value)
-
-        out = Outgoing(called, args, timeout, traceparent, settle, tracestate, queue)
-        core.begin(out)
-        try:
-            return await future
-        except asyncio.CancelledError:
-            core.cancel(out)
-            raise
-
-    async def gather(
-        self,
-        calls: Optional[Mapping[str, Any]] = None,
-        /,
-        *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        **named: Any,
-    ) -> Dict[str, Outcome]:
-        """As of Hub."""
-
-        async def one(entry: _Entry) -> Outcome:
-            started_at = now_s()
-            try:
-                value = await self.call(entry.called, entry.args, **entry.options(timeout, queue))
-                return Outcome(True, value, None, (now_s() - started_at) * 1000)
-            except HubError as error:
-                return Outcome(False, None, error, (now_s() - started_at) * 1000)
-
-        entries = _entries(calls, named)
-        outcomes = await asyncio.gather(*(one(entry) for entry in entries.values()))
-        return dict(zip(entries, outcomes))
-
-    async def pause(self, queue: str) -> int:
-        """As of Hub."""
-        check_queue_name(queue)
-        return await self._asked().pause(queue)
-
-    async def resume(self, queue: str) -> bool:
-        """As of Hub."""
-        check_queue_name(queue)
-        return await self._asked().resume(queue)
-
-    def _asked(self) -> HubCore:
-        if self._is_closed:
-            raise HubClosed("This hub was closed; make a new one.")
-        return self._started()
-
-    async def close(self) -> None:
-        """As of Hub."""
-        self._is_closed = True
-        core, self._core = self._core, None
-        if core is not None:
-            await core.close()
-        if self._statsd is not None:
-            self._statsd.flush()
-
-    async def __aenter__(self) -> "AsyncHub":
-        return self
-
-    async def __aexit__(self, *_: Any) -> None:
-        await self.close()
-
-    def _started(self) -> HubCore:
-        owner = (os.getpid(), asyncio.get_running_loop())
-        if self._core is None or self._owner != owner:
-            if self._core is not None and self._owner[0] != owner[0]:
-                self._core.detach()
-                _inherited.append((self._core, None))
-            self._core = HubCore(self._settings, self.events)
-            self._owner = owner
-        return self._core
+        if self._dispatch is not None:
+            self._dispatch.detach(self._thread)
+        self._dispatch = self._thread = None
 
 
 _hubs: "weakref.WeakSet[Hub]" = weakref.WeakSet()
-_inherited: List[Any] = []
 
 
 def _after_fork() -> None:

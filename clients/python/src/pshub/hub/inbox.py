@@ -7,7 +7,9 @@ from typing import Any, Callable, Dict, List, Optional
 
 from ..queue.batches import MAX_BATCH_BYTES
 from ..queue.queue import REPLY_TTL_MS
-from ..redis.connection import BLOCK_S, Command, Connection
+from ..redis.client import Command
+from ..redis.connection import Connection
+from ..redis.connections import BLOCK_S
 from ..redis.refusals import NotConnected, ReplyError, first, is_full, is_passing, is_refusal
 from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
 from ..wire.message import decode_reply

@@ -8,12 +8,14 @@ from collections import OrderedDict
 from typing import List, Optional, Set
 
 from ..figures.events import Events
-from ..queue.queue import PUSH_MEMORY_MS, Pushed, Queue
+from ..queue.queue import PUSH_MEMORY_MS, Queue
 from ..redis.connection import Connection
-from ..redis.refusals import ConnectionLost, NotConnected, is_passing
-from ..wire.clock import RedisClock, Stop, backoff_s, ignore, now_s, sleep
-from ..wire.errors import explained, message_of
+from ..redis.refusals import ConnectionLost, NotConnected, explained, is_passing
+from ..wire.answers import Pushed
+from ..wire.clock import Stop, backoff_s, ignore, now_s, sleep
+from ..wire.errors import message_of
 from ..wire.message import stamped, unstamped
+from ..wire.redis_clock import RedisClock
 from .call import Call, InList
 from .forecast import Forecast
 

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 from ..wire.clock import now_s
 from ..wire.errors import HubError, OutcomeUnknown
 from .call import Outgoing
-from .dispatch import HubCore
+from .dispatch import Dispatch
+from .gather import Outcome
 from .loop import LoopThread
 
 #: How long beyond its deadline a caller waits for the hub's own thread to say so.
 _PATIENCE_S = 0.2
 
 
-class Outcome(NamedTuple):
-    """How one entry of a gather ended: with ``value``, or with ``error``."""
-
-    ok: bool
-    value: Any
-    error: Optional[HubError]
-    #: Its own wait, in milliseconds.
-    ms: float
-
-
 class PendingCall:
     """A call that is under way; what ``Hub.submit`` returns."""
 
-    def __init__(self, thread: Optional[LoopThread], core: Optional[HubCore]) -> None:
+    def __init__(self, thread: Optional[LoopThread], dispatch: Optional[Dispatch]) -> None:
         self._thread = thread
-        self._core = core
+        self._dispatch = dispatch
         self._lock = threading.Lock()
         self._lock.acquire()
         self._value: Any = None
@@ -50,8 +41,8 @@ class PendingCall:
 
     def cancel(self) -> None:
         """Gives up: a waiting request is taken out of the list, a running handler is told. ``result`` raises Aborted."""
-        if self._thread is not None and self._core is not None and self.out is not None:
-            self._thread.post(self._core.cancel, self.out)
+        if self._thread is not None and self._dispatch is not None and self.out is not None:
+            self._thread.post(self._dispatch.cancel, self.out)
 
     def result(self) -> Any:
         """Waits for the result. Raises HubError by the call's deadline at the latest."""

@@ -9,7 +9,7 @@ from ..catalogue.catalogue import Catalogue, unreadable_teller
 from ..figures.events import Events
 from ..redis.connection import Connection
 from ..redis.refusals import ReplyError, is_refusal
-from ..redis.rights import missing_rights
+from ..redis.rights_check import missing_rights
 from ..task.schema import Validate, compile_foreign
 from ..wire.errors import HubError, NoSuchTask, NoWorkers, NotEnqueued, message_of
 from ..wire.keys import Keys, is_queue_name

@@ -6,9 +6,9 @@ import asyncio
 from typing import Dict, NamedTuple, Optional, Tuple
 
 from ..redis.connection import Connection
-from ..redis.refusals import is_refusal
+from ..redis.refusals import explained, is_refusal
 from ..wire.clock import Stop, now_s, settle, sleep
-from ..wire.errors import HubError, NotEnqueued, explained, message_of
+from ..wire.errors import HubError, NotEnqueued, message_of
 from .resolver import Resolver, Route
 
 

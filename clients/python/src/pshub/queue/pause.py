@@ -28,8 +28,7 @@ def _paused_ms(text: Optional[bytes]) -> Optional[int]:
 async def pause_queue(connection: Connection, keys: Keys, queue: str) -> int:
     """Returns since when it is paused, Redis milliseconds: an earlier pause goes on, with its own time."""
     key = keys.queue(queue).paused
-    seconds, micros = await connection.one("TIME")
-    now_ms = int(seconds) * 1000 + int(micros) // 1000
+    now_ms = await connection.now_ms()
     before = await connection.one("SET", key, now_ms, "NX", "GET")
     paused_ms = _paused_ms(before)
     if paused_ms is not None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Awaitable, List, NamedTuple, Optional, Sequence, Tuple
 
-from ..redis.connection import BLOCK_S, Connection, Word
+from ..redis.client import Word
+from ..redis.connection import Connection
+from ..redis.connections import BLOCK_S
 from ..redis.refusals import ReplyError, first, is_full
+from ..wire.answers import Adopted, Beat, Claimed, Pushed, read_adopted, read_beat, read_claimed, read_pushed, texts_of
 from ..wire.clock import ignore
 from ..wire.keys import Keys
 from . import scripts
@@ -24,49 +27,11 @@ _JOB_ROOM = 0
 _REPORTS_MS = 0
 
 
-class Pushed(NamedTuple):
-    #: How many of the batch, from its beginning, are in the list.
-    accepted: int
-    #: Requests that were waiting before these.
-    length: int
-    #: Redis microseconds, the ``at`` of all of them.
-    at: str
-    #: An earlier try of the same push had arrived after all; this one did nothing.
-    repeated: bool
-    #: Taken off each ttl because the push was so long on its way; at least 1 is left of it.
-    late_ms: int
-
-
-class Claimed(NamedTuple):
-    now_us: int
-    #: Requests that still wait.
-    left: int
-    #: Dropped because their deadline had passed.
-    expired: int
-    #: Requests with the ids that they are held under; None: the one in the message.
-    requests: List[Tuple[bytes, Optional[str]]]
-
-
-class Beat(NamedTuple):
-    now_us: int
-    held: bool
-    #: Requests whose callers gave up in the last seconds.
-    cancelled: List[str]
-    #: Other workers of the queue whose leases have ended.
-    ended: List[str]
-    #: Since when the queue is paused, Redis milliseconds; None when it is served.
-    paused_ms: Optional[int]
-
-
 class _PostedClaim(NamedTuple):
     posted: "asyncio.Future[List[Any]]"
     keys: List[Word]
     args: List[Word]
     wait: bool
-
-
-def _texts(values: Sequence[bytes]) -> List[str]:
-    return [value.decode("utf-8", "replace") for value in values]
 
 
 class Queue:
@@ -80,9 +45,7 @@ class Queue:
     ) -> Pushed:
         keys = [self.keys.calls, self.keys.bell, self.keys.pushed(hub_id)]
         args: List[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
-        accepted, length, at, *more = await scripts.PUSH.run(connection, keys, args)
-        repeated, late_ms = more or (0, 0)
-        return Pushed(accepted, length, at.decode(), repeated == 1, late_ms)
+        return read_pushed(await scripts.PUSH.run(connection, keys, args))
 
     def post_claim(self, connection: Connection, worker_id: str, slots: int, wait: bool) -> "_PostedClaim":
         """
@@ -118,14 +81,7 @@ class Queue:
         # A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
         if wait:
             first(posted.result())
-        if answer[1] == -1:
-            return None
-        now, texts, *more = answer
-        left, expired, named = more[:3] or (0, 0, [])
-        held: List[Optional[str]] = [None] * len(texts)
-        for at in range(0, len(named), 2):
-            held[int(named[at]) - 1] = named[at + 1].decode()
-        return Claimed(int(now), left, expired, list(zip(texts, held)))
+        return read_claimed(answer)
 
     def reply(self, connection: Connection, hub_id: str, replies: List[bytes]) -> "asyncio.Future[None]":
         """
@@ -161,10 +117,7 @@ class Queue:
         queue = self.keys
         keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused]
         args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
-        answer = await scripts.BEAT.run(connection, keys, args)
-        now, held, cancelled, ended = answer[:4]
-        paused = answer[5] if len(answer) > 5 else b""
-        return Beat(int(now), held == 1, _texts(cancelled), _texts(ended), int(paused) if paused else None)
+        return read_beat(await scripts.BEAT.run(connection, keys, args))
 
     async def handback(
         self, connection: Connection, worker_id: str, side: str, requests: Sequence[Tuple[str, Word]]
@@ -175,15 +128,10 @@ class Queue:
         pairs = [word for pair in requests for word in pair]
         return int(await scripts.HANDBACK.run(connection, keys, [side, *pairs]))
 
-    async def adopt(
-        self, connection: Connection, lost_id: str, worker_id: str
-    ) -> Optional[Tuple[bool, List[Tuple[str, bytes]]]]:
-        """Whether nothing is left to take over, and what was. None: the other worker lives, or this one has no lease itself."""
+    async def adopt(self, connection: Connection, lost_id: str, worker_id: str) -> Optional[Adopted]:
+        """None: the other worker lives, or this one has no lease itself."""
         keys = [self.keys.leases, self.keys.held(lost_id), self.keys.held(worker_id)]
-        state, *flat = await scripts.ADOPT.run(connection, keys, [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES])
-        if state == -1:
-            return None
-        return state == 1, list(zip(_texts(flat[::2]), flat[1::2]))
+        return read_adopted(await scripts.ADOPT.run(connection, keys, [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES]))
 
     async def cancel(self, connection: Connection, id: str, text: str) -> bool:
         """True when the request still waited and is gone now; else the worker that runs it is told with its next beat."""
@@ -191,7 +139,7 @@ class Queue:
         return bool(await scripts.CANCEL.run(connection, keys, [id, text, CANCEL_MEMORY_MS]) == 1)
 
     async def held_ids(self, connection: Connection, worker_id: str) -> List[str]:
-        return _texts(await connection.one("HKEYS", self.keys.held(worker_id)))
+        return texts_of(await connection.one("HKEYS", self.keys.held(worker_id)))
 
     async def held_texts(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> List[Tuple[str, bytes]]:
         """What is held under some of these ids: one after the other, until the texts are as long as an answer may be."""

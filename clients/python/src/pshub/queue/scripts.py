@@ -7,7 +7,8 @@ import hashlib
 from pathlib import Path
 from typing import Any, List, Sequence
 
-from ..redis.connection import Connection, Word
+from ..redis.client import Word
+from ..redis.connection import Connection
 from ..redis.refusals import ReplyError, is_no_script
 
 _FOLDER = Path(__file__).parent / "lua"

@@ -5,77 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from typing import Any, Callable, Deque, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, List, Optional, Set
 
 from redis import exceptions
 from redis.asyncio.connection import Connection as Link
-from redis.asyncio.connection import ConnectionPool
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
-from ..settings.table import RedisTarget
 from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
 from ..wire.errors import message_of
+from .client import Command, Word, abort, make_link, pack
+from .link import Flight, Wire
 from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of, first
-
-Word = Union[str, bytes, int]
-Command = Sequence[Word]
-
+from .target import RedisTarget
 
 #: How long a new connection gets to be of use, before the next one is tried.
 _OPEN_S = 3.0
 _STALL_CHECK_S = 0.25
-
-def pack(command: Command) -> bytes:
-    """A command as Redis reads it; redis-py's own packer does more than these need, at four times the cost."""
-    parts = [b"*%d\r\n" % len(command)]
-    for word in command:
-        # Names of others may hold half of a surrogate pair, which has no UTF-8.
-        data = word if isinstance(word, bytes) else str(word).encode("utf-8", "replace")
-        parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
-    return b"".join(parts)
-
-
-class _Flight:
-    """Commands that were sent together, until their last answer."""
-
-    __slots__ = ("future", "missing", "replies", "sent_at")
-
-    def __init__(self, future: "asyncio.Future[List[Any]]", count: int) -> None:
-        self.future = future
-        self.missing = count
-        self.replies: List[Any] = []
-        self.sent_at = now_s()
-
-
-class _Wire:
-    """One link while it lives: what is to be written on it and what was not answered yet."""
-
-    def __init__(self, link: Link) -> None:
-        self.link = link
-        self.out: List[bytes] = []
-        self.wake: Optional["asyncio.Future[None]"] = None
-        self.flights: Deque[_Flight] = deque()
-        #: Pieces of answers that came, whole ones or not.
-        self.heard = 0
-        #: How Redis calls it, for CLIENT UNBLOCK; None where that was not asked or may not be.
-        self.client_id: Optional[int] = None
-        #: Scripts that were sent in full on it.
-        self.known: Set[str] = set()
-        self._listen()
-
-    def _listen(self) -> None:
-        """Counts what comes in. redis-py does not document where its bytes come from; without that, whole answers count."""
-        reader: Any = getattr(self.link, "_reader", None)
-        feed = getattr(reader, "feed_data", None)
-        if feed is None:
-            return
-
-        def fed(data: bytes) -> None:
-            self.heard += 1
-            feed(data)
-
-        reader.feed_data = fed
 
 
 class Connection:
@@ -101,7 +45,7 @@ class Connection:
         self._on_up = on_up
         self._on_down = on_down
         self._closing = Stop()
-        self._wire: Optional[_Wire] = None
+        self._wire: Optional[Wire] = None
         self._link: Optional[Link] = None
         self._broken: Optional["asyncio.Future[None]"] = None
         self._reason: Optional[Exception] = None
@@ -156,7 +100,7 @@ class Connection:
         if wire is None:
             future.set_exception(NotConnected(self.down_reason or "not connected to Redis yet"))
             return future
-        wire.flights.append(_Flight(future, len(commands)))
+        wire.flights.append(Flight(future, len(commands)))
         for command in commands:
             wire.out.append(pack(command))
         if wire.wake is not None:
@@ -170,12 +114,17 @@ class Connection:
         """The answer of one command; raises its ReplyError."""
         return first(await self.post(words))
 
+    async def now_ms(self) -> int:
+        """Redis' time in milliseconds."""
+        seconds, micros = await self.one("TIME")
+        return int(seconds) * 1000 + int(micros) // 1000
+
     def discard(self, reason: Exception) -> None:
         """Drops the present link: all that is under way fails as ConnectionLost, and a new one is made."""
         self._reason = self._reason or reason
         wire, self._wire = self._wire, None
         if self._link is not None:
-            _abort(self._link)
+            abort(self._link)
         if self._broken is not None:
             settle(self._broken)
         if wire is not None:
@@ -223,7 +172,7 @@ class Connection:
         loop = asyncio.get_running_loop()
         self._broken = loop.create_future()
         broken = self._broken
-        link = self._link = _make_link(self._target)
+        link = self._link = make_link(self._target)
         opening = loop.create_task(self._open_link(link))
         tasks = {opening}
         try:
@@ -236,7 +185,7 @@ class Connection:
                 return False
             if broken.done() or self._closing.is_set:
                 return False
-            wire = self._wire = _Wire(link)
+            wire = self._wire = Wire(link)
             wire.client_id = opening.result()
             self.down_reason = None
             self._on_up()
@@ -250,11 +199,11 @@ class Connection:
             return True
         finally:
             self._link = None
-            _abort(link)
+            abort(link)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            _abort(link)
+            abort(link)
 
     async def _open_link(self, link: Link) -> Optional[int]:
         """Connects. Returns how Redis calls the link, if that is asked."""
@@ -274,7 +223,7 @@ class Connection:
                 client_id = int(answer)
         return client_id
 
-    async def _write(self, wire: _Wire) -> None:
+    async def _write(self, wire: Wire) -> None:
         loop = asyncio.get_running_loop()
         while True:
             if not wire.out:
@@ -286,7 +235,7 @@ class Connection:
                 raise ConnectionLost("Redis closed the connection")
             await wire.link.send_packed_command([b"".join(out)], check_health=False)
 
-    async def _read(self, wire: _Wire) -> None:
+    async def _read(self, wire: Wire) -> None:
         read = wire.link.read_response
         while True:
             answer: Any
@@ -328,7 +277,7 @@ class Connection:
         else:
             self._start_watch()
 
-    def _reject(self, wire: _Wire, reason: Exception) -> None:
+    def _reject(self, wire: Wire, reason: Exception) -> None:
         flights, wire.flights = wire.flights, deque()
         for flight in flights:
             if not flight.future.done():
@@ -346,58 +295,3 @@ def _as_reason(error: Optional[BaseException]) -> Exception:
     if isinstance(error, ANSWERS):
         return answer_of(error)
     return ConnectionLost(message_of(error) if error else "Redis closed the connection")
-
-
-def _make_link(target: RedisTarget) -> Link:
-    """
-    A redis-py connection that does nothing on its own account: no retries, no timeouts of its own (a command that timed out
-    leaves it half read), answers of protocol 2.
-    """
-    options = {
-        "socket_timeout": None,
-        "socket_connect_timeout": 2,
-        "socket_keepalive": True,
-        "retry": Retry(NoBackoff(), 0),
-        "health_check_interval": 0,
-        "protocol": 2,
-        "decode_responses": False,
-    }
-    if isinstance(target, str):
-        pool = ConnectionPool.from_url(target, **options)
-    else:
-        given = dict(target)
-        if given.pop("ssl", False):
-            from redis.asyncio.connection import SSLConnection
-
-            given["connection_class"] = SSLConnection
-        pool = ConnectionPool(**{**given, **options})
-    pool.connection_kwargs.update(options)
-    return pool.make_connection()
-
-
-def _abort(link: Link) -> None:
-    """Ends the socket at once. close() alone waits until all is written, which a peer that vanished never allows."""
-    writer = getattr(link, "_writer", None)
-    if writer is not None:
-        writer.transport.abort()
-
-
-def make_connections(owner: str, target: RedisTarget, events: Any) -> Tuple[Connection, Connection]:
-    """The two connections of a hub or a worker: one for requests, which must be answered soon, and one that may block."""
-
-    def make(role: str, stall_s: float, asks_id: bool = False) -> Connection:
-        return Connection(
-            target,
-            f"pshub-{owner}-{role}",
-            stall_s,
-            lambda: events.emit("redis:up", role=f"{owner} {role}"),
-            lambda reason: events.emit("redis:down", role=f"{owner} {role}", reason=reason),
-            asks_id,
-        )
-
-    # A worker's wait may have to be ended.
-    return make("commands", 2.0), make("blocking", BLOCK_S + 1.0, owner == "worker")
-
-
-#: How long a blocked read waits before it looks again; also the longest a lost bell can cost.
-BLOCK_S = 2

@@ -82,3 +82,30 @@ def first(answers: List[Any]) -> Any:
     if isinstance(answer, ReplyError):
         raise answer
     return answer
+
+
+_ADVICE = [
+    ("WRONGPASS", "Redis does not accept this user or password; correct them in its URL, redis://user:password@host"),
+    ("NOAUTH", "Redis wants a password; give it in its URL, redis://user:password@host"),
+    ("NOPERM", "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it"),
+    (
+        "ERR The user executing the script can't",
+        "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
+    ),
+    ("READONLY", "this server is a replica, which refuses writes; connect to its master"),
+    ("MOVED", "this is a Cluster node; this version of pshub does not connect to Clusters"),
+    ("CROSSSLOT", "this is a Cluster node; this version of pshub does not connect to Clusters"),
+    ("CLUSTERDOWN", "this is a Cluster node; this version of pshub does not connect to Clusters"),
+    ("OOM", "Redis is full"),
+    ("MISCONF", "Redis cannot write to its disk"),
+    ("LOADING", "Redis is still loading its data"),
+]
+
+
+def explained(message: str) -> str:
+    """An error's text with what to do about it, where that is known; to end a sentence with, without a full stop."""
+    first = message.splitlines()[0] if message else "no reason given"
+    for prefix, advice in _ADVICE:
+        if message.startswith(prefix):
+            return f"{advice} ({first.split('. ')[0].split(', ')[0].rstrip('.')})"
+    return first[:200].rstrip(".")

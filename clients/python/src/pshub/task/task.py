@@ -1,130 +1,26 @@
-"""Declaring tasks, and what a handler is given besides its arguments."""
+"""Declaring tasks."""
 
 from __future__ import annotations
 
 import hashlib
-import math
-import threading
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set
+import inspect
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
 
-from ..outlets.log import TaskLog
-from ..settings.table import Settings
-from ..wire.clock import now_s
-from ..wire.errors import ConfigError, HubError, compact
-from ..wire.message import Request
+from ..wire.errors import ConfigError
 from ..wire.names import TaskName, parse_task_name
+from ..wire.payload import compact
 from .hints import Signature, read_signature
 from .schema import Validate, compile_own
 
 DEFAULT_TIMEOUT_S = 5.0
-_MAX_TIMEOUT_S = 86_400.0
+#: Longest time of a call.
+MAX_TIMEOUT_S = 86_400.0
 #: Beside what else is on its card, which nobody reads when it is too long.
 _MAX_DECLARATION = 250_000
 
-NestedCall = Callable[["Context", Any, Any, float, Optional[str]], Any]
 
-
-class Context:
-    """What a handler is told about its call; give it a parameter named ``ctx``, or one with this class as its hint."""
-
-    def __init__(self, request: Request, end: float, nested_call: NestedCall) -> None:
-        self._request = request
-        self._end = end
-        self._nested_call = nested_call
-        self._aborted: Optional[threading.Event] = None
-        self._lock = threading.Lock()
-        #: Why it was told to stop, once it was.
-        self.reason: Optional[HubError] = None
-        self._nested: Set[Any] = set()
-
-    @property
-    def id(self) -> str:
-        """The request's id."""
-        return self._request.id
-
-    @property
-    def task(self) -> str:
-        """``name:version``"""
-        return self._request.task
-
-    @property
-    def caller(self) -> Optional[str]:
-        """The calling service, as it named itself."""
-        return self._request.from_
-
-    @property
-    def traceparent(self) -> Optional[str]:
-        """W3C trace context of the call."""
-        return self._request.traceparent
-
-    @property
-    def tracestate(self) -> Optional[str]:
-        """What tracing systems add to it."""
-        return self._request.tracestate
-
-    @property
-    def remaining(self) -> float:
-        """Seconds until the deadline; inf when there is none."""
-        return max(0.0, self._end - now_s())
-
-    @property
-    def aborted(self) -> threading.Event:
-        """Set when the call's time is up, its caller gave up, or the worker leaves. Wait on it instead of sleeping."""
-        with self._lock:
-            if self._aborted is None:
-                self._aborted = threading.Event()
-                if self.reason is not None:
-                    self._aborted.set()
-            return self._aborted
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether ``aborted`` is set: nobody needs the result any more."""
-        return self.reason is not None
-
-    @property
-    def log(self) -> TaskLog:
-        """A log whose lines carry the task and the request's id."""
-        return TaskLog(self.task, self.id)
-
-    def call(
-        self,
-        task: Any,
-        args: Any = None,
-        /,
-        *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        **named: Any,
-    ) -> Any:
-        """Calls another task with what remains of this call's time, under the same trace. Raises HubError."""
-        if args is not None and named:
-            raise TypeError("Give the arguments by name or as one value, not both.")
-        limit = min(timeout or math.inf, self.remaining)
-        return self._nested_call(self, task, named if args is None else args, limit, queue)
-
-    def _abort(self, reason: HubError) -> None:
-        with self._lock:
-            if self.reason is not None:
-                return
-            self.reason = reason
-            if self._aborted is not None:
-                self._aborted.set()
-            nested = list(self._nested)
-        for pending in nested:
-            pending.cancel()
-
-    def _watch(self, pending: Any) -> None:
-        """A nested call goes when this one does."""
-        with self._lock:
-            self._nested.add(pending)
-            is_over = self.reason is not None
-        if is_over:
-            pending.cancel()
-
-    def _unwatch(self, pending: Any) -> None:
-        with self._lock:
-            self._nested.discard(pending)
+class TaskContext:
+    """What a handler is told about its call: its parameter ``ctx`` gets it, or one with this class, or one made of it, as its hint."""
 
 
 class Task:
@@ -167,7 +63,7 @@ class Task:
     def __repr__(self) -> str:
         return f"<task {self.name.full}>"
 
-    def run(self, args: Any, context: Context) -> Any:
+    def run(self, args: Any, context: TaskContext) -> Any:
         """Calls the function with arguments as they came."""
         signature = self._signature
         named: Dict[str, Any] = {}
@@ -185,7 +81,7 @@ class Task:
             named[signature.context] = context
         return self.function(**named)
 
-    def card(self, queue: str, settings: Settings, at_s: int) -> Dict[str, Any]:
+    def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> Dict[str, Any]:
         card: Dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
         if self.args is not None:
             card["args"] = self.args
@@ -195,8 +91,8 @@ class Task:
             timeoutMs=_whole(self.timeout * 1000),
             idempotent=self.idempotent,
             digest=self.digest,
-            maxPayloadBytes=settings.max_payload_bytes,
-            maxBacklog=settings.max_backlog,
+            maxPayloadBytes=max_payload_bytes,
+            maxBacklog=max_backlog,
             at=at_s,
         )
         return card
@@ -227,8 +123,8 @@ def task(
     :raises ConfigError: for a name, a schema or hints that cannot work
     """
     parsed = parse_task_name(name)
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= _MAX_TIMEOUT_S:
-        raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {_MAX_TIMEOUT_S:.0f} seconds (a day).")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_TIMEOUT_S:
+        raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {MAX_TIMEOUT_S:.0f} seconds (a day).")
 
     def declare(function: Callable[..., Any]) -> Task:
         if not callable(function):
@@ -249,7 +145,7 @@ def task(
 
 
 def _is_context(name: str, hint: Any) -> bool:
-    return name == "ctx" or (isinstance(hint, type) and issubclass(hint, Context))
+    return name == "ctx" or (isinstance(hint, type) and issubclass(hint, TaskContext))
 
 
 def _signature_of(function: Callable[..., Any], name: str, has_args: bool, has_result: bool) -> Signature:
@@ -264,8 +160,6 @@ def _signature_of(function: Callable[..., Any], name: str, has_args: bool, has_r
 
 
 def _without_hints(function: Callable[..., Any]) -> Callable[..., Any]:
-    import inspect
-
     def bare(**named: Any) -> Any:
         return function(**named)
 

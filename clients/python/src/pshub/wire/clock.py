@@ -1,9 +1,8 @@
-"""Time inside this process, waiting, and Redis' clock as far as it is known here. Seconds, on a clock that does not jump."""
+"""Time inside this process, and waiting. Seconds, on a clock that does not jump."""
 
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 import time
 from typing import Any, Callable, Dict, Optional
@@ -85,94 +84,3 @@ def backoff_s(attempt: int, first_s: float = 0.05, most_s: float = 1.0) -> float
     """
     full = min(most_s, first_s * 2 ** min(attempt, 20))
     return full / 2 + full / 2 * random.random()
-
-
-_MEMORY_S = 10.0
-#: An answer that is later than this is none: the clock was set back. Connections do not wait so long.
-_STEP_S = 2.0
-#: As far ahead of all the last answers: the clock was set forward. It drifts by microseconds in that time.
-_FORWARD_S = 0.25
-
-
-class RedisClock:
-    """
-    Redis' clock from answers that tell the time at which they were given. They are read later than that, so the estimate is
-    behind by an answer's way, and the shortest of the last ways counts. It is never ahead: what is judged late by it is late.
-    """
-
-    def __init__(self) -> None:
-        self._best = self._before = self._period_end = -math.inf
-        #: When an answer last showed that Redis' clock was set forward.
-        self.stepped_at = -math.inf
-
-    def learn(self, at_us: int, at_s: float) -> None:
-        """An answer came at ``at_s`` that Redis gave at ``at_us``."""
-        if at_s > self._period_end:
-            # Old samples go, so that neither drift nor a step of Redis' clock stays in the estimate.
-            self._before = -math.inf if at_s > self._period_end + _MEMORY_S else self._best
-            self._best = -math.inf
-            self._period_end = at_s + _MEMORY_S
-        offset = at_us / 1e6 - at_s
-        known = max(self._best, self._before)
-        # Nothing but a step does that: an answer that is read late shows less, never more.
-        if known != -math.inf and offset > known + _FORWARD_S:
-            self.stepped_at = at_s
-        if offset < known - _STEP_S:
-            self._best = self._before = offset
-        else:
-            self._best = max(self._best, offset)
-
-    def at_us(self, at_s: float) -> int:
-        """Redis microseconds at that moment, or a little less; 0 while nothing is known."""
-        offset = max(self._best, self._before)
-        if offset == -math.inf or at_s > self._period_end + _MEMORY_S:
-            return 0
-        return math.floor((at_s + offset) * 1e6)
-
-
-class Deadlines:
-    """
-    Ends many things in time with one timer: it sleeps until the earliest deadline it knew of and looks at all entries then. Since
-    most are deleted long before, that is about one look per timeout, and adding costs no timer. An entry has ``deadline`` (seconds
-    as of ``now_s``) and ``expire()``.
-    """
-
-    _PAUSE_S = 0.005
-
-    def __init__(self) -> None:
-        self._entries: Dict[Any, None] = {}
-        self._timer: Optional[asyncio.TimerHandle] = None
-        self._next_look = math.inf
-
-    def add(self, entry: Any) -> None:
-        self._entries[entry] = None
-        if entry.deadline < self._next_look:
-            self._sleep_until(entry.deadline)
-
-    def delete(self, entry: Any) -> None:
-        self._entries.pop(entry, None)
-
-    def stop(self) -> None:
-        if self._timer:
-            self._timer.cancel()
-        self._timer = None
-        self._next_look = math.inf
-
-    def _sleep_until(self, at: float) -> None:
-        self.stop()
-        self._next_look = at
-        # What came in time may lie unread in a socket: after a pause of the process timers run before anything is read.
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(max(0.0, at - now_s()), lambda: loop.call_soon(self._look))
-
-    def _look(self) -> None:
-        now = now_s()
-        # What expires may add itself again, with a later deadline.
-        self._next_look = earliest = math.inf
-        for entry in list(self._entries):
-            if entry.deadline > now:
-                earliest = min(earliest, entry.deadline)
-            elif self._entries.pop(entry, 0) is None:
-                entry.expire()
-        if earliest < self._next_look:
-            self._sleep_until(max(earliest, now + self._PAUSE_S))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Dict, List, NamedTuple, Optional, Type
 
 from .payload import encode_payload
+
 
 class ErrorRow(NamedTuple):
     """``ran``: ``no``: the handler was certainly not started; ``maybe``: it may have been; ``yes``: it was."""
@@ -203,39 +203,3 @@ def message_of(raised: BaseException) -> str:
         return str(raised) or type(raised).__name__
     except Exception:
         return f"a {type(raised).__name__} that cannot be shown"
-
-
-_ADVICE = [
-    ("WRONGPASS", "Redis does not accept this user or password; correct them in its URL, redis://user:password@host"),
-    ("NOAUTH", "Redis wants a password; give it in its URL, redis://user:password@host"),
-    ("NOPERM", "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it"),
-    (
-        "ERR The user executing the script can't",
-        "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
-    ),
-    ("READONLY", "this server is a replica, which refuses writes; connect to its master"),
-    ("MOVED", "this is a Cluster node; this version of pshub does not connect to Clusters"),
-    ("CROSSSLOT", "this is a Cluster node; this version of pshub does not connect to Clusters"),
-    ("CLUSTERDOWN", "this is a Cluster node; this version of pshub does not connect to Clusters"),
-    ("OOM", "Redis is full"),
-    ("MISCONF", "Redis cannot write to its disk"),
-    ("LOADING", "Redis is still loading its data"),
-]
-
-
-def explained(message: str) -> str:
-    """An error's text with what to do about it, where that is known; to end a sentence with, without a full stop."""
-    first = message.splitlines()[0] if message else "no reason given"
-    for prefix, advice in _ADVICE:
-        if message.startswith(prefix):
-            return f"{advice} ({first.split('. ')[0].split(', ')[0].rstrip('.')})"
-    return first[:200].rstrip(".")
-
-
-def compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def published(value: Any) -> str:
-    """The same as ASCII, for what holds names and messages of others: half of a surrogate pair has no UTF-8."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)

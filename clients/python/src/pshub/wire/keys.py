@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import os
 import re
 from typing import Any, Dict, Optional
 
@@ -22,11 +20,6 @@ def is_queue_name(value: Any) -> bool:
 
 def is_namespace(value: Any) -> bool:
     return isinstance(value, str) and _NAMESPACE.fullmatch(value) is not None
-
-
-def new_id() -> str:
-    """128 random bits: ids must not be guessable, and a forked process must not repeat its parent's."""
-    return base64.urlsafe_b64encode(os.urandom(16))[:22].decode()
 
 
 class QueueKeys:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, Optional
 
-from .errors import ERROR_TABLE, ToldError, compact
+from .errors import ERROR_TABLE, ToldError
 from .keys import Keys, is_id
-from .payload import PayloadProblem, decode_payload, encode_payload
+from .payload import PayloadProblem, compact, decode_payload, encode_payload
+from .phases import Phases
 
 _LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
 _REPLY_ID = re.compile(r'\{"id":"([A-Za-z0-9_-]+)"')
@@ -53,14 +54,6 @@ class Request:
     may_have_run: bool
     #: The message as it was in the list.
     text: str
-
-
-class Phases(NamedTuple):
-    """Microseconds. ``backlog`` is on Redis' clock, the others on the worker's."""
-
-    backlog: int
-    queue: int
-    exec: int
 
 
 def request_body(id: str, task: str, args_json: str, tail: str) -> str:

@@ -111,3 +111,12 @@ def escape_pointer(key: Any) -> str:
 def exceeds(text: str, max_bytes: int) -> bool:
     """Whether the text is longer as UTF-8; most are so short that no counting is needed."""
     return len(text) > max_bytes or (len(text) * 4 > max_bytes and len(text.encode("utf-8", "surrogatepass")) > max_bytes)
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def published(value: Any) -> str:
+    """The same as ASCII, for what holds names and messages of others: half of a surrogate pair has no UTF-8."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

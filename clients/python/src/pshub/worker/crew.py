@@ -6,24 +6,28 @@ import asyncio
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from ..catalogue.registrar import Registrar
+from ..figures.busy_share import BusyShare
 from ..figures.events import Events
-from ..figures.task_stats import BusyShare, rss_bytes
-from ..hub.dispatch import HubCore
-from ..queue.queue import Beat, Claimed, Queue
-from ..redis.connection import make_connections
-from ..redis.rights import find_unfit
+from ..queue.queue import Queue
+from ..redis.boot_check import find_unfit, unfit_text
+from ..redis.connections import make_connections
+from ..redis.refusals import explained
 from ..settings.table import Settings
-from ..task.task import NestedCall, Task
-from ..wire.clock import RedisClock, Stop, now_s, within
-from ..wire.errors import ConfigError, explained, hub_error, message_of
-from ..wire.keys import Keys, new_id
+from ..task.task import Task
+from ..wire.answers import Beat, Claimed
+from ..wire.clock import Stop, now_s, within
+from ..wire.errors import ConfigError, hub_error, message_of
+from ..wire.ids import new_id
+from ..wire.keys import Keys
+from ..wire.redis_clock import RedisClock
 from .executor import Executor
-from .measures import Measures
+from .measures import Measures, rss_bytes
+from .nested import NestedCalls
 from .roles.adopt import Adopt
 from .roles.beat import BeatLoop
 from .roles.farewell import Farewell
 from .roles.fetch import FetchLoop
-from .roles.inspect import Inspect, unfit_text
+from .roles.inspect import Inspect
 from .roles.intake import Intake
 from .roles.pause import Pause
 from .roles.reconcile import Reconcile
@@ -42,7 +46,7 @@ class Crew:
         tasks: Mapping[str, Task],
         events: Events,
         post: Callable[..., None],
-        nested_call: NestedCall,
+        nested: NestedCalls,
     ) -> None:
         self.id = new_id()
         self.events = events
@@ -57,13 +61,13 @@ class Crew:
         self._commands, self._waiting = make_connections("worker", settings.redis, events)
         self._queue = Queue(settings.queue, self._keys)
         self._registrar = Registrar(self._keys, self._queue, tasks, settings, events)
-        self._nested: Optional[HubCore] = None
+        self._nested = nested
         self._grace_over = Stop()
         self._stopped: Optional["asyncio.Task[None]"] = None
         self._tasks_under_way: "Set[asyncio.Task[Any]]" = set()
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
-        self._executor = Executor(tasks, settings.slots, settings.max_payload_bytes, post, nested_call)
+        self._executor = Executor(tasks, settings.slots, settings.max_payload_bytes, post, nested.call)
         self._make_roles(tasks)
 
     def _make_roles(self, tasks: Mapping[str, Task]) -> None:
@@ -150,12 +154,6 @@ class Crew:
         await asyncio.wait({self._stopped})
         timer.cancel()
 
-    def nested_hub(self) -> HubCore:
-        """For calls that handlers make; its two connections are only made by the first one."""
-        if self._nested is None:
-            self._nested = HubCore(self.settings, self.events, name=self._queue.name)
-        return self._nested
-
     async def _serve_when_fit(self) -> None:
         await self._inspect.until_fit()
         self._serve()
@@ -195,8 +193,7 @@ class Crew:
         if self._is_known:
             handed_back += await self._farewell.leave()
         self._executor.stop()
-        if self._nested is not None:
-            await self._nested.close()
+        await self._nested.close()
         await self._commands.close()
         self.events.emit(
             "worker:stopped", worker=self.id, queue=self._queue.name, handed_back=handed_back, abandoned=abandoned

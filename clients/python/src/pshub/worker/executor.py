@@ -6,18 +6,19 @@ import threading
 from queue import SimpleQueue
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
-from ..task.task import Context, NestedCall, Task
-from ..wire.clock import Deadlines, now_s
-from ..wire.errors import HubError, TaskError, ToldError, hub_error, message_of, problem_error, told_error
+from ..task.task import Task
+from ..wire.clock import now_s
+from ..wire.deadlines import Deadlines
+from ..wire.errors import HubError, ToldError, hub_error, problem_error, told_error
+from ..wire.failures import failure_of, verdict_of
 from ..wire.message import Request
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
+from .context import Context, NestedCall
 
 #: After its deadline a handler that ignores it is waited for this long; then its slot is given to others.
 ABANDON_AFTER_S = 1.0
 #: What a request holds beside its arguments, at the most.
 _MAX_ENVELOPE_BYTES = 1024
-_MAX_MESSAGE_LENGTH = 2000
-_MAX_DATA_LENGTH = 65_536
 
 
 class Outcome(NamedTuple):
@@ -169,73 +170,30 @@ class Executor:
         try:
             if exceeds(request.text, self._max_payload_bytes + _MAX_ENVELOPE_BYTES):
                 message = f"The arguments of {request.task} are larger than {self._max_payload_bytes} bytes."
-                return _verdict(hub_error("PayloadTooLarge", message))
+                return Outcome(error=verdict_of(hub_error("PayloadTooLarge", message)))
             problems = task.check_args(request.args) if task.check_args else None
             if problems:
-                return _verdict(problem_error("InvalidArgs", problems, request.task))
+                return Outcome(error=verdict_of(problem_error("InvalidArgs", problems, request.task)))
             value = task.run(request.args, run.context)
         except BaseException as raised:
             # Also SystemExit: a handler must not end a thread that serves others.
-            return failure_of(raised)
+            return Outcome(error=failure_of(raised), raised=raised)
         try:
             return self._result_of(task, value, request)
         except BaseException as raised:
-            return failure_of(raised)
+            return Outcome(error=failure_of(raised), raised=raised)
 
     def _result_of(self, task: Task, value: Any, request: Request) -> Outcome:
         try:
             text = encode_payload(value)
         except PayloadProblem as problem:
-            return _verdict(problem_error("InvalidResult", [problem.problem], request.task))
+            return Outcome(error=verdict_of(problem_error("InvalidResult", [problem.problem], request.task)))
         if exceeds(text, self._max_payload_bytes):
             message = f"The result of {request.task} is larger than {self._max_payload_bytes} bytes."
-            return _verdict(hub_error("InvalidResult", message))
+            return Outcome(error=verdict_of(hub_error("InvalidResult", message)))
         if task.check_result and task.check_result(value):
             # As in the hub, what counts is what travels.
             problems = task.check_result(decode_payload(text))
             if problems:
-                return _verdict(problem_error("InvalidResult", problems, request.task))
+                return Outcome(error=verdict_of(problem_error("InvalidResult", problems, request.task)))
         return Outcome(text)
-
-
-def _verdict(error: HubError) -> Outcome:
-    """What the worker itself found wrong with the arguments or the result."""
-    told: Dict[str, Any] = {"code": error.code, "message": error.message, "retryable": False}
-    return Outcome(error=ToldError(error.code, error.message, _with_data(told, error.data)))
-
-
-def failure_of(raised: BaseException) -> Outcome:
-    """What the caller is told of a failure: class, message and the handler's own data, never a stack. Never raises."""
-    message = message_of(raised)[:_MAX_MESSAGE_LENGTH]
-    told: Dict[str, Any] = {"code": "TaskFailed", "message": message, "retryable": False}
-    try:
-        text = _failure_text(raised, told)
-    except BaseException:
-        text = encode_payload({**told, "message": type(raised).__name__})
-    return Outcome(error=ToldError("TaskFailed", message, text), raised=raised)
-
-
-def _failure_text(raised: BaseException, told: Dict[str, Any]) -> str:
-    if isinstance(raised, TaskError):
-        told["retryable"] = raised.retryable is True
-        return _with_data(told, raised.data)
-    if not isinstance(raised, HubError):
-        return encode_payload(told)
-    # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
-    nested = raised.to_json()
-    text = _with_data(told, {"nested": nested})
-    if '"data"' not in text:
-        nested.pop("data", None)
-        text = _with_data(told, {"nested": nested})
-    return text
-
-
-def _with_data(told: Dict[str, Any], data: Any) -> str:
-    if data is not None:
-        try:
-            # With the level that the reply puts around it.
-            if len(encode_payload({"data": data})) <= _MAX_DATA_LENGTH:
-                return encode_payload({**told, "data": data})
-        except PayloadProblem:
-            pass
-    return encode_payload(told)

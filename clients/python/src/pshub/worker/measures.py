@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+import os
+from typing import Optional
 
+from ..catalogue.registrar import Measured
 from ..figures.recent_failures import RecentFailures
 from ..figures.task_stats import TaskStats
-from ..wire.clock import RedisClock, now_s
+from ..wire.clock import now_s
 from ..wire.errors import ToldError
-from ..wire.message import Phases, Request
-
-
-class Measured(NamedTuple):
-    """Texts of what a worker measured of its tasks; None where nothing has changed since the last ones."""
-
-    task_stats: Optional[str]
-    failures: Optional[str]
+from ..wire.message import Request
+from ..wire.phases import Phases
+from ..wire.redis_clock import RedisClock
 
 
 class Measures:
@@ -51,3 +48,12 @@ class Measures:
     def _keep_failure(self, request: Request, error: ToldError, exec_us: int) -> None:
         at_us = self._clock.at_us(now_s())
         self._failures.keep(request.task, request.id, at_us, error.code, error.message, request.from_, exec_us)
+
+
+def rss_bytes() -> Optional[int]:
+    """This process's memory, where the system tells."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None

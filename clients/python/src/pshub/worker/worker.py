@@ -7,16 +7,16 @@ import threading
 from typing import Any, Iterable, Optional
 
 from ..figures.events import Events
-from ..hub.call import Outgoing, wrong_arguments
-from ..hub.hub import name_of
 from ..hub.loop import LoopThread
-from ..hub.pending import PendingCall
 from ..outlets.log import log_events
 from ..outlets.statsd import send_metrics
-from ..settings.table import RedisTarget, read_settings
-from ..task.task import Context, Task, check_tasks
-from ..wire.errors import Aborted, ConfigError, explained, message_of
+from ..redis.refusals import explained
+from ..redis.target import RedisTarget
+from ..settings.read import read_settings
+from ..task.task import Task, check_tasks
+from ..wire.errors import ConfigError, message_of
 from .crew import Crew
+from .nested import NestedCalls
 
 
 class Worker:
@@ -61,7 +61,8 @@ class Worker:
         if self._thread is not None:
             raise ConfigError("A worker is started once; make a new one.")
         thread = self._thread = LoopThread("pshub-worker")
-        crew = self._crew = Crew(self._settings, self._tasks, self.events, thread.post, self._nested_call)
+        nested = NestedCalls(self._settings, self.events, thread)
+        crew = self._crew = Crew(self._settings, self._tasks, self.events, thread.post, nested)
         try:
             thread.run(crew.start())
         except BaseException:
@@ -95,24 +96,3 @@ class Worker:
 
     def __exit__(self, *_: Any) -> None:
         self.stop()
-
-    def _nested_call(self, context: Context, task: Any, args: Any, timeout_s: float, queue: Optional[str]) -> Any:
-        """On a slot's thread: with what remains of the outer call's time, and under its trace."""
-        thread, crew = self._thread, self._crew
-        assert thread is not None and crew is not None
-        called = name_of(task)
-        wrong = wrong_arguments(called, timeout_s, queue)
-        if wrong is None and context.cancelled:
-            wrong = Aborted(f"The call of {context.task} was over before {called} was called.", task=called)
-        if wrong is not None:
-            raise wrong
-        core = crew.nested_hub()
-        pending = PendingCall(thread, core)
-        limit = None if timeout_s == float("inf") else timeout_s
-        out = pending.out = Outgoing(called, args, limit, context.traceparent, pending._settle, context.tracestate, queue)
-        context._watch(pending)
-        try:
-            thread.post(core.begin, out)
-            return pending.result()
-        finally:
-            context._unwatch(pending)

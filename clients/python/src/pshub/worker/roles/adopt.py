@@ -10,9 +10,10 @@ from ...queue.batches import batches_of
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...redis.refusals import ReplyError
-from ...wire.clock import RedisClock, now_s
+from ...wire.clock import now_s
 from ...wire.errors import told_error
 from ...wire.message import Request, error_reply, with_losses
+from ...wire.redis_clock import RedisClock
 from ..slots import Slots
 from .settle import Settlement
 

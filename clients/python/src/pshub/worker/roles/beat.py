@@ -6,10 +6,12 @@ import asyncio
 import math
 from typing import Any, Awaitable, Callable, Optional
 
-from ...queue.queue import Beat, Queue
+from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...redis.refusals import NotConnected, ReplyError
-from ...wire.clock import RedisClock, Stop, now_s, sleep
+from ...wire.answers import Beat
+from ...wire.clock import Stop, now_s, sleep
+from ...wire.redis_clock import RedisClock
 
 BEAT_S = 1.0
 #: A short lease is renewed more often: a beat that is late by half of it must not pass for a death.

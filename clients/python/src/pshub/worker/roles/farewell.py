@@ -8,7 +8,8 @@ from ...catalogue.registrar import Registrar
 from ...queue.batches import batches_of
 from ...queue.queue import Queue
 from ...redis.connection import Connection
-from ...wire.clock import RedisClock, now_s
+from ...wire.clock import now_s
+from ...wire.redis_clock import RedisClock
 from ..slots import Slots
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Awaitable, Callable, NamedTuple, Optional
 
-from ...queue.queue import Claimed, Queue
+from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...redis.refusals import ReplyError
-from ...wire.clock import RedisClock, Stop, backoff_s, now_s, sleep
+from ...wire.answers import Claimed
+from ...wire.clock import Stop, backoff_s, now_s, sleep
+from ...wire.redis_clock import RedisClock
 from ..slots import Slots
 
 #: An answer that is older, because this process was stopped or got no turn, is only used after a look at the lease.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Awaitable, Callable, List, Optional
 
 from ...figures.events import Events
+from ...redis.boot_check import unfit_text
 from ...redis.connection import Connection
 from ...wire.clock import Stop, sleep
 
@@ -55,7 +56,3 @@ class Inspect:
             self._told = text
             if text:
                 self._events.emit("problem", where="redis", reason=unfit_text(reasons or []))
-
-
-def unfit_text(reasons: List[str]) -> str:
-    return f"This Redis cannot be used: {'; '.join(reasons)}."

@@ -6,14 +6,13 @@ import asyncio
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from ...figures.events import Events
-from ...queue.queue import Claimed
 from ...task.task import DEFAULT_TIMEOUT_S, Task
-from ...wire.clock import RedisClock, now_s
+from ...wire.answers import Claimed
+from ...wire.clock import now_s
 from ...wire.errors import ToldError, told_error
 from ...wire.keys import Keys
 from ...wire.message import (
     MalformedMessage,
-    Phases,
     Request,
     decode_request,
     error_reply,
@@ -22,6 +21,8 @@ from ...wire.message import (
     told,
     with_started,
 )
+from ...wire.phases import Phases
+from ...wire.redis_clock import RedisClock
 from ..executor import Execution, Executor
 from ..measures import Measures
 from ..slots import Slot, Slots

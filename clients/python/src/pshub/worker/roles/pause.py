@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Callable
 
 from ...figures.events import Events
-from ...queue.queue import Beat
+from ...wire.answers import Beat
 
 
 class Pause:

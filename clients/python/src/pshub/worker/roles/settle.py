@@ -12,7 +12,6 @@ from ...redis.refusals import ConnectionLost, NotConnected, is_full, is_passing
 from ...wire.clock import Stop, backoff_s, sleep
 from ..slots import Slot, Slots
 
-
 #: For so long a release waits for further replies to go with.
 _RELEASE_S = 0.005
 
