@@ -8,6 +8,7 @@ from ..figures.events import Events
 from ..redis.client import Word
 from ..redis.connection import Connection
 from ..redis.refusals import ReplyError, code_of
+from ..wire.answers import texts_of
 from ..wire.foreign import MAX_RECORD_LENGTH, Note, Unreadable, UnreadableRecord
 from ..wire.keys import Keys
 from .cards import (
@@ -47,7 +48,7 @@ class Catalogue:
 
     async def task_fields(self, connection: Connection) -> List[TaskField]:
         """Where there are cards of tasks."""
-        return [task_field_of(_text(name)) for name in await self._ask(connection, [], "HKEYS", self.keys.tasks)]
+        return [task_field_of(name) for name in texts_of(await self._ask(connection, [], "HKEYS", self.keys.tasks))]
 
     async def task_cards(self, connection: Connection, fields: Sequence[str]) -> List[TaskCard]:
         """The cards in these fields; those that are missing or cannot be read are left out."""
@@ -87,7 +88,7 @@ class Catalogue:
     async def _live_cards(self, connection: Connection, queue: str) -> List[WorkerCard]:
         now_ms = await connection.now_ms()
         leases = self.keys.queue(queue).leases
-        ids = [_text(id) for id in await self._ask(connection, [], "ZRANGEBYSCORE", leases, now_ms, "+inf")]
+        ids = texts_of(await self._ask(connection, [], "ZRANGEBYSCORE", leases, now_ms, "+inf"))
         if len(self._workers) > _MAX_CARDS:
             self._workers.clear()
         unread = [id for id in ids if id not in self._workers]
@@ -116,7 +117,7 @@ class Catalogue:
 
     async def _all(self, connection: Connection, key: str, read: "Read[T]") -> AsyncIterator[Tuple[str, T]]:
         """All that can be read of a hash, page by page."""
-        fields = [_text(name) for name in await self._ask(connection, [], "HKEYS", key)]
+        fields = texts_of(await self._ask(connection, [], "HKEYS", key))
         for at in range(0, len(fields), _PAGE):
             page = fields[at : at + _PAGE]
             for field, value in zip(page, await self._pick(connection, key, page, read)):
@@ -143,10 +144,6 @@ class Catalogue:
 
 def _is_long(length: Any) -> bool:
     return isinstance(length, int) and length > _MAX_RECORD_BYTES
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def _task_card_in(raw: bytes, field: str) -> TaskCard:

@@ -11,9 +11,10 @@ from ..queue import scripts
 from ..queue.queue import Queue
 from ..redis.client import Command, Word
 from ..redis.connection import Connection
-from ..redis.refusals import ReplyError, first
+from ..redis.refusals import first, none_refused
 from ..settings.table import Settings
 from ..task.task import Task
+from ..wire.answers import texts_of
 from ..wire.clock import ignore
 from ..wire.keys import Keys, is_queue_name
 from ..wire.payload import compact
@@ -91,9 +92,7 @@ class Registrar:
             await self._sweep(connection, now_ms)
         if is_first:
             await self._warn_of_conflicts(connection, worker_id)
-        for answer in await posted:
-            if isinstance(answer, ReplyError):
-                raise answer
+        none_refused(await posted)
         if is_due:
             self._published_id = worker_id
             self._published_at = now_ms
@@ -171,8 +170,7 @@ class Registrar:
             batches[-1] += placed
         found: Dict[str, str] = {}
         for batch in batches:
-            answer = await scripts.DECLARE.run(connection, [self._keys.tasks], batch)
-            flat = [word.decode("utf-8", "replace") for word in answer]
+            flat = texts_of(await scripts.DECLARE.run(connection, [self._keys.tasks], batch))
             found.update(zip(flat[::2], flat[1::2]))
         return found
 

@@ -46,9 +46,8 @@ class Outgoing:
         self.args_json = ""
         self.tail = ""
         self.over = False
-        #: The present try, or what looks its name up.
+        #: The present try.
         self.call: Optional[Call] = None
-        self.lookup: Any = None
 
     def routed(self, route: Route, max_payload_bytes: int) -> None:
         """Where it goes is known. Raises InvalidArgs or PayloadTooLarge."""

@@ -118,9 +118,7 @@ class Dispatch:
         if self._closing.is_set:
             raise HubClosed("This hub was closed; make a new one.")
         self.open()
-        ready = asyncio.ensure_future(self.commands.when_ready(self._closing))
-        await within(ready, _ASK_PATIENCE_S)
-        ready.cancel()
+        await self.commands.ready_within(_ASK_PATIENCE_S, self._closing)
         try:
             return await work(self.commands)
         except (ConnectionLost, NotConnected, ReplyError) as error:
@@ -255,9 +253,7 @@ class Dispatch:
         ]
         if not pushed:
             return
-        ready = asyncio.ensure_future(self.commands.when_ready())
-        await within(ready, _CLOSE_PATIENCE_S)
-        ready.cancel()
+        await self.commands.ready_within(_CLOSE_PATIENCE_S)
         keys = [self._keys.reply(self.id), self._keys.read(self.id), *pushed]
         posted = self.commands.post(*(("UNLINK", key) for key in keys))
         ignore(posted)

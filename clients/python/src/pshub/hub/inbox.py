@@ -10,7 +10,7 @@ from ..queue.queue import REPLY_TTL_MS
 from ..redis.client import Command
 from ..redis.connection import Connection
 from ..redis.connections import BLOCK_S
-from ..redis.refusals import NotConnected, ReplyError, first, is_full, is_passing, is_refusal
+from ..redis.refusals import NotConnected, ReplyError, first, is_full, is_passing, is_refusal, none_refused
 from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
 from ..wire.message import decode_reply
 
@@ -117,10 +117,7 @@ class Inbox:
             commands.append(("LRANGE", self._key, 0, self._page - 1))
         if expire:
             commands.append(("PEXPIRE", self._read_key, REPLY_TTL_MS))
-        answers = await self._connection.post(*commands)
-        for answer in answers:
-            if isinstance(answer, ReplyError):
-                raise answer
+        answers = none_refused(await self._connection.post(*commands))
         moved = answers[at]
         rest: List[bytes] = answers[at + 1 + trim] if look else []
         self._delivered = len(rest)
@@ -191,13 +188,8 @@ class Inbox:
         Reads both lists from their beginning; what was delivered before is recognised by its id. A full Redis, which refuses
         BLMOVE, is read this way all along.
         """
-        answers = await self._connection.post(
-            ("LRANGE", self._read_key, 0, -1), ("LRANGE", self._key, 0, self._page - 1)
-        )
-        for answer in answers:
-            if isinstance(answer, ReplyError):
-                raise answer
-        kept, waiting = answers
+        both = ("LRANGE", self._read_key, 0, -1), ("LRANGE", self._key, 0, self._page - 1)
+        kept, waiting = none_refused(await self._connection.post(*both))
         self._unsure = False
         self._kept = sum(len(text) + 64 for text in kept)
         self._delivered = len(waiting)

@@ -12,7 +12,7 @@ from ..queue.queue import PUSH_MEMORY_MS, Queue
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, explained, is_passing
 from ..wire.answers import Pushed
-from ..wire.clock import Stop, backoff_s, ignore, now_s, sleep
+from ..wire.clock import Stop, backoff_s, ignore, now_s, sleep, spawn
 from ..wire.errors import message_of
 from ..wire.message import stamped, unstamped
 from ..wire.redis_clock import RedisClock
@@ -57,7 +57,6 @@ class Outbox:
         self._number = 0
         self._answered_at = -math.inf
         self._running: Optional["asyncio.Task[None]"] = None
-        #: An event loop does not keep the tasks that it runs.
         self._cancelling: "Set[asyncio.Task[None]]" = set()
 
     @property
@@ -100,10 +99,7 @@ class Outbox:
             self._events.emit("call:cancelled", task=call.task, id=call.id, removed=removed)
 
         # If it fails, the request runs or expires by itself; nobody waits for it.
-        sending = asyncio.get_running_loop().create_task(send())
-        self._cancelling.add(sending)
-        sending.add_done_callback(self._cancelling.discard)
-        ignore(sending)
+        ignore(spawn(send(), self._cancelling))
 
     async def _run(self) -> None:
         try:

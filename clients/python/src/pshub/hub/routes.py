@@ -7,7 +7,7 @@ from typing import Dict, NamedTuple, Optional, Tuple
 
 from ..redis.connection import Connection
 from ..redis.refusals import explained, is_refusal
-from ..wire.clock import Stop, now_s, settle, sleep
+from ..wire.clock import Stop, ignore, now_s, settle, sleep
 from ..wire.errors import HubError, NotEnqueued, message_of
 from .resolver import Resolver, Route
 
@@ -104,13 +104,8 @@ class Routes:
     def _look_up(self, key: _Called) -> "asyncio.Task[Route]":
         task = asyncio.get_running_loop().create_task(self._looked_up(key))
         self._under_way[key] = task
-
-        def done(over: "asyncio.Task[Route]") -> None:
-            self._under_way.pop(key, None)
-            if not over.cancelled():
-                over.exception()
-
-        task.add_done_callback(done)
+        task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        ignore(task)
         return task
 
     async def _looked_up(self, key: _Called) -> Route:

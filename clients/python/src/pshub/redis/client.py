@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Sequence, Union
+import os
+from typing import Optional, Sequence, Union
 
+from redis import exceptions
 from redis.asyncio.connection import Connection as Link
 from redis.asyncio.connection import ConnectionPool, SSLConnection
 from redis.asyncio.retry import Retry
@@ -50,8 +52,38 @@ def make_link(target: RedisTarget) -> Link:
     return pool.make_connection()
 
 
+async def open_link(link: Link, name: str, asks_id: bool) -> Optional[int]:
+    """Connects. Returns how Redis calls the link, if that is asked."""
+    await link.connect()
+    client_id = None
+    commands = [("CLIENT", "SETNAME", name), ("INFO", "persistence")]
+    for command in [*commands, ("CLIENT", "ID")] if asks_id else commands:
+        await link.send_command(*command, check_health=False)
+        try:
+            answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
+        except exceptions.NoPermissionError:
+            # All of them can be done without.
+            continue
+        if command[0] == "INFO" and b"\nloading:1" in answer:
+            raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
+        if command == ("CLIENT", "ID"):
+            client_id = int(answer)
+    return client_id
+
+
 def abort(link: Link) -> None:
     """Ends the socket at once. close() alone waits until all is written, which a peer that vanished never allows."""
     writer = getattr(link, "_writer", None)
     if writer is not None:
         writer.transport.abort()
+
+
+def let_go(link: Optional[Link]) -> None:
+    """Without a word to the server."""
+    writer = getattr(link, "_writer", None)
+    sock = writer.get_extra_info("socket") if writer is not None else None
+    if sock is not None and sock.fileno() >= 0:
+        # Another file under its number: closing the number later, whoever does that, then closes nothing of others.
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, sock.fileno())
+        os.close(null)

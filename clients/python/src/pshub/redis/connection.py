@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 from typing import Any, Callable, List, Optional, Set
 
-from redis import exceptions
 from redis.asyncio.connection import Connection as Link
 
-from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
+from ..wire.clock import Stop, backoff_s, now_s, settle, sleep, within
 from ..wire.errors import message_of
-from .client import Command, Word, abort, make_link, pack
+from .client import Command, Word, abort, let_go, make_link, open_link, pack
 from .link import Flight, Wire
 from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of, first
 from .target import RedisTarget
@@ -90,6 +88,12 @@ class Connection:
             if stop:
                 stop.remove(key)
 
+    async def ready_within(self, seconds: float, stop: Optional[Stop] = None) -> None:
+        """The same, but no longer than that."""
+        ready = asyncio.ensure_future(self.when_ready(stop))
+        await within(ready, seconds)
+        ready.cancel()
+
     def post(self, *commands: Command) -> "asyncio.Future[List[Any]]":
         """
         Sends commands in one write, together with all others of this turn of the loop and in their order. The future has one
@@ -141,13 +145,7 @@ class Connection:
 
     def detach(self) -> None:
         """In a forked child: lets go of the parent's socket without a word to the server."""
-        writer = getattr(self._link, "_writer", None)
-        sock = writer.get_extra_info("socket") if writer is not None else None
-        if sock is not None and sock.fileno() >= 0:
-            # Another file under its number: closing the number later, whoever does that, then closes nothing of others.
-            null = os.open(os.devnull, os.O_RDWR)
-            os.dup2(null, sock.fileno())
-            os.close(null)
+        let_go(self._link)
 
     async def _live(self) -> None:
         attempt = 0
@@ -173,7 +171,7 @@ class Connection:
         self._broken = loop.create_future()
         broken = self._broken
         link = self._link = make_link(self._target)
-        opening = loop.create_task(self._open_link(link))
+        opening = loop.create_task(open_link(link, self._name, self._asks_id))
         tasks = {opening}
         try:
             await asyncio.wait({opening, broken}, timeout=_OPEN_S, return_when=asyncio.FIRST_COMPLETED)
@@ -204,24 +202,6 @@ class Connection:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             abort(link)
-
-    async def _open_link(self, link: Link) -> Optional[int]:
-        """Connects. Returns how Redis calls the link, if that is asked."""
-        await link.connect()
-        client_id = None
-        commands = [("CLIENT", "SETNAME", self._name), ("INFO", "persistence")]
-        for command in [*commands, ("CLIENT", "ID")] if self._asks_id else commands:
-            await link.send_command(*command, check_health=False)
-            try:
-                answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
-            except exceptions.NoPermissionError:
-                # All of them can be done without.
-                continue
-            if command[0] == "INFO" and b"\nloading:1" in answer:
-                raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
-            if command == ("CLIENT", "ID"):
-                client_id = int(answer)
-        return client_id
 
     async def _write(self, wire: Wire) -> None:
         loop = asyncio.get_running_loop()

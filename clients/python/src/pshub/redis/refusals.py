@@ -78,10 +78,15 @@ def answer_of(error: BaseException) -> ReplyError:
 
 def first(answers: List[Any]) -> Any:
     """The first answer of a post, or its error raised."""
-    answer = answers[0]
-    if isinstance(answer, ReplyError):
-        raise answer
-    return answer
+    return none_refused(answers[:1])[0]
+
+
+def none_refused(answers: List[Any]) -> List[Any]:
+    """The answers of a post; the first error among them is raised."""
+    for answer in answers:
+        if isinstance(answer, ReplyError):
+            raise answer
+    return answers
 
 
 _ADVICE = [

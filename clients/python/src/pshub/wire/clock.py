@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Coroutine, Dict, Optional, Set
 
 now_s: Callable[[], float] = time.monotonic
 
@@ -41,6 +41,14 @@ def settle(future: "asyncio.Future[Any]", value: Any = None) -> None:
 def ignore(future: "asyncio.Future[Any]") -> None:
     """Nobody asks how this ends."""
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+def spawn(work: Coroutine[Any, Any, Any], under_way: "Set[asyncio.Task[Any]]") -> "asyncio.Task[Any]":
+    """Lets it run by itself, in this set while it does: an event loop does not keep the tasks that it runs."""
+    task = asyncio.get_running_loop().create_task(work)
+    under_way.add(task)
+    task.add_done_callback(under_way.discard)
+    return task
 
 
 async def sleep(seconds: float, stop: Optional[Stop] = None) -> None:

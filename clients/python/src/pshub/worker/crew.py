@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Dict, List, Mapping, Optional, Set
+from typing import Any, Callable, Coroutine, Dict, List, Mapping, Optional, Set
 
 from ..catalogue.registrar import Registrar
 from ..figures.busy_share import BusyShare
@@ -15,7 +15,7 @@ from ..redis.refusals import explained
 from ..settings.table import Settings
 from ..task.task import Task
 from ..wire.answers import Beat, Claimed
-from ..wire.clock import Stop, now_s, within
+from ..wire.clock import Stop, ignore, now_s, spawn, within
 from ..wire.errors import ConfigError, hub_error, message_of
 from ..wire.ids import new_id
 from ..wire.keys import Keys
@@ -64,7 +64,7 @@ class Crew:
         self._nested = nested
         self._grace_over = Stop()
         self._stopped: Optional["asyncio.Task[None]"] = None
-        self._tasks_under_way: "Set[asyncio.Task[Any]]" = set()
+        self._under_way: "Set[asyncio.Task[Any]]" = set()
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
         self._executor = Executor(tasks, settings.slots, settings.max_payload_bytes, post, nested.call)
@@ -117,9 +117,7 @@ class Crew:
         self.state = "running"
         self._waiting.open()
         self._commands.open()
-        ready = asyncio.ensure_future(self._commands.when_ready())
-        await within(ready, _PATIENCE_S)
-        ready.cancel()
+        await self._commands.ready_within(_PATIENCE_S)
         unfit = await self._inspect.look()
         if self.state != "running":
             return
@@ -251,17 +249,9 @@ class Crew:
         except Exception as error:
             self._problem("handback")(error)
 
-    def _spawn(self, work: Any) -> None:
-        """Lets something run by itself; what fails in it is tried again by whoever began it."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks_under_way.add(task)
-
-        def done(over: "asyncio.Task[Any]") -> None:
-            self._tasks_under_way.discard(over)
-            if not over.cancelled():
-                over.exception()
-
-        task.add_done_callback(done)
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """What fails in it is tried again by whoever began it."""
+        ignore(spawn(work, self._under_way))
 
     def _problem(self, where: str) -> Callable[[Exception], None]:
         return lambda error: self.events.emit("problem", where=where, reason=explained(message_of(error)))

@@ -6,7 +6,7 @@ import asyncio
 from typing import Awaitable, Callable, Dict, NamedTuple, Optional, Set, Tuple
 
 from ..catalogue.registrar import Whereabouts
-from ..wire.clock import now_s
+from ..wire.clock import now_s, spawn
 
 #: A look counts for this long, and is not repeated any sooner.
 _LOOK_S = 0.5
@@ -35,7 +35,6 @@ class Unserved:
         self._whereabouts = whereabouts
         self._sights: Dict[str, _Sight] = {}
         self._looking: Set[str] = set()
-        #: An event loop does not keep the tasks that it runs.
         self._looks: "Set[asyncio.Task[None]]" = set()
 
     def verdict(self, task: str) -> Optional[Tuple[str, str]]:
@@ -44,9 +43,7 @@ class Unserved:
         now = now_s()
         if (sight is None or now - sight.looked_at > _LOOK_S) and task not in self._looking:
             self._looking.add(task)
-            look = asyncio.get_running_loop().create_task(self._look(task))
-            self._looks.add(look)
-            look.add_done_callback(self._looks.discard)
+            spawn(self._look(task), self._looks)
         if sight is None or now - sight.looked_at > 2 * _LOOK_S:
             return None
         return sight.verdict if sight.looked_at - sight.missing_since >= PATIENCE_S else None

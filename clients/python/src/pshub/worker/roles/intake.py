@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 from ...figures.events import Events
 from ...task.task import DEFAULT_TIMEOUT_S, Task
 from ...wire.answers import Claimed
-from ...wire.clock import now_s
+from ...wire.clock import now_s, spawn
 from ...wire.errors import ToldError, told_error
 from ...wire.keys import Keys
 from ...wire.message import (
@@ -109,9 +109,7 @@ class Intake:
                 foreign.append(request)
         self._rest_s = min(_LONGEST_REST_S, max(_FIRST_REST_S, self._rest_s * 2)) if foreign else 0.0
         if foreign:
-            task = asyncio.get_running_loop().create_task(self._return_foreign(foreign))
-            self._handing_back.add(task)
-            task.add_done_callback(self._handing_back.discard)
+            spawn(self._return_foreign(foreign), self._handing_back)
         return self._rest_s
 
     def ignore_claims_of(self, ids: Iterable[str], now_us: int) -> None:

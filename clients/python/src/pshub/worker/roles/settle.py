@@ -9,7 +9,7 @@ from ...queue.batches import batches_of
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...redis.refusals import ConnectionLost, NotConnected, is_full, is_passing
-from ...wire.clock import Stop, backoff_s, sleep
+from ...wire.clock import Stop, backoff_s, sleep, spawn
 from ..slots import Slot, Slots
 
 #: For so long a release waits for further replies to go with.
@@ -104,7 +104,7 @@ class Settle:
             self._release(answered)
         for batch in batches_of(ended, lambda each: len(each.reply)):
             replying = self._post(batch) if self._is_lease_certain() else None
-            self._spawn(self._deliver(batch, replying))
+            spawn(self._deliver(batch, replying), self._under_way)
         for each in ended:
             self._slots.free(each.slot)
         if ended:
@@ -157,7 +157,8 @@ class Settle:
         worker_id = self._worker_id()
         ids = [id for release in answered if release.worker_id == worker_id for id in release.ids]
         if ids:
-            self._spawn(self._confirm(worker_id, ids, self._queue.release(self._connection, worker_id, ids)))
+            releasing = self._queue.release(self._connection, worker_id, ids)
+            spawn(self._confirm(worker_id, ids, releasing), self._under_way)
 
     async def _confirm(self, worker_id: str, ids: List[str], releasing: Awaitable[None]) -> None:
         async def again() -> None:
@@ -192,11 +193,6 @@ class Settle:
             await self._connection.when_ready(self._stopping)
             if self._stopping.is_set:
                 return False
-
-    def _spawn(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
 
 
 def _may_pass(error: Exception) -> bool:
