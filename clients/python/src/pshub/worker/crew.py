@@ -6,7 +6,6 @@ import asyncio
 from typing import Any, Callable, Coroutine, Dict, List, Mapping, Optional, Set
 
 from ..catalogue.registrar import Registrar
-from ..figures.busy_share import BusyShare
 from ..figures.events import Events
 from ..queue.queue import Queue
 from ..redis.boot_check import find_unfit, unfit_text
@@ -21,7 +20,7 @@ from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.redis_clock import RedisClock
 from .executor import Executor
-from .measures import Measures, rss_bytes
+from .measures import Measures
 from .nested import NestedCalls
 from .roles.adopt import Adopt
 from .roles.beat import BeatLoop
@@ -53,10 +52,8 @@ class Crew:
         self.settings = settings
         self.slots = Slots(settings.slots)
         self.state = "new"
-        self._counters = {"ok": 0, "failed": 0, "expired": 0, "malformed": 0, "unserved": 0}
-        self._busy_share = BusyShare(settings.slots)
         self._clock = RedisClock()
-        self._measures = Measures(self._clock)
+        self._measures = Measures(self.slots, self._clock)
         self._keys = Keys(settings.namespace)
         self._commands, self._waiting = make_connections("worker", settings.redis, events)
         self._queue = Queue(settings.queue, self._keys)
@@ -75,7 +72,7 @@ class Crew:
         worker_id = self._worker_id
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
         self._intake = Intake(
-            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._counters, self._measures, events,
+            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._measures, events,
             worker_id, lambda settlement: self._settle.add(settlement), unserved.verdict, self._hand_back_to_others,
             self._problem,
         )  # fmt: skip
@@ -222,17 +219,7 @@ class Crew:
             raise
 
     def _stats(self, seen_ms: int) -> Dict[str, Any]:
-        stats: Dict[str, Any] = {
-            "seen": seen_ms,
-            "busy": self.slots.busy,
-            "draining": self.state != "running",
-            "counters": self._counters,
-            "busyShare": self._busy_share.look(self.slots.used_s()),
-        }
-        rss = rss_bytes()
-        if rss is not None:
-            stats["rssBytes"] = rss
-        return stats
+        return self._measures.stats(seen_ms, self.state != "running")
 
     def _on_beat(self, beat: Beat) -> None:
         self._pause.on_beat(beat)

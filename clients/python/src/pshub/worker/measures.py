@@ -1,11 +1,12 @@
-"""All that one worker measures of its tasks for others to read."""
+"""All that one worker measures of itself and its tasks for others to read."""
 
 from __future__ import annotations
 
 import os
-from typing import Optional
+from typing import Any, Dict, Optional
 
 from ..catalogue.registrar import Measured
+from ..figures.busy_share import BusyShare
 from ..figures.recent_failures import RecentFailures
 from ..figures.task_stats import TaskStats
 from ..wire.clock import now_s
@@ -13,11 +14,15 @@ from ..wire.errors import ToldError
 from ..wire.message import Request
 from ..wire.phases import Phases
 from ..wire.redis_clock import RedisClock
+from .slots import Slots
 
 
 class Measures:
-    def __init__(self, clock: RedisClock) -> None:
+    def __init__(self, slots: Slots, clock: RedisClock) -> None:
+        self.counters = {"ok": 0, "failed": 0, "expired": 0, "malformed": 0, "unserved": 0}
+        self._slots = slots
         self._clock = clock
+        self._busy_share = BusyShare(slots.size)
         self._task_stats = TaskStats()
         self._failures = RecentFailures()
         self._must_repeat = False
@@ -33,8 +38,22 @@ class Measures:
         self._task_stats.expired(request.task, request.from_)
         self._keep_failure(request, error, 0)
 
+    def stats(self, seen_ms: int, draining: bool) -> Dict[str, Any]:
+        """Of the worker itself, at a beat."""
+        stats: Dict[str, Any] = {
+            "seen": seen_ms,
+            "busy": self._slots.busy,
+            "draining": draining,
+            "counters": self.counters,
+            "busyShare": self._busy_share.look(self._slots.used_s()),
+        }
+        rss = _rss_bytes()
+        if rss is not None:
+            stats["rssBytes"] = rss
+        return stats
+
     def texts(self, is_all: bool) -> Measured:
-        """What to publish; all of it when ``is_all``, or when the last texts did not arrive."""
+        """What to publish of its tasks; all of it when ``is_all``, or when the last texts did not arrive."""
         is_all, self._must_repeat = is_all or self._must_repeat, False
         return Measured(
             self._task_stats.text() if is_all or self._task_stats.is_changed else None,
@@ -50,7 +69,7 @@ class Measures:
         self._failures.keep(request.task, request.id, at_us, error.code, error.message, request.from_, exec_us)
 
 
-def rss_bytes() -> Optional[int]:
+def _rss_bytes() -> Optional[int]:
     """This process's memory, where the system tells."""
     try:
         with open("/proc/self/statm", "rb") as file:

@@ -53,7 +53,6 @@ class Intake:
         executor: Executor,
         slots: Slots,
         clock: RedisClock,
-        counters: Dict[str, int],
         measures: Measures,
         events: Events,
         worker_id: Callable[[], str],
@@ -68,7 +67,6 @@ class Intake:
         self._executor = executor
         self._slots = slots
         self._clock = clock
-        self._counters = counters
         self._measures = measures
         self._events = events
         self._worker_id = worker_id
@@ -138,7 +136,7 @@ class Intake:
             await waiting
 
     def _tell(self, claimed: Claimed) -> None:
-        self._counters["expired"] += claimed.expired
+        self._measures.counters["expired"] += claimed.expired
         if (claimed.requests or claimed.expired) and self._events.has("claim:taken"):
             count = len(claimed.requests)
             self._events.emit(
@@ -159,7 +157,7 @@ class Intake:
         try:
             return decode_request(text, held_id, self._keys)
         except MalformedMessage as error:
-            self._counters["malformed"] += 1
+            self._measures.counters["malformed"] += 1
             self._events.emit("request:malformed", queue=self._queue_name, reason=str(error))
             # Held all the same, under the id the claim script read or made up: release it like any other.
             id = held_id or leading_id(text.decode("utf-8", "replace"))
@@ -204,7 +202,7 @@ class Intake:
     def _expire(self, request: Request, worker_id: str, slot: Optional[Slot] = None) -> None:
         """Its time was up, where the claim script could not see that, or before it was its turn here."""
         error = told(request, told_error("Expired", "The deadline passed before the task was started.", True))
-        self._counters["expired"] += 1
+        self._measures.counters["expired"] += 1
         # Only for tasks of its own: anything may be written into a request.
         if self._executor.has(request.task):
             self._measures.expired(request, error)
@@ -221,7 +219,7 @@ class Intake:
         verdict = self._unserved(request.task)
         if verdict is None:
             return False
-        self._counters["unserved"] += 1
+        self._measures.counters["unserved"] += 1
         error = told(request, told_error(*verdict))
         self._fail(request, worker_id, error)
         self._events.emit(
@@ -251,7 +249,7 @@ class Intake:
             reply = ok_reply(request.id, outcome.result, worker_id, us)
         else:
             reply = error_reply(request, error, worker_id, us)
-        self._counters["failed" if error else "ok"] += 1
+        self._measures.counters["failed" if error else "ok"] += 1
         # The caller's own deadline came before this one; nobody would read the reply.
         hub_id = None if request.ttl_ms > 0 and now_s() > deadline else request.hub_id
         self._settle(Settlement(request.held_id, worker_id, hub_id, reply, slot))
