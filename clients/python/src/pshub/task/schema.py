@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping
 
 import jsonschema
 
 from ..wire.errors import ConfigError
 from ..wire.payload import escape_pointer
+from .quick_check import quick_check
 
 Problem = Dict[str, str]
 #: Checks a value as it travels; an empty list says it fits.
 Validate = Callable[[Any], List[Problem]]
-_Fits = Callable[[Any], bool]
 
 #: More offending fields than these are not listed.
 _MAX_PROBLEMS = 50
@@ -60,7 +60,7 @@ def compile_foreign(text: str) -> Validate:
 
 
 def _compile(schema: Mapping[str, Any]) -> Validate:
-    fits = _quick(schema)
+    fits = quick_check(schema)
     validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
 
     def check(value: Any) -> List[Problem]:
@@ -165,133 +165,3 @@ def _is_tame(pattern: str) -> bool:
         return False
     variable = len(re.findall(r"[*+?]|\{[0-9]+,[0-9]*\}", pattern))
     return variable + (0 if pattern.startswith("^") else 1) <= 2
-
-
-# The quick check. It only ever says "fits" for what surely does: whatever it does not know is left to jsonschema, which is some
-# thirty times slower.
-
-_IGNORED = {"title", "description", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly", "$schema"}
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
-_TYPES: Dict[str, _Fits] = {
-    "string": lambda value: type(value) is str,
-    "boolean": lambda value: type(value) is bool,
-    "null": lambda value: value is None,
-    "number": _is_number,
-    "integer": lambda value: type(value) is int or (type(value) is float and value.is_integer()),
-    "object": lambda value: type(value) is dict,
-    "array": lambda value: type(value) is list,
-}
-
-
-def _quick(schema: Any) -> Optional[_Fits]:
-    """None for a schema with anything that this does not know."""
-    if schema is True or schema == {}:
-        return lambda value: True
-    if not isinstance(schema, Mapping):
-        return None
-    checks: List[_Fits] = []
-    for keyword, given in schema.items():
-        if keyword in _IGNORED or keyword in _TOGETHER:
-            continue
-        maker = _QUICK.get(keyword)
-        check = maker(given) if maker else None
-        if check is None:
-            return None
-        checks.append(check)
-    if any(keyword in schema for keyword in _TOGETHER):
-        fields = _quick_fields(schema)
-        if fields is None:
-            return None
-        checks.append(fields)
-    if len(checks) == 1:
-        return checks[0]
-    return lambda value: all([check(value) for check in checks])
-
-
-_TOGETHER = {"properties", "required", "additionalProperties"}
-
-
-def _quick_fields(schema: Mapping[str, Any]) -> Optional[_Fits]:
-    checks: Dict[str, _Fits] = {}
-    for name, inner in schema.get("properties", {}).items():
-        check = _quick(inner)
-        if check is None:
-            return None
-        checks[name] = check
-    required = frozenset(schema.get("required", ()))
-    rest = schema.get("additionalProperties", True)
-    rest_check = None if rest is False else _quick(rest)
-    if rest is not False and rest_check is None:
-        return None
-
-    def fits(value: Any) -> bool:
-        if type(value) is not dict:
-            return True
-        if not required <= value.keys():
-            return False
-        for name, inner in value.items():
-            check = checks.get(name, rest_check)
-            if check is None or not check(inner):
-                return False
-        return True
-
-    return fits
-
-
-def _quick_type(given: Any) -> Optional[_Fits]:
-    names = given if isinstance(given, list) else [given]
-    checks = [_TYPES[name] for name in names if name in _TYPES]
-    if len(checks) != len(names):
-        return None
-    return checks[0] if len(checks) == 1 else lambda value: any([check(value) for check in checks])
-
-
-def _quick_items(given: Any) -> Optional[_Fits]:
-    check = _quick(given)
-    if check is None:
-        return None
-    return lambda value: type(value) is not list or all(map(check, value))
-
-
-def _quick_any_of(given: Any) -> Optional[_Fits]:
-    checks = [_quick(inner) for inner in given]
-    if None in checks:
-        return None
-    return lambda value: any([check(value) for check in checks if check])
-
-
-def _quick_enum(given: Any) -> Optional[_Fits]:
-    # Equality of texts is that of JSON; of numbers and booleans it is not (1 == True).
-    if not all(type(each) is str or each is None for each in given):
-        return None
-    return lambda value: (type(value) is str or value is None) and value in given
-
-
-def _bound(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Optional[_Fits]]:
-    return lambda limit: lambda value: not _is_number(value) or compare(value, limit)
-
-
-def _length(kind: type, compare: Callable[[int, int], bool]) -> Callable[[Any], Optional[_Fits]]:
-    return lambda limit: lambda value: type(value) is not kind or compare(len(value), limit)
-
-
-_QUICK: Dict[str, Callable[[Any], Optional[_Fits]]] = {
-    "type": _quick_type,
-    "items": _quick_items,
-    "anyOf": _quick_any_of,
-    "enum": _quick_enum,
-    "const": lambda given: _quick_enum([given]),
-    "minimum": _bound(lambda value, limit: value >= limit),
-    "maximum": _bound(lambda value, limit: value <= limit),
-    "exclusiveMinimum": _bound(lambda value, limit: value > limit),
-    "exclusiveMaximum": _bound(lambda value, limit: value < limit),
-    "minLength": _length(str, lambda length, limit: length >= limit),
-    "maxLength": _length(str, lambda length, limit: length <= limit),
-    "minItems": _length(list, lambda length, limit: length >= limit),
-    "maxItems": _length(list, lambda length, limit: length <= limit),
-}
