@@ -115,7 +115,7 @@ const runnable = chosen =>
 
 const runRows = async chosen => {
   const tried = await fewAtOnce(runnable(chosen), rowsAtOnce, tryRow, tell)
-  const results = tried.map(tries => tries.at(-1))
+  const results = tried.map(tries => ({ ...tries.at(-1), tries: tries.length }))
   console.log(`\n${tableOf(results)}\n`)
   return results
 }
@@ -164,7 +164,8 @@ const bad = results.filter(({ violations }) => violations.length > 0)
 console.log(`${calls} calls, seed ${seed}`)
 console.log(`${results.length - bad.length} passed, ${bad.length} failed`)
 if (values.json) {
-  const counts = { passed: results.length - bad.length, failed: bad.length }
+  const retried = results.filter(({ tries, violations }) => tries > 1 && violations.length === 0).map(({ id }) => id)
+  const counts = { passed: results.length - bad.length, failed: bad.length, retried }
   writeFileSync(values.json, JSON.stringify({ seed, calls, ...counts, results }, null, 2))
 }
 process.exit(bad.length > 0 ? 1 : 0)
