@@ -8,7 +8,9 @@ module Pshub
 end
 
 %w[
-  version errors payload keys names message clock callers stats measures forecast retries events log statsd config schema link connection scripts queue
-  foreign call cards catalogue pausing rights fitness resolver routes outbox inbox core hub task slots executor registrar
-  roles/settle roles/fetch roles/pause roles/beat roles/reconcile roles/adopt roles/unserved roles/intake crew worker
+  wire/version wire/errors wire/payload wire/keys wire/names wire/message wire/clock figures/callers figures/task_stats worker/measures hub/forecast
+  hub/retries figures/events outlets/log outlets/statsd settings/read task/schema redis/client redis/connection queue/scripts queue/queue wire/foreign
+  hub/call catalogue/cards catalogue/catalogue queue/pause redis/rights worker/roles/inspect hub/resolver hub/routes hub/outbox hub/inbox hub/dispatch
+  hub/hub task/task worker/slots worker/executor catalogue/registrar worker/roles/settle worker/roles/fetch worker/roles/pause worker/roles/beat
+  worker/roles/reconcile worker/roles/adopt worker/unserved worker/roles/intake worker/crew worker/worker
 ].each { |name| require_relative "pshub/#{name}" }
