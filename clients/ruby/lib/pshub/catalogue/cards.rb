@@ -1,5 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "../task/task"
+require_relative "../wire/foreign"
+require_relative "../wire/keys"
+require_relative "../wire/names"
+require_relative "../wire/payload"
+
 module Pshub
   # +at+: Redis seconds of the last time it was written, 0 when it does not say so.
   TaskCard = Struct.new(:task, :queue, :timeout_s, :idempotent, :args, :max_payload_bytes, :max_backlog, :at)
@@ -38,7 +44,7 @@ module Pshub
         raise Foreign::Unreadable, "it names another task or queue than its field"
       end
 
-      milliseconds = [limit(card["timeoutMs"], DEFAULT_TIMEOUT_MS), PendingCall::MAX_TIMEOUT_S * 1000].min
+      milliseconds = [limit(card["timeoutMs"], DEFAULT_TIMEOUT_MS), Task::MAX_TIMEOUT_S * 1000].min
       TaskCard.new(
         name, queue, milliseconds / 1000.0, card["idempotent"] == true, (card["args"] if card["args"].is_a?(Hash)),
         limit(card["maxPayloadBytes"]), limit(card["maxBacklog"]),

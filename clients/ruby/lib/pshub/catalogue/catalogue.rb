@@ -1,5 +1,10 @@
 # frozen_string_literal: true
 
+require_relative "../redis/connection"
+require_relative "../wire/foreign"
+require_relative "../wire/payload"
+require_relative "cards"
+
 module Pshub
   # The one reader of the registry, for callers and workers. What is read was written by others and may be anything: what cannot be
   # read counts as absent and is told once. PROTOCOL.md, section 11.
@@ -50,7 +55,7 @@ module Pshub
     private
 
     def live(connection, queue)
-      ids = ask(connection, [], "ZRANGEBYSCORE", @keys.queue(queue).leases, now_ms(connection), "+inf")
+      ids = ask(connection, [], "ZRANGEBYSCORE", @keys.queue(queue).leases, connection.now_ms, "+inf")
       @workers.clear if @workers.size > MAX_CARDS
       unread = ids.reject { |id| @workers.key?(id) }
       pick(connection, @keys.workers, unread, Cards.method(:worker)).compact.each { |card| @workers[card.id] = card }
@@ -61,11 +66,6 @@ module Pshub
     def serving(connection, workers)
       stats = pick(connection, @keys.stats, workers.map(&:id), Cards.method(:stats))
       workers.zip(stats).reject { |_, each| each&.draining }.map(&:first)
-    end
-
-    def now_ms(connection)
-      seconds, micros = connection.one("TIME")
-      (seconds.to_i * 1000) + (micros.to_i / 1000)
     end
 
     # Fields of a hash, in their order; nil for what is missing or cannot be read. Asked for their lengths first: one field of many

@@ -1,6 +1,14 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "../queue/batches"
+require_relative "../queue/scripts"
+require_relative "../redis/connection"
+require_relative "../wire/keys"
+require_relative "../wire/payload"
+require_relative "../wire/version"
+require_relative "cards"
+require_relative "catalogue"
 
 module Pshub
   # The one writer of the registry: publishes what one worker provides, its tasks and its card once per identity, its statistics
@@ -56,7 +64,7 @@ module Pshub
       return @tasks[name].idempotent if @tasks.key?(name)
 
       cards_of(connection, name).first&.idempotent || false
-    rescue NotConnected, ConnectionLost, ReplyError
+    rescue *Connection::PROBLEMS
       false
     end
 
@@ -107,8 +115,8 @@ module Pshub
 
     # Puts cards where they belong. Returns tasks that another queue has first, with that queue.
     def place(connection, cards)
-      padding = TaskQueue::MAX_BATCH_BYTES / MAX_CARDS
-      TaskQueue.batches(cards) { |_, text| text.bytesize + padding }.flat_map do |batch|
+      padding = Batches::MAX_BYTES / MAX_CARDS
+      Batches.of(cards) { |_, text| text.bytesize + padding }.flat_map do |batch|
         Script::DECLARE.run(connection, [@keys.tasks], [@queue.name, *batch.flatten]).each_slice(2).to_a
       end.to_h
     end

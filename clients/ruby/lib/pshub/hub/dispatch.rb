@@ -1,8 +1,31 @@
 # frozen_string_literal: true
 
+require "monitor"
+require_relative "../queue/pause"
+require_relative "../queue/queue"
+require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../redis/refusals"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/ids"
+require_relative "../wire/keys"
+require_relative "../wire/message"
+require_relative "../wire/phases"
+require_relative "../wire/redis_clock"
+require_relative "../wire/stop"
+require_relative "call"
+require_relative "inbox"
+require_relative "outbox"
+require_relative "pending"
+require_relative "resolver"
+require_relative "retries"
+require_relative "routes"
+
 module Pshub
   # The calls in flight of one hub in one process: from a name and arguments to a settled call. Made anew after a fork.
-  class HubCore
+  class Dispatch
+    CLOSED = "This hub was closed; make a new one."
     RETRY_FIRST_S = 0.01
     RETRY_MOST_S = 0.2
     SWEEP_S = 0.5
@@ -11,7 +34,7 @@ module Pshub
     attr_reader :id, :pid
 
     def initialize(settings, events, name: settings.name)
-      @id = Keys.new_id
+      @id = Ids.make
       @pid = Process.pid
       @settings = settings
       @events = events
@@ -24,12 +47,12 @@ module Pshub
       @swept_at = Clock.now
       @budget = RetryBudget.new
       @clock = RedisClock.new
-      @commands, @blocking = Connection.pair("hub", settings.redis, events)
+      @commands, @blocking = Connections.pair("hub", settings.redis, events)
       @routes = Routes.new(@commands, Resolver.new(@commands, @keys, events), @closing)
       @inbox = Inbox.new(
         @blocking, @keys.reply(@id), @keys.read(@id),
         expected: -> { expected }, on_reply: method(:deliver),
-        on_problem: ->(reason) { events.emit("problem", where: "inbox", reason: Errors.explained(reason)) }
+        on_problem: ->(reason) { events.emit("problem", where: "inbox", reason: Refusals.explained(reason)) }
       )
     end
 
@@ -48,8 +71,8 @@ module Pshub
       call
     end
 
-    def pause(queue) = ask("Queue #{queue} could not be paused") { Pausing.pause(@commands, @keys, queue) }
-    def resume(queue) = ask("Queue #{queue} could not be resumed") { Pausing.resume(@commands, @keys, queue) }
+    def pause(queue) = ask("Queue #{queue} could not be paused") { Pause.pause(@commands, @keys, queue) }
+    def resume(queue) = ask("Queue #{queue} could not be resumed") { Pause.resume(@commands, @keys, queue) }
 
     # When the call must be looked at, as far as it is known.
     def next_look(call)
@@ -62,7 +85,7 @@ module Pshub
         attempt = call.attempt
         now = Clock.now
         return if call.done?
-        return call.settle(nil, unrouted(call)) unless attempt
+        return call.settle(nil, Routes.unasked(call.called, @commands.down_reason || "no answer in time")) unless attempt
         return if now < attempt.deadline
 
         if now < attempt.finish && !attempt.sent? && outbox(attempt.queue).sending?
@@ -138,12 +161,12 @@ module Pshub
     # +otherwise+ begins the message of the error.
     def ask(otherwise)
       ready = @commands.wait_ready(@closing, ASK_PATIENCE_S)
-      raise HubClosed, "This hub was closed; make a new one." if @closing.set?
+      raise HubClosed, CLOSED if @closing.set?
       raise NotConnected, @commands.down_reason || "no answer in time" unless ready
 
       yield
-    rescue NotConnected, ConnectionLost, ReplyError => e
-      raise NotEnqueued, "#{otherwise}: #{Errors.explained(Errors.message_of(e))}."
+    rescue *Connection::PROBLEMS => e
+      raise NotEnqueued, "#{otherwise}: #{Refusals.explained(Errors.message_of(e))}."
     end
 
     def expected
@@ -255,18 +278,13 @@ module Pshub
 
       wait_s = Clock.backoff(attempt.tries, RETRY_FIRST_S, RETRY_MOST_S)
       # A Redis that cannot be reached is tried for a second all along; its calls fail then.
-      last = error.is_a?(NotEnqueued) ? [call.finish, call.started_at + PendingCall::UNSENT_S].min : call.finish
+      last = error.is_a?(NotEnqueued) ? [call.finish, call.started_at + Attempt::UNSENT_S].min : call.finish
       return false if Clock.now + wait_s >= last || !@budget.take
 
       again = Attempt.new(call, tail(call), attempt, error, wait_s)
       expect(again)
       @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.code)
       true
-    end
-
-    def unrouted(call)
-      reason = Errors.explained(@commands.down_reason || "no answer in time")
-      NotEnqueued.new("Redis could not be asked where #{call.called} runs: #{reason}.", task: call.called)
     end
 
     # What is left when Redis is away expires by itself.

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require "monitor"
+require_relative "../wire/clock"
+
 module Pshub
   # How long a list may be, by what a hub sees of it. Every reply tells how long its request waited on Redis' clock, and its push
   # told how many were ahead of it: their quotient is the time that one place in the list takes, with all workers and all callers

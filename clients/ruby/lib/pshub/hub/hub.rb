@@ -1,5 +1,16 @@
 # frozen_string_literal: true
 
+require_relative "../figures/events"
+require_relative "../outlets/log"
+require_relative "../outlets/statsd"
+require_relative "../queue/pause"
+require_relative "../settings/read"
+require_relative "../wire/errors"
+require_relative "arguments"
+require_relative "dispatch"
+require_relative "gather"
+require_relative "pending"
+
 module Pshub
   # Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread,
   # and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis, which
@@ -15,21 +26,6 @@ module Pshub
     private_constant :INHERITED, :ALL
     at_exit { ALL.keys.each(&:close) }
 
-    # Why a call cannot be made at all; nil when it can.
-    def self.wrong_arguments(called, timeout, queue = nil)
-      return NoSuchTask.new("The task must be a name like my_task:1.0, or what task made.") unless called.is_a?(String)
-      unless queue.nil? || Keys.queue_name?(queue)
-        return InvalidArgs.new("queue must be the name of a queue, not #{queue.inspect[0, 80]}.", task: called)
-      end
-      return nil if timeout.nil?
-
-      unless timeout.is_a?(Numeric) && timeout.real? && !timeout.to_f.nan?
-        return InvalidArgs.new("timeout must be a number of seconds, not #{timeout.inspect}.", task: called)
-      end
-      # A nested call whose time is up comes here with 0; it certainly was not sent.
-      Expired.new("No time was left for #{called}.", task: called) if timeout <= 0
-    end
-
     attr_reader :events
 
     # +redis+:: URL, or a hash of the redis gem's options. Default: PSHUB_REDIS, else redis://127.0.0.1:6379
@@ -37,7 +33,7 @@ module Pshub
     #
     # Raises ConfigError for a setting that cannot work.
     def initialize(redis: nil, **options)
-      @settings = Config.new(:hub, { redis: redis, **options })
+      @settings = Settings.new(:hub, { redis: redis, **options })
       @events = Events.new
       Log.watch(@events)
       @statsd = StatsD.watch(@events, @settings.statsd)
@@ -59,12 +55,12 @@ module Pshub
 
     # The same without waiting: returns a PendingCall; ask it for its +result+, or +cancel+ it.
     def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil)
-      called = task.respond_to?(:full_name) ? task.full_name : task
-      wrong = Hub.wrong_arguments(called, timeout, queue)
-      wrong ||= HubClosed.new("This hub was closed; make a new one.", task: called) if @closed
+      called = Arguments.name_of(task)
+      wrong = Arguments.wrong(called, timeout, queue)
+      wrong ||= HubClosed.new(Dispatch::CLOSED, task: called) if @closed
       return PendingCall.failed(wrong) if wrong
 
-      core.submit(called, args, timeout, [traceparent, tracestate], queue)
+      dispatch.submit(called, args, timeout, [traceparent, tracestate], queue)
     end
 
     # Makes many calls at once and waits until each has ended; one that fails spoils none. Returns an Outcome per name.
@@ -76,8 +72,8 @@ module Pshub
     # +timeout+, +queue+:: for those that name none of their own
     def gather(calls, timeout: nil, queue: nil)
       pending = calls.to_h do |name, entry|
-        task, args, own, place = *entry
-        [name, submit(task, args.nil? && Array(entry).size < 2 ? {} : args, timeout: own || timeout, queue: place || queue)]
+        task, args, options = Gather.read(entry, timeout, queue)
+        [name, submit(task, args, **options)]
       end
       pending.transform_values(&:outcome)
     end
@@ -88,42 +84,42 @@ module Pshub
     #
     # Returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on. Raises ConfigError for
     # what is not the name of a queue, NotEnqueued when Redis is away or this user may not write it, HubClosed.
-    def pause(queue) = open_core(queue).pause(queue)
+    def pause(queue) = open_dispatch(queue).pause(queue)
 
     # Ends the pause of a queue: within a second its workers go on. Returns whether it was paused. Raises as #pause.
-    def resume(queue) = open_core(queue).resume(queue)
+    def resume(queue) = open_dispatch(queue).resume(queue)
 
     # Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed.
     def close
-      core = @lock.synchronize do
+      dispatch = @lock.synchronize do
         @closed = true
-        core, @core = @core, nil
-        core
+        dispatch, @dispatch = @dispatch, nil
+        dispatch
       end
-      core.close if core && core.pid == Process.pid
+      dispatch.close if dispatch && dispatch.pid == Process.pid
       @statsd&.flush
     end
 
     # Changes in a forked child.
-    def id = core.id
+    def id = dispatch.id
 
     private
 
-    def open_core(queue)
-      Pausing.check_queue_name(queue)
-      raise HubClosed, "This hub was closed; make a new one." if @closed
+    def open_dispatch(queue)
+      Pause.check_queue_name(queue)
+      raise HubClosed, Dispatch::CLOSED if @closed
 
-      core
+      dispatch
     end
 
-    def core
-      core = @core
-      return core if core && core.pid == Process.pid
+    def dispatch
+      dispatch = @dispatch
+      return dispatch if dispatch && dispatch.pid == Process.pid
 
       @lock.synchronize do
-        INHERITED << @core if @core && @core.pid != Process.pid
-        @core = HubCore.new(@settings, @events).start if @core.nil? || @core.pid != Process.pid
-        @core
+        INHERITED << @dispatch if @dispatch && @dispatch.pid != Process.pid
+        @dispatch = Dispatch.new(@settings, @events).start if @dispatch.nil? || @dispatch.pid != Process.pid
+        @dispatch
       end
     end
   end

@@ -1,5 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../queue/batches"
+require_relative "../queue/queue"
+require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../wire/clock"
+require_relative "../wire/message"
+require_relative "../wire/stop"
+
 module Pshub
   # One reply list per hub, whatever it calls, on a thread of its own. PROTOCOL.md, section 9.4.
   #
@@ -14,7 +22,6 @@ module Pshub
     MAX_KEPT_BYTES = 16_000
     # How often a full Redis, which refuses the blocking read, is asked instead.
     FULL_POLL_S = 0.02
-    PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
 
     # +expected+ tells how many replies are waited for; while none is the inbox rests. +on_reply+ gets a reply, and true for one
     # that may have been read before, because the connection broke in between.
@@ -54,7 +61,7 @@ module Pshub
     def stop
       @closing.set
       wake
-      @thread&.join(Connection::BLOCK_S + 1.0)
+      @thread&.join(Connections::BLOCK_S + 1.0)
     end
 
     private
@@ -82,7 +89,7 @@ module Pshub
       else tidy
       end
       @failures = 0 unless @unsure
-    rescue *PROBLEMS => e
+    rescue *Connection::PROBLEMS => e
       recover(e) unless @closing.set?
     end
 
@@ -94,11 +101,11 @@ module Pshub
       commands = []
       commands << ["LTRIM", @key, @delivered, -1] if @delivered.positive?
       at = commands.size
-      commands << ["BLMOVE", @key, @read_key, "LEFT", "RIGHT", Connection::BLOCK_S]
+      commands << ["BLMOVE", @key, @read_key, "LEFT", "RIGHT", Connections::BLOCK_S]
       commands << ["LTRIM", @read_key, -1, -1] if trim
       commands << ["LRANGE", @key, 0, @page - 1] if look
       commands << ["PEXPIRE", @read_key, TaskQueue::REPLY_TTL_MS] if expire
-      answers = checked(@connection.run(*commands))
+      answers = Connection.checked(@connection.run(*commands))
       rest = look ? answers[at + (trim ? 2 : 1)] : []
       @delivered = rest.size
       @kept = 0 if trim
@@ -115,7 +122,7 @@ module Pshub
     def tidy
       commands = [["UNLINK", @read_key]]
       commands << ["LTRIM", @key, @delivered, -1] if @delivered.positive?
-      checked(@connection.run(*commands))
+      Connection.checked(@connection.run(*commands))
       @delivered = @kept = 0
       @expires_at = 0.0
     end
@@ -127,7 +134,7 @@ module Pshub
       end
       longest = page.map(&:bytesize).max or return
       # Twice as many at the most: a page is asked for before anybody knows how large its replies are.
-      @page = (TaskQueue::MAX_BATCH_BYTES / [longest, 1].max).clamp(1, [@page * 2, MAX_PAGE].min)
+      @page = (Batches::MAX_BYTES / [longest, 1].max).clamp(1, [@page * 2, MAX_PAGE].min)
     end
 
     # Whether the last round was run is unknown now: nothing is removed before both lists were read again.
@@ -149,18 +156,11 @@ module Pshub
     # Reads both lists from their beginning; what was delivered before is recognised by its id. A full Redis, which refuses
     # BLMOVE, is read this way all along.
     def read_again
-      kept, waiting = checked(@connection.run(["LRANGE", @read_key, 0, -1], ["LRANGE", @key, 0, @page - 1]))
+      kept, waiting = Connection.checked(@connection.run(["LRANGE", @read_key, 0, -1], ["LRANGE", @key, 0, @page - 1]))
       @unsure = false
       @kept = kept.sum { |text| text.bytesize + 64 }
       @delivered = waiting.size
       deliver(kept + waiting, true)
-    end
-
-    def checked(answers)
-      refused = answers.find { |answer| answer.is_a?(ReplyError) }
-      raise refused if refused
-
-      answers
     end
   end
 end

@@ -1,13 +1,24 @@
 # frozen_string_literal: true
 
+require_relative "../queue/batches"
+require_relative "../queue/queue"
+require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../redis/refusals"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/message"
+require_relative "forecast"
+
 module Pshub
+  # Where a message is in the list, as far as that is known; +ttl_ms+ 0: its exact text is not.
+  InList = Struct.new(:at, :ttl_ms, :ahead)
+
   # Requests of one hub for one queue, on their way into its list, on a thread of their own. One push is under way at a time and
   # what is called meanwhile goes with the next, so batches grow with the load by themselves, and only the last push can ever be
   # in doubt: when its answer is lost it is repeated under the same number, before anything new, and the script knows whether it
   # had arrived.
   class Outbox
-    MAX_BATCH = 256
-    MAX_BATCH_BYTES = 1_000_000
     # Taken off each ttl: a push that is on its way for longer has its time taken off by the script.
     WAY_MS = 2
     # Without an answer for this long nothing counts as being sent.
@@ -67,7 +78,7 @@ module Pshub
 
     def stop
       @lock.synchronize { @changed.broadcast }
-      @thread&.join(Connection::STALL_S + 1)
+      @thread&.join(Connections::STALL_S + 1)
     end
 
     private
@@ -75,7 +86,7 @@ module Pshub
     def serve
       until @closing.set?
         wait_for_work
-        @lock.synchronize { @cancels.shift(MAX_BATCH) }.each { |attempt| send_cancel(attempt) }
+        @lock.synchronize { @cancels.shift(Batches::MOST) }.each { |attempt| send_cancel(attempt) }
         next unless @lock.synchronize { due? } && @connection.wait_ready(@closing)
 
         batch = next_batch
@@ -99,7 +110,7 @@ module Pshub
       text = ttl_ms.positive? ? Message.stamped(at, ttl_ms, attempt.body) : ""
       removed = @queue.cancel(@connection, attempt.id, text)
       @events.emit("call:cancelled", task: attempt.task, id: attempt.id, removed: removed)
-    rescue NotConnected, ConnectionLost, ReplyError
+    rescue *Connection::PROBLEMS
       # The request runs or expires by itself; nobody waits for it.
       nil
     end
@@ -118,15 +129,10 @@ module Pshub
     end
 
     def taken
-      bytes = 0
       @lock.synchronize do
         now = Clock.now
-        ready = @waiting.each_key.lazy.select { |attempt| attempt.not_before <= now }.first(MAX_BATCH)
-        part = ready.take_while do |attempt|
-          fits = bytes.zero? || bytes + attempt.body.bytesize <= MAX_BATCH_BYTES
-          bytes += attempt.body.bytesize
-          fits
-        end
+        ready = @waiting.each_key.lazy.select { |attempt| attempt.not_before <= now }.first(Batches::MOST)
+        part = Batches.of(ready) { |attempt| attempt.body.bytesize }.first || []
         part.each { |attempt| @waiting.delete(attempt) }
       end
     end
@@ -145,7 +151,7 @@ module Pshub
 
         begin
           return answered(attempts, *send_push(attempts))
-        rescue NotConnected, ConnectionLost, ReplyError => e
+        rescue *Connection::PROBLEMS => e
           lost ||= e.is_a?(ConnectionLost)
           @host.undoubt(attempts, Errors.message_of(e), lost)
           if e.is_a?(ReplyError) && !e.passing?
@@ -211,7 +217,7 @@ module Pshub
 
     # Redis answered with an error, so nothing was enqueued: the script refuses before it writes.
     def refuse(attempts, error)
-      message = "Redis refused the request: #{Errors.explained(Errors.message_of(error))}."
+      message = "Redis refused the request: #{Refusals.explained(Errors.message_of(error))}."
       attempts.each { |attempt| @host.refuse(attempt, "NotEnqueued", message) }
     end
 

@@ -1,5 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../catalogue/cards"
+require_relative "../catalogue/catalogue"
+require_relative "../redis/connection"
+require_relative "../redis/rights_check"
+require_relative "../task/schema"
+require_relative "../wire/errors"
+require_relative "../wire/keys"
+require_relative "../wire/names"
+
 module Pshub
   # Where a called name leads. +slots+ are those of all live workers that provide it.
   Route = Struct.new(
@@ -130,7 +139,7 @@ module Pshub
     end
 
     def missing_rights(queue)
-      Rights.missing(@connection, :hub, @keys, queue)
+      RightsCheck.missing(@connection, :hub, @keys, queue)
     rescue ReplyError => e
       # A server that cannot tell refuses in time what it refuses.
       raise if e.passing?

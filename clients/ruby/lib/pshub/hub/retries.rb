@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../wire/errors"
+
 module Pshub
   # What all calls of a hub may spend on retries, so that they add a tenth to the load at most: a bucket that calls fill.
   class RetryBudget

@@ -1,5 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../redis/refusals"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+
 module Pshub
   # Where tasks run, as far as it is known. What is known is used at once and renewed behind the call; the registry is only waited
   # for when a name is new, by a thread of its own, so that no caller waits longer than it wants to. A name is kept with the queue
@@ -15,6 +21,11 @@ module Pshub
 
     Cached = Struct.new(:route, :at)
     Miss = Struct.new(:error, :at)
+
+    # Redis could not be asked.
+    def self.unasked(called, reason)
+      NotEnqueued.new("Redis could not be asked where #{called} runs: #{Refusals.explained(reason)}.", task: called)
+    end
 
     def initialize(connection, resolver, closing)
       @connection = connection
@@ -44,7 +55,7 @@ module Pshub
 
     def stop
       @lock.synchronize { @asked.broadcast }
-      @thread&.join(Connection::STALL_S + 1)
+      @thread&.join(Connections::STALL_S + 1)
     end
 
     private
@@ -76,7 +87,7 @@ module Pshub
       end
 
       reason = @connection.down_reason || outcome
-      give_up(place).each { |(called, queue), block| block.call(@routes[[called, queue]]&.route || unasked(called, reason)) }
+      give_up(place).each { |(called, queue), block| block.call(@routes[[called, queue]]&.route || Routes.unasked(called, reason)) }
       @closing.wait(RETRY_S)
     end
 
@@ -111,14 +122,10 @@ module Pshub
       @misses[place] = Miss.new(e, Clock.now)
       e
     rescue ReplyError => e
-      e.passing? ? e.message : unasked(place.first, e.message)
+      e.passing? ? e.message : Routes.unasked(place.first, e.message)
     rescue StandardError => e
       # Whatever somebody put into the registry must not end this thread.
       Errors.message_of(e)
-    end
-
-    def unasked(called, reason)
-      NotEnqueued.new("Redis could not be asked where #{called} runs: #{Errors.explained(reason)}.", task: called)
     end
   end
 end

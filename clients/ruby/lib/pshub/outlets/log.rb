@@ -2,6 +2,7 @@
 
 require "logger"
 require "time"
+require_relative "../wire/errors"
 
 module Pshub
   class << self
@@ -86,17 +87,6 @@ module Pshub
         told[:msg] = line.message
         told[:stack] = line.stack if line.raised
         "#{JSON.generate(told)}\n"
-      end
-    end
-
-    # The log that a handler sees: each line carries its task and request id.
-    class OfTask
-      def initialize(task, id)
-        @marks = { task: task, id: id }
-      end
-
-      %i[debug info warn error].each do |level|
-        define_method(level) { |message, **fields| Log.write(level, message, { **@marks, **fields }) }
       end
     end
   end

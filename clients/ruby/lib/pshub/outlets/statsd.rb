@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "../wire/clock"
 
 module Pshub
   # Metrics over plain UDP, with the names and tags of the reference. Lines are collected into packets; a daemon that is away

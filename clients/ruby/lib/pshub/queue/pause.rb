@@ -1,8 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "../wire/errors"
+require_relative "../wire/keys"
+
 module Pshub
   # Pausing a queue and resuming it. PROTOCOL.md, section 10.10.
-  module Pausing
+  module Pause
     TIME = /\A[0-9]{1,16}\z/
 
     module_function
@@ -18,8 +21,7 @@ module Pshub
     # Returns since when it is paused, Redis milliseconds: an earlier pause goes on, with its own time.
     def pause(connection, keys, queue)
       key = keys.queue(queue).paused
-      seconds, micros = connection.one("TIME").map(&:to_i)
-      now_ms = (seconds * 1000) + (micros / 1000)
+      now_ms = connection.now_ms
       before = connection.one("SET", key, now_ms, "NX", "GET")
       return before.to_i if time?(before)
 

@@ -1,15 +1,12 @@
 # frozen_string_literal: true
 
-module Pshub
-  # What push.lua told: how many of the batch are in the list, its length before, the +at+ of all of them, whether an earlier
-  # try of the same push had arrived after all, and what was taken off each ttl because the push was so long on its way.
-  Pushed = Struct.new(:accepted, :length, :at, :repeated, :late_ms)
-  # What claim.lua took: requests are pairs of text and the made-up id they are held under, if any.
-  Claimed = Struct.new(:now_us, :left, :expired, :requests)
-  # What beat.lua told; +ended+ are other workers of the queue whose leases have ended, +paused_ms+ is since when the queue is
-  # paused (Redis milliseconds), or nil.
-  Beat = Struct.new(:now_us, :held, :cancelled, :ended, :paused_ms)
+require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../wire/answers"
+require_relative "batches"
+require_relative "scripts"
 
+module Pshub
   # A queue's operations, one atomic step each; nothing above writes a Redis command of a queue.
   class TaskQueue
     # A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most.
@@ -19,9 +16,6 @@ module Pshub
     # Each live worker has read the word by then: they look every second.
     CANCEL_MEMORY_MS = 5000
     ADOPT_BATCH = 64
-    # What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late.
-    MAX_BATCH_BYTES = 1_000_000
-    MAX_BATCH = 256
     # Jobs that are kept when they were given up; the oldest make room.
     MAX_DEAD = 10_000
     # This worker runs no jobs.
@@ -29,20 +23,7 @@ module Pshub
     # It leaves it to others to report its queue's length.
     REPORTS_MS = 0
 
-    # Divides what is sent together: neither more than 256 entries nor much more than a megabyte goes in one write. The block tells
-    # how many bytes an entry has.
-    def self.batches(entries)
-      count = bytes = 0
-      entries.slice_when do |before, after|
-        count += 1
-        bytes += yield(before)
-        full = count == MAX_BATCH || bytes + yield(after) > MAX_BATCH_BYTES
-        count = bytes = 0 if full
-        full
-      end
-    end
-
-    attr_reader :name, :keys
+    attr_reader :name
 
     def initialize(name, all_keys)
       @name = name
@@ -54,22 +35,16 @@ module Pshub
     def push(connection, hub_id, number, max_length, messages, counted_at_us, &block)
       keys = [@keys.calls, @keys.bell, @keys.pushed(hub_id)]
       args = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
-      accepted, length, at, repeated, late_ms = Script::PUSH.run(connection, keys, args, &block)
-      Pushed.new(accepted, length, at, repeated == 1, late_ms || 0)
+      Pushed.read(Script::PUSH.run(connection, keys, args, &block))
     end
 
     # Takes requests for idle slots; nil when the lease has ended. With +wait+ the bell is waited for first, in the same write:
     # Redis runs the claim the moment it rings.
     def claim(connection, worker_id, slots, wait:)
       keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
-      args = [worker_id, slots, JOB_ROOM, MAX_BATCH_BYTES]
-      ahead = wait ? [["BLPOP", @keys.bell, Connection::BLOCK_S]] : []
-      now, texts, left, expired, named = Script::CLAIM.run(connection, keys, args, ahead: ahead)
-      return nil if texts == -1
-
-      held = (named || []).each_slice(2).to_h { |position, id| [position - 1, id] }
-      requests = texts.each_with_index.map { |text, index| [text, held[index]] }
-      Claimed.new(now.to_i, left || 0, expired || 0, requests)
+      args = [worker_id, slots, JOB_ROOM, Batches::MAX_BYTES]
+      ahead = wait ? [["BLPOP", @keys.bell, Connections::BLOCK_S]] : []
+      Claimed.read(Script::CLAIM.run(connection, keys, args, ahead: ahead))
     end
 
     # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself.
@@ -90,15 +65,14 @@ module Pshub
     def beat(connection, worker_id, lease_ms, first:)
       keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused]
       args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS]
-      now, held, cancelled, ended, _, paused = Script::BEAT.run(connection, keys, args)
-      Beat.new(now.to_i, held == 1, cancelled, ended, paused.to_s.empty? ? nil : paused.to_i)
+      Beat.read(Script::BEAT.run(connection, keys, args))
     end
 
     # Puts held requests back, given as pairs of held id and another text, or an empty one for the text as it is. +side+ is +head+
     # or +tail+. Returns how many were still held.
     def handback(connection, worker_id, side, pairs)
       keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.jobs, @keys.job_bell]
-      TaskQueue.batches(pairs) { |_, text| text.bytesize }.sum do |batch|
+      Batches.of(pairs) { |_, text| text.bytesize }.sum do |batch|
         Script::HANDBACK.run(connection, keys, [side, *batch.flatten])
       end
     end
@@ -107,7 +81,7 @@ module Pshub
     # has no lease itself.
     def adopt(connection, lost_id, worker_id)
       keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id)]
-      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH, MAX_BATCH_BYTES])
+      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES])
       state == -1 ? nil : [state == 1, flat.each_slice(2).to_a]
     end
 
@@ -130,7 +104,7 @@ module Pshub
     def held_texts(connection, worker_id, ids)
       bytes = 0
       ids.each_with_object([]) do |id, found|
-        break found if bytes >= MAX_BATCH_BYTES
+        break found if bytes >= Batches::MAX_BYTES
 
         text = connection.one("HGET", @keys.held(worker_id), id) or next
         found << [id, text]

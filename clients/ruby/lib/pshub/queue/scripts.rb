@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "digest"
+require_relative "../redis/connection"
 
 module Pshub
   # The Lua scripts, byte for byte those of the reference implementation; sent by their digest, and in full where the link does
@@ -25,10 +26,7 @@ module Pshub
       *before, answer = connection.run(*ahead, command(connection, keys, args), &block)
       # NOSCRIPT means that nothing was run, so sending it again in full is safe.
       answer = connection.one(*full(keys, args)) if answer.is_a?(ReplyError) && answer.no_script?
-      refused = [answer, *before].find { |each| each.is_a?(ReplyError) }
-      raise refused if refused
-
-      answer
+      Connection.checked([answer, *before]).first
     end
 
     PUSH, CLAIM, REPLY, BEAT, HANDBACK, LEAVE, ADOPT, CANCEL, DECLARE =

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "redis"
+require "socket"
+require_relative "target"
 
 module Pshub
   # One link to Redis through the redis gem: the only file that knows the gem, and what differs between its versions. It never
@@ -20,10 +22,9 @@ module Pshub
 
     # Connects. Raises one of FAILURES, or COMMAND_ERROR where Redis refuses the user.
     def initialize(target, name, timeout_s)
-      given = target.is_a?(Hash) ? target.transform_keys(&:to_sym) : { url: target }
       fixed = { reconnect_attempts: 0, connect_timeout: CONNECT_S, read_timeout: timeout_s, write_timeout: timeout_s }
       # redis-rb names connections by itself, and fails where the user lacks the right to.
-      @redis = Redis.new(**given, **fixed, id: nil)
+      @redis = Redis.new(**Target.options(target), **fixed, id: nil)
       IS_4 ? @redis._client.connect : @redis.call("TIME")
       @name = name
     end

@@ -1,6 +1,10 @@
 # frozen_string_literal: true
 
+require "monitor"
 require "set"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "client"
 
 module Pshub
   # The command was never written: certainly not run.
@@ -27,18 +31,18 @@ module Pshub
   # A connection that heals itself: it owns a chain of links, one at a time. What was under way when one broke fails as
   # ConnectionLost, because only the layers above know what may be repeated. Used by several threads, one at a time.
   class Connection
-    # How long a blocked read waits before it looks again; also the longest that a lost bell can cost.
-    BLOCK_S = 2
-    STALL_S = 2.0
+    # What a command may fail by; it is tried again later, or given up.
+    PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
     # How long a new link gets, all together: until its server's name is resolved, it is encrypted, let in and greeted. Each of these
     # may wait for an answer that never comes, or that comes byte by byte.
     OPEN_S = 3.0
 
-    # The two connections of a hub or a worker: one for requests, which must be answered soon, and one that may block.
-    def self.pair(owner, target, events)
-      # A worker's wait may have to be ended.
-      asks_id = owner == "worker"
-      [new(owner, "commands", target, STALL_S, events), new(owner, "blocking", target, BLOCK_S + 1.0, events, asks_id: asks_id)]
+    # The answers of commands that must all be taken; raises the first ReplyError among them.
+    def self.checked(answers)
+      refused = answers.find { |answer| answer.is_a?(ReplyError) }
+      raise refused if refused
+
+      answers
     end
 
     # Why there is no link at the moment, once an attempt failed.
@@ -84,12 +88,12 @@ module Pshub
     end
 
     # The answer of one command; raises its ReplyError.
-    def one(*words) = Connection.first(run(words))
+    def one(*words) = Connection.checked(run(words)).first
 
-    def self.first(answers)
-      raise answers.first if answers.first.is_a?(ReplyError)
-
-      answers.first
+    # Redis' own time, in milliseconds.
+    def now_ms
+      seconds, micros = one("TIME").map(&:to_i)
+      (seconds * 1000) + (micros / 1000)
     end
 
     # Whether the present link was told this script; from then on it was.

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require "json"
+require_relative "payload"
+
 module Pshub
   # What is in Redis was written by others, and may be anything. Readers of the registry take out of it, by these checks, what they
   # know and nothing else; so what a stranger adds costs nobody anything. PROTOCOL.md, section 11.
@@ -35,7 +38,7 @@ module Pshub
     def amount?(value, most = Float::MAX) = value.is_a?(Numeric) && value >= 0 && value <= most
 
     # A number of things.
-    def count?(value, most = MAX_COUNT) = amount?(value, most) && Message.whole?(value)
+    def count?(value, most = MAX_COUNT) = amount?(value, most) && Payload.whole?(value)
 
     # What is no text counts as an empty one, and a longer one is cut.
     def text(value, max_length) = value.is_a?(String) ? value.scrub[0, max_length] : ""

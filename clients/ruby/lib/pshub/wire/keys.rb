@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "securerandom"
-
 module Pshub
   # Every key name that pshub uses; nobody else writes one. PROTOCOL.md, section 2.
   class Keys
@@ -12,9 +10,6 @@ module Pshub
     def self.id?(value) = value.is_a?(String) && value.match?(ID)
     def self.queue_name?(value) = value.is_a?(String) && value.match?(QUEUE)
     def self.namespace?(value) = value.is_a?(String) && value.match?(NAMESPACE)
-
-    # 128 random bits: ids must not be guessable, and a forked process must not repeat its parent's.
-    def self.new_id = SecureRandom.urlsafe_base64(16)
 
     # The keys of one queue. All share its hash tag, so that each script touches one slot of a Cluster.
     class OfQueue

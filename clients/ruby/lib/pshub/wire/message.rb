@@ -1,19 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "errors"
+require_relative "keys"
+require_relative "payload"
+require_relative "phases"
+
 module Pshub
-  # Microseconds. +backlog+ is on Redis' clock, the others on the worker's.
-  Phases = Struct.new(:backlog, :queue, :exec) do
-    # nil unless all three are numbers of at least 0: it was written by others.
-    def self.read(value)
-      return nil unless value.is_a?(Hash)
-
-      numbers = value.values_at("backlog", "queue", "exec")
-      new(*numbers.map(&:to_i)) if numbers.all? { |n| n.is_a?(Numeric) && n >= 0 && n.to_f.finite? }
-    end
-
-    def json = %("us":{"backlog":#{backlog},"queue":#{queue},"exec":#{exec}})
-  end
-
   # A request as a worker sees it.
   #
   # +id+:: what the reply is marked with: the message's own id
@@ -26,7 +18,11 @@ module Pshub
   # +text+:: the message as it was in the list
   Request = Struct.new(
     :id, :held_id, :at_us, :ttl_ms, :task, :args, :hub_id, :from, :traceparent, :tracestate, :losses, :may_have_run, :text
-  )
+  ) do
+    # Whether Redis' clock tells when its time is up, and whether it is.
+    def timed? = ttl_ms.positive? && !at_us.nil?
+    def over?(now_us) = timed? && now_us - at_us >= ttl_ms * 1000
+  end
 
   # The two messages on the wire, request and reply. PROTOCOL.md, sections 5 and 6.
   module Message
@@ -109,10 +105,10 @@ module Pshub
 
     def request_of(value, id, held_id, hub_id, text)
       at, ttl, losses, from, traceparent = value.values_at("at", "ttl", "losses", "from", "traceparent")
-      losses = whole?(losses) ? losses.to_i : 0
+      losses = Payload.whole?(losses) ? losses.to_i : 0
       Request.new(
         id, held_id,
-        whole?(at) && at.between?(1, MAX_SAFE_INTEGER) ? at.to_i : nil,
+        Payload.whole?(at) && at.between?(1, MAX_SAFE_INTEGER) ? at.to_i : nil,
         ttl.is_a?(Numeric) && ttl.positive? && ttl.to_f.finite? ? ttl : 0,
         value["task"], value.fetch("args") { {} }, hub_id,
         from.is_a?(String) ? from[0, 64] : nil,
@@ -147,6 +143,5 @@ module Pshub
     end
 
     def tracestate?(value) = value.is_a?(String) && value.length <= MAX_TRACESTATE_LENGTH
-    def whole?(value) = value.is_a?(Integer) || (value.is_a?(Float) && value.finite? && value == value.to_i)
   end
 end

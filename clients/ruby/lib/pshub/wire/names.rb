@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "errors"
+
 module Pshub
   # A task's name as it is declared: +name:major.minor+.
   TaskName = Struct.new(:full, :name, :major, :minor)

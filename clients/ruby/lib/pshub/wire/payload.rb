@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "errors"
 
 module Pshub
   # Arguments and results as JSON text, with the limits of PROTOCOL.md, section 4.
@@ -48,6 +49,9 @@ module Pshub
 
     # One step of a JSON Pointer (RFC 6901).
     def escape(key) = key.to_s.gsub("~", "~0").gsub("/", "~1")
+
+    # A number without a fraction, however it was written.
+    def whole?(value) = value.is_a?(Integer) || (value.is_a?(Float) && value.finite? && value == value.to_i)
 
     # A text that came from Redis, as UTF-8 whatever this process's own encoding is.
     def utf8(text)

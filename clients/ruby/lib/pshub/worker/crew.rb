@@ -1,16 +1,43 @@
 # frozen_string_literal: true
 
+require "monitor"
+require_relative "../catalogue/registrar"
+require_relative "../figures/busy_share"
+require_relative "../queue/queue"
+require_relative "../redis/boot_check"
+require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../redis/refusals"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/ids"
+require_relative "../wire/keys"
+require_relative "../wire/redis_clock"
+require_relative "../wire/stop"
+require_relative "executor"
+require_relative "nested"
+require_relative "roles/adopt"
+require_relative "roles/beat"
+require_relative "roles/farewell"
+require_relative "roles/fetch"
+require_relative "roles/inspect"
+require_relative "roles/intake"
+require_relative "roles/pause"
+require_relative "roles/reconcile"
+require_relative "roles/settle"
+require_relative "slots"
+require_relative "unserved"
+
 module Pshub
   # One worker at work: identity and life, and the roles that do what is done in between. The roles know this and not each other.
   class Crew
     # How long the start waits for Redis, and the end for the last confirmations.
     PATIENCE_S = 2.0
-    PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
 
-    attr_reader :worker_id, :slots
+    attr_reader :worker_id
 
     def initialize(settings, tasks, events)
-      @worker_id = Keys.new_id
+      @worker_id = Ids.make
       @settings = settings
       @events = events
       @tasks = tasks
@@ -18,7 +45,7 @@ module Pshub
       @clock = RedisClock.new
       @keys = Keys.new(settings.namespace)
       @queue = TaskQueue.new(settings.queue, @keys)
-      @commands, @waiting = Connection.pair("worker", settings.redis, events)
+      @commands, @waiting = Connections.pair("worker", settings.redis, events)
       @registrar = Registrar.new(@keys, @queue, tasks, settings, events)
       @busy_share = BusyShare.new(settings.slots)
       @lock = Monitor.new
@@ -27,7 +54,6 @@ module Pshub
       @grace_over = Stop.new
       @stopped = Stop.new
       @beats = Thread::Queue.new
-      @fitness = Fitness.new(@commands, @keys, @queue.name, events, @stopping)
       @state = :new
       make_roles
     end
@@ -36,10 +62,10 @@ module Pshub
     # ConfigError when this Redis cannot keep the promises.
     def start
       @state = :running
-      unfit = @fitness.look if @commands.wait_ready(@stopping, PATIENCE_S)
+      unfit = @inspect.look if @commands.wait_ready(@stopping, PATIENCE_S)
       return if @stopping.set?
 
-      if unfit.nil? then @waiter = Thread.new { serve if @fitness.wait_until_fit }
+      if unfit.nil? then @waiter = Thread.new { serve if @inspect.wait_until_fit }
       elsif unfit.empty? then serve
       else refuse(unfit)
       end
@@ -64,7 +90,6 @@ module Pshub
     # What roles ask and tell.
 
     def lease_certain? = @beat.certain?
-    def renew_lease = @beat.beat_now
     def beat_now = @beat.beat_now
     def settle(settlement) = @settle.add(settlement)
     def unserved(task) = @unserved.verdict(task)
@@ -76,7 +101,7 @@ module Pshub
     # +reason+ is an error, or a text.
     def problem(where, reason)
       reason = Errors.message_of(reason) if reason.is_a?(Exception)
-      @events.emit("problem", where: where, reason: Errors.explained(reason))
+      @events.emit("problem", where: where, reason: Refusals.explained(reason))
     end
 
     # Returns how long to rest before the next claim.
@@ -96,10 +121,18 @@ module Pshub
     def become_new
       before = @worker_id
       aborted = @identity.synchronize do
-        @worker_id = Keys.new_id
+        @worker_id = Ids.make
         @executor.abandon_all(WorkerLost.new("The lease of the worker ended.")).tap { @slots.reset }
       end
       @events.emit("lease:lost", worker: before, queue: @queue.name, aborted: aborted)
+    end
+
+    # The worker as others see it, at this time of Redis.
+    def stats(seen_ms)
+      {
+        "seen" => seen_ms, "busy" => @slots.busy, "draining" => @state != :running, "counters" => @intake.counters,
+        "busyShare" => @busy_share.look(@slots.used_s), "rssBytes" => BusyShare.rss_bytes
+      }.compact
     end
 
     def publish(now_ms)
@@ -135,14 +168,16 @@ module Pshub
       # Did it fail, reconcile finds them.
       @slots.forget(ids)
       @queue.handback(@commands, @worker_id, "tail", ids.map { |id| [id, ""] })
-    rescue *PROBLEMS => e
+    rescue *Connection::PROBLEMS => e
       problem("handback", e) if e.is_a?(ReplyError)
     end
 
     private
 
     def make_roles
-      @executor = Executor.new(@tasks, @settings.slots, @settings.max_payload_bytes, method(:nested_call))
+      @nested = NestedCalls.new(@settings, @events)
+      @executor = Executor.new(@tasks, @settings.slots, @settings.max_payload_bytes, @nested)
+      @inspect = Roles::Inspect.new(@commands, @keys, @queue.name, @events, @stopping)
       @intake = Roles::Intake.new(self, @keys, @queue.name, @tasks, @executor, @slots, @clock, @events)
       @settle = Roles::Settle.new(self, @queue, @commands, @slots, @clock)
       @fetch = Roles::Fetch.new(self, @queue, @waiting, @commands, @slots, @clock)
@@ -150,13 +185,8 @@ module Pshub
       @pause = Roles::Pause.new(self, @queue.name, @fetch, @events)
       @reconcile = Roles::Reconcile.new(self, @queue, @commands, @slots)
       @adopt = Roles::Adopt.new(self, @queue, @commands, @slots, @clock)
-      @unserved = Roles::Unserved.new(@queue.name) { |task| @registrar.whereabouts(task, @commands) }
-    end
-
-    # For calls that handlers make; its two connections are only made by the first one.
-    def nested_call(called, args, timeout_s, trace, queue)
-      core = @lock.synchronize { @nested ||= HubCore.new(@settings, @events, name: @queue.name).start }
-      core.submit(called, args, timeout_s, trace, queue)
+      @unserved = Unserved.new(@queue.name) { |task| @registrar.whereabouts(task, @commands) }
+      @farewell = Roles::Farewell.new(self, @queue, @commands, @registrar, @slots, @clock)
     end
 
     def serve
@@ -169,14 +199,14 @@ module Pshub
       @beat.start
       @fetch.start
       @upkeep = Thread.new { upkeep }
-      @watch = Thread.new { @fitness.watch }
+      @watch = Thread.new { @inspect.watch }
     end
 
     def refuse(unfit)
       [@waiting, @commands].each(&:close)
       @stopping.set
       @stopped.set
-      raise ConfigError, "This Redis cannot be used: #{unfit.join('; ')}."
+      raise ConfigError, BootCheck.refusal(unfit)
     end
 
     # What each beat sets off: it may take long, and must not hold up the next beat.
@@ -196,24 +226,17 @@ module Pshub
       end
     end
 
-    def stats(seen_ms)
-      {
-        "seen" => seen_ms, "busy" => @slots.busy, "draining" => @state != :running, "counters" => @intake.counters,
-        "busyShare" => @busy_share.look(@slots.used_s), "rssBytes" => BusyShare.rss_bytes
-      }.compact
-    end
-
     # The last steps.
 
     def leave
       @state = :stopping
       @stopping.set
       # Before all else: a caller that counts on this worker waits for nothing until its deadline.
-      tried { announce }
+      @farewell.announce if @known
       @fetch.stop
       @waiting.close
       [@fetch, @waiter].compact.each(&:join)
-      handed_back = tried { hand_back_unknown }
+      handed_back = @known ? @farewell.hand_back_unknown : 0
       @executor.wait_idle(@grace_over)
       abandoned = @executor.abandon_all(WorkerLost.new("The worker was stopped before the task had finished."))
       handed_back += end_of_life
@@ -230,46 +253,10 @@ module Pshub
       @beat.stop
       @beats << nil
       [@upkeep, @watch].compact.each(&:join)
-      handed_back = tried { @queue.handback(@commands, @worker_id, "head", @intake.returning) }
-      handed_back += tried { give_up_lease }
+      handed_back = @known ? @farewell.leave(@intake.returning) : 0
       @executor.stop
-      @lock.synchronize { @nested }&.close
+      @nested.close
       @commands.close
-      handed_back
-    end
-
-    # While Redis is away nothing can be handed back; then the lease ends by itself and others adopt what is held.
-    def tried
-      return 0 unless @known && @commands.ready?
-
-      yield.to_i
-    rescue *PROBLEMS => e
-      problem("stop", e)
-      0
-    end
-
-    def announce
-      seen = @clock.at_us(Clock.now) / 1000
-      # Without a beat nobody knows of this worker yet; its first one says so itself.
-      @registrar.publish_stats(@commands, @worker_id, stats(seen)) if seen.positive?
-      0
-    end
-
-    # The answer of the last claim may have been cut off; what it took goes back to others.
-    def hand_back_unknown
-      unknown = @queue.held_ids(@commands, @worker_id).reject do |id|
-        @slots.knows?(id) || id.start_with?("lost:") || @slots.released?(id)
-      end
-      @queue.handback(@commands, @worker_id, "head", unknown.map { |id| [id, ""] })
-    end
-
-    # What is still known stays held for the next worker to adopt. What a failover brought back after its release goes before: it
-    # must not return to a list.
-    def give_up_lease
-      ended = @queue.held_ids(@commands, @worker_id).select { |id| @slots.released?(id) }
-      @commands.one(*@queue.release_command(@worker_id, ended)) if ended.any?
-      handed_back = @queue.leave(@commands, @worker_id, @slots.known_ids)
-      @registrar.remove(@commands, @worker_id)
       handed_back
     end
   end

@@ -1,5 +1,13 @@
 # frozen_string_literal: true
 
+require "monitor"
+require_relative "../wire/clock"
+require_relative "../wire/deadlines"
+require_relative "../wire/errors"
+require_relative "../wire/failures"
+require_relative "../wire/payload"
+require_relative "context"
+
 module Pshub
   # Runs one request to one outcome on a thread of its own; knows neither Redis nor the registry.
   class Executor
@@ -7,8 +15,6 @@ module Pshub
     ABANDON_AFTER_S = 1.0
     # What a request holds beside its arguments, at the most.
     MAX_ENVELOPE_BYTES = 1024
-    MAX_MESSAGE_LENGTH = 2000
-    MAX_DATA_LENGTH = 65_536
     # A handler that computes gives the threads that talk to Redis a turn after some 25 ms instead of 100.
     PRIORITY = -2
 
@@ -98,7 +104,7 @@ module Pshub
     def abandon(run, reason)
       now = Clock.now
       started_at = run.started_at || now
-      conclude(run, Execution.new(told(reason), started_at - run.received_at, now - started_at))
+      conclude(run, Execution.new(failed(reason), started_at - run.received_at, now - started_at))
     end
 
     # Waits until nothing runs, or +stop+ is set.
@@ -157,62 +163,31 @@ module Pshub
     def verdict_of(run)
       request, task = run.request, run.task
       if Payload.exceeds?(request.text, @max_payload_bytes + MAX_ENVELOPE_BYTES)
-        return told(PayloadTooLarge.new("The arguments of #{request.task} are larger than #{@max_payload_bytes} bytes."))
+        return failed(PayloadTooLarge.new("The arguments of #{request.task} are larger than #{@max_payload_bytes} bytes."))
       end
 
       problems = task.args_problems(request.args)
-      return told(Errors.of_problems("InvalidArgs", problems, request.task)) unless problems.empty?
+      return failed(Errors.of_problems("InvalidArgs", problems, request.task)) unless problems.empty?
 
       result_of(task, task.run(request.args, run.context))
     rescue Exception => e # rubocop:disable Lint/RescueException
       # Also SystemExit: a handler must not end a thread that serves others.
-      failure_of(e)
+      Verdict.new(nil, Failures.of(e), e)
     end
+
+    def failed(error) = Verdict.new(nil, Failures.told(error))
 
     def result_of(task, value)
       text = Payload.encode(value)
       if Payload.exceeds?(text, @max_payload_bytes)
-        return told(InvalidResult.new("The result of #{task.full_name} is larger than #{@max_payload_bytes} bytes."))
+        return failed(InvalidResult.new("The result of #{task.full_name} is larger than #{@max_payload_bytes} bytes."))
       end
 
       # What counts is what travels.
       problems = task.result_checked? ? task.result_problems(Payload.decode(text)) : []
-      problems.empty? ? Verdict.new(text) : told(Errors.of_problems("InvalidResult", problems, task.full_name))
+      problems.empty? ? Verdict.new(text) : failed(Errors.of_problems("InvalidResult", problems, task.full_name))
     rescue Payload::Problem => e
-      told(Errors.of_problems("InvalidResult", [e.problem], task.full_name))
-    end
-
-    # What the worker itself has to say.
-    def told(error)
-      Verdict.new(nil, with_data({ "code" => error.code, "message" => error.message, "retryable" => false }, error.data))
-    end
-
-    # What the caller is told of a failure: message and the handler's own data, never a stack.
-    def failure_of(raised)
-      message = Errors.message_of(raised)[0, MAX_MESSAGE_LENGTH]
-      retryable = raised.is_a?(TaskError) && raised.retryable == true
-      known = { "code" => "TaskFailed", "message" => message, "retryable" => retryable }
-      Verdict.new(nil, with_data(known, data_of(raised)), raised)
-    end
-
-    # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
-    def data_of(raised)
-      return raised.data if raised.is_a?(TaskError)
-      return nil unless raised.is_a?(HubError)
-
-      told = raised.to_h
-      { "nested" => Payload.encode(told).length <= MAX_DATA_LENGTH / 2 ? told : told.except("data") }
-    rescue Payload::Problem
-      { "nested" => told.except("data") }
-    end
-
-    def with_data(known, data)
-      # With the level that the reply puts around it.
-      text = Payload.encode("data" => data)
-      # Read back, so that it is what it was now, whatever becomes of the handler's own.
-      data.nil? || text.length > MAX_DATA_LENGTH ? known : known.merge(Payload.decode(text))
-    rescue Payload::Problem
-      known
+      failed(Errors.of_problems("InvalidResult", [e.problem], task.full_name))
     end
   end
 end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../wire/clock"
+
 module Pshub
   # What a worker holds, and how many of its slots run something. A request is known from its claim until Redis confirmed its
   # release, which is longer than it runs; whatever Redis says we hold and is not known here was claimed by an answer that got

@@ -1,5 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../figures/events"
+require_relative "../outlets/log"
+require_relative "../outlets/statsd"
+require_relative "../settings/read"
+require_relative "../task/task"
+require_relative "../wire/errors"
+require_relative "../wire/stop"
+require_relative "crew"
+
 module Pshub
   # Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; the lease, claims and replies have
   # threads of their own, which a handler that computes does not keep from their turn.
@@ -16,7 +25,7 @@ module Pshub
     #
     # Raises ConfigError for what cannot work.
     def initialize(redis: nil, tasks: Pshub.tasks, **options)
-      @settings = Config.new(:worker, { redis: redis, **options })
+      @settings = Settings.new(:worker, { redis: redis, **options })
       @tasks = by_name(tasks)
       @events = Events.new
       Log.watch(@events)

@@ -1,5 +1,10 @@
 # frozen_string_literal: true
 
+require_relative "../../redis/connection"
+require_relative "../../wire/clock"
+require_relative "../../wire/message"
+require_relative "../held"
+
 module Pshub
   module Roles
     # Takes over what lost workers held. An idempotent call that still has time goes back to the head of the list, and so does a
@@ -12,8 +17,6 @@ module Pshub
       INTERRUPTION_S = 1.8
       # A request whose workers died this often is not given to another one.
       MAX_LOSSES = 3
-
-      PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
 
       # +crew+ is asked for #worker_id, #idempotent? and #decode_adopted, and told #settle, #lost, #redelivered, #dead, #problem.
       def initialize(crew, queue, connection, slots, clock)
@@ -40,7 +43,7 @@ module Pshub
 
         ended.each do |lost|
           adopt(lost, now_us)
-        rescue *PROBLEMS => e
+        rescue *Connection::PROBLEMS => e
           # Those behind it are not to wait for what is wrong with this one.
           @crew.problem("adopt", e) if e.is_a?(ReplyError)
         end
@@ -79,18 +82,14 @@ module Pshub
       # The id, the request and how many workers died with it, when it is to go back; nil when it is settled here.
       def redirected(id, text, worker_id, now_us)
         request = @crew.decode_adopted(text, id)
-        return settle(id, worker_id) if request.nil? || expired?(request, now_us)
+        return settle(id, worker_id) if request.nil? || request.over?(now_us)
 
         losses = request.losses + 1
-        job = id.start_with?("lost:job:")
+        job = Held.lost_job?(id)
         return [id, request, losses] if losses < MAX_LOSSES && (job || @crew.idempotent?(request.task))
 
         often = losses > 1 ? "#{losses} workers that ran #{request.task} died" : "The worker that ran #{request.task} died"
         job ? bury(id, worker_id, request, losses, often) : refuse(id, worker_id, request, often)
-      end
-
-      def expired?(request, now_us)
-        request.ttl_ms.positive? && request.at_us && now_us - request.at_us >= request.ttl_ms * 1000
       end
 
       def refuse(id, worker_id, request, often)

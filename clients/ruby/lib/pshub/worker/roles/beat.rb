@@ -1,5 +1,10 @@
 # frozen_string_literal: true
 
+require "monitor"
+require_relative "../../redis/connection"
+require_relative "../../wire/clock"
+require_relative "../../wire/stop"
+
 module Pshub
   module Roles
     # Keeps the lease, on a thread of its own: renews it every second, and takes one under a new identity when it was lost.
@@ -7,7 +12,6 @@ module Pshub
       EVERY_S = 1.0
       # A short lease is renewed more often: a beat that is late by half of it must not pass for a death.
       PER_LEASE = 4
-      PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
 
       # +crew+ is asked for #worker_id, and told #become_new, #publish, #beaten and #problem.
       def initialize(crew, queue, connection, lease_s, clock)
@@ -81,7 +85,7 @@ module Pshub
       # The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.
       def publish(beat)
         @crew.publish(beat.now_us / 1000)
-      rescue *PROBLEMS => e
+      rescue *Connection::PROBLEMS => e
         @crew.problem("registry", e) if e.is_a?(ReplyError)
       end
     end

@@ -1,5 +1,9 @@
 # frozen_string_literal: true
 
+require_relative "../../redis/connection"
+require_relative "../../wire/clock"
+require_relative "../../wire/stop"
+
 module Pshub
   module Roles
     # Takes work for idle slots and for nothing else, on a thread of its own: with no slot idle it does not touch Redis. One

@@ -1,5 +1,13 @@
 # frozen_string_literal: true
 
+require "monitor"
+require_relative "../../wire/clock"
+require_relative "../../wire/message"
+require_relative "../../wire/payload"
+require_relative "../../wire/phases"
+require_relative "../held"
+require_relative "../measures"
+
 module Pshub
   module Roles
     # From claimed list elements to running handlers, and from outcomes to replies.
@@ -64,7 +72,7 @@ module Pshub
 
       # Reads a request taken over from a lost worker; nil for what is none.
       def decode_adopted(text, held_id)
-        Message.decode_request(text, held_id.delete_prefix("lost:").delete_prefix("job:"), @keys)
+        Message.decode_request(text, Held.own_id(held_id), @keys)
       rescue Message::Malformed
         nil
       end
@@ -139,9 +147,9 @@ module Pshub
 
       # True when a request for a task that this worker does not have ends here, because handing it back would be for ever.
       def end_foreign?(request, worker_id, now_us)
-        if request.ttl_ms.positive? && request.at_us
+        if request.timed?
           # Its deadline ends it; where the claim script cannot see that, here.
-          over = now_us - request.at_us >= request.ttl_ms * 1000
+          over = request.over?(now_us)
           expire(request, worker_id) if over
           return over
         end

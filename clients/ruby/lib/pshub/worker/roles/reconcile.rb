@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "../../redis/connection"
+require_relative "../held"
+
 module Pshub
   module Roles
     # Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
@@ -29,7 +32,7 @@ module Pshub
         return if lost.empty? || worker_id != @crew.worker_id
 
         ended, open = lost.partition { |id| @slots.released?(id) }
-        adopted, own = open.partition { |id| id.start_with?("lost:") }
+        adopted, own = open.partition { |id| Held.lost?(id) }
         release_again(ended, worker_id)
         put_back(own, worker_id, now_us)
         redirect(adopted, worker_id, now_us)
@@ -41,7 +44,7 @@ module Pshub
         return if ids.empty?
 
         @crew.problem("failover", "Redis had forgotten that #{ids.size} requests had ended here; they are not run again")
-        Connection.first(@connection.run(@queue.release_command(held_by, ids)))
+        @connection.one(*@queue.release_command(held_by, ids))
       end
 
       # The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate

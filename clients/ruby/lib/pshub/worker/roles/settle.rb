@@ -1,15 +1,11 @@
 # frozen_string_literal: true
 
-module Pshub
-  # A request that ended in this worker.
-  #
-  # +id+:: under which it is held
-  # +worker_id+:: the worker id it was claimed under
-  # +hub_id+:: nil when nobody waits for a reply
-  # +dead+:: the text of a job that is given up: it is kept with the dead ones before it is released
-  # +slot+:: what it ran in; nil for what did not run
-  Settlement = Struct.new(:id, :worker_id, :hub_id, :reply, :dead, :slot, keyword_init: true)
+require_relative "../../queue/batches"
+require_relative "../../redis/connection"
+require_relative "../../wire/clock"
+require_relative "../../wire/stop"
 
+module Pshub
   module Roles
     # Replies, then releases, on a thread of its own. What ended meanwhile goes in one write: one push per hub. What is held is
     # removed once these were answered, together with the next replies if there are any: whatever happens in between repeats a
@@ -19,7 +15,7 @@ module Pshub
       # again whatever refuses them.
       Part = Struct.new(:commands, :entries, :confirmed, :must)
 
-      # +crew+ is asked for #worker_id, #lease_certain?, #renew_lease, and told of each #problem.
+      # +crew+ is asked for #worker_id, #lease_certain?, #beat_now, and told of each #problem.
       def initialize(crew, queue, connection, slots, clock)
         @crew = crew
         @queue = queue
@@ -86,7 +82,7 @@ module Pshub
           until @waiting.any? || releases_due? || @stopping.set?
             @changed.wait(@lock, @answered.any? ? [@release_at - Clock.now, 0.001].max : nil)
           end
-          @batch = TaskQueue.batches(@waiting) { |each| each.reply.to_s.bytesize + each.dead.to_s.bytesize }.first || []
+          @batch = Batches.of(@waiting) { |each| each.reply.to_s.bytesize + each.dead.to_s.bytesize }.first || []
           @waiting.shift(@batch.size)
         end
       end
@@ -94,7 +90,7 @@ module Pshub
       # The replies of the batch, and the releases of +due+; those of +later+ have been refused a moment ago. What is left of the
       # batch afterwards is to be tried again.
       def send_batch(due, later)
-        @crew.renew_lease unless @crew.lease_certain?
+        @crew.beat_now unless @crew.lease_certain?
         worker_id = @crew.worker_id
         # Claimed under an identity that was lost: somebody else answers for it by now.
         ended, due = [@batch, due].map { |each| each.select { |one| one.worker_id == worker_id } }
