@@ -21,10 +21,11 @@ module Pshub
   class Hub
     # Inherited by a forked child and never collected: ending them would speak for the parent.
     INHERITED = []
-    # Those that the end of the process closes.
-    ALL = ObjectSpace::WeakMap.new
-    private_constant :INHERITED, :ALL
-    at_exit { ALL.keys.each(&:close) }
+    # Those that the end of the process closes, from their first call on. Held until then: a WeakMap has handed out objects that were
+    # collected (Ruby 3.1), and the threads of a hub that is never closed stay anyway.
+    OPEN = {}.compare_by_identity
+    private_constant :INHERITED, :OPEN
+    at_exit { OPEN.keys.each(&:close) }
 
     attr_reader :events
 
@@ -39,7 +40,6 @@ module Pshub
       @statsd = StatsD.watch(@events, @settings.statsd)
       @lock = Mutex.new
       @closed = false
-      ALL[self] = true
     end
 
     # Calls a task and waits for its result.
@@ -93,6 +93,7 @@ module Pshub
     def close
       dispatch = @lock.synchronize do
         @closed = true
+        OPEN.delete(self)
         dispatch, @dispatch = @dispatch, nil
         dispatch
       end
@@ -117,6 +118,7 @@ module Pshub
       return dispatch if dispatch && dispatch.pid == Process.pid
 
       @lock.synchronize do
+        OPEN[self] = true
         INHERITED << @dispatch if @dispatch && @dispatch.pid != Process.pid
         @dispatch = Dispatch.new(@settings, @events).start if @dispatch.nil? || @dispatch.pid != Process.pid
         @dispatch
