@@ -7,7 +7,7 @@ import {
   pythonLiteral,
   rubyLiteral,
   shellWord,
-} from '../../registry/web/tryit/literals.ts'
+} from '../../registry/web/text/literals.ts'
 import {
   cliSnippet,
   curlSnippet,

@@ -1,4 +1,4 @@
-import '../styles/form.css'
+import '../looks/form.css'
 import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
 import { ActionsContext, type FormActions, StateContext } from './context.ts'

@@ -1,5 +1,5 @@
 import type { Problem } from 'pshub'
-import { printable, printableLines } from '../printable.ts'
+import { printable, printableLines } from '../text/printable.ts'
 import { meaningOf, ranText, repeatText } from './explain.ts'
 import type { Failure } from './finished-run.ts'
 import { readJson } from './json-text.ts'

@@ -1,6 +1,6 @@
 import type { CallPhases } from 'pshub'
 import type { ApiError } from '../../contract.ts'
-import { at } from '../base.ts'
+import { at } from '../address/paths.ts'
 import type { Failure, FinishedRun, Outcome } from './finished-run.ts'
 import { type JsonNode, readJson } from './json-text.ts'
 

@@ -1,5 +1,5 @@
-import { clock, dateTime, us } from '../format.ts'
-import { printable } from '../printable.ts'
+import { clock, dateTime, us } from '../text/figures.ts'
+import { printable } from '../text/printable.ts'
 import { maxRuns, type PastRun } from './history-store.ts'
 
 interface HistoryProps {

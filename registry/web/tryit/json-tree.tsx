@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import { jsonLiteral } from '../text/literals.ts'
 import type { JsonNode } from './json-text.ts'
-import { jsonLiteral } from './literals.ts'
 
 /** Entries shown at once of one array or object. */
 const page = 100

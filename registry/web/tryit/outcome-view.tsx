@@ -1,5 +1,5 @@
-import { us } from '../format.ts'
-import { printable } from '../printable.ts'
+import { us } from '../text/figures.ts'
+import { printable } from '../text/printable.ts'
 import { FailureView } from './failure-view.tsx'
 import type { FinishedRun } from './finished-run.ts'
 import { PhaseBar } from './phase-bar.tsx'

@@ -1,5 +1,5 @@
 import type { CallPhases } from 'pshub'
-import { us } from '../format.ts'
+import { us } from '../text/figures.ts'
 
 const parts = [
   { key: 'backlog', name: 'Backlog', about: 'waited in Redis for an idle slot' },

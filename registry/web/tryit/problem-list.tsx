@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Problem } from 'pshub'
-import { printable } from '../printable.ts'
+import { printable } from '../text/printable.ts'
 
 interface ProblemListProps {
   title: string

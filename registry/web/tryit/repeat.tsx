@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { ms } from '../format.ts'
-import { printable } from '../printable.ts'
+import { ms } from '../text/figures.ts'
+import { printable } from '../text/printable.ts'
 import type { FinishedRun } from './finished-run.ts'
 import { runTask } from './gateway.ts'
 import { summaryOf } from './repeat-summary.ts'

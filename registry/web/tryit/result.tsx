@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { bytes } from '../format.ts'
+import { bytes } from '../text/figures.ts'
 import { download } from './clipboard.ts'
 import { CopyButton } from './copy-button.tsx'
 import type { FinishedRun } from './finished-run.ts'

@@ -1,4 +1,4 @@
-import { refusal } from '../session.ts'
+import { refusal } from '../session/access.ts'
 import { type TimeoutChoice, TimeoutField } from './timeout-field.tsx'
 import { Waiting } from './waiting.tsx'
 

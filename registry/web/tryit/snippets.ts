@@ -1,4 +1,4 @@
-import { javascriptLiteral, jsonLiteral, pythonLiteral, rubyLiteral, shellWord } from './literals.ts'
+import { javascriptLiteral, jsonLiteral, pythonLiteral, rubyLiteral, shellWord } from '../text/literals.ts'
 
 /** A call as it stands in the form. */
 export interface CallToWrite {

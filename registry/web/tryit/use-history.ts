@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { session } from '../session.ts'
+import { session } from '../session/access.ts'
 import type { FinishedRun } from './finished-run.ts'
 import { addRun, clearRuns, type PastRun, readRuns, type Store } from './history-store.ts'
 import { withoutSecrets } from './secrets.ts'

@@ -1,4 +1,4 @@
-import '../../../registry/web/styles/ground.css'
+import '../../../registry/web/looks/ground.css'
 import './page.css'
 import { render } from 'preact'
 import { useState } from 'preact/hooks'
