@@ -1,28 +1,13 @@
-import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { useActions, useForm, useMessages } from './context.ts'
 import { Control } from './control.tsx'
-import type { ControlProps } from './control-props.ts'
 import { hintOf } from './model/hints.ts'
 import { givenOf } from './model/initial.ts'
-import { own, ownText, type Path, toPointer } from './model/json.ts'
+import { own, ownText, toPointer } from './model/json.ts'
 import { type View, viewOf } from './model/view.ts'
-import { Prose } from './prose.tsx'
-
-export interface FieldProps {
-  schema: unknown
-  value: unknown
-  path: Path
-  /** Name for people; also read out for what belongs to the field. */
-  label: string
-  required: boolean
-  /** Its place stays when there is no value: an item of a list, an entry of a map, the whole. */
-  kept?: boolean
-  /** Shown in place of the label. */
-  heading?: ComponentChildren
-  /** Buttons at the end of its line. */
-  tools?: ComponentChildren
-}
+import { useActions, useForm, useMessages } from './shared/context.ts'
+import type { ControlProps } from './shared/control-props.ts'
+import type { FieldProps } from './shared/field-props.ts'
+import { Prose } from './shared/prose.tsx'
 
 /** Required parts within required parts are opened without being asked down to here. */
 const maxOpened = 8
@@ -79,7 +64,7 @@ export const Field = (props: FieldProps) => {
         {props.tools !== undefined && <span class="tools">{props.tools}</span>}
       </div>
       {isGroup && description !== undefined && <About id={id} text={description} />}
-      {!isClosed && <Control {...{ view, value, path, pointer, label, attributes, put }} />}
+      {!isClosed && <Control {...{ view, value, path, pointer, label, attributes, put, Field }} />}
       {!isGroup && description !== undefined && <About id={id} text={description} />}
       {messages.length > 0 && (
         <p class="wrong" id={`${id}-wrong`}>

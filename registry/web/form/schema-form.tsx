@@ -1,15 +1,15 @@
 import '../looks/form.css'
 import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
-import { ActionsContext, type FormActions, StateContext } from './context.ts'
 import { Field } from './field.tsx'
 import { initialOf } from './model/initial.ts'
 import { equal, ownArray, setIn } from './model/json.ts'
 import { makeRefs } from './model/refs.ts'
+import { ActionsContext, type FormActions, StateContext } from './shared/context.ts'
 import { useChecks } from './use-checks.ts'
 
-export { focusField } from './focus.ts'
 export { parseJson } from './model/json-text.ts'
+export { focusField } from './shared/focus.ts'
 export { ProblemSummary } from './summary.tsx'
 
 export interface SchemaFormProps {

@@ -1,6 +1,6 @@
 import type { Problem } from 'pshub'
-import type { Answer } from './check-worker.ts'
 import { startCheckWorker } from './trusted.ts'
+import type { Answer } from './worker.ts'
 
 export interface Verdict {
   readonly problems: readonly Problem[]

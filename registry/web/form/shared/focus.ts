@@ -1,4 +1,4 @@
-import { parsePointer, toPointer } from './model/json.ts'
+import { parsePointer, toPointer } from '../model/json.ts'
 
 /**
  * Puts the focus on the field of a pointer, or on what is nearest around it when the field is not on the page, and scrolls to

@@ -1,14 +1,18 @@
+import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useActions, useForm } from './context.ts'
-import { Control } from './control.tsx'
-import type { ControlProps } from './control-props.ts'
-import { bestBranch } from './model/fits.ts'
-import { initialOf } from './model/initial.ts'
-import { isObject, own, ownObject, ownText } from './model/json.ts'
-import { type Branch, shows, viewOf } from './model/view.ts'
-import { Prose } from './prose.tsx'
+import { bestBranch } from '../model/fits.ts'
+import { initialOf } from '../model/initial.ts'
+import { isObject, own, ownObject, ownText } from '../model/json.ts'
+import { type Branch, shows, viewOf } from '../model/view.ts'
+import { useActions, useForm } from '../shared/context.ts'
+import type { ControlProps } from '../shared/control-props.ts'
+import { Prose } from '../shared/prose.tsx'
 
-type Props = ControlProps & { branches: readonly Branch[] }
+interface Props extends ControlProps {
+  branches: readonly Branch[]
+  /** Draws the value by the chosen branch. */
+  Control: ComponentType<ControlProps>
+}
 
 const maxListed = 200
 
@@ -63,7 +67,7 @@ const bestOf = (branches: readonly Branch[], value: unknown, refs: Refs): number
     refs,
   )
 
-const BranchControl = ({ branch, ...props }: Props & { branch: Branch }) => {
+const BranchControl = ({ branch, Control, ...props }: Props & { branch: Branch }) => {
   const { refs } = useActions()
   const view = useMemo(() => viewOf(branch.schema, refs), [branch.schema])
   const about = ownText(view.flat.keywords, 'description')

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useActions, useForm } from './context.ts'
-import type { ControlProps } from './control-props.ts'
-import { parseNumber } from './model/json-text.ts'
-import { placeholder } from './text-input.tsx'
+import { parseNumber } from '../model/json-text.ts'
+import { useActions, useForm } from '../shared/context.ts'
+import type { ControlProps } from '../shared/control-props.ts'
+import { placeholder } from './text.tsx'
 
 /** A number as text: what is typed stays as it is, also while it is no number yet. */
 export const NumberInput = ({ view, value, pointer, attributes, put }: ControlProps) => {

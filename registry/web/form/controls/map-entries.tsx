@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useActions } from './context.ts'
-import type { ControlProps } from './control-props.ts'
-import { Field } from './field.tsx'
-import { quoted } from './focus.ts'
-import { initialOf } from './model/initial.ts'
-import { has, isObject, own, toPointer } from './model/json.ts'
-import type { ObjectView } from './model/object-view.ts'
+import { initialOf } from '../model/initial.ts'
+import { has, isObject, own, toPointer } from '../model/json.ts'
+import type { ObjectView } from '../model/object-view.ts'
+import { useActions } from '../shared/context.ts'
+import type { ControlProps } from '../shared/control-props.ts'
+import { quoted } from '../shared/focus.ts'
 
 type Props = ControlProps & { object: ObjectView }
 
@@ -13,7 +12,7 @@ const batch = 200
 
 /** Entries under keys that people choose: rename, remove, add. */
 export const MapEntries = (props: Props) => {
-  const { object, value, path, pointer, label, put } = props
+  const { object, value, path, pointer, label, put, Field } = props
   const { focusNext } = useActions()
   const [most, setMost] = useState(batch)
   const names = useNames(object.extra)

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useActions, useForm } from './context.ts'
-import type { ControlProps } from './control-props.ts'
-import { parseJson } from './model/json-text.ts'
+import { parseJson } from '../model/json-text.ts'
+import { useActions, useForm } from '../shared/context.ts'
+import type { ControlProps } from '../shared/control-props.ts'
 
 /** The value's JSON, for what no other control can show. */
 export const JsonInput = ({ value, pointer, attributes, put }: ControlProps) => {

@@ -1,17 +1,16 @@
 import { useMemo, useState } from 'preact/hooks'
-import { useActions } from './context.ts'
-import type { ControlProps } from './control-props.ts'
-import { Field } from './field.tsx'
+import { own } from '../model/json.ts'
+import { objectViewOf } from '../model/object-view.ts'
+import { useActions } from '../shared/context.ts'
+import type { ControlProps } from '../shared/control-props.ts'
 import { MapEntries } from './map-entries.tsx'
-import { own } from './model/json.ts'
-import { objectViewOf } from './model/object-view.ts'
 
 /** More fields than these are drawn when they are asked for. */
 const batch = 200
 
 /** An object: its declared fields, then the entries under further keys. */
 export const ObjectFields = (props: ControlProps) => {
-  const { view, value, path, label } = props
+  const { view, value, path, label, Field } = props
   const { refs } = useActions()
   const [most, setMost] = useState(batch)
   const object = useMemo(() => objectViewOf(view.flat, value, refs), [view, value])

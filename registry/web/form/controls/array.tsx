@@ -1,17 +1,16 @@
 import { useRef, useState } from 'preact/hooks'
-import { useActions } from './context.ts'
-import type { ControlProps } from './control-props.ts'
-import { Field } from './field.tsx'
-import { quoted } from './focus.ts'
-import { arrayViewOf } from './model/array-view.ts'
-import { initialOf } from './model/initial.ts'
-import { own, ownNumber, ownText, toPointer } from './model/json.ts'
+import { arrayViewOf } from '../model/array-view.ts'
+import { initialOf } from '../model/initial.ts'
+import { own, ownNumber, ownText, toPointer } from '../model/json.ts'
+import { useActions } from '../shared/context.ts'
+import type { ControlProps } from '../shared/control-props.ts'
+import { quoted } from '../shared/focus.ts'
 
 const batch = 100
 
 /** A list or a tuple: add, remove, move, duplicate. */
 export const ArrayItems = (props: ControlProps) => {
-  const { view, value, path, pointer, label, put } = props
+  const { view, value, path, pointer, label, put, Field } = props
   const { refs, focusNext } = useActions()
   const [most, setMost] = useState(batch)
   const items = Array.isArray(value) ? value : []

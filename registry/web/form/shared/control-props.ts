@@ -1,5 +1,7 @@
-import type { Path } from './model/json.ts'
-import type { View } from './model/view.ts'
+import type { ComponentType } from 'preact'
+import type { Path } from '../model/json.ts'
+import type { View } from '../model/view.ts'
+import type { FieldProps } from './field-props.ts'
 
 /** What Field hands to the control inside it. */
 export interface ControlProps {
@@ -20,4 +22,6 @@ export interface ControlProps {
   }
   /** Sets the value; undefined: none. */
   put(value: unknown): void
+  /** Draws a part inside the value. Handed in, because a field has a control, which has fields: neither could import both. */
+  readonly Field: ComponentType<FieldProps>
 }

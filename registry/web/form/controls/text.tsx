@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import type { ControlProps } from './control-props.ts'
-import { ownArray, ownNumber, ownText } from './model/json.ts'
-import type { TextKind } from './model/view.ts'
+import { ownArray, ownNumber, ownText } from '../model/json.ts'
+import type { TextKind } from '../model/view.ts'
+import type { ControlProps } from '../shared/control-props.ts'
 
 const pickers: Record<string, 'date' | 'time' | 'datetime-local' | undefined> = {
   date: 'date',

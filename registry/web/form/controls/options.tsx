@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useActions, useForm } from './context.ts'
-import type { ControlProps } from './control-props.ts'
-import { equal } from './model/json.ts'
-import type { Option } from './model/view.ts'
+import { equal } from '../model/json.ts'
+import type { Option } from '../model/view.ts'
+import { useActions, useForm } from '../shared/context.ts'
+import type { ControlProps } from '../shared/control-props.ts'
 
 type Props = ControlProps & { options: readonly Option[] }
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { ControlProps } from './control-props.ts'
-import { ownNumber } from './model/json.ts'
+import { ownNumber } from '../model/json.ts'
+import type { ControlProps } from '../shared/control-props.ts'
 
 /** Larger files are not read: what a call carries is limited anyway. */
 const maxBytes = 8 * 1_048_576
