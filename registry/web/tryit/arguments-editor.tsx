@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Problem } from 'pshub'
 import type { TaskDetail } from '../../contract.ts'
-import { focusField, SchemaForm } from '../form/schema-form.tsx'
+import { focusField, SchemaForm } from '../form/index.tsx'
 import { printable } from '../text/printable.ts'
 import { EditorTools, textOfFile } from './editor-tools.tsx'
 import { placeOfPointer } from './json-place.ts'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskDetail } from '../../contract.ts'
-import { initialValue } from '../form/schema-form.tsx'
+import { initialValue } from '../form/index.tsx'
 import { parseArguments, type TextProblem, textOf } from './arguments-text.ts'
 import { own } from './schema-steps.ts'
 import { argsFromFragment } from './share-link.ts'

@@ -1,10 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { initialOf } from '../model/initial.ts'
+import { useRef, useState } from 'preact/hooks'
 import { has, isObject, own, toPointer } from '../model/json.ts'
 import type { ObjectView } from '../model/object-view.ts'
 import { useActions } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
 import { quoted } from '../shared/focus.ts'
+import { KeyInput } from './key-input.tsx'
+import { NewEntry } from './new-entry.tsx'
 
 type Props = ControlProps & { object: ObjectView }
 
@@ -71,126 +72,4 @@ const useNames = (keys: readonly string[]) => {
       ids.current.delete(from)
     },
   }
-}
-
-const problemOf = (name: string, taken: (name: string) => boolean): string | undefined => {
-  if (name === '') return 'needs a name'
-  if (name === '__proto__') return 'a key named __proto__ is not allowed'
-  return taken(name) ? `${name} is there already` : undefined
-}
-
-interface KeyProps {
-  name: string
-  path: (string | number)[]
-  taken(name: string): boolean
-  onRename(from: string, to: string): void
-}
-
-/** The new name counts when the field is left: on the way there it may pass by other keys. */
-const KeyInput = ({ name, path, taken, onRename }: KeyProps) => {
-  const { setDraft, id } = useActions()
-  const [text, setText] = useState(name)
-  useEffect(() => setText(name), [name])
-  const pointer = toPointer(path)
-  const problem = text === name ? undefined : problemOf(text, taken)
-  useEffect(() => {
-    setDraft(`${pointer}#key`, problem)
-    return () => setDraft(`${pointer}#key`, undefined)
-  }, [pointer, problem])
-  const commit = (): void => {
-    if (text !== name && problem === undefined) onRename(name, text)
-  }
-  return (
-    <span class="key">
-      <input
-        type="text"
-        data-key={pointer}
-        aria-label={`Key of ${name}`}
-        aria-invalid={problem ? 'true' : undefined}
-        aria-describedby={problem ? `${id}${pointer}-key`.replaceAll(/\s/g, '_') : undefined}
-        value={text}
-        onInput={event => setText(event.currentTarget.value)}
-        onBlur={commit}
-        onKeyDown={event => {
-          if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) commit()
-          if (event.key === 'Escape') setText(name)
-        }}
-      />
-      {problem && (
-        <span class="wrong" id={`${id}${pointer}-key`.replaceAll(/\s/g, '_')}>
-          {problem}
-        </span>
-      )}
-    </span>
-  )
-}
-
-const NewEntry = ({
-  object,
-  value,
-  path,
-  pointer,
-  label,
-}: Pick<Props, 'object' | 'value' | 'path' | 'pointer' | 'label'>) => {
-  const { set, refs, focusNext, id } = useActions()
-  const [name, setName] = useState('')
-  const [isOpen, setOpen] = useState(object.isMap)
-  const problem = name === '' ? undefined : problemOf(name, key => has(value, key))
-  const wrongId = `${id}${pointer}-new`.replaceAll(/\s/g, '_')
-  const add = (): void => {
-    if (name === '' || problem !== undefined) return
-    const inner = [...path, name]
-    set(inner, initialOf(object.entrySchema(name), refs), true)
-    setName('')
-    const at = quoted(toPointer(inner))
-    focusNext(`[data-pointer=${at}], [data-branch=${at}], [data-node=${at}]`)
-  }
-  const what = object.isMap ? 'entry' : 'other field'
-  if (!isOpen)
-    return (
-      <button
-        type="button"
-        class="more-keys"
-        data-more-keys={pointer}
-        onClick={() => {
-          setOpen(true)
-          focusNext(`[data-new-key=${quoted(pointer)}]`)
-        }}
-      >
-        + other field<span class="unseen"> of {label}</span>
-      </button>
-    )
-  return (
-    <div class="new-entry">
-      <input
-        type="text"
-        data-new-key={pointer}
-        aria-label={`Key of a new ${what} of ${label}`}
-        aria-invalid={problem ? 'true' : undefined}
-        aria-describedby={problem ? wrongId : undefined}
-        placeholder={object.isMap ? 'new key' : 'other field'}
-        value={name}
-        onInput={event => setName(event.currentTarget.value)}
-        onKeyDown={event => {
-          if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return
-          event.preventDefault()
-          add()
-        }}
-      />
-      <button
-        type="button"
-        class="small"
-        data-add-key={pointer}
-        aria-label={`Add the ${what} to ${label}`}
-        onClick={add}
-      >
-        Add
-      </button>
-      {problem && (
-        <span class="wrong" id={wrongId}>
-          {problem}
-        </span>
-      )}
-    </div>
-  )
 }

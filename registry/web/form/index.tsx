@@ -1,16 +1,17 @@
 import '../looks/form.css'
-import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
+import { Examples } from './examples.tsx'
 import { Field } from './field.tsx'
 import { initialOf } from './model/initial.ts'
-import { equal, ownArray, setIn } from './model/json.ts'
+import { setIn } from './model/json.ts'
 import { makeRefs } from './model/refs.ts'
 import { ActionsContext, type FormActions, StateContext } from './shared/context.ts'
 import { useChecks } from './use-checks.ts'
+import { useFocusNext } from './use-focus-next.ts'
+import { useNewest } from './use-newest.ts'
 
-export { parseJson } from './model/json-text.ts'
 export { focusField } from './shared/focus.ts'
-export { ProblemSummary } from './summary.tsx'
 
 export interface SchemaFormProps {
   /** JSON Schema, draft 2020-12; true accepts anything. It was written by whoever declared the task. */
@@ -48,23 +49,11 @@ const useSame = <T,>(value: T): T => {
 const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }: SchemaFormProps) => {
   const root = useRef<HTMLDivElement>(null)
   const id = useId()
-  // Two changes may come between two drawings, so each starts from the newest value and not from the drawn one.
-  const newest = useRef({ value, drawn: value, epoch: 0 })
-  if (value !== newest.current.drawn) {
-    const isOwn = value === newest.current.value || equal(value, newest.current.value)
-    newest.current = { value, drawn: value, epoch: newest.current.epoch + (isOwn ? 0 : 1) }
-  }
-  const latest = useRef({ onChange })
-  latest.current = { onChange }
-  const change = (next: unknown): void => {
-    newest.current = { ...newest.current, value: next }
-    latest.current.onChange(next)
-  }
+  const { newest, change } = useNewest(value, onChange)
   const refs = useMemo(() => makeRefs(schema), [schema])
   const { epoch } = newest.current
   const checks = useChecks({ schema, value, epoch, problems, onProblems, showAll })
-  const focus = useRef<string | undefined>(undefined)
-  const [, setDrawn] = useState(0)
+  const focusNext = useFocusNext(root)
   const actions = useMemo<FormActions>(
     () => ({
       refs,
@@ -75,27 +64,10 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
       },
       setDraft: checks.setDraft,
       setBranch: checks.setBranch,
-      focusNext: selector => {
-        focus.current = selector
-        // What it is for may change nothing that draws the whole form.
-        setDrawn(count => count + 1)
-      },
+      focusNext,
     }),
     [refs],
   )
-  useLayoutEffect(() => {
-    if (focus.current === undefined) return
-    // Of several selectors the first that finds something able to take the focus.
-    for (const selector of focus.current.split(', ')) {
-      const found = [...(root.current?.querySelectorAll<HTMLElement>(selector) ?? [])].find(
-        one => !one.matches(':disabled'),
-      )
-      if (!found) continue
-      found.focus()
-      break
-    }
-    focus.current = undefined
-  })
   useLayoutEffect(() => {
     const initial = value === undefined ? initialOf(schema, refs) : undefined
     if (initial !== undefined) change(initial)
@@ -115,33 +87,5 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
         </div>
       </StateContext.Provider>
     </ActionsContext.Provider>
-  )
-}
-
-const maxExamples = 9
-
-const Examples = ({ schema, onChoose }: { schema: unknown; onChoose(value: unknown): void }) => {
-  const examples = ownArray(schema, 'examples')?.slice(0, maxExamples) ?? []
-  const [chosen, setChosen] = useState(-1)
-  if (examples.length === 0) return null
-  return (
-    <div class="examples">
-      <span class="quiet">Fill in</span>
-      {examples.map((example, i) => (
-        <button
-          key={i}
-          type="button"
-          class="small"
-          aria-pressed={chosen === i}
-          data-example={i}
-          onClick={() => {
-            setChosen(i)
-            onChoose(example)
-          }}
-        >
-          {examples.length === 1 ? 'the example' : `example ${i + 1}`}
-        </button>
-      ))}
-    </div>
   )
 }
