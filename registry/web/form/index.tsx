@@ -1,4 +1,4 @@
-import '../looks/form.css'
+import '../looks/form/index.css'
 import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
 import { Examples } from './examples.tsx'

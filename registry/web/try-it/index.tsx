@@ -1,5 +1,5 @@
-import '../looks/form.css'
-import '../looks/try-it.css'
+import '../looks/form/index.css'
+import '../looks/try-it/index.css'
 import type { TaskDetail } from '../../contract.ts'
 import { session } from '../session/access.ts'
 import { ArgumentsEditor } from './arguments/editor.tsx'
