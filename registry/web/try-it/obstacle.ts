@@ -1,5 +1,5 @@
 import { refusal } from '../session/access.ts'
-import type { useArguments } from './arguments/use-arguments.ts'
+import type { useArguments } from './arguments/state.ts'
 import type { timeoutOf } from './run/timeout-field.tsx'
 
 /** Why what is in the form cannot be sent at all. */

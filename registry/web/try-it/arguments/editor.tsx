@@ -9,8 +9,8 @@ import { own } from '../schema/steps.ts'
 import { FileDrop } from './file-drop.tsx'
 import { JsonTab } from './json-tab.tsx'
 import { ProblemList } from './problem-list.tsx'
+import { type Arguments, startOf } from './state.ts'
 import { EditorTools, textOfFile } from './tools.tsx'
-import { type Arguments, startOf } from './use-arguments.ts'
 
 export type EditorTab = 'form' | 'json'
 
