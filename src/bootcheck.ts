@@ -24,9 +24,11 @@ export interface Purpose {
 /** Looks whether this Redis can keep pshub's promises, with the rights that the connected user has. */
 export const bootCheck = async (client: Redis, purposes: Purpose[]): Promise<Finding[]> => {
   const info = await readInfo(client)
-  const checks = [checkVersion, checkRole, checkEviction, checkMode, checkPersistence]
-  const rights = await Promise.all(purposes.map(purpose => checkRights(client, purpose)))
-  return [...checks.map(check => check(info)), ...rights]
+  const verdicts = Object.entries(checks).map(([what, check]) => [what, check(info)] as const)
+  const ofRights = purposes.map(
+    async purpose => [`${purpose.role} rights`, await checkRights(client, purpose)] as const,
+  )
+  return [...verdicts, ...(await Promise.all(ofRights))].map(([what, [level, message]]) => ({ what, level, message }))
 }
 
 /** What makes this server unfit for that purpose, one sentence each; empty when it is fit as far as can be seen. */
@@ -43,79 +45,52 @@ type Info = ReadonlyMap<string, string>
 /** Empty for a user who may not read it: then nothing is known, which is no error. */
 const readInfo = async (client: Redis): Promise<Info> => {
   try {
-    return parseInfo((await command(client, 'info')) as string)
+    const text = (await command(client, 'info')) as string
+    return new Map([...text.matchAll(/^([^:\r\n]+):([^\r\n]*)/gm)].map(([, name, value]) => [name!, value!]))
   } catch (error) {
     if ((error as Error).name === 'ReplyError') return new Map()
     throw error
   }
 }
 
-const parseInfo = (text: string): Info =>
-  new Map(
-    text.split('\r\n').flatMap(line => {
-      const at = line.indexOf(':')
-      return at > 0 ? [[line.slice(0, at), line.slice(at + 1)] as const] : []
-    }),
-  )
+type Verdict = [level: Finding['level'], message: string]
 
-const checkVersion = (info: Info): Finding => {
-  const what = 'version'
-  const valkey = info.get('valkey_version')
-  if (valkey) return { what, level: 'ok', message: `Valkey ${valkey}` }
-  const version = info.get('redis_version')
-  if (!version)
-    return { what, level: 'warning', message: 'the server does not tell its version; 7.0 or newer is needed' }
-  const fits = Number(version.split('.')[0]) >= 7
-  return fits
-    ? { what, level: 'ok', message: `Redis ${version}` }
-    : { what, level: 'error', message: `Redis ${version} is too old; 7.0 or newer is needed` }
-}
-
-const checkRole = (info: Info): Finding => {
-  const what = 'role'
-  const role = info.get('role')
-  if (role === 'master') return { what, level: 'ok', message: 'master' }
-  if (role === undefined)
-    return { what, level: 'warning', message: 'the server does not tell its role; it must be a master' }
-  return { what, level: 'error', message: `this server is a ${role}, which refuses writes; connect to its master` }
-}
-
-const checkEviction = (info: Info): Finding => {
-  const what = 'eviction'
-  const policy = info.get('maxmemory_policy')
-  if (policy === 'noeviction') return { what, level: 'ok', message: 'noeviction' }
-  if (policy === undefined)
-    return { what, level: 'warning', message: "the server does not tell its maxmemory-policy; it must be 'noeviction'" }
-  return {
-    what,
-    level: 'error',
-    message: `maxmemory-policy is ${policy}: a full server would silently drop requests. Set it with: redis-cli config set maxmemory-policy noeviction`,
-  }
-}
-
-const checkMode = (info: Info): Finding => {
-  const what = 'mode'
-  const mode = info.get('redis_mode') ?? info.get('server_mode')
-  if (mode === undefined)
-    return { what, level: 'warning', message: 'the server does not tell its mode; it must not be a Cluster' }
-  return mode === 'cluster'
-    ? { what, level: 'error', message: 'this is a Cluster node; this version of pshub does not connect to Clusters' }
-    : { what, level: 'ok', message: mode }
-}
-
-const checkPersistence = (info: Info): Finding => {
-  const what = 'persistence'
-  const aof = info.get('aof_enabled')
-  if (aof === '1') return { what, level: 'ok', message: 'append-only file on' }
-  const state =
-    aof === undefined
-      ? 'the server does not tell whether its append-only file is on; without it'
-      : 'append-only file off:'
-  return {
-    what,
-    level: 'warning',
-    message: `${state} requests that wait are lost when Redis restarts (callers get a Timeout)`,
-  }
+const checks: Record<string, (info: Info) => Verdict> = {
+  version: info => {
+    const valkey = info.get('valkey_version')
+    if (valkey) return ['ok', `Valkey ${valkey}`]
+    const version = info.get('redis_version')
+    if (!version) return ['warning', 'the server does not tell its version; 7.0 or newer is needed']
+    if (Number(version.split('.')[0]) >= 7) return ['ok', `Redis ${version}`]
+    return ['error', `Redis ${version} is too old; 7.0 or newer is needed`]
+  },
+  role: info => {
+    const role = info.get('role')
+    if (role === undefined) return ['warning', 'the server does not tell its role; it must be a master']
+    if (role === 'master') return ['ok', 'master']
+    return ['error', `this server is a ${role}, which refuses writes; connect to its master`]
+  },
+  eviction: info => {
+    const policy = info.get('maxmemory_policy')
+    if (policy === undefined)
+      return ['warning', "the server does not tell its maxmemory-policy; it must be 'noeviction'"]
+    if (policy === 'noeviction') return ['ok', 'noeviction']
+    const wrong = `maxmemory-policy is ${policy}: a full server would silently drop requests`
+    return ['error', `${wrong}. Set it with: redis-cli config set maxmemory-policy noeviction`]
+  },
+  mode: info => {
+    const mode = info.get('redis_mode') ?? info.get('server_mode')
+    if (mode === undefined) return ['warning', 'the server does not tell its mode; it must not be a Cluster']
+    if (mode !== 'cluster') return ['ok', mode]
+    return ['error', 'this is a Cluster node; this version of pshub does not connect to Clusters']
+  },
+  persistence: info => {
+    const aof = info.get('aof_enabled')
+    if (aof === '1') return ['ok', 'append-only file on']
+    const lost = 'requests that wait are lost when Redis restarts (callers get a Timeout)'
+    if (aof !== undefined) return ['warning', `append-only file off: ${lost}`]
+    return ['warning', `the server does not tell whether its append-only file is on; without it ${lost}`]
+  },
 }
 
 const purposes: Record<Role, string> = {
@@ -125,21 +100,17 @@ const purposes: Record<Role, string> = {
   admin: 'look at tasks, workers and queues, and pause these',
 }
 
-const checkRights = async (client: Redis, { role, keys, queue }: Purpose): Promise<Finding> => {
-  const what = `${role} rights`
+const checkRights = async (client: Redis, { role, keys, queue }: Purpose): Promise<Verdict> => {
+  const purpose = purposes[role]
   try {
     const missing = await missingRights(client, role, keys, queue)
-    if (!missing) return { what, level: 'ok', message: `this user may ${purposes[role]}` }
-    const [level, verdict] = missing.isNeeded
-      ? (['error', `this user may not ${purposes[role]}`] as const)
-      : (['warning', `this user may ${purposes[role]}, but not all that helps`] as const)
-    return { what, level, message: `${verdict}: it lacks ${missing.what}. What grants it: ${missing.grant}` }
+    if (!missing) return ['ok', `this user may ${purpose}`]
+    const lacks = `it lacks ${missing.what}. What grants it: ${missing.grant}`
+    if (missing.isNeeded) return ['error', `this user may not ${purpose}: ${lacks}`]
+    return ['warning', `this user may ${purpose}, but not all that helps: ${lacks}`]
   } catch (error) {
-    if ((error as Error).name !== 'ReplyError') throw error
-    return {
-      what,
-      level: 'warning',
-      message: `it cannot be found out whether this user may ${purposes[role]}: ${explained((error as Error).message)}`,
-    }
+    const { name, message } = error as Error
+    if (name !== 'ReplyError') throw error
+    return ['warning', `it cannot be found out whether this user may ${purpose}: ${explained(message)}`]
   }
 }

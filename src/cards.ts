@@ -46,38 +46,24 @@ export interface WorkerStats {
   rssBytes?: number
 }
 
-export interface WorkerCounters {
-  ok: number
-  failed: number
-  expired: number
-  malformed: number
-  /** Requests without a deadline that no worker takes. */
-  unserved: number
-}
+/** `unserved` are requests without a deadline that no worker takes. */
+const counterNames = ['ok', 'failed', 'expired', 'malformed', 'unserved'] as const
+export type WorkerCounters = Record<(typeof counterNames)[number], number>
 
 /** A worker as its readers see it. */
 export interface LiveWorker extends WorkerCard {
   stats: WorkerStats | undefined
 }
 
-/** A field of the hash of task cards. The queue that had a task first is in the task's own field. */
-export interface TaskField {
-  field: string
-  task: string
-  /** Undefined for the field of the first queue. */
-  queue: string | undefined
-}
-
-/** Where the card of a further queue of a task is. */
+/** Where the card of a further queue of a task is; the queue that had it first is in the task's own field. */
 export const furtherField = (task: string, queue: string): string => `${task}@${queue}`
 
-export const taskFieldOf = (field: string): TaskField => {
+/** The task of a field of the hash of task cards. */
+export const taskOf = (field: string): string => {
   const at = field.lastIndexOf('@')
-  const [task, queue] = [field.slice(0, at), field.slice(at + 1)]
+  const task = field.slice(0, at)
   // No valid name has an @ in it.
-  return at > 0 && isQueueName(queue) && tryParseTaskName(task)
-    ? { field, task, queue }
-    : { field, task: field, queue: undefined }
+  return at > 0 && isQueueName(field.slice(at + 1)) && tryParseTaskName(task) ? task : field
 }
 
 /*
@@ -144,13 +130,5 @@ export const readStats = (text: string): WorkerStats => {
 const loopMsOf = ({ mean, p99, max }: Record<string, unknown>): { loopMs?: LoopMs } =>
   isAmount(mean) && isAmount(p99) && isAmount(max) ? { loopMs: { mean, p99, max } } : {}
 
-const countersOf = (counters: Record<string, unknown>): WorkerCounters => {
-  const count = (name: keyof WorkerCounters) => (isCount(counters[name]) ? counters[name] : 0)
-  return {
-    ok: count('ok'),
-    failed: count('failed'),
-    expired: count('expired'),
-    malformed: count('malformed'),
-    unserved: count('unserved'),
-  }
-}
+const countersOf = (counters: Record<string, unknown>): WorkerCounters =>
+  Object.fromEntries(counterNames.map(name => [name, isCount(counters[name]) ? counters[name] : 0])) as WorkerCounters

@@ -1,13 +1,4 @@
-import {
-  furtherField,
-  type LiveWorker,
-  readStats,
-  readTaskCard,
-  readWorkerCard,
-  type TaskField,
-  taskFieldOf,
-  type WorkerCard,
-} from './cards.ts'
+import { furtherField, type LiveWorker, readStats, readTaskCard, readWorkerCard, type WorkerCard } from './cards.ts'
 import { command } from './client.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from './foreign.ts'
 import type { Keys } from './keys.ts'
@@ -28,6 +19,9 @@ const measuredPage = 20
 /** What is longer is not even fetched; no record that can be read takes so many bytes. */
 const maxRecordBytes = 4 * maxRecordLength
 
+/** @throws Unreadable */
+type Read<T> = (text: string, field: string) => T
+
 /**
  * The one reader of the registry, for callers, workers and those who look. What is read was written by others and may be
  * anything: what cannot be read counts as absent and is noted.
@@ -44,15 +38,13 @@ export class Catalogue {
   }
 
   /** Where there are cards of tasks. */
-  async taskFields(client: Redis): Promise<TaskField[]> {
-    const fields: string[] = await this.ask(client, [], 'hkeys', this.#keys.tasks)
-    return fields.map(taskFieldOf)
+  taskFields(client: Redis): Promise<string[]> {
+    return this.ask(client, [], 'hkeys', this.#keys.tasks)
   }
 
   /** The cards in the given fields; those that are missing or cannot be read are left out. */
   async taskCards(client: Redis, fields: string[]): Promise<TaskCard[]> {
-    const cards = await this.#pick(client, this.#keys.tasks, fields, taskCardIn)
-    return cards.flatMap(card => card ?? [])
+    return (await this.#pick(client, this.#keys.tasks, fields, taskCardIn)).flatMap(card => card ?? [])
   }
 
   /** Ids of workers whose lease on the queue has not ended at `nowMs` (Redis clock). */
@@ -83,8 +75,7 @@ export class Catalogue {
   }
 
   async #serving(client: Redis, workers: WorkerCard[]): Promise<WorkerCard[]> {
-    const ids = workers.map(({ id }) => id)
-    const stats = await this.#pick(client, this.#keys.stats, ids, readStats)
+    const stats = await this.#pick(client, this.#keys.stats, idsOf(workers), readStats)
     return workers.filter((_, at) => stats[at]?.draining !== true)
   }
 
@@ -105,20 +96,14 @@ export class Catalogue {
   /** All workers with a card and their last statistics, page by page. */
   async allWorkers(client: Redis): Promise<LiveWorker[]> {
     const cards = await this.all(client, this.#keys.workers, workerCardIn)
-    const workers: LiveWorker[] = []
-    for await (const [card, stats] of this.#each(client, this.#keys.stats, cards, page, readStats))
-      workers.push({ ...card, stats })
-    return workers
+    const stats = await this.#pick(client, this.#keys.stats, idsOf(cards), readStats)
+    return cards.map((card, at) => ({ ...card, stats: stats[at] }))
   }
 
   /** All that can be read of a hash, page by page. */
-  async all<T>(client: Redis, key: string, read: (text: string, field: string) => T): Promise<T[]> {
+  async all<T>(client: Redis, key: string, read: Read<T>): Promise<T[]> {
     const fields: string[] = await this.ask(client, [], 'hkeys', key)
-    const found: T[] = []
-    for (let from = 0; from < fields.length; from += page)
-      for (const value of await this.#pick(client, key, fields.slice(from, from + page), read))
-        if (value !== undefined) found.push(value)
-    return found
+    return (await this.#pick(client, key, fields, read)).filter(value => value !== undefined)
   }
 
   /** What these workers published of their tasks; those that published nothing, or something else, are left out. */
@@ -142,65 +127,39 @@ export class Catalogue {
     workers: WorkerCard[],
     parse: (value: unknown, own: Record<string, unknown>) => T | undefined,
   ): Promise<Map<string, T>> {
-    const byWorker = new Map<string, T>()
-    const read = (text: string) => objectOf(text, maxRecordLength)
-    for await (const [{ id, tasks }, value] of this.#each(client, key, workers, measuredPage, read)) {
-      const measured = value && parse(value, tasks)
-      if (measured) byWorker.set(id, measured)
-    }
-    return byWorker
-  }
-
-  /** What a hash says of each worker, so many of them at a time. */
-  async *#each<W extends { id: string }, T>(
-    client: Redis,
-    key: string,
-    workers: W[],
-    size: number,
-    read: (text: string) => T,
-  ): AsyncGenerator<[W, T | undefined]> {
-    for (let from = 0; from < workers.length; from += size) {
-      const some = workers.slice(from, from + size)
-      const ids = some.map(({ id }) => id)
-      for (const [at, value] of (await this.#pick(client, key, ids, read)).entries()) yield [some[at]!, value]
-    }
+    const tasksOf = new Map(workers.map(({ id, tasks }) => [id, tasks]))
+    const read = (text: string, id: string) => parse(objectOf(text, maxRecordLength), tasksOf.get(id)!)
+    const measured = await this.#pick(client, key, idsOf(workers), read, measuredPage)
+    return new Map(workers.flatMap(({ id }, at) => (measured[at] ? [[id, measured[at]]] : [])))
   }
 
   /**
-   * Fields of a hash, in their order; undefined for what is missing or cannot be read. Asked for their lengths first: one field of
-   * many megabytes would hold up all that this connection is for.
+   * Fields of a hash, in their order, page by page; undefined for what is missing or cannot be read. Asked for their lengths first:
+   * one field of many megabytes would hold up all that this connection is for.
    */
-  async #pick<T>(
-    client: Redis,
-    key: string,
-    fields: string[],
-    read: (text: string, field: string) => T,
-  ): Promise<(T | undefined)[]> {
-    if (fields.length === 0) return []
-    const lengths = await Promise.all(fields.map(field => this.ask(client, 0, 'hstrlen', key, field)))
-    const fitting = fields.filter((_, at) => lengths[at]! <= maxRecordBytes)
-    const answers: (string | null)[] = fitting.length === 0 ? [] : await this.ask(client, [], 'hmget', key, ...fitting)
-    const texts = new Map(fitting.map((field, at) => [field, answers[at] ?? undefined]))
-    return fields.map((field, at) => {
-      const text = texts.get(field)
-      if (text !== undefined) return this.#readOne(key, field, text, read)
-      if (lengths[at]! > maxRecordBytes) this.#noteOf(key, field, `it is longer than ${maxRecordBytes} bytes`)
-      return undefined
-    })
+  async #pick<T>(client: Redis, key: string, fields: string[], read: Read<T>, size = page): Promise<(T | undefined)[]> {
+    const values: (T | undefined)[] = []
+    for (let from = 0; from < fields.length; from += size) {
+      const some = fields.slice(from, from + size)
+      const lengths = await Promise.all(some.map(field => this.ask(client, 0, 'hstrlen', key, field)))
+      const fitting = some.filter((_, at) => lengths[at]! <= maxRecordBytes)
+      const answer: (string | null)[] = fitting.length === 0 ? [] : await this.ask(client, [], 'hmget', key, ...fitting)
+      const texts = new Map(fitting.map((field, at) => [field, answer[at] ?? null]))
+      for (const field of some) values.push(this.#readOne(key, field, texts.get(field), read))
+    }
+    return values
   }
 
-  #readOne<T>(key: string, field: string, text: string, read: (text: string, field: string) => T): T | undefined {
+  /** `text` is null where there is none, and undefined where it is too long. */
+  #readOne<T>(key: string, field: string, text: string | null | undefined, read: Read<T>): T | undefined {
     try {
-      return read(text, field)
+      if (text === undefined) throw new Unreadable(`it is longer than ${maxRecordBytes} bytes`)
+      return text === null ? undefined : read(text, field)
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
-      this.#noteOf(key, field, error.message)
+      this.#note({ key, field: field.slice(0, 256), reason: error.message })
       return undefined
     }
-  }
-
-  #noteOf(key: string, field: string, reason: string): void {
-    this.#note({ key, field: field.slice(0, 256), reason })
   }
 
   /** Sends a command about one key. Of one that is of another type there is nothing to read, which hurts nobody else. */
@@ -214,6 +173,8 @@ export class Catalogue {
     }
   }
 }
+
+const idsOf = (workers: WorkerCard[]): string[] => workers.map(({ id }) => id)
 
 /** Redis' clock, whole milliseconds. */
 export const nowMsOf = async (client: Redis): Promise<number> => {
@@ -233,15 +194,17 @@ const workerCardIn = (text: string, field: string): WorkerCard => {
   return card
 }
 
-const maxTold = 1000
-
-/** Tells of each unreadable record once. */
-export const unreadableTeller = (events: Events): ((record: UnreadableRecord) => void) => {
-  const told = new Set<string>()
+/** Passes on each unreadable record once, and so many at most. */
+export const eachOnce = (most: number, pass: (record: UnreadableRecord) => void): typeof pass => {
+  const passed = new Set<string>()
   return record => {
     const name = `${record.key} ${record.field ?? ''}`
-    if (told.has(name) || told.size >= maxTold) return
-    told.add(name)
-    events.emit('registry:unreadable', record)
+    if (passed.has(name) || passed.size >= most) return
+    passed.add(name)
+    pass(record)
   }
 }
+
+/** Tells of each unreadable record once. */
+export const unreadableTeller = (events: Events): ((record: UnreadableRecord) => void) =>
+  eachOnce(1000, record => events.emit('registry:unreadable', record))

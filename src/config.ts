@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, messageOf } from './errors.ts'
-import type { SettingsUser } from './settingkinds.ts'
-import { type Settings, settingsTable } from './settings.ts'
+import { type Settings, type SettingsUser, settingsTable } from './settings.ts'
 
 export { type MeasuringSetting, measuringSettings, type Settings, settingsTable } from './settings.ts'
 
@@ -28,11 +27,10 @@ export const readSettings = (user: SettingsUser, sources: Sources): Readonly<Set
   const settings: Record<string, unknown> = {}
   for (const name of names) {
     const { value, origin, text } = pick(name, sources, fromFile)
-    const wrong = settingsTable[name].check(value)
-    if (wrong)
-      throw new ConfigError(
-        `${origin} ${wrong}${settingsTable[name].isSecret ? '' : `; it is ${JSON.stringify(text ?? value)}`}.`,
-      )
+    const { check, isSecret } = settingsTable[name]
+    // Only a default is undefined: nothing is set.
+    const wrong = value === undefined ? undefined : check(value)
+    if (wrong) throw new ConfigError(`${origin} ${wrong}${isSecret ? '' : `; it is ${JSON.stringify(text ?? value)}`}.`)
     settings[name] = value
   }
   return Object.freeze(settings) as unknown as Readonly<Settings>
@@ -48,9 +46,9 @@ const pick = (
   if (option !== undefined) return { value: option, origin: `option '${name}'` }
   const flag = sources.flags?.[name]
   if (flag !== undefined) return { value: setting.parse(flag), origin: `--${flagOf(name)}`, text: flag }
-  const variable = setting.env === undefined ? undefined : sources.env?.[setting.env]
-  if (variable !== undefined && variable !== '')
-    return { value: setting.parse(variable), origin: setting.env!, text: variable }
+  const variable = variableOf(name)
+  const inEnv = sources.env?.[variable]
+  if (inEnv) return { value: setting.parse(inEnv), origin: variable, text: inEnv }
   if (fromFile[name] !== undefined) return { value: fromFile[name], origin: `'${name}' in ${sources.file}` }
   const { fallback } = setting
   return { value: typeof fallback === 'function' ? fallback() : fallback, origin: `'${name}'` }
@@ -58,6 +56,12 @@ const pick = (
 
 /** maxPayloadBytes -> max-payload-bytes */
 export const flagOf = (name: string): string => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+
+/** maxPayloadBytes -> PSHUB_MAX_PAYLOAD_BYTES; with REGISTRY_ in between for what only the registry's service uses. */
+export const variableOf = (name: keyof Settings): string => {
+  const isRegistrys = settingsTable[name].users.every(user => user === 'registry')
+  return `PSHUB_${isRegistrys ? 'REGISTRY_' : ''}${flagOf(name).replaceAll('-', '_').toUpperCase()}`
+}
 
 const refuseUnknown = (known: string[], given: Record<string, unknown>, what: string): void => {
   const unknown = Object.keys(given).find(key => !known.includes(key))

@@ -53,7 +53,7 @@ export interface WorkerContext extends WorkerParts {
     returning(): HeldText[]
   }
   readonly settle: { add(settlement: Settlement): void }
-  readonly fetch: { slotsIdle(): void; pause(): void; resume(): void }
+  readonly fetch: { slotsIdle(): void }
   readonly beat: { readonly isCertain: boolean; beatNow(): Promise<boolean>; beatAnew(): Promise<boolean> }
   readonly adopt: { redirect(requests: readonly HeldText[], workerId: string, nowUs: number): Promise<void> }
 }

@@ -11,7 +11,6 @@ import { FetchLoop } from './roles/fetch.ts'
 import { Inspect } from './roles/inspect.ts'
 import { Intake } from './roles/intake.ts'
 import { Keepalive } from './roles/keepalive.ts'
-import { Pause } from './roles/pause.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
 
@@ -35,11 +34,10 @@ export const makeCrew = (parts: WorkerParts): Crew => {
     problem: where => error => events.emit('problem', { where, reason: explained(error.message) }),
     stats: seen => ({ seen, draining: !isServing(), ...measures.stats() }),
   } as Crew
-  const pause = new Pause(crew)
   const reconcile = new Reconcile(crew)
   const onBeat = (beat: Beat) => {
     crew.keepalive.onBeat()
-    pause.onBeat(beat)
+    crew.fetch.onBeat(beat)
     measures.onBeat(beat, workerId())
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return

@@ -68,7 +68,7 @@ export interface HubErrorDetails {
   /** The request's id, once there is one. */
   id?: string
   /** Overrides the table, as a failing handler may. */
-  retryable?: boolean
+  retryable?: boolean | undefined
   /** Structured details: `{ problems }` for InvalidArgs and InvalidResult, the handler's own for TaskFailed. */
   data?: unknown
   cause?: unknown
@@ -101,16 +101,9 @@ export class HubError extends Error {
   }
 
   /** The fields that JSON.stringify and loggers should see; the stack is not among them. */
-  toJSON(): WireError & { task?: string; id?: string } {
+  toJSON(): WireError & { task?: string | undefined; id?: string | undefined } {
     const { code, message, retryable, task, id, data } = this
-    return {
-      code,
-      message,
-      retryable,
-      ...(task === undefined ? {} : { task }),
-      ...(id === undefined ? {} : { id }),
-      ...(data === undefined ? {} : { data }),
-    }
+    return { code, message, retryable, task, id, data }
   }
 }
 
@@ -139,11 +132,8 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 /** Rebuilds the error of a reply. A code this version does not know is a failed task as far as the caller can tell. */
 export const fromWire = (wire: WireError, details: HubErrorDetails): HubError => {
   const code = isErrorCode(wire.code) ? wire.code : 'TaskFailed'
-  return new HubError(code, wire.message, {
-    ...details,
-    ...(typeof wire.retryable === 'boolean' ? { retryable: wire.retryable } : {}),
-    ...(wire.data === undefined ? {} : { data: wire.data }),
-  })
+  const retryable = typeof wire.retryable === 'boolean' ? wire.retryable : undefined
+  return new HubError(code, wire.message, { ...details, retryable, data: wire.data })
 }
 
 /** Any thrown value as one sentence; a handler may throw strings, undefined, or objects whose message itself throws. */

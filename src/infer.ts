@@ -6,29 +6,25 @@ export type FromSchema<S> = S extends { const: infer C }
   ? C
   : S extends { enum: readonly (infer E)[] }
     ? E
-    : S extends { anyOf: readonly (infer A)[] }
-      ? FromSchema<A>
-      : S extends { oneOf: readonly (infer O)[] }
-        ? FromSchema<O>
-        : S extends { type: infer T }
-          ? FromType<T, S>
-          : unknown
+    : S extends { anyOf: readonly (infer O)[] } | { oneOf: readonly (infer O)[] }
+      ? FromSchema<O>
+      : S extends { type: infer T }
+        ? FromType<T, S>
+        : unknown
 
 type FromType<T, S> = T extends readonly (infer Each)[] ? FromOneType<Each, S> : FromOneType<T, S>
 
-type FromOneType<T, S> = T extends 'string'
-  ? string
-  : T extends 'number' | 'integer'
-    ? number
-    : T extends 'boolean'
-      ? boolean
-      : T extends 'null'
-        ? null
-        : T extends 'array'
-          ? FromArray<S>
-          : T extends 'object'
-            ? FromObject<S>
-            : unknown
+type FromOneType<T, S> = T extends keyof Types<S> ? Types<S>[T] : unknown
+
+interface Types<S> {
+  string: string
+  number: number
+  integer: number
+  boolean: boolean
+  null: null
+  array: FromArray<S>
+  object: FromObject<S>
+}
 
 type FromArray<S> = S extends { prefixItems: infer P extends readonly unknown[] }
   ? { -readonly [I in keyof P]: FromSchema<P[I]> }

@@ -73,9 +73,9 @@ export class LoadSum {
 }
 
 const waitsOf = (histogram: Histogram): Waits | undefined => {
-  const [p50, p95, p99] = [0.5, 0.95, 0.99].map(q => histogram.quantile(q))
-  if (p50 === undefined || p95 === undefined || p99 === undefined) return undefined
-  return { count: histogram.count, sum: histogram.sum, p50, p95, p99, max: histogram.max }
+  const { count, sum, max } = histogram
+  const at = (q: number) => histogram.quantile(q)!
+  return count === 0 ? undefined : { count, sum, p50: at(0.5), p95: at(0.95), p99: at(0.99), max }
 }
 
 /** A service that calls a task, on all live workers together. */

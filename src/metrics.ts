@@ -10,7 +10,7 @@ const timing = (name: string, ...tags: Metric['tags']): Metric => ({ name, type:
 const counter = (name: string, ...tags: Metric['tags']): Metric => ({ name, type: 'counter', tags })
 const gauge = (name: string, ...tags: Metric['tags']): Metric => ({ name, type: 'gauge', tags })
 
-/** Every metric there is; nobody else writes a name. README, "Measure", says what they mean, and is tested against this. */
+/** Every metric there is; nobody else writes a name. docs/measuring.md says what they mean, and is tested against this. */
 export const metrics = {
   callTime: timing('call.time', 'task'),
   callOk: counter('call.ok', 'task'),

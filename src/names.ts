@@ -8,31 +8,30 @@ export interface TaskName {
   minor: number
 }
 
-const fullPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99}):(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$/
-const asCalledPattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9]\d{0,5})(?:\.(0|[1-9]\d{0,5}))?)?$/
+const pattern = /^([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9]\d{0,5})(?:\.(0|[1-9]\d{0,5}))?)?$/
 
-/** A declared name, `name:major.minor`. Throws ConfigError. */
-export const parseTaskName = (full: string): TaskName => {
-  const match = fullPattern.exec(full)
-  if (!match) {
-    throw new ConfigError(
-      `'${String(full).slice(0, 120)}' is not a task name. Write name:major.minor, as in 'resize_image:1.0' ` +
-        '(a letter first, then letters, digits, and _ . / -).',
-    )
-  }
-  return { full, name: match[1]!, major: Number(match[2]), minor: Number(match[3]) }
+/** A name found in the registry, which may hold anything: undefined when it is not `name:major.minor`. */
+export const tryParseTaskName = (full: string): TaskName | undefined => {
+  const { name, major, minor } = parseCalledName(full) ?? {}
+  return name === undefined || major === undefined || minor === undefined ? undefined : { full, name, major, minor }
 }
 
-/** The same for names found in the registry, which may hold anything: undefined instead of an error. */
-export const tryParseTaskName = (full: string): TaskName | undefined =>
-  fullPattern.test(full) ? parseTaskName(full) : undefined
+/** A declared name. Throws ConfigError. */
+export const parseTaskName = (full: string): TaskName => {
+  const parsed = tryParseTaskName(full)
+  if (parsed) return parsed
+  throw new ConfigError(
+    `'${String(full).slice(0, 120)}' is not a task name. Write name:major.minor, as in 'resize_image:1.0' ` +
+      '(a letter first, then letters, digits, and _ . / -).',
+  )
+}
 
 /** The same of a name as it is called; what is left open is undefined. */
 export type CalledName = { name: string; major: number | undefined; minor: number | undefined }
 
 /** A name as callers write it: `name:1.0`, `name:1` or `name`. Undefined when it is none of these. */
 export const parseCalledName = (called: string): CalledName | undefined => {
-  const match = typeof called === 'string' ? asCalledPattern.exec(called) : null
+  const match = typeof called === 'string' ? pattern.exec(called) : null
   if (!match) return undefined
   const number = (text: string | undefined) => (text === undefined ? undefined : Number(text))
   return { name: match[1]!, major: number(match[2]), minor: number(match[3]) }

@@ -1,5 +1,5 @@
 import type { LiveWorker } from './cards.ts'
-import { Catalogue, nowMsOf } from './catalogue.ts'
+import { Catalogue, eachOnce, nowMsOf } from './catalogue.ts'
 import type { UnreadableRecord } from './foreign.ts'
 import type { Keys, QueueKeys } from './keys.ts'
 import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from './load.ts'
@@ -85,16 +85,16 @@ const maxUnreadable = 100
 /** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
 export const readOverview = async (client: Redis, keys: Keys): Promise<Overview> => {
   const unreadable: UnreadableRecord[] = []
-  const catalogue = new Catalogue(keys, record => {
-    const isKnown = unreadable.some(({ key, field }) => key === record.key && field === record.field)
-    if (!isKnown && unreadable.length < maxUnreadable) unreadable.push(record)
-  })
+  const catalogue = new Catalogue(
+    keys,
+    eachOnce(maxUnreadable, record => unreadable.push(record)),
+  )
   const [cards, known, nowMs] = await Promise.all([
     catalogue.allTasks(client),
     catalogue.allWorkers(client),
     nowMsOf(client),
   ])
-  const queueNames = [...new Set([...cards.map(card => card.queue), ...known.map(worker => worker.queue)])].sort()
+  const queueNames = [...new Set([...cards, ...known].map(({ queue }) => queue))].sort()
   const leases = await inPages(queueNames, name => catalogue.liveIds(client, name, nowMs))
   const liveIds = new Set(leases.flat())
   const records = await catalogue.workerRecords(
@@ -110,17 +110,14 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
     }))
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
-  const queues = await inPages(queueNames, name =>
-    readQueue(client, catalogue, keys.queue(name), name, live, nowMs, records),
-  )
-  return {
-    atMs: nowMs,
-    tasks: taskOverviews(cards, live, records).sort(byName),
-    workers,
-    queues,
-    load: workerLoad(live, records),
-    unreadable,
-  }
+  const liveIn = grouped(live, ({ queue }) => queue)
+  const queues = await inPages(queueNames, async queue => {
+    const own = liveIn.get(queue) ?? []
+    const counts = await readCounts(client, catalogue, keys.queue(queue), own, nowMs)
+    return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records) }
+  })
+  const tasks = [...grouped(cards, ({ task }) => task).values()].map(found => taskOverview(found, liveIn, records))
+  return { atMs: nowMs, tasks: tasks.sort(byName), workers, queues, load: workerLoad(live, records), unreadable }
 }
 
 /** Queues that are asked for at once: their commands go out together, and no more answers than these wait here. */
@@ -133,16 +130,25 @@ const inPages = async <T>(names: string[], read: (name: string) => Promise<T>): 
   return all
 }
 
+const grouped = <T>(all: T[], keyOf: (one: T) => string): Map<string, T[]> => {
+  const groups = new Map<string, T[]>()
+  for (const one of all) {
+    const group = groups.get(keyOf(one)) ?? []
+    group.push(one)
+    groups.set(keyOf(one), group)
+  }
+  return groups
+}
+
 /** What live workers published of their tasks, by worker id. */
 type Records = ReadonlyMap<string, WorkerRecord>
 
 const workerLoad = (workers: LiveWorker[], records: Records): Load => {
   const sum = new LoadSum()
   for (const { id } of workers) {
-    const record = records.get(id)
-    if (!record) continue
-    for (const { window } of record.tasks.values()) sum.add(window, record.ms)
-    sum.add(record.others, record.ms)
+    const { ms = 1, tasks, others } = records.get(id) ?? {}
+    for (const { window } of tasks?.values() ?? []) sum.add(window, ms)
+    sum.add(others, ms)
   }
   return sum.load()
 }
@@ -154,27 +160,6 @@ const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== tr
 
 type FoundCard = TaskCard & { field: string }
 
-const taskOverviews = (cards: FoundCard[], live: WorkerOverview[], records: Records): TaskOverview[] => {
-  const cardsOf = grouped(cards, card => card.task)
-  const liveIn = grouped(live, worker => worker.queue)
-  return [...cardsOf.values()].map(found => taskOverview(found, liveIn, records))
-}
-
-const grouped = <T>(all: T[], keyOf: (one: T) => string): Map<string, T[]> => {
-  const groups = new Map<string, T[]>()
-  for (const one of all) {
-    const group = groups.get(keyOf(one))
-    if (group) group.push(one)
-    else groups.set(keyOf(one), [one])
-  }
-  return groups
-}
-
-const isProvider =
-  (task: string) =>
-  (worker: WorkerOverview): boolean =>
-    isServing(worker) && Object.hasOwn(worker.tasks, task)
-
 const taskOverview = (
   found: FoundCard[],
   liveIn: ReadonlyMap<string, WorkerOverview[]>,
@@ -184,14 +169,15 @@ const taskOverview = (
   const cards = found.sort((a, b) => (a.field < b.field ? -1 : 1))
   const { task } = cards[0]!
   const places = cards.map(card => {
-    const providers = (liveIn.get(card.queue) ?? []).filter(isProvider(task))
-    return { card, providers, digests: new Set(providers.map(worker => worker.tasks[task])) }
+    const live = liveIn.get(card.queue) ?? []
+    const providers = live.filter(worker => isServing(worker) && Object.hasOwn(worker.tasks, task))
+    return { card, live, providers, digests: new Set(providers.map(worker => worker.tasks[task])) }
   })
   const { field: _, ...card } = (places.find(({ providers }) => providers.length > 0) ?? places[0]!).card
   const sum = new LoadSum()
   const totals: Counts = { ok: 0, errors: {} }
   const callers = new CallerSum()
-  for (const { id } of cards.flatMap(({ queue }) => liveIn.get(queue) ?? [])) {
+  for (const { id } of places.flatMap(({ live }) => live)) {
     const record = records.get(id)
     const counted = record?.tasks.get(task)
     if (!record || !counted) continue
@@ -214,49 +200,49 @@ const taskOverview = (
   }
 }
 
-const readQueue = async (
+type Counted = Pick<QueueOverview, 'backlog' | 'oldestMs' | 'pausedMs' | 'jobs' | 'dead' | 'held'>
+
+const readCounts = async (
   client: Redis,
   catalogue: Catalogue,
-  keys: QueueKeys,
-  name: string,
+  { calls, jobs, dead, held, paused }: QueueKeys,
   live: WorkerOverview[],
   nowMs: number,
-  records: Records,
-): Promise<QueueOverview> => {
-  const { calls, jobs, dead, held, paused } = keys
-  const workers = live.filter(worker => worker.queue === name)
-  const serving = workers.filter(isServing)
+): Promise<Counted> => {
   const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
     catalogue.ask(client, 0, 'llen', calls),
     catalogue.ask<string[]>(client, [], 'lrange', calls, 0, 0),
     catalogue.ask(client, 0, 'llen', jobs),
     catalogue.ask(client, 0, 'zcard', dead),
     catalogue.ask<string | null>(client, null, 'get', paused),
-    ...workers.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
+    ...live.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
   ])
   const at = /^\{"at":(\d{1,16}),/.exec(head[0] ?? '')?.[1]
   return {
-    queue: name,
     backlog,
     oldestMs: at === undefined ? undefined : Math.max(0, nowMs - Number(at) / 1000),
     pausedMs: pausedMsOf(pausedText),
     jobs: jobCount,
     dead: deadCount,
-    held: heldCounts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
-    workers: serving.length,
-    slots: serving.reduce((sum, worker) => sum + worker.slots, 0),
-    busy: workers.reduce((sum, worker) => sum + (worker.stats?.busy ?? 0), 0),
-    busyShare: busyShareOf(workers),
-    load: workerLoad(workers, records),
+    held: sumOf(heldCounts, count => count),
   }
 }
 
-const busyShareOf = (workers: WorkerOverview[]): number | undefined => {
-  const telling = workers.filter(({ stats, slots }) => stats?.busyShare !== undefined && slots > 0)
-  const slots = telling.reduce((sum, worker) => sum + worker.slots, 0)
-  if (slots === 0) return undefined
-  return telling.reduce((sum, worker) => sum + worker.stats!.busyShare! * worker.slots, 0) / slots
+/** Of the live workers of a queue. */
+const capacityOf = (live: WorkerOverview[]): Pick<QueueOverview, 'workers' | 'slots' | 'busy' | 'busyShare'> => {
+  const slotsOf = (workers: WorkerOverview[]) => sumOf(workers, ({ slots }) => slots)
+  const serving = live.filter(isServing)
+  const telling = live.filter(({ stats }) => stats?.busyShare !== undefined)
+  const used = sumOf(telling, ({ stats, slots }) => stats!.busyShare! * slots)
+  return {
+    workers: serving.length,
+    slots: slotsOf(serving),
+    busy: sumOf(live, ({ stats }) => stats?.busy ?? 0),
+    busyShare: slotsOf(telling) === 0 ? undefined : used / slotsOf(telling),
+  }
 }
+
+const sumOf = <T>(all: T[], amountOf: (one: T) => number): number => all.reduce((sum, one) => sum + amountOf(one), 0)
 
 const byQueueAndHost = (a: WorkerOverview, b: WorkerOverview): number =>
   a.queue.localeCompare(b.queue) || a.host.localeCompare(b.host) || a.pid - b.pid || (a.id < b.id ? -1 : 1)

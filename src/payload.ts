@@ -24,7 +24,9 @@ export const encodePayload = (value: unknown): string => {
     throw new PayloadProblem('', cause instanceof RangeError ? tooDeep : `not JSON: ${(cause as Error).message}`)
   }
   if (text === undefined) throw new PayloadProblem('', `not JSON: ${typeof value}`)
-  checkText(text)
+  if (nestsDeeperThan(text, maxDepth)) throw new PayloadProblem('', tooDeep)
+  // JSON.stringify spells keys plainly, so a search finds them.
+  if (text.includes('"__proto__":')) refuseProto(JSON.parse(text), '')
   return text
 }
 
@@ -44,17 +46,11 @@ export const decodePayload = (text: string): unknown => {
 
 const tooDeep = `nested deeper than ${maxDepth} levels`
 
-/** Checks text that JSON.stringify made: its keys are spelled plainly, so a search finds them. */
-const checkText = (text: string): void => {
-  if (nestsDeeperThan(text, maxDepth)) throw new PayloadProblem('', tooDeep)
-  if (text.includes('"__proto__":')) refuseProto(JSON.parse(text), '')
-}
-
 /** Two characters are needed per level and few payloads have many brackets, so the scan of each character is rare. */
-export const nestsDeeperThan = (text: string, limit: number): boolean => {
-  if (text.length <= 2 * limit) return false
-  return countUpTo(text, '[', limit) + countUpTo(text, '{', limit) > limit && scannedDepth(text) > limit
-}
+export const nestsDeeperThan = (text: string, limit: number): boolean =>
+  text.length > 2 * limit &&
+  countUpTo(text, '[', limit) + countUpTo(text, '{', limit) > limit &&
+  scanFindsDeeperThan(text, limit)
 
 const countUpTo = (text: string, bracket: string, limit: number): number => {
   let count = 0
@@ -62,9 +58,8 @@ const countUpTo = (text: string, bracket: string, limit: number): number => {
   return count
 }
 
-const scannedDepth = (text: string): number => {
+const scanFindsDeeperThan = (text: string, limit: number): boolean => {
   let depth = 0
-  let deepest = 0
   let inString = false
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)
@@ -73,10 +68,10 @@ const scannedDepth = (text: string): number => {
       else if (char === 34) inString = false
     } else if (char === 34) inString = true
     else if (char === 91 || char === 123) {
-      if (++depth > deepest) deepest = depth
+      if (++depth > limit) return true
     } else if (char === 93 || char === 125) depth--
   }
-  return deepest
+  return false
 }
 
 /** Throws when an own key named `__proto__` is anywhere in a parsed value. */

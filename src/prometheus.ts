@@ -72,7 +72,7 @@ const loopDelayOf = (worker: WorkerOverview): Sample[] => {
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
 
 /**
- * All metrics there are; README's table, the dashboard and the alert rules are tested against this one.
+ * All metrics there are; the table in docs/measuring.md, the dashboard and the alert rules are tested against this one.
  *
  * Counters carry the id of the worker that counted. A sum over all workers would fall when one of them leaves, and
  * Prometheus takes a fall for a restart from 0 and counts what is left as new calls. Under an id a counter never falls; it

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { batchesOf } from './batches.ts'
 import { furtherField, readStats, type WorkerCard, type WorkerStats } from './cards.ts'
 import { Catalogue, unreadableTeller } from './catalogue.ts'
 import { command } from './client.ts'
@@ -9,17 +10,8 @@ import type { Connection, Redis } from './redis.ts'
 import { scripts } from './scripts.ts'
 import { cardOf, type Task, type TaskCard } from './task.ts'
 import type { Events } from './telemetry.ts'
+import type { Verdict } from './unserved.ts'
 import { version } from './version.ts'
-
-/** Where a task is, as the registry says. */
-export interface Whereabouts {
-  /** A live worker of the queue asked about takes it. */
-  isServed: boolean
-  /** The queue that had it first; undefined when nobody ever declared it. */
-  declaredIn: string | undefined
-  /** Whether live workers of that one take it. */
-  isServedThere: boolean
-}
 
 /** Texts of what a worker measured of its tasks; undefined where nothing has changed since the last ones. */
 export interface MeasuredTexts {
@@ -35,6 +27,13 @@ export interface Published {
   measured(isAll: boolean): MeasuredTexts
 }
 
+/** A card to be declared, and a queue that had its task first and has no live worker for it any more, or ''. */
+interface Declared {
+  task: string
+  text: string
+  dead: string
+}
+
 export interface RegistrarOptions {
   keys: Keys
   queue: Queue
@@ -45,11 +44,14 @@ export interface RegistrarOptions {
 
 /** Cards are rewritten this often, and go when none of their workers did so for a day. */
 export const republishMs = 10 * 60_000
-/** So much goes to Redis in one step, because it does nothing else meanwhile. */
-const batchCards = 100
-const batchLength = 1_000_000
+/** What each card counts for beside its length, so that a hundred at most go to Redis in one step: it does nothing else meanwhile. */
+const batchShare = 10_000
 const forgetTaskSeconds = 24 * 3600
 const forgetWorkerMs = 3600_000
+
+/** Hashes with a field for each worker. */
+const ofWorkers = ['stats', 'taskStats', 'slow', 'failures', 'workers'] as const
+type OfWorkers = (typeof ofWorkers)[number]
 
 /**
  * The one writer of the registry: publishes what one worker provides, its tasks and its card once per identity, its statistics
@@ -60,7 +62,8 @@ export class Registrar {
   readonly #catalogue: Catalogue
   #publishedId: string | undefined
   #publishedAt = 0
-  #told = { workerId: '', tasks: new Set<string>() }
+  /** Under which identity it was told that a task is elsewhere. */
+  readonly #told = new Map<string, string>()
 
   constructor(options: RegistrarOptions) {
     this.#options = options
@@ -69,34 +72,25 @@ export class Registrar {
 
   /** Cards go out with the first beat of an identity that gets them through, and again from time to time. */
   async publish(client: Redis, workerId: string, nowMs: number, { stats, measured }: Published): Promise<void> {
-    const { keys } = this.#options
-    const first = this.#publishedId !== workerId
-    const due = first || nowMs - this.#publishedAt > republishMs
-    const { tasks, slow, failures } = measured(due)
-    const writes = [
-      this.publishStats(client, workerId, stats),
-      this.#write(client, keys.taskStats, workerId, tasks),
-      this.#write(client, keys.slow, workerId, slow),
-      this.#write(client, keys.failures, workerId, failures),
-    ]
-    if (due) {
-      const seconds = Math.floor(nowMs / 1000)
-      writes.push(
-        this.#write(client, keys.workers, workerId, JSON.stringify(this.#card(workerId, seconds))),
-        this.#declare(client, workerId, seconds),
-        this.#sweep(client, nowMs),
-      )
-    }
-    if (first) writes.push(this.#warnOfConflicts(client, workerId))
-    await Promise.all(writes)
-    if (!due) return
+    const isNew = this.#publishedId !== workerId
+    const isDue = isNew || nowMs - this.#publishedAt > republishMs
+    const seconds = Math.floor(nowMs / 1000)
+    const { tasks: taskStats, slow, failures } = measured(isDue)
+    const workers = isDue ? JSON.stringify(this.#card(workerId, seconds)) : undefined
+    await Promise.all([
+      this.#write(client, workerId, { stats: JSON.stringify(stats), taskStats, slow, failures, workers }),
+      isDue && this.#declare(client, workerId, seconds),
+      isDue && this.#sweep(client, nowMs),
+      isNew && this.#warnOfConflicts(client, workerId),
+    ])
+    if (!isDue) return
     this.#publishedId = workerId
     this.#publishedAt = nowMs
   }
 
   /** Statistics out of turn, at the `seen` of the last ones. */
-  async publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
-    await this.#write(client, this.#options.keys.stats, workerId, JSON.stringify(stats))
+  publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
+    return this.#write(client, workerId, { stats: JSON.stringify(stats) })
   }
 
   /** Of a task of this queue, declared here or elsewhere; false when that cannot be found out. */
@@ -107,14 +101,18 @@ export class Registrar {
     return cards[0]?.idempotent ?? false
   }
 
-  /** Whether a live worker of this queue takes requests for a task, and if none does, where one may. */
-  async whereabouts(client: Redis, name: string): Promise<Whereabouts> {
+  /** Why a request for a task is not run in this queue; undefined as long as a live worker of it takes them. */
+  async whyUnserved(client: Redis, name: string): Promise<Verdict | undefined> {
     const isServedIn = async (queue: string) => (await this.#catalogue.slots(client, queue, name)) > 0
     const own = this.#options.queue.name
-    if (await isServedIn(own)) return { isServed: true, declaredIn: own, isServedThere: true }
-    const declaredIn = (await this.#cardsOf(client, name)).at(-1)?.queue
-    const isServedThere = isQueueName(declaredIn) && declaredIn !== own && (await isServedIn(declaredIn))
-    return { isServed: false, declaredIn, isServedThere }
+    if (await isServedIn(own)) return undefined
+    const first = (await this.#cardsOf(client, name)).at(-1)?.queue
+    if (first === undefined) return { code: 'NoSuchTask', message: `No worker ever declared ${name}.` }
+    const message = `No live worker of queue ${own} provides ${name}.`
+    if (first === own) return { code: 'NoWorkers', message }
+    const isServed = isQueueName(first) && (await isServedIn(first))
+    const place = `${isServed ? 'It is served' : 'Its last workers were'} in queue ${first}.`
+    return { code: 'NoWorkers', message: `${message} ${place}` }
   }
 
   /** Of this queue, where that is not the first one of the task, and of the first. */
@@ -124,13 +122,14 @@ export class Registrar {
 
   async remove(client: Redis, workerIds: string[]): Promise<void> {
     if (workerIds.length === 0) return
-    const { workers, stats, taskStats, slow, failures } = this.#options.keys
-    const all = [workers, stats, taskStats, slow, failures]
-    await Promise.all(all.map(key => command(client, 'hdel', key, ...workerIds)))
+    const { keys } = this.#options
+    await Promise.all(ofWorkers.map(hash => command(client, 'hdel', keys[hash], ...workerIds)))
   }
 
-  async #write(client: Redis, key: string, field: string, text: string | undefined): Promise<void> {
-    if (text !== undefined) await command(client, 'hset', key, field, text)
+  async #write(client: Redis, workerId: string, texts: { [hash in OfWorkers]?: string | undefined }): Promise<void> {
+    const { keys } = this.#options
+    const given = ofWorkers.filter(hash => texts[hash] !== undefined)
+    await Promise.all(given.map(hash => command(client, 'hset', keys[hash], workerId, texts[hash]!)))
   }
 
   /**
@@ -139,51 +138,44 @@ export class Registrar {
    */
   async #declare(client: Redis, workerId: string, seconds: number): Promise<void> {
     const { tasks, queue, settings } = this.#options
-    const cards = new Map(
-      tasks.map(task => [task.name.full, JSON.stringify(cardOf(task, queue.name, settings, seconds))]),
-    )
-    const elsewhere = await this.#place(
-      client,
-      [...cards].map(([task, text]) => ({ task, text, dead: '' })),
-    )
+    const cards = tasks.map(task => ({
+      task: task.name.full,
+      text: JSON.stringify(cardOf(task, queue.name, settings, seconds)),
+      dead: '',
+    }))
+    const left: Declared[] = []
     const providers = new Map<string, WorkerCard[]>()
-    for (const first of new Set(elsewhere.values()))
-      if (isQueueName(first)) providers.set(first, await this.#catalogue.providers(client, first))
-    const left = [...elsewhere].filter(
-      ([task, first]) => !providers.get(first)?.some(card => Object.hasOwn(card.tasks, task)),
-    )
-    for (const [task] of left) elsewhere.delete(task)
-    const taken = await this.#place(
-      client,
-      left.map(([task, dead]) => ({ task, text: cards.get(task)!, dead })),
-    )
-    for (const [task, first] of [...elsewhere, ...taken]) this.#tellElsewhere(workerId, task, first)
+    for (const { card, first } of await this.#place(client, cards)) {
+      if (!providers.has(first))
+        providers.set(first, isQueueName(first) ? await this.#catalogue.providers(client, first) : [])
+      const isServed = providers.get(first)!.some(({ tasks }) => Object.hasOwn(tasks, card.task))
+      if (isServed) this.#tellElsewhere(workerId, card.task, first)
+      else left.push({ ...card, dead: first })
+    }
+    for (const { card, first } of await this.#place(client, left)) this.#tellElsewhere(workerId, card.task, first)
   }
 
-  /** Puts cards where they belong. Returns tasks that another queue has first, with that queue. */
-  async #place(client: Redis, cards: { task: string; text: string; dead: string }[]): Promise<Map<string, string>> {
+  /** Puts cards where they belong. Returns those whose tasks another queue has first, with that queue. */
+  async #place(client: Redis, cards: Declared[]): Promise<{ card: Declared; first: string }[]> {
     const { keys, queue } = this.#options
-    const batches: string[][] = []
-    let room = 0
-    for (const { task, text, dead } of cards) {
-      room -= text.length + batchLength / batchCards
-      if (room < 0) {
-        batches.push([queue.name])
-        room = batchLength
+    const elsewhere: { card: Declared; first: string }[] = []
+    for (const batch of batchesOf(cards, ({ text }) => text.length + batchShare)) {
+      const args = batch.flatMap(({ task, text, dead }) => [task, text, dead])
+      const answer = (await scripts.declare.run(client, [keys.tasks], [queue.name, ...args])) as string[]
+      for (const card of batch) {
+        // Tasks and queues in turn; no queue has the name of a task.
+        const at = answer.indexOf(card.task)
+        if (at >= 0) elsewhere.push({ card, first: answer[at + 1]! })
       }
-      batches.at(-1)!.push(task, text, dead)
     }
-    const answers = await Promise.all(batches.map(batch => scripts.declare.run(client, [keys.tasks], batch)))
-    const flat = answers.flat() as string[]
-    return new Map(flat.flatMap((task, at) => (at % 2 === 0 ? [[task, flat[at + 1]!]] : [])))
+    return elsewhere
   }
 
   /** Once per identity and task. */
   #tellElsewhere(workerId: string, task: string, first: string): void {
     const { queue, events } = this.#options
-    if (this.#told.workerId !== workerId) this.#told = { workerId, tasks: new Set() }
-    if (this.#told.tasks.has(task)) return
-    this.#told.tasks.add(task)
+    if (this.#told.get(task) === workerId) return
+    this.#told.set(task, workerId)
     events.emit('task:elsewhere', { task, queue: queue.name, first })
   }
 

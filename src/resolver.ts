@@ -1,8 +1,8 @@
-import { furtherField, type TaskField } from './cards.ts'
+import { furtherField, taskOf } from './cards.ts'
 import type { Catalogue } from './catalogue.ts'
 import { HubError, messageOf } from './errors.ts'
 import { isQueueName, type Keys } from './keys.ts'
-import { type CalledName, nearNames, newestFirst, parseCalledName, type TaskName, tryParseTaskName } from './names.ts'
+import { type CalledName, nearNames, newestFirst, parseCalledName, tryParseTaskName } from './names.ts'
 import { type Connection, isRefusal } from './redis.ts'
 import { missingRights } from './rightscheck.ts'
 import { compileForeign, UnusableSchema, type Validate } from './schema.ts'
@@ -24,15 +24,13 @@ export interface Route {
   checkArgs: Validate | undefined
 }
 
-interface CompiledCard {
+/** The schema of a card, and what it was compiled to. */
+interface Compiled {
   text: string
-  card: TaskCard
-  /** Its schema turned out to run too long. */
-  isDropped: boolean
   checkArgs: Validate | undefined
 }
 
-/** More of what is kept here is forgotten. */
+/** When there is more of what is kept here it is forgotten. */
 const maxKept = 10_000
 /** Cards of one name, of all versions and queues, that are read at most. */
 const maxCardsOfName = 1000
@@ -46,12 +44,10 @@ export class Resolver {
   readonly #catalogue: Catalogue
   readonly #keys: Keys
   readonly #events: Events
-  readonly #compiled = new Map<string, CompiledCard>()
-  readonly #reported = new Set<string>()
+  /** By task and queue. */
+  readonly #compiled = new Map<string, Compiled>()
   /** Queues where this user has all rights that a caller needs. */
   readonly #allowed = new Set<string>()
-  /** Where tasks were found that no worker of their first queue provides. */
-  readonly #elsewhere = new Map<string, string[]>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
@@ -72,31 +68,19 @@ export class Resolver {
     }
     if (wanted.minor !== undefined) {
       // Nearly always the task has one card, and this is all that is read of cards.
-      const further = queue === undefined ? this.#elsewhere.get(called) : [furtherField(called, queue)]
-      const route = await this.#liveOf(await this.#cards([called, ...(further ?? [])]), queue)
+      const fields = queue === undefined ? [called] : [called, furtherField(called, queue)]
+      const route = await this.#liveOf(await this.#cards(fields), queue)
       if (route) return route
     }
     const known = await this.#connection.send(client => this.#catalogue.taskFields(client))
-    const fields = fieldsOf(wanted, known)
-    const cards = await this.#cards(fields.slice(0, maxCardsOfName))
+    const cards = await this.#cards(fieldsOf(wanted, known).slice(0, maxCardsOfName))
     const route = await this.#liveOf(cards, queue)
-    if (route) {
-      if (wanted.minor !== undefined) this.#remember(called, fields)
-      return route
-    }
+    if (route) return route
     throw cards.length === 0 ? noSuchTask(called, wanted.name, known) : await this.#noWorkers(called, cards, queue)
   }
 
   #cards(fields: string[]): Promise<TaskCard[]> {
     return this.#connection.send(client => this.#catalogue.taskCards(client, fields))
-  }
-
-  #remember(task: string, fields: string[]): void {
-    this.#bound(this.#elsewhere)
-    this.#elsewhere.set(
-      task,
-      fields.filter(field => field !== task),
-    )
   }
 
   /** The first of these that a live worker provides. A queue that this user may not use only counts where there is no other. */
@@ -119,18 +103,17 @@ export class Resolver {
   }
 
   async #noWorkers(called: string, cards: TaskCard[], queue: string | undefined): Promise<HubError> {
-    const queues = [...new Set(cards.map(card => card.queue))].join(', ')
-    const task = called
+    const all = (member: 'task' | 'queue') => [...new Set(cards.map(card => card[member]))].join(', ')
+    const details = { task: called }
     if (queue === undefined) {
-      const names = [...new Set(cards.map(card => card.task))].join(', ')
-      const start = `Start one: pshub worker <module> --queue ${queues}`
-      return new HubError('NoWorkers', `No live worker provides ${names}. ${start}`, { task })
+      const start = `Start one: pshub worker <module> --queue ${all('queue')}`
+      return new HubError('NoWorkers', `No live worker provides ${all('task')}. ${start}`, details)
     }
     const elsewhere = await this.#liveOf(cards, undefined)
     const where = elsewhere
       ? `It is served in queue ${elsewhere.queue}.`
-      : `Nor does one elsewhere; known in: ${queues}.`
-    return new HubError('NoWorkers', `No live worker of queue ${queue} provides ${called}. ${where}`, { task })
+      : `Nor does one elsewhere; known in: ${all('queue')}.`
+    return new HubError('NoWorkers', `No live worker of queue ${queue} provides ${called}. ${where}`, details)
   }
 
   /**
@@ -150,7 +133,7 @@ export class Resolver {
       const message = `The Redis user may not call tasks of queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
       throw new HubError('NotEnqueued', message, { task })
     }
-    this.#bound(this.#allowed)
+    if (this.#allowed.size >= maxKept) this.#allowed.clear()
     this.#allowed.add(queue)
   }
 
@@ -160,82 +143,77 @@ export class Resolver {
     return { task, queue, timeoutMs, idempotent, maxPayloadBytes, maxBacklog, slots, checkArgs: this.#checkOf(card) }
   }
 
-  /** Compiles a card's schema once per text. What cannot be used is reported once; the worker's verdict counts then. */
   #checkOf(card: TaskCard): Validate | undefined {
     if (card.args === undefined) return undefined
+    const place = furtherField(card.task, card.queue)
     const text = JSON.stringify(card.args)
-    const compiled = this.#compiled.get(card.task)
-    if (compiled?.text === text) return compiled.checkArgs
-    const isDropped = this.#reported.has(`${card.task} ${text}`)
-    const entry: CompiledCard = { text, card, isDropped, checkArgs: undefined }
+    const known = this.#compiled.get(place)
+    if (known?.text === text) return known.checkArgs
+    const checkArgs = this.#compile(card.task, text)
+    if (this.#compiled.size >= maxKept) this.#compiled.clear()
+    this.#compiled.set(place, { text, checkArgs })
+    return checkArgs
+  }
+
+  /**
+   * What cannot be used is told; the worker's verdict counts then. A schema that turns out to run too long is not run again: the
+   * argument at hand goes to the worker unchecked, and so do all others.
+   */
+  #compile(task: string, text: string): Validate | undefined {
+    const tell = (reason: string) => this.#events.emit('schema:unused', { task, reason })
+    let check: Validate | undefined
     try {
-      const check = compileForeign(text)
-      entry.checkArgs = (value, size) => this.#checkOrDrop(entry, check, value, size)
+      check = compileForeign(text)
     } catch (error) {
-      this.#report(entry, messageOf(error))
+      tell(messageOf(error))
+      return undefined
     }
-    this.#bound(this.#compiled)
-    this.#compiled.set(card.task, entry)
-    return entry.checkArgs
-  }
-
-  /** A schema that turns out to run too long is not run again; the argument at hand goes to the worker unchecked. */
-  #checkOrDrop(entry: CompiledCard, check: Validate, value: unknown, size: number): ReturnType<Validate> {
-    if (entry.isDropped) return []
-    try {
-      return check(value, size)
-    } catch (error) {
-      if (!(error instanceof UnusableSchema)) throw error
-      entry.isDropped = true
-      this.#report(entry, error.message)
-      return []
+    return (value, size) => {
+      try {
+        return check?.(value, size) ?? []
+      } catch (error) {
+        if (!(error instanceof UnusableSchema)) throw error
+        check = undefined
+        tell(error.message)
+        return []
+      }
     }
-  }
-
-  #report({ card: { task }, text }: CompiledCard, reason: string): void {
-    const key = `${task} ${text}`
-    if (this.#reported.has(key)) return
-    this.#bound(this.#reported)
-    this.#reported.add(key)
-    this.#events.emit('schema:unused', { task, reason })
-  }
-
-  #bound(kept: { size: number; clear(): void }): void {
-    if (kept.size >= maxKept) kept.clear()
   }
 }
 
 /** Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name. */
-const fieldsOf = ({ name, major, minor }: CalledName, known: TaskField[]): string[] => {
-  const isMeant = (version: TaskName) =>
-    version.name === name &&
-    (major === undefined || version.major === major) &&
-    (minor === undefined || version.minor === minor)
-  return known
-    .flatMap(({ field, task, queue }) => {
-      const version = tryParseTaskName(task)
-      return version && isMeant(version) ? [{ field, version, queue: queue ?? '' }] : []
+const fieldsOf = ({ name, major, minor }: CalledName, known: string[]): string[] =>
+  known
+    .flatMap(field => {
+      const version = tryParseTaskName(taskOf(field))
+      const isMeant =
+        version?.name === name &&
+        (major === undefined || version.major === major) &&
+        (minor === undefined || version.minor === minor)
+      return isMeant ? [{ field, version }] : []
     })
-    .sort((a, b) => newestFirst(a.version, b.version) || (a.queue < b.queue ? -1 : 1))
+    // The field of the first queue is the task's name, which the others only begin with.
+    .sort((a, b) => newestFirst(a.version, b.version) || (a.field < b.field ? -1 : 1))
     .map(({ field }) => field)
+
+const noSuchTask = (called: string, name: string, known: string[]): HubError => {
+  const tasks = [...new Set(known.map(taskOf))]
+  return new HubError('NoSuchTask', whyUnknown(called, name, tasks), { task: called })
 }
 
-const noSuchTask = (called: string, name: string, known: TaskField[]): HubError => {
-  const all = [...new Set(known.map(({ task }) => task))]
-  const details = { task: called }
-  if (all.includes(called)) {
-    const message = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
-    return new HubError('NoSuchTask', `${message} Workers of the task write it when they start.`, details)
+const whyUnknown = (called: string, name: string, tasks: string[]): string => {
+  if (tasks.includes(called)) {
+    const what = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
+    return `${what} Workers of the task write it when they start.`
   }
-  const versions = all.filter(full => full.startsWith(`${name}:`)).sort()
-  if (versions.length > 0)
-    return new HubError('NoSuchTask', `There is no ${called}. Known versions: ${versions.join(', ')}.`, details)
-  const near = nearNames(called, all)
+  const versions = tasks.filter(task => task.startsWith(`${name}:`)).sort()
+  if (versions.length > 0) return `There is no ${called}. Known versions: ${versions.join(', ')}.`
+  const near = nearNames(called, tasks)
   const hint =
     near.length > 0
       ? `Did you mean ${near.join(' or ')}?`
-      : all.length > 0
+      : tasks.length > 0
         ? "See 'pshub tasks' for those that are."
         : 'No worker has declared any task in this namespace yet.'
-  return new HubError('NoSuchTask', `No worker ever declared ${called}. ${hint}`, details)
+  return `No worker ever declared ${called}. ${hint}`
 }

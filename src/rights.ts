@@ -18,26 +18,37 @@ export interface Use {
   commands: readonly string[]
 }
 
-const reads = (key: string, commands: string): Use => ({
-  key,
-  access: 'R',
-  script: false,
-  commands: commands.split(' '),
-})
-const writes = (key: string, commands: string): Use => ({ ...reads(key, commands), access: 'RW' })
-const runs = (key: string, commands: string): Use => ({ ...writes(key, commands), script: true })
-const sends = (commands: string): Use => ({ key: undefined, access: 'R', script: false, commands: commands.split(' ') })
+const use =
+  (access: Use['access'], script: boolean) =>
+  (key: string | undefined, commands: string): Use => ({ key, access, script, commands: commands.split(' ') })
+const reads = use('R', false)
+const writes = use('RW', false)
+const runs = use('RW', true)
+const sends = (commands: string) => reads(undefined, commands)
 
 /**
  * Everything that pshub sends to Redis, by role and key: the one list that access rules, the boot check and PROTOCOL.md
  * are made of. `queue` and `id` may be names or `*`.
  */
-export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => usesBy[role](keys, queue, id)
-
-const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
-  hub: (keys, queue, id) => {
-    const { calls, bell, pushed, cancelled, leases } = keys.queue(queue)
-    return [
+export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => {
+  const { calls, bell, jobs, jobBell, dead, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
+  /** What everybody who looks reads. */
+  const looking = [
+    sends('TIME INFO CLIENT|SETNAME'),
+    reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
+    reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
+    reads(keys.stats, 'HMGET HSTRLEN'),
+    reads(keys.taskStats, 'HMGET HSTRLEN'),
+    reads(keys.slow, 'HMGET HSTRLEN'),
+    reads(keys.failures, 'HMGET HSTRLEN'),
+    reads(leases, 'ZRANGEBYSCORE'),
+    reads(calls, 'LLEN LRANGE'),
+    reads(jobs, 'LLEN'),
+    reads(dead, 'ZCARD'),
+    reads(held(id), 'HLEN'),
+  ]
+  const uses: Record<Role, Use[]> = {
+    hub: [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME'),
       reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
       reads(keys.workers, 'HMGET HSTRLEN'),
@@ -49,11 +60,8 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
       runs(cancelled, 'PEXPIRE ZADD'),
       writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
       writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE UNLINK'),
-    ]
-  },
-  worker: (keys, queue, id) => {
-    const { calls, bell, jobs, jobBell, dead, held, cancelled, leases, reporter, paused } = keys.queue(queue)
-    return [
+    ],
+    worker: [
       sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
       runs(keys.tasks, 'HDEL HGET HKEYS HMGET HSET HSTRLEN'),
       writes(keys.workers, 'HDEL HMGET HSET HSTRLEN'),
@@ -72,29 +80,11 @@ const usesBy: Record<Role, (keys: Keys, queue: string, id: string) => Use[]> = {
       runs(paused, 'GET'),
       runs(held(id), 'HDEL HGET HKEYS HLEN HRANDFIELD HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
-    ]
-  },
-  view: (keys, queue, id) => [...looking(keys, queue, id), reads(keys.queue(queue).paused, 'GET')],
-  admin: (keys, queue, id) => [...looking(keys, queue, id), writes(keys.queue(queue).paused, 'GET GETEX SET')],
-}
-
-/** What everybody who looks reads. */
-const looking = (keys: Keys, queue: string, id: string): Use[] => {
-  const { calls, jobs, dead, held, leases } = keys.queue(queue)
-  return [
-    sends('TIME INFO CLIENT|SETNAME'),
-    reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
-    reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
-    reads(keys.stats, 'HMGET HSTRLEN'),
-    reads(keys.taskStats, 'HMGET HSTRLEN'),
-    reads(keys.slow, 'HMGET HSTRLEN'),
-    reads(keys.failures, 'HMGET HSTRLEN'),
-    reads(leases, 'ZRANGEBYSCORE'),
-    reads(calls, 'LLEN LRANGE'),
-    reads(jobs, 'LLEN'),
-    reads(dead, 'ZCARD'),
-    reads(held(id), 'HLEN'),
-  ]
+    ],
+    view: [...looking, reads(paused, 'GET')],
+    admin: [...looking, writes(paused, 'GET GETEX SET')],
+  }
+  return uses[role]
 }
 
 /**

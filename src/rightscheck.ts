@@ -3,41 +3,22 @@ import type { Keys } from './keys.ts'
 import type { Redis } from './redis.ts'
 import { dispensable, type Role, rulesOf, type Use, usesOf } from './rights.ts'
 
-/** What follows a command's key, where a command without it would not be one. */
-const restOf: Record<string, string[]> = {
-  BLMOVE: ['_', 'LEFT', 'RIGHT', '1'],
-  BLPOP: ['1'],
-  HDEL: ['_'],
-  HGET: ['_'],
-  HMGET: ['_'],
+/** What follows a command's name and key, where a command without it would not be one. */
+const rests: Record<string, string[]> = {
+  'HDEL HGET HMGET HSTRLEN LPOS LPUSH RPUSH ZREM ZSCORE CLIENT|SETNAME': ['_'],
+  'LRANGE LTRIM ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
+  'BLPOP LPOP PEXPIRE': ['1'],
+  'LINDEX CLIENT|UNBLOCK': ['0'],
+  'EVAL EVALSHA': ['_', '0'],
   HSET: ['_', '_'],
-  HSTRLEN: ['_'],
-  LINDEX: ['0'],
-  LPOP: ['1'],
-  LPOS: ['_'],
-  LPUSH: ['_'],
-  LRANGE: ['0', '0'],
   LREM: ['1', '_'],
-  LTRIM: ['0', '0'],
-  PEXPIRE: ['1'],
-  RPUSH: ['_'],
+  ZADD: ['0', '_'],
   // Sent for an admin; it changes nothing: Redis looks at rights before it finds that two of the words exclude each other.
   SET: ['_', 'NX', 'XX', 'GET'],
-  ZADD: ['0', '_'],
-  ZRANGE: ['0', '0'],
-  ZRANGEBYSCORE: ['0', '0'],
-  ZREM: ['_'],
-  ZREMRANGEBYRANK: ['0', '0'],
-  ZREMRANGEBYSCORE: ['0', '0'],
-  ZSCORE: ['_'],
 }
-const keyless: Record<string, string[]> = {
-  EVAL: ['EVAL', 'return 1', '0'],
-  EVALSHA: ['EVALSHA', '_', '0'],
-  'CLIENT|SETNAME': ['CLIENT', 'SETNAME', '_'],
-  'CLIENT|ID': ['CLIENT', 'ID'],
-  'CLIENT|UNBLOCK': ['CLIENT', 'UNBLOCK', '0'],
-}
+const restOf = new Map(
+  Object.entries(rests).flatMap(([commands, rest]) => commands.split(' ').map(command => [command, rest] as const)),
+)
 
 /** Something a user may not do: a command, and the key that it concerns. */
 interface Probe {
@@ -48,14 +29,15 @@ interface Probe {
 
 const probesOf = (uses: Use[]): Probe[] =>
   uses.flatMap(({ key, script, commands }): Probe[] => {
-    if (key === undefined) return commands.map(command => ({ command, key, words: keyless[command] ?? [command] }))
-    // The rest's own `_` is a key in BLMOVE.
-    const probes = commands.map(command => {
-      const rest = (restOf[command] ?? []).map(word => (command === 'BLMOVE' && word === '_' ? key : word))
-      return { command, key, words: [command, key, ...rest] }
-    })
-    return script ? [{ command: 'EVAL', key, words: ['EVAL', 'return 1', '1', key] }, ...probes] : probes
+    const probes = commands.map(command => ({ command, key, words: wordsOf(command, key) }))
+    return script ? [{ command: 'EVAL', key, words: ['EVAL', '_', '1', key!] }, ...probes] : probes
   })
+
+const wordsOf = (command: string, key: string | undefined): string[] => {
+  if (key === undefined) return [...command.split('|'), ...(restOf.get(command) ?? [])]
+  if (command === 'BLMOVE') return [command, key, key, 'LEFT', 'RIGHT', '1']
+  return [command, key, ...(restOf.get(command) ?? [])]
+}
 
 /**
  * Redis itself says whether the user may: acl_check_cmd runs nothing, needs no right of its own besides EVAL, and leaves no

@@ -1,5 +1,4 @@
 import { monotonicMs, sleep } from './clock.ts'
-import { Deadlines, type Timed } from './deadlines.ts'
 import { HubError, messageOf } from './errors.ts'
 import { type Connection, isRefusal } from './redis.ts'
 import { explained } from './refusals.ts'
@@ -19,10 +18,11 @@ interface Entry {
   /** Why there is none. */
   miss: HubError | undefined
   lookedAt: number
-  look: Promise<void> | undefined
-  readonly waiting: Set<Waiter>
-  isAsked: boolean
-  /** Why the last try to ask failed. */
+  /** Resolves with whether there was an answer. */
+  look: Promise<boolean> | undefined
+  /** Each ends the wait of one call, with what is known then. */
+  readonly waiting: Set<() => void>
+  /** Why the last look brought no answer. */
   setback: string | undefined
 }
 
@@ -46,7 +46,6 @@ export class Routes {
   readonly #options: RoutesOptions
   readonly #entries = new Map<string, Entry>()
   readonly #asked = new Set<Entry>()
-  readonly #deadlines = new Deadlines()
 
   constructor(options: RoutesOptions) {
     this.#options = options
@@ -59,7 +58,7 @@ export class Routes {
     const age = monotonicMs() - entry.lookedAt
     if (age > freshMs) {
       if (age > staleMs) return undefined
-      this.#look(entry).catch(() => undefined)
+      void this.#look(entry)
     }
     return entry.route
   }
@@ -70,19 +69,29 @@ export class Routes {
    */
   find(called: string, queue: string | undefined, deadline: number, signal: AbortSignal | undefined): Promise<Route> {
     const entry = this.#entryOf(called, queue)
-    if (entry.miss && monotonicMs() - entry.lookedAt < missMs) return Promise.reject(entry.miss)
+    const now = monotonicMs()
+    if (entry.miss && now - entry.lookedAt < missMs) return Promise.reject(entry.miss)
+    entry.miss = undefined
     return new Promise<Route>((resolve, reject) => {
-      const waiter = new Waiter(entry, deadline, signal, resolve, reject, () => this.#lateness(entry))
-      entry.waiting.add(waiter)
-      this.#deadlines.add(waiter)
-      if (!entry.isAsked) void this.#ask(entry)
+      const end = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', end)
+        entry.waiting.delete(end)
+        const outcome = this.#outcome(entry, signal)
+        if (outcome instanceof HubError) reject(outcome)
+        else resolve(outcome)
+      }
+      // What came in time may lie unread in a socket: after a pause of the process timers run before anything is read.
+      const timer = setTimeout(() => setImmediate(end), Math.ceil(deadline - now))
+      signal?.addEventListener('abort', end)
+      entry.waiting.add(end)
+      if (!this.#asked.has(entry)) void this.#ask(entry)
     })
   }
 
+  /** Ends all waits, once `closing` has fired. */
   stop(): void {
-    for (const entry of this.#asked)
-      this.#settle(entry, waiter => waiter.reject(new HubError('HubClosed', undefined, { task: entry.called })))
-    this.#deadlines.stop()
+    for (const { waiting } of this.#asked) for (const end of waiting) end()
   }
 
   #entryOf(called: string, queue: string | undefined): Entry {
@@ -90,7 +99,7 @@ export class Routes {
     let entry = this.#entries.get(key)
     if (!entry) {
       const unknown = { route: undefined, miss: undefined, lookedAt: 0, look: undefined, setback: undefined }
-      entry = { called, queue, ...unknown, waiting: new Set(), isAsked: false }
+      entry = { called, queue, ...unknown, waiting: new Set() }
       if (this.#entries.size >= maxEntries) this.#entries.clear()
       this.#entries.set(key, entry)
     }
@@ -99,109 +108,52 @@ export class Routes {
 
   async #ask(entry: Entry): Promise<void> {
     const { connection, closing } = this.#options
-    entry.isAsked = true
     this.#asked.add(entry)
-    while (entry.waiting.size > 0 && !closing.aborted) {
+    while (entry.waiting.size > 0) {
       await connection.whenReady(closing)
-      if (closing.aborted) break
-      try {
-        await this.#look(entry)
-        this.#settle(entry, waiter => waiter.resolve(entry.route!))
-      } catch (error) {
-        const setback = messageOf(error)
-        entry.setback = setback
-        const final = error instanceof HubError ? error : isRefusal(error) ? unasked(entry.called, setback) : undefined
-        if (final) this.#settle(entry, waiter => waiter.reject(final))
-        else await sleep(retryMs, closing)
-      }
+      if (await this.#look(entry)) break
+      await sleep(retryMs, closing)
     }
-    entry.isAsked = false
     this.#asked.delete(entry)
+    for (const end of entry.waiting) end()
   }
 
   /** Looks the name up, once at a time. */
-  #look(entry: Entry): Promise<void> {
-    entry.look ??= this.#options.resolver
-      .resolve(entry.called, entry.queue)
-      .then(
-        route => {
-          entry.route = route
-          entry.miss = undefined
-          entry.lookedAt = monotonicMs()
-        },
-        error => {
-          if (error instanceof HubError) {
-            entry.route = undefined
-            entry.miss = error
-            entry.lookedAt = monotonicMs()
-          }
-          throw error
-        },
-      )
-      .finally(() => {
-        entry.look = undefined
-      })
+  #look(entry: Entry): Promise<boolean> {
+    entry.look ??= this.#lookUp(entry)
     return entry.look
   }
 
-  #settle(entry: Entry, how: (waiter: Waiter) => void): void {
-    for (const waiter of entry.waiting) {
-      waiter.end()
-      this.#deadlines.delete(waiter)
-      how(waiter)
+  async #lookUp(entry: Entry): Promise<boolean> {
+    const { called, queue } = entry
+    try {
+      entry.route = await this.#options.resolver.resolve(called, queue)
+      entry.miss = undefined
+    } catch (error) {
+      if (!(error instanceof HubError)) {
+        entry.setback = messageOf(error)
+        // Only for the calls that wait: what is known of the name is as good as before.
+        if (isRefusal(error)) entry.miss = unasked(called, entry.setback)
+        return isRefusal(error)
+      }
+      entry.route = undefined
+      entry.miss = error
+    } finally {
+      entry.look = undefined
     }
+    entry.lookedAt = monotonicMs()
+    return true
   }
 
-  /** What a call is told whose time is up: however old a route is, it is better than none while Redis is away. */
-  #lateness({ called, route, setback }: Entry): Route | HubError {
-    const reason = this.#options.connection.downReason?.message ?? setback ?? 'no answer in time'
-    return route ?? unasked(called, reason)
-  }
-}
-
-class Waiter implements Timed {
-  readonly deadline: number
-  readonly resolve: (route: Route) => void
-  readonly reject: (error: HubError) => void
-  readonly #entry: Entry
-  readonly #signal: AbortSignal | undefined
-  readonly #lateness: () => Route | HubError
-
-  constructor(
-    entry: Entry,
-    deadline: number,
-    signal: AbortSignal | undefined,
-    resolve: (route: Route) => void,
-    reject: (error: HubError) => void,
-    lateness: () => Route | HubError,
-  ) {
-    this.deadline = Math.max(deadline, monotonicMs())
-    this.resolve = resolve
-    this.reject = reject
-    this.#entry = entry
-    this.#signal = signal
-    this.#lateness = lateness
-    signal?.addEventListener('abort', this, { once: true })
-  }
-
-  end(): void {
-    this.#entry.waiting.delete(this)
-    this.#signal?.removeEventListener('abort', this)
-  }
-
-  expire(): void {
-    this.end()
-    const outcome = this.#lateness()
-    if (outcome instanceof HubError) this.reject(outcome)
-    else this.resolve(outcome)
-  }
-
-  /** The caller's signal fired. */
-  handleEvent(): void {
-    this.end()
-    const { called } = this.#entry
-    const message = `The caller gave up before ${called} was sent.`
-    this.reject(new HubError('Aborted', message, { task: called, cause: this.#signal?.reason }))
+  /** What a call is told whose wait has ended: however old a route is, it is better than none while Redis is away. */
+  #outcome({ called, route, miss, setback }: Entry, signal: AbortSignal | undefined): Route | HubError {
+    const { closing, connection } = this.#options
+    if (closing.aborted) return new HubError('HubClosed', undefined, { task: called })
+    if (signal?.aborted) {
+      const message = `The caller gave up before ${called} was sent.`
+      return new HubError('Aborted', message, { task: called, cause: signal.reason })
+    }
+    return miss ?? route ?? unasked(called, connection.downReason?.message ?? setback ?? 'no answer in time')
   }
 }
 

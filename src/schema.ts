@@ -56,31 +56,29 @@ const problemsOf =
     validate(value) ? none : (validate.errors ?? []).slice(0, maxProblems).map(toProblem)
 
 /** The pointer names the offending field itself: for a missing or surplus one, the field and not its parent. */
-const toProblem = ({ instancePath, keyword, params, message }: ErrorObject): Problem => {
-  const named =
-    keyword === 'required'
-      ? params.missingProperty
-      : keyword === 'additionalProperties'
-        ? params.additionalProperty
-        : undefined
-  if (named === undefined) return { pointer: instancePath, message: describe(keyword, params, message) }
-  const pointer = `${instancePath}/${escapePointer(String(named))}`
-  return { pointer, message: keyword === 'required' ? 'is required' : 'is not a known field' }
-}
-
-const describe = (keyword: string, params: Record<string, unknown>, message: string | undefined): string => {
-  if (keyword === 'enum')
-    return `must be one of ${JSON.stringify(params.allowedValues).slice(1, 201)}`.replace(/\]$/, '')
-  if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`
-  return message ?? `fails '${keyword}'`
+const toProblem = ({ instancePath: pointer, keyword, params, message }: ErrorObject): Problem => {
+  switch (keyword) {
+    case 'required':
+      return { pointer: `${pointer}/${escapePointer(params.missingProperty)}`, message: 'is required' }
+    case 'additionalProperties':
+      return { pointer: `${pointer}/${escapePointer(params.additionalProperty)}`, message: 'is not a known field' }
+    case 'enum': {
+      const known = JSON.stringify(params.allowedValues).slice(1, 201).replace(/\]$/, '')
+      return { pointer, message: `must be one of ${known}` }
+    }
+    case 'const':
+      return { pointer, message: `must be ${JSON.stringify(params.allowedValue)}` }
+    default:
+      return { pointer, message: message ?? `fails '${keyword}'` }
+  }
 }
 
 /** Bounds for schemas that come from the registry, which is somebody else's data. */
 export const foreignBounds = { bytes: 65_536, depth: 32, nodes: 2_000, validationMs: 50 } as const
 
-/** Arguments up to this length are checked without a guard when the schema has patterns that cannot run away. */
-const unguardedPatternLength = 2_000
-const unguardedLength = 65_536
+/** Up to which length arguments are checked without a guard: when the schema has patterns that cannot run away, and without any. */
+const tameLength = 2_000
+const plainLength = 65_536
 
 /**
  * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, refers to
@@ -91,7 +89,7 @@ const unguardedLength = 65_536
 export const compileForeign = (text: string): Validate => {
   if (text.length > foreignBounds.bytes) throw new UnusableSchema(`it is larger than ${foreignBounds.bytes} bytes`)
   const schema = asSchema(JSON.parse(text))
-  const risk = survey(schema)
+  const unguardedLength = survey(schema)
   let validate: ValidateFunction
   try {
     validate = compile(schema)
@@ -99,8 +97,7 @@ export const compileForeign = (text: string): Validate => {
     throw new UnusableSchema(messageOf(error).slice(0, 200))
   }
   const direct = problemsOf(validate)
-  const limit = risk === 'patterns' ? unguardedPatternLength : risk === 'none' ? unguardedLength : 0
-  return (value, size) => (size <= limit ? direct(value, size) : guarded(direct, value, size))
+  return (value, size) => (size <= unguardedLength ? direct(value, size) : guarded(() => direct(value, size)))
 }
 
 /**
@@ -118,44 +115,37 @@ export const whyUnusable = (schema: unknown): string | undefined => {
   }
 }
 
-/** How much a foreign schema is trusted: `patterns` are harmless on short arguments, `high` never. */
-type Risk = 'none' | 'patterns' | 'high'
-
-/** Walks a schema as data. Throws UnusableSchema beyond the bounds. */
-const survey = (schema: JsonSchema): Risk => {
+/** Walks a schema as data: how long arguments may be that it checks without a guard. Throws UnusableSchema beyond the bounds. */
+const survey = (schema: JsonSchema): number => {
   let nodes = 0
-  let risk: Risk = 'none'
+  let unguardedLength = plainLength
   const walk = (value: unknown, depth: number, inNames: boolean): void => {
     if (typeof value !== 'object' || value === null) return
     if (++nodes > foreignBounds.nodes) throw new UnusableSchema(`it has more than ${foreignBounds.nodes} nodes`)
     if (depth > foreignBounds.depth) throw new UnusableSchema(`it is nested deeper than ${foreignBounds.depth} levels`)
     for (const [key, inner] of Object.entries(value)) {
       if (key === '__proto__') throw new UnusableSchema('it has a key named __proto__')
-      if (!inNames) risk = worse(risk, riskOf(key, inner))
-      if (key === 'patternProperties' && !inNames) {
-        for (const pattern of Object.keys(inner ?? {})) risk = worse(risk, tame(pattern) ? 'patterns' : 'high')
-      }
+      if (!inNames) unguardedLength = Math.min(unguardedLength, lengthUnder(key, inner))
       walk(inner, depth + 1, !inNames && namesFields.has(key))
     }
   }
   walk(schema, 1, false)
-  return risk
+  return unguardedLength
 }
 
 /** Keywords whose keys are names of the user's and not keywords. */
 const namesFields = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
-const riskOf = (keyword: string, value: unknown): Risk => {
+const lengthUnder = (keyword: string, value: unknown): number => {
   if (keyword === '$ref' || keyword === '$dynamicRef') {
     if (typeof value !== 'string' || !value.startsWith('#')) throw new UnusableSchema(`${keyword} leaves the schema`)
-    return 'high'
+    return 0
   }
-  if (keyword === 'uniqueItems' && value === true) return 'high'
-  if (keyword === 'pattern') return typeof value === 'string' && tame(value) ? 'patterns' : 'high'
-  return keyword === 'format' ? 'patterns' : 'none'
+  if (keyword === 'uniqueItems' && value === true) return 0
+  if (keyword === 'pattern') return typeof value === 'string' && tame(value) ? tameLength : 0
+  if (keyword === 'patternProperties') return Object.keys(value ?? {}).every(tame) ? tameLength : 0
+  return keyword === 'format' ? tameLength : plainLength
 }
-
-const worse = (a: Risk, b: Risk): Risk => (a === 'high' || b === 'high' ? 'high' : a === 'patterns' ? a : b)
 
 /**
  * True for a pattern whose matching is at worst quadratic: no groups, alternatives or back references, and at most two
@@ -170,22 +160,18 @@ const tame = (pattern: string): boolean => {
 
 /** The guard's cost is about 0.1 ms a call: a timer thread of V8's own, which also stops a regular expression. */
 const script = new vm.Script('run()')
-const context = vm.createContext({ run: (): unknown => undefined })
+const context = vm.createContext({ run: () => none })
 
-const guarded = (validate: Validate, value: unknown, size: number): Problem[] => {
-  let problems = none
-  context.run = () => {
-    problems = validate(value, size)
-  }
+const guarded = (validate: () => Problem[]): Problem[] => {
+  context.run = validate
   try {
-    script.runInContext(context, { timeout: foreignBounds.validationMs })
+    return script.runInContext(context, { timeout: foreignBounds.validationMs })
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
       throw new UnusableSchema(`checking arguments took longer than ${foreignBounds.validationMs} ms`)
     }
     throw new UnusableSchema(messageOf(error).slice(0, 200))
   } finally {
-    context.run = () => undefined
+    context.run = () => none
   }
-  return problems
 }

@@ -31,15 +31,9 @@ export class Script {
   }
 }
 
+const names = ['push', 'claim', 'reply', 'beat', 'handback', 'leave', 'adopt', 'cancel', 'declare'] as const
+
 /** Every script, read once per process. A worker in another language loads the same files. */
-export const scripts = {
-  push: new Script('push'),
-  claim: new Script('claim'),
-  reply: new Script('reply'),
-  beat: new Script('beat'),
-  handback: new Script('handback'),
-  leave: new Script('leave'),
-  adopt: new Script('adopt'),
-  cancel: new Script('cancel'),
-  declare: new Script('declare'),
-} as const
+export const scripts = Object.fromEntries(names.map(name => [name, new Script(name)])) as Readonly<
+  Record<(typeof names)[number], Script>
+>

@@ -1,12 +1,11 @@
 import { hostname } from 'node:os'
 import { isNamespace, isQueueName } from './keys.ts'
-import { type RegistrySettings, registryTable } from './registrysettings.ts'
-import { integerIn, isSwitch, number, oneOf, type Setting, switched, text } from './settingkinds.ts'
+import { integer, type Kind, list, number, oneOf, onOrOff, text } from './settingkinds.ts'
 import { parseStatsdAddress } from './statsdaddress.ts'
 import { checkTarget, type RedisTarget } from './target.ts'
 
 /** Every setting there is. The table below says who uses it. */
-export interface Settings extends RegistrySettings {
+export interface Settings {
   /** Redis URL, or ioredis options. Default redis://127.0.0.1:6379. */
   redis: RedisTarget
   /** Prefix of every key. Default pshub. */
@@ -48,6 +47,33 @@ export interface Settings extends RegistrySettings {
   tracing: boolean
   /** Lines of `json`, or `pretty` ones for people; `auto` is pretty on a terminal. Default auto. */
   logFormat: 'auto' | 'json' | 'pretty'
+
+  // What the registry's service is set up with, besides what every user of Redis is.
+
+  /** Address it binds. Default 127.0.0.1: this machine only. */
+  host: string
+  /** Default 7421; 0 takes a free one. */
+  port: number
+  /** Where its pages begin, as in /registry. Default /. */
+  basePath: string
+  /** Who has it may look. Tokens have at least 16 characters. Default none. */
+  viewToken: string | undefined
+  /** The same, for who may run tasks too. */
+  runToken: string | undefined
+  /** The same, for who may do all that can be done here. */
+  adminToken: string | undefined
+  /** Nobody may run or change anything. Default false. */
+  readOnly: boolean
+  /** Names of hosts it answers to, besides 127.0.0.1, localhost, [::1] and `host`. */
+  allowedHosts: readonly string[]
+  /** A proxy in front of it says in X-Forwarded-Host and X-Forwarded-Proto what the browser asked for. Default false. */
+  behindProxy: boolean
+  /** Tasks that may be run: names, in which * stands for any characters. Default all. */
+  runTasks: readonly string[]
+  /** Longest arguments that are taken, bytes; at most `maxPayloadBytes`. Default 256 KiB. */
+  maxBodyBytes: number
+  /** Runs that one session or token may start in a second. Default 10. */
+  maxRunsPerSecond: number
 }
 
 /** Those about metrics, logs and traces, which a hub inside a worker takes over. */
@@ -63,148 +89,85 @@ export const measuringSettings = [
 ] as const satisfies (keyof Settings)[]
 export type MeasuringSetting = (typeof measuringSettings)[number]
 
+export type SettingsUser = 'hub' | 'worker' | 'registry'
+
+/** One setting: who uses it, what it is when nobody says, and which values are right. */
+export interface Setting<T> extends Kind {
+  users: readonly SettingsUser[]
+  fallback: T | (() => T)
+  /** Messages do not show it. */
+  isSecret?: true
+}
+
+const all = ['hub', 'worker', 'registry'] as const
+const worker = ['worker'] as const
+const registry = ['registry'] as const
+
+/** What is wrong with it checkTarget throws. */
+const target: Kind = { parse: url => url, check: value => void checkTarget(value) }
+const payload = integer(1024, 64 * 1024 * 1024)
+const upToAnHour = integer(0, 3_600_000)
+const statsdAddress = text(parseStatsdAddress, 'must be host:port, udp://host:port, tcp://host:port or unix:///path')
+const metricPrefix = text(/^[A-Za-z0-9_.-]{0,64}$/, 'must be up to 64 letters, digits, and _ . -')
+const sampleRate = number(value => value > 0 && value <= 1, 'must be a number above 0, and up to 1')
+const hosts = list(
+  /^[A-Za-z0-9_.:[\]-]{1,255}$/,
+  'must be names of hosts with commas in between, a list in code and files',
+)
+const tasks = list(
+  /^[A-Za-z0-9_./:*-]{1,120}$/,
+  'must be names of tasks like mail/*:1.0 with commas in between, a list in code and files',
+)
+const token: Setting<string | undefined> = {
+  users: registry,
+  fallback: undefined,
+  isSecret: true,
+  ...text(
+    /^[\x21-\x7e]{16,512}$/,
+    'must have 16 to 512 characters, without spaces; `openssl rand -base64 24` makes one',
+  ),
+}
+
 /** The one schema of all settings. Precedence: option or flag, environment, file, default. */
 export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
-  redis: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_REDIS',
-    fallback: 'redis://127.0.0.1:6379',
-    parse: text,
-    check: value => {
-      checkTarget(value)
-      return undefined
-    },
-  },
-  namespace: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_NAMESPACE',
-    fallback: 'pshub',
-    parse: text,
-    check: value => (isNamespace(value) ? undefined : 'must be 1 to 32 letters, digits, and _ . -'),
-  },
+  redis: { users: all, fallback: 'redis://127.0.0.1:6379', ...target },
+  namespace: { users: all, fallback: 'pshub', ...text(isNamespace, 'must be 1 to 32 letters, digits, and _ . -') },
   name: {
-    users: ['hub', 'worker', 'cli'],
-    env: 'PSHUB_NAME',
+    users: ['hub', 'worker'],
     fallback: () => hostname().slice(0, 64),
-    parse: text,
-    check: value =>
-      typeof value === 'string' && value.length > 0 && value.length <= 64
-        ? undefined
-        : 'must be a text of 1 to 64 characters',
+    ...text(/^.{1,64}$/s, 'must be a text of 1 to 64 characters'),
   },
-  queue: {
-    users: ['worker', 'cli'],
-    env: 'PSHUB_QUEUE',
-    fallback: 'default',
-    parse: text,
-    check: value => (isQueueName(value) ? undefined : 'must be 1 to 64 letters, digits, and _ . -'),
+  queue: { users: worker, fallback: 'default', ...text(isQueueName, 'must be 1 to 64 letters, digits, and _ . -') },
+  slots: { users: worker, fallback: 4, ...integer(1, 256) },
+  jobSlots: { users: worker, fallback: undefined, ...integer(0, 256) },
+  maxPayloadBytes: { users: all, fallback: 1024 * 1024, ...payload },
+  maxBacklog: { users: all, fallback: 10_000, ...integer(1, 10_000_000) },
+  graceMs: { users: worker, fallback: 10_000, ...upToAnHour },
+  // A beat is sent every second; with less, one that is late would pass for a death.
+  leaseMs: { users: worker, fallback: 4000, ...integer(2000, 600_000) },
+  maxBlockedMs: { users: worker, fallback: 60_000, ...upToAnHour },
+  statsd: { users: all, fallback: undefined, ...statsdAddress },
+  statsdPrefix: { users: all, fallback: 'pshub.', ...metricPrefix },
+  statsdFormat: { users: all, fallback: 'tags', ...oneOf('tags', 'graphite') },
+  statsdSampleRate: { users: all, fallback: 1, ...sampleRate },
+  statsdFlushMs: { users: all, fallback: 500, ...integer(10, 60_000) },
+  logLevel: { users: all, fallback: 'warn', ...oneOf('debug', 'info', 'warn', 'error', 'silent') },
+  logFormat: { users: all, fallback: 'auto', ...oneOf('auto', 'json', 'pretty') },
+  tracing: { users: all, fallback: true, ...onOrOff },
+  host: { users: registry, fallback: '127.0.0.1', ...text(/^[A-Za-z0-9_.:-]{1,255}$/, 'must be an address or a name') },
+  port: { users: registry, fallback: 7421, ...integer(0, 65_535) },
+  basePath: {
+    users: registry,
+    fallback: '/',
+    ...text(/^(?!$)(\/[A-Za-z0-9_.~-]+)*\/?$/, 'must be a path like /registry'),
   },
-  slots: { users: ['worker', 'cli'], env: 'PSHUB_SLOTS', fallback: 4, parse: number, check: integerIn(1, 256) },
-  jobSlots: {
-    users: ['worker', 'cli'],
-    env: 'PSHUB_JOB_SLOTS',
-    fallback: undefined,
-    parse: number,
-    check: value => (value === undefined ? undefined : integerIn(0, 256)(value)),
-  },
-  maxPayloadBytes: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_MAX_PAYLOAD_BYTES',
-    fallback: 1024 * 1024,
-    parse: number,
-    check: integerIn(1024, 64 * 1024 * 1024),
-  },
-  maxBacklog: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_MAX_BACKLOG',
-    fallback: 10_000,
-    parse: number,
-    check: integerIn(1, 10_000_000),
-  },
-  graceMs: {
-    users: ['worker', 'cli'],
-    env: 'PSHUB_GRACE_MS',
-    fallback: 10_000,
-    parse: number,
-    check: integerIn(0, 3_600_000),
-  },
-  leaseMs: {
-    users: ['worker', 'cli'],
-    env: 'PSHUB_LEASE_MS',
-    fallback: 4000,
-    parse: number,
-    // A beat is sent every second; with less, one that is late would pass for a death.
-    check: integerIn(2000, 600_000),
-  },
-  maxBlockedMs: {
-    users: ['worker', 'cli'],
-    env: 'PSHUB_MAX_BLOCKED_MS',
-    fallback: 60_000,
-    parse: number,
-    check: integerIn(0, 3_600_000),
-  },
-  statsd: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_STATSD',
-    fallback: undefined,
-    parse: text,
-    check: value =>
-      value === undefined || (typeof value === 'string' && parseStatsdAddress(value))
-        ? undefined
-        : 'must be host:port, udp://host:port, tcp://host:port or unix:///path',
-  },
-  statsdPrefix: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_STATSD_PREFIX',
-    fallback: 'pshub.',
-    parse: text,
-    check: value =>
-      typeof value === 'string' && /^[A-Za-z0-9_.-]{0,64}$/.test(value)
-        ? undefined
-        : 'must be up to 64 letters, digits, and _ . -',
-  },
-  statsdFormat: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_STATSD_FORMAT',
-    fallback: 'tags',
-    parse: text,
-    check: oneOf('tags', 'graphite'),
-  },
-  statsdSampleRate: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_STATSD_SAMPLE_RATE',
-    fallback: 1,
-    parse: number,
-    check: value =>
-      typeof value === 'number' && value > 0 && value <= 1 ? undefined : 'must be a number above 0, and up to 1',
-  },
-  statsdFlushMs: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_STATSD_FLUSH_MS',
-    fallback: 500,
-    parse: number,
-    check: integerIn(10, 60_000),
-  },
-  logLevel: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_LOG_LEVEL',
-    fallback: 'warn',
-    parse: text,
-    check: oneOf('debug', 'info', 'warn', 'error', 'silent'),
-  },
-  logFormat: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_LOG_FORMAT',
-    fallback: 'auto',
-    parse: text,
-    check: oneOf('auto', 'json', 'pretty'),
-  },
-  tracing: {
-    users: ['hub', 'worker', 'cli', 'registry'],
-    env: 'PSHUB_TRACING',
-    fallback: true,
-    parse: switched,
-    check: isSwitch,
-  },
-  ...registryTable,
+  viewToken: token,
+  runToken: token,
+  adminToken: token,
+  readOnly: { users: registry, fallback: false, ...onOrOff },
+  allowedHosts: { users: registry, fallback: [], ...hosts },
+  behindProxy: { users: registry, fallback: false, ...onOrOff },
+  runTasks: { users: registry, fallback: ['*'], ...tasks },
+  maxBodyBytes: { users: registry, fallback: 256 * 1024, ...payload },
+  maxRunsPerSecond: { users: registry, fallback: 10, ...integer(1, 1_000_000) },
 }

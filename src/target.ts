@@ -6,94 +6,78 @@ export type { RedisOptions }
 /** What users give as `redis`: a URL or ioredis options (Sentinel ones included). */
 export type RedisTarget = string | RedisOptions
 
-/** What becomes of an option of ioredis. */
-type Fate<T> =
-  /** It goes to ioredis as it was given. */
-  | 'passed'
-  /** The same, and as a text: it may stand in a URL. */
-  | 'text'
-  /** Clients get this value whatever was given. */
-  | { own: T | null | undefined }
-  /** Refused for this reason, unless it is what clients get anyway. */
-  | { own: T | null | undefined; refused: string }
-
-const aMaster = 'everything here is written to a master'
-const aLimit = "Redis is waited for with time limits of pshub's own; that of a call is 'timeoutMs'"
+/** Options that go to ioredis as they were given, but not in a URL, which holds nothing but texts. */
+const inObjects = [
+  ...'host port keepAlive protocol Connector name natMap updateSentinels enableTLSForSentinelMode sentinels'.split(' '),
+  ...'sentinelUsername sentinelPassword sentinelTLS sentinelMaxConnections sentinelReconnectStrategy'.split(' '),
+]
+/** The same, and they may stand in a URL. */
+const inUrls = ['path', 'family', 'tls', 'username', 'password']
 
 /**
- * Every option of ioredis. Its own values keep ioredis' promises settling (each trap was reproduced against ioredis 6.0.0): with
+ * What clients get whatever was given. It keeps ioredis' promises settling (each trap was reproduced against ioredis 6.0.0): with
  * `maxRetriesPerRequest` above 0 a command under way may pend for ever when the server accepts and closes; with re-sending on, a
  * push whose answer was lost runs twice; the offline queue has no bound; nor has the wait for a sentinel that says nothing. There
  * is no function among them, because they are copied into a thread.
  */
-export const optionFates = {
-  host: 'passed',
-  port: 'passed',
-  path: 'text',
-  family: 'text',
-  tls: 'text',
-  keepAlive: 'passed',
-  username: 'text',
-  password: 'text',
-  protocol: 'passed',
-  Connector: 'passed',
-  name: 'passed',
-  sentinels: 'passed',
-  sentinelUsername: 'passed',
-  sentinelPassword: 'passed',
-  sentinelTLS: 'passed',
-  enableTLSForSentinelMode: 'passed',
-  natMap: 'passed',
-  updateSentinels: 'passed',
-  sentinelMaxConnections: 'passed',
-  sentinelReconnectStrategy: 'passed',
-  sentinelRetryStrategy: { own: null },
-  sentinelCommandTimeout: { own: 1000 },
-  failoverDetector: { own: true },
-  connectTimeout: { own: 2000 },
-  disconnectTimeout: { own: 1000 },
-  lazyConnect: { own: true },
-  retryStrategy: { own: null },
-  reconnectOnError: { own: null },
-  maxRetriesPerRequest: { own: 0 },
-  maxLoadingRetryTime: { own: 1000 },
+const own: Record<string, unknown> = {
+  sentinelRetryStrategy: null,
+  sentinelCommandTimeout: 1000,
+  failoverDetector: true,
+  connectTimeout: 2000,
+  disconnectTimeout: 1000,
+  lazyConnect: true,
+  retryStrategy: null,
+  reconnectOnError: null,
+  maxRetriesPerRequest: 0,
+  maxLoadingRetryTime: 1000,
   // Without it what is under way when a connection ends never settles, not even when that is destroyed.
-  autoResendUnfulfilledCommands: { own: true },
-  autoResubscribe: { own: false },
-  enableOfflineQueue: { own: false },
-  enableReadyCheck: { own: true },
-  noDelay: { own: true },
-  connectionName: { own: null },
-  disableClientInfo: { own: true },
-  clientInfoTag: { own: '' },
-  replyMapping: { own: 'legacy' },
+  autoResendUnfulfilledCommands: true,
+  autoResubscribe: false,
+  enableOfflineQueue: false,
+  enableReadyCheck: true,
+  noDelay: true,
+  connectionName: null,
+  disableClientInfo: true,
+  clientInfoTag: '',
+  replyMapping: 'legacy',
   // Commands of one tick leave in one write as it is.
-  enableAutoPipelining: { own: false },
-  autoPipeliningIgnoredCommands: { own: [] },
+  enableAutoPipelining: false,
+  autoPipeliningIgnoredCommands: [],
   // Nobody could call these on a client that is not shown.
-  scripts: { own: {} },
-  himportFieldsets: { own: [] },
-  showFriendlyErrorStack: { own: false },
-  offlineQueue: { own: false },
-  commandQueue: { own: false },
-  db: { own: 0, refused: "use database 0 and the option 'namespace' to keep things apart" },
-  keyPrefix: { own: '', refused: "use the option 'namespace' to keep things apart" },
-  stringNumbers: { own: false, refused: 'numbers in the answers of Redis are read here as numbers' },
-  readOnly: { own: false, refused: aMaster },
-  role: { own: 'master', refused: aMaster },
-  preferredSlaves: { own: undefined, refused: aMaster },
-  monitor: { own: false, refused: 'a connection that monitors takes no commands' },
-  commandTimeout: { own: undefined, refused: aLimit },
-  blockingTimeout: { own: undefined, refused: aLimit },
-  blockingTimeoutGrace: { own: undefined, refused: aLimit },
-  socketTimeout: { own: undefined, refused: aLimit },
-} satisfies { [K in keyof RedisOptions]-?: Fate<NonNullable<RedisOptions[K]>> }
+  scripts: {},
+  himportFieldsets: [],
+  showFriendlyErrorStack: false,
+  offlineQueue: false,
+  commandQueue: false,
+  db: 0,
+  keyPrefix: '',
+  stringNumbers: false,
+  readOnly: false,
+  role: 'master',
+  preferredSlaves: undefined,
+  monitor: false,
+  commandTimeout: undefined,
+  blockingTimeout: undefined,
+  blockingTimeoutGrace: undefined,
+  socketTimeout: undefined,
+} satisfies { [K in keyof RedisOptions]: RedisOptions[K] | null | undefined }
 
-const fates: Record<string, Fate<unknown>> = optionFates
-const fateOf = (name: string): Fate<unknown> | undefined => (Object.hasOwn(fates, name) ? fates[name] : undefined)
-const ownOptions = Object.fromEntries(
-  Object.entries(fates).flatMap(([name, fate]) => (typeof fate === 'object' ? [[name, fate.own]] : [])),
-)
+/** Who gives these another value is told why it cannot be. */
+const refusals: [names: string[], why: string][] = [
+  [['db'], "use database 0 and the option 'namespace' to keep things apart"],
+  [['keyPrefix'], "use the option 'namespace' to keep things apart"],
+  [['stringNumbers'], 'numbers in the answers of Redis are read here as numbers'],
+  [['readOnly', 'role', 'preferredSlaves'], 'everything here is written to a master'],
+  [['monitor'], 'a connection that monitors takes no commands'],
+  [
+    ['commandTimeout', 'blockingTimeout', 'blockingTimeoutGrace', 'socketTimeout'],
+    "Redis is waited for with time limits of pshub's own; that of a call is 'timeoutMs'",
+  ],
+]
+
+/** Every option of ioredis; there is one to decide about when its types name another one. */
+export const knownOptions: readonly string[] = [...inObjects, ...inUrls, ...Object.keys(own)]
 
 /**
  * What the constructor of an ioredis client takes. What is first counts, against the order of its declared types: what
@@ -101,20 +85,20 @@ const ownOptions = Object.fromEntries(
  * take up the time of each new client.
  */
 export const clientArguments = (target: RedisTarget, connectionName: string, turn = 0): [LegacyOptions, string?] => {
-  if (typeof target === 'string') return [{ ...ownOptions, connectionName } as LegacyOptions, target]
+  if (typeof target === 'string') return [{ ...own, connectionName } as LegacyOptions, target]
   const { sentinels } = target
   const start = turn % (sentinels?.length || 1)
   const turned = sentinels && { sentinels: [...sentinels.slice(start), ...sentinels.slice(0, start)] }
-  return [{ ...target, ...turned, ...ownOptions, connectionName } as LegacyOptions]
+  return [{ ...target, ...turned, ...own, connectionName } as LegacyOptions]
 }
 
 type LegacyOptions = RedisOptions & { replyMapping?: 'legacy' }
 
 /** Checks a `redis` setting before anything is started. Throws ConfigError. */
-export const checkTarget = (target: unknown): RedisTarget => {
+export const checkTarget = (target: unknown): void => {
   if (typeof target === 'object' && target !== null) {
     for (const [name, value] of Object.entries(target)) checkOption(name, value)
-    return target as RedisOptions
+    return
   }
   if (typeof target !== 'string' || !/^rediss?:\/\/[^/\s]+/.test(target))
     throw new ConfigError("'redis' must be a URL like redis://127.0.0.1:6379 or an object of ioredis options.")
@@ -122,18 +106,17 @@ export const checkTarget = (target: unknown): RedisTarget => {
   if (database !== undefined) checkOption('db', database)
   for (const [name, value] of new URLSearchParams(/\?(.*)$/s.exec(target)?.[1])) {
     checkOption(name, value)
-    if (fateOf(name) === 'passed')
+    if (inObjects.includes(name))
       throw new ConfigError(`redis.${name} cannot be set in a URL; give 'redis' as an object of ioredis options.`)
   }
-  return target
 }
 
 const checkOption = (name: string, value: unknown): void => {
   if (value === undefined || value === null) return
-  const fate = fateOf(name)
-  if (fate === undefined) throw new ConfigError(`redis.${name} is no option of ioredis that is known here.`)
-  if (typeof fate === 'object' && 'refused' in fate && String(value) !== String(fate.own))
-    throw new ConfigError(`redis.${name} cannot be ${shown(value)}: ${fate.refused}.`)
+  if (!knownOptions.includes(name)) throw new ConfigError(`redis.${name} is no option of ioredis that is known here.`)
+  const why = refusals.find(([names]) => names.includes(name))?.[1]
+  if (why !== undefined && String(value) !== String(own[name]))
+    throw new ConfigError(`redis.${name} cannot be ${shown(value)}: ${why}.`)
 }
 
 const shown = (value: unknown): string => (typeof value === 'object' ? 'set' : String(value))

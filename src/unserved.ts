@@ -1,15 +1,8 @@
 import { monotonicMs } from './clock.ts'
-import type { ErrorCode } from './errors.ts'
-import type { Whereabouts } from './registrar.ts'
 
-export interface UnservedOptions {
-  queueName: string
-  /** Asks the registry; rejects when that cannot be read. */
-  whereabouts(task: string): Promise<Whereabouts>
-}
-
-interface Verdict {
-  code: ErrorCode & ('NoSuchTask' | 'NoWorkers')
+/** Why a request is not run. */
+export interface Verdict {
+  code: 'NoSuchTask' | 'NoWorkers'
   message: string
 }
 
@@ -34,30 +27,31 @@ const maxTasks = 1000
  * it back; when it has no deadline of its own, nothing else would ever end that.
  */
 export class Unserved {
-  readonly #options: UnservedOptions
-  readonly #sights = new Map<string, Sight | undefined>()
+  readonly #look: (task: string) => Promise<Verdict | undefined>
+  readonly #sights = new Map<string, Sight>()
   readonly #looking = new Set<string>()
 
-  constructor(options: UnservedOptions) {
-    this.#options = options
+  /** `look` asks the registry why nobody takes a task, undefined while somebody does; rejects when that cannot be read. */
+  constructor(look: (task: string) => Promise<Verdict | undefined>) {
+    this.#look = look
   }
 
   /** What to answer; undefined as long as somebody may take it. Looks behind the question: it is asked again soon. */
   verdict(task: string): Verdict | undefined {
     const sight = this.#sights.get(task)
     const now = monotonicMs()
-    if (!sight || now - sight.lookedAt > lookMs) void this.#look(task)
+    if (!sight || now - sight.lookedAt > lookMs) void this.#lookAgain(task)
     if (!sight || now - sight.lookedAt > 2 * lookMs) return undefined
     return sight.lookedAt - sight.missingSince >= unservedPatienceMs ? sight.verdict : undefined
   }
 
-  async #look(task: string): Promise<void> {
+  async #lookAgain(task: string): Promise<void> {
     if (this.#looking.has(task)) return
     this.#looking.add(task)
     try {
-      const where = await this.#options.whereabouts(task)
-      if (where.isServed) this.#sights.delete(task)
-      else this.#missed(task, where)
+      const verdict = await this.#look(task)
+      if (verdict) this.#missed(task, verdict)
+      else this.#sights.delete(task)
     } catch {
       // The registry cannot be read; the next look may be luckier.
     } finally {
@@ -65,20 +59,11 @@ export class Unserved {
     }
   }
 
-  #missed(task: string, where: Whereabouts): void {
+  #missed(task: string, verdict: Verdict): void {
     const lookedAt = monotonicMs()
     const before = this.#sights.get(task)
     const isUnbroken = before !== undefined && lookedAt - before.lookedAt < unservedPatienceMs
     if (!before && this.#sights.size >= maxTasks) this.#sights.clear()
-    const missingSince = isUnbroken ? before.missingSince : lookedAt
-    this.#sights.set(task, { lookedAt, missingSince, verdict: this.#verdictOf(task, where) })
-  }
-
-  #verdictOf(task: string, { declaredIn, isServedThere }: Whereabouts): Verdict {
-    const { queueName } = this.#options
-    if (declaredIn === undefined) return { code: 'NoSuchTask', message: `No worker ever declared ${task}.` }
-    const place = `${isServedThere ? 'It is served' : 'Its last workers were'} in queue ${declaredIn}.`
-    const elsewhere = declaredIn === queueName ? '' : ` ${place}`
-    return { code: 'NoWorkers', message: `No live worker of queue ${queueName} provides ${task}.${elsewhere}` }
+    this.#sights.set(task, { lookedAt, missingSince: isUnbroken ? before.missingSince : lookedAt, verdict })
   }
 }

@@ -40,7 +40,6 @@ const layers: string[][] = [
     'metrics',
     'statsdaddress',
     'settingkinds',
-    'registrysettings',
   ],
   [
     'target',
@@ -94,7 +93,6 @@ const layers: string[][] = [
     'roles/inspect',
     'roles/keepalive',
     'roles/keepalive-thread',
-    'roles/pause',
     'roles/farewell',
   ],
   ['dispatch', 'hub', 'nested', 'crew', 'worker'],
@@ -208,6 +206,101 @@ describe('the registry', () => {
   it('has pages that take only types of the library', () => {
     for (const { file, path } of packages('web').filter(({ imported }) => imported === 'pshub'))
       expect(readFileSync(path, 'utf8'), file).not.toMatch(/import (?!type)[^\n]* from 'pshub'/)
+  })
+
+  /** Rooms of the pages, lowest first: a file imports from its own room and from those before it. */
+  const rooms = [
+    // Need nothing: words and figures, what an address says, colours and sheets.
+    'text',
+    'address',
+    'looks',
+    // What the service says: to whom, what is so now, and which of it in which order.
+    'session',
+    'live',
+    'rows',
+    // What pages are made of.
+    'parts',
+    'charts',
+    'tables',
+    'frame',
+    // A form for any schema; its controls do not know what draws their parts.
+    'form/model',
+    'form/check',
+    'form/shared',
+    'form/controls',
+    'form',
+    // Running a task: what is read and written, then runs, then what is made of them.
+    'try-it/json',
+    'try-it/schema',
+    'try-it/parts',
+    'try-it/run',
+    'try-it/arguments',
+    'try-it/outcome',
+    'try-it/history',
+    'try-it/snippets',
+    'try-it',
+    'versions',
+    'pages',
+  ]
+  const entry = 'main.tsx'
+
+  /** With sheets, and with what runs beside the page. */
+  const importsOfFile = (path: string) => {
+    const text = readFileSync(path, 'utf8')
+    const bare = [...text.matchAll(/^import '([^']+)'/gm)].map(match => match[1]!)
+    return [...importedBy(text), ...bare]
+      .filter(name => name.startsWith('.'))
+      .map(name => relative(registry, resolve(dirname(path), name.replace(/\?.*/, ''))))
+  }
+  const filesOf = (...folders: string[]) =>
+    folders.flatMap(folder =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter(name => /\.(tsx?|mjs|cjs|css|py)$/.test(name))
+        .map(name => join(folder, name)),
+    )
+  const modules = filesOf('registry')
+    .filter(name => /\.tsx?$/.test(name))
+    .map(name => relative('registry', name))
+
+  /** The innermost room that holds a file of the pages. */
+  const roomOf = (file: string) => {
+    const around = rooms.filter(room => file.startsWith(`web/${room}/`))
+    return around.sort((a, b) => b.length - a.length)[0]
+  }
+
+  it('has pages in rooms, each importing only from those before it', () => {
+    const pages = modules.filter(file => file.startsWith('web/') && file !== `web/${entry}`)
+    const inhabited = new Set(pages.map(roomOf))
+    for (const room of rooms) expect(inhabited.has(room), `the room ${room} is empty`).toBe(true)
+    for (const file of pages) {
+      const room = roomOf(file)
+      expect(room, `${file} is in no room`).toBeDefined()
+      for (const imported of importsOfFile(join(registry, file)).filter(name => name.startsWith('web/'))) {
+        const other = roomOf(imported)
+        expect(other, `${file} imports ${imported}, which is in no room`).toBeDefined()
+        expect(rooms.indexOf(other!), `${file} imports ${imported}`).toBeLessThanOrEqual(rooms.indexOf(room!))
+      }
+    }
+  })
+
+  it('has no import cycle', () => {
+    const graph = new Map(modules.map(file => [file, importsOfFile(join(registry, file))]))
+    const done = new Set<string>()
+    const visit = (file: string, path: string[]): void => {
+      if (done.has(file)) return
+      if (path.includes(file)) throw new Error(`cycle: ${[...path.slice(path.indexOf(file)), file].join(' -> ')}`)
+      for (const next of graph.get(file) ?? []) visit(next, [...path, file])
+      done.add(file)
+    }
+    for (const file of modules) visit(file, [])
+    expect(modules.length).toBeGreaterThan(200)
+  })
+
+  it('has no file of more than 300 lines, and its tests get no longer help', () => {
+    for (const file of filesOf('registry', 'test/support')) {
+      const lines = readFileSync(join(root, file), 'utf8').trimEnd().split('\n').length
+      expect(lines, file).toBeLessThanOrEqual(300)
+    }
   })
 })
 

@@ -6,7 +6,7 @@ import { root } from '../tools/prepare.mjs'
 
 /**
  * A step: `{ title, program, args, cwd?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
- * of those that failed, as `failures`, the name and what they said. `again()`, of one that failed, returns a step that runs these
+ * of those that failed, as `failures`, the name and what they said; `retried` are names of those that passed on a second try. `again()`, of one that failed, returns a step that runs these
  * once more, or undefined.
  */
 export class Steps {
@@ -47,18 +47,27 @@ export class Steps {
   sum() {
     const failed = this.#done.filter(({ ok }) => !ok).map(({ title }) => title)
     const failures = []
+    const retried = []
     const total = { passed: 0, failed: 0, skipped: 0 }
     for (const { title, counts } of this.#done.filter(each => each.counts)) {
       try {
         const found = counts()
         for (const kind of Object.keys(total)) total[kind] += found[kind] ?? 0
         failures.push(...(found.failures ?? []))
+        retried.push(...(found.retried ?? []))
       } catch {
         failed.push(`${title} wrote no report`)
       }
     }
     if (total.passed === 0) failed.push('no test ran')
-    return { failed, failures, passedTests: total.passed, failedTests: total.failed, skippedTests: total.skipped }
+    return {
+      failed,
+      failures,
+      retried,
+      passedTests: total.passed,
+      failedTests: total.failed,
+      skippedTests: total.skipped,
+    }
   }
 
   /** What took how long. */
@@ -81,7 +90,8 @@ export class Steps {
     const [before, after] = [run.counts(), rerun.counts()]
     run.ok = rerun.ok && after.passed === before.failed
     run.seconds += rerun.seconds
-    run.counts = () => ({ ...after, passed: before.passed + after.passed })
+    const retried = (before.failures ?? []).map(({ name }) => `${step.title}: ${name}`)
+    run.counts = () => ({ ...after, passed: before.passed + after.passed, retried })
     return run
   }
 

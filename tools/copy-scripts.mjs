@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
 
-const packages = ['clients/python/src/pshub', 'clients/ruby/lib/pshub']
+const packages = ['clients/python/src/pshub/queue', 'clients/ruby/lib/pshub/queue']
 
 export const copyScripts = () => {
   for (const folder of packages.map(name => join(root, name)).filter(existsSync)) {

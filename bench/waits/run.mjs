@@ -1,4 +1,4 @@
-// npm run pictures: runs the two loads whose waits README shows, on a real redis-server, and draws docs/pictures/*.svg.
+// npm run pictures: runs the two loads whose waits docs/measuring.md shows, on a real redis-server, and draws docs/pictures/*.svg.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

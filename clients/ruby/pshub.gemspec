@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "lib/pshub/version"
+require_relative "lib/pshub/wire/version"
 
 Gem::Specification.new do |spec|
   spec.name = "pshub"

@@ -1,8 +1,8 @@
-import './styles/index.css'
+import './looks/index.css'
 import { render } from 'preact'
-import { App } from './app.tsx'
-import { startSession } from './login.ts'
-import { startTheme } from './theme.ts'
+import { startTheme } from './looks/theme.ts'
+import { App } from './pages/app.tsx'
+import { startSession } from './session/login.ts'
 
 startTheme()
 void startSession()

@@ -1,4 +1,4 @@
-import { settingsTable } from '../config.ts'
+import { settingsTable, variableOf } from '../config.ts'
 import { version } from '../version.ts'
 import { optionsOf } from './arguments.ts'
 import type { Command, Option } from './command.ts'
@@ -99,8 +99,8 @@ const explained = ({ about, setting, fallback }: Option): string => {
 /** Names of settings in a file are those of the code: help names the variable and what it gives. */
 const environmentOf = (options: Option[]): [string, string][] => [
   ...options.flatMap(({ flag, setting }): [string, string][] => {
-    const variable = setting === undefined ? undefined : settingsTable[setting].env
-    if (variable === undefined) return []
+    if (setting === undefined) return []
+    const variable = variableOf(setting)
     const unit = variable.endsWith('_MS') ? ', in milliseconds' : ''
     return [[variable, `as --${flag}${unit}; '${setting}' in a file`]]
   }),

@@ -1,4 +1,4 @@
-import type { Claimed } from '../answers.ts'
+import type { Beat, Claimed } from '../answers.ts'
 import { backoffMs, monotonicMs, sleep } from '../clock.ts'
 import type { WorkerContext } from '../context.ts'
 
@@ -48,20 +48,21 @@ export class FetchLoop {
     if (this.#wait?.isDeaf && this.#context.slots.jobRoom > 0) this.#endWait(this.#wait)
   }
 
-  /**
-   * Takes nothing more until resume(). To be said with each beat of the pause: what ends a wait may overtake that wait, which
-   * is sent on another connection.
-   */
-  pause(): void {
-    this.#isPaused = true
-    if (this.#wait) this.#endWait(this.#wait)
-  }
-
-  resume(): void {
-    this.#isPaused = false
-    // Tokens of the bells may be gone, and what they announced still waits.
-    this.#moreWaits = true
-    this.#next()
+  /** Follows whether the queue is paused, from beat to beat: asking with each claim would cost every call a command. */
+  onBeat({ pausedMs }: Beat): void {
+    const { queue, events, workerId } = this.#context
+    const wasPaused = this.#isPaused
+    this.#isPaused = pausedMs !== undefined
+    if (pausedMs !== undefined) {
+      // With each beat of the pause: what ends a wait may overtake that wait, which is sent on another connection.
+      if (this.#wait) this.#endWait(this.#wait)
+      if (!wasPaused) events.emit('queue:paused', { worker: workerId(), queue: queue.name, pausedMs })
+    } else if (wasPaused) {
+      // Tokens of the bells may be gone, and what they announced still waits.
+      this.#moreWaits = true
+      this.#next()
+      events.emit('queue:resumed', { worker: workerId(), queue: queue.name })
+    }
   }
 
   /** No claim is started any more. One that waits for the bell is left to whoever closes its connection. */

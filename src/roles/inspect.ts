@@ -35,8 +35,7 @@ export class Inspect {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       await this.#options.connection.whenReady(signal)
-      const reasons = await this.look()
-      if (reasons) this.#tell(reasons)
+      const reasons = await this.#lookAndTell()
       if (reasons?.length === 0) return
       await sleep(retryMs, signal)
     }
@@ -48,8 +47,7 @@ export class Inspect {
     for (;;) {
       await sleep(this.#options.everyMs ?? 60_000, signal)
       if (signal.aborted) return
-      const reasons = await this.look()
-      if (reasons) this.#tell(reasons)
+      await this.#lookAndTell()
     }
   }
 
@@ -57,10 +55,11 @@ export class Inspect {
     this.#stopping.abort()
   }
 
-  #tell(reasons: string[]): void {
-    const text = reasons.join()
-    if (text === this.#told) return
+  async #lookAndTell(): Promise<string[] | undefined> {
+    const reasons = await this.look()
+    const text = reasons?.join() ?? this.#told
+    if (reasons?.length && text !== this.#told) this.#options.onUnfit(reasons)
     this.#told = text
-    if (reasons.length > 0) this.#options.onUnfit(reasons)
+    return reasons
   }
 }

@@ -28,12 +28,9 @@ export class Intake {
   readonly #onIdle: (() => void)[] = []
 
   constructor(context: WorkerContext) {
-    const { queue, registrar, commands } = context
+    const { registrar, commands } = context
     this.#context = context
-    this.#unserved = new Unserved({
-      queueName: queue.name,
-      whereabouts: task => commands.send(client => registrar.whereabouts(client, task)),
-    })
+    this.#unserved = new Unserved(task => commands.send(client => registrar.whyUnserved(client, task)))
   }
 
   /**

@@ -44,19 +44,17 @@ let toldGivenUp = false
 let toldWhy = false
 
 /** The client's code, loaded ahead: what blocks a loop may well keep all processors busy, and then it takes too long. */
-const library = import('ioredis')
+let Redis
+import('ioredis').then(library => {
+  Redis = library.Redis
+})
 
 let client
-/** The renewal under way; another one takes its place when it has no answer for too long. */
-let attempt
-let attemptedAt = Number.NEGATIVE_INFINITY
+/** A renewal is under way on that client. */
+let isTrying = false
+let triedAt = Number.NEGATIVE_INFINITY
 
 const look = () => {
-  setTimeout(look, lookAndSee() ? lookMs : lookCloselyMs)
-}
-
-/** True while the loop of the main thread goes on. */
-const lookAndSee = () => {
   const now = performance.now()
   // When this thread stood still as well, the process was stopped, and its loop is not to blame.
   if (now - lookedAt > stoppedMs) tickedAt += now - lookedAt
@@ -73,7 +71,7 @@ const lookAndSee = () => {
   if (beatsNow !== beats) renewedAt = now
   beats = beatsNow
   if (now - tickedAt >= blockedAfterMs) standIn(now, now - tickedAt)
-  return goesOn
+  setTimeout(look, goesOn ? lookMs : lookCloselyMs)
 }
 
 const standIn = (now, blockedMs) => {
@@ -90,24 +88,21 @@ const standIn = (now, blockedMs) => {
 const keepLease = now => {
   // Half of the lease is time enough to connect, and spares most stalls a connection.
   const isDue = now - renewedAt >= (client ? renewEveryMs : leaseMs / 2)
-  if (!isDue || !identity || isLost || !clientOf) return
-  if (attempt && client && now - attemptedAt > patienceMs) failed(`no answer within ${patienceMs} ms`)
-  if (attempt || now - attemptedAt < pauseMs) return
-  attemptedAt = now
-  const mine = renew().finally(() => {
-    if (attempt === mine) attempt = undefined
-  })
-  attempt = mine
+  if (!isDue || !identity || isLost || !clientOf || !Redis) return
+  if (isTrying && now - triedAt > patienceMs) failed(`no answer within ${patienceMs} ms`)
+  if (isTrying || now - triedAt < pauseMs) return
+  triedAt = now
+  renew()
 }
 
 const renew = async () => {
-  const { Redis } = await library
-  attemptedAt = performance.now()
-  const mine = client ?? new Redis(...clientOf)
+  const isNew = !client
+  client ??= new Redis(...clientOf)
+  isTrying = true
+  const mine = client
   let why
   try {
-    if (!client) {
-      client = mine
+    if (isNew) {
       mine.on('error', error => {
         why = error
       })
@@ -115,10 +110,9 @@ const renew = async () => {
     }
     const [, held] = await mine.eval(...identity.renewal)
     if (held === 1) renewedAt = performance.now()
-    else {
-      isLost = true
-      disconnect()
-    }
+    else isLost = true
+    if (isLost) disconnect()
+    else if (client === mine) isTrying = false
   } catch (error) {
     // Unless it was dropped on purpose.
     if (client === mine) failed((why ?? error).message)
@@ -127,7 +121,6 @@ const renew = async () => {
 
 const failed = reason => {
   disconnect()
-  attempt = undefined
   if (toldWhy) return
   toldWhy = true
   parentPort.postMessage(`The lease could not be renewed while the event loop was blocked: ${reason}`)
@@ -149,6 +142,7 @@ const disconnect = () => {
   client?.disconnect()
   client?.stream?.destroy()
   client = undefined
+  isTrying = false
 }
 
 /** Not by process.stderr, which goes through the blocked loop. False when it could not be written: stderr is full. */

@@ -51,34 +51,33 @@ export class Keepalive {
   }
 
   #open(): Thread {
-    const { settings, problem } = this.#context
-    try {
-      return this.#openWith(clientArguments(settings.redis, 'pshub-worker-keepalive'))
-    } catch (error) {
-      // A function or an object with a native half among the options cannot be copied.
-      if ((error as Error).name !== 'DataCloneError') throw error
-      const { message } = error as Error
-      const reason = `The Redis options cannot be copied into a thread, so a blocked event loop costs the lease: ${message}`
-      problem('keepalive')(new Error(reason))
-      return this.#openWith(undefined)
-    }
-  }
-
-  #openWith(clientOf: unknown): Thread {
     const { pulse, settings, blockedLines: lines, problem } = this.#context
     const { leaseMs, maxBlockedMs } = settings
     const { memory, tasks } = pulse
-    const onProblem = problem('keepalive')
+    const [clientOf, identity] = [this.#clientOf(), this.#identity()]
     const thread = new Thread(new URL('./keepalive-thread.mjs', import.meta.url), {
-      workerData: { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines, identity: this.#identity() },
+      workerData: { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines, identity },
       // Loaders and hooks of the application have nothing to do there.
       execArgv: [],
       resourceLimits,
     })
     thread.unref()
-    thread.on('error', onProblem)
-    thread.on('message', (reason: string) => onProblem(new Error(reason)))
+    thread.on('error', problem('keepalive'))
+    thread.on('message', (reason: string) => problem('keepalive')(new Error(reason)))
     return thread
+  }
+
+  /** Undefined when a function or an object with a native half among the options cannot be copied. */
+  #clientOf(): unknown {
+    const { settings, problem } = this.#context
+    try {
+      return structuredClone(clientArguments(settings.redis, 'pshub-worker-keepalive'))
+    } catch (error) {
+      const { message } = error as Error
+      const reason = `The Redis options cannot be copied into a thread, so a blocked event loop costs the lease: ${message}`
+      problem('keepalive')(new Error(reason))
+      return undefined
+    }
   }
 
   /** What the thread needs to renew the lease, and to name its worker. */

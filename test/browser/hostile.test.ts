@@ -127,7 +127,9 @@ describe(`${scriptPayloads.length} texts that would be scripts`, () => {
       const parts = page.getByRole('navigation', { name: 'Parts of this page' })
       await parts.waitFor()
       for (const part of ['Schema', 'Versions', 'Charts', 'Workers', 'Failures', 'Try it']) {
-        await parts.getByRole('link', { name: part }).click()
+        const link = parts.getByRole('link', { name: part })
+        await link.click()
+        await page.locator('[aria-current="true"]', { hasText: part }).waitFor()
         expect(await looked(page), `${name} ${part}`).toEqual(harmless)
       }
       const fill = page.getByRole('button', { name: 'the example' })

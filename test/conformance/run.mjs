@@ -23,7 +23,7 @@ const { Pair } = await import('./pair.mjs')
 const usage = `npm run conformance -- [options] <language...>
 
 A language is the name of one of the project's own (typescript, python ...) or a folder with a conformance.json. Runs all pairs of
-caller and worker of the languages named.
+caller and worker of the languages named; faults in those of which one side is of the first language named.
 
   --only <text>   checks whose name contains the text
   --verbose       each check, also those that pass
@@ -84,29 +84,30 @@ const withStage = async use => {
   }
 }
 
-/** Undefined, or the error of the last of its attempts. */
-const failureOf = async (check, pair) => {
+/** The error of the last of its attempts, if that failed, and whether there was more than one. */
+const attempted = async (check, pair) => {
   let failure
   for (let attempt = 0; attempt <= Number(options.retries); attempt++) {
     failure = await runCheck(check, pair).then(
       () => undefined,
       error => error,
     )
-    if (!failure) break
+    if (!failure) return { retried: attempt > 0 }
   }
-  return failure
+  return { failure, retried: Number(options.retries) > 0 }
 }
 
 /** All checks of one pair. A check that fails leaves the others their turn. */
 const runPair = async ({ caller, worker, checks }) => {
   const results = []
-  const note = (name, startedAt, error) =>
-    results.push({ name, ok: !error, ms: Math.round(performance.now() - startedAt), error: error?.message })
+  const note = (name, startedAt, error, retried = false) =>
+    results.push({ name, ok: !error, ms: Math.round(performance.now() - startedAt), error: error?.message, retried })
   const runChecks = async pair => {
     await pair.open()
     for (const check of checks) {
       const startedAt = performance.now()
-      note(check.name, startedAt, await failureOf(check, pair))
+      const { failure, retried } = await attempted(check, pair)
+      note(check.name, startedAt, failure, retried)
     }
     const endedAt = performance.now()
     const left = await pair.end()
@@ -136,7 +137,9 @@ const plan = languages.flatMap(worker =>
   languages.map(caller => {
     // What a worker does with anybody's requests is looked at with its own language's caller, once.
     const own = caller === worker ? workerChecks : []
-    return { caller, worker, checks: [...valueChecks, ...outcomeChecks, ...own, ...faultChecks].filter(fits) }
+    // A fault meets a caller or a worker, not both of them together: each is tried with one and the same other side.
+    const faults = caller === languages[0] || worker === languages[0] ? faultChecks : []
+    return { caller, worker, checks: [...valueChecks, ...outcomeChecks, ...own, ...faults].filter(fits) }
   }),
 )
 const outcomes = await fewAtOnce(plan, pairsAtOnce, runPair, tell)
@@ -160,6 +163,10 @@ for (const row of table)
 
 const all = outcomes.flatMap(({ results }) => results)
 const failed = all.filter(({ ok }) => !ok).length
-if (options.json) writeFileSync(options.json, JSON.stringify({ passed: all.length - failed, failed, pairs: outcomes }))
+const retried = outcomes.flatMap(({ caller, worker, results }) =>
+  results.filter(result => result.ok && result.retried).map(({ name }) => `${caller} -> ${worker}: ${name}`),
+)
+if (options.json)
+  writeFileSync(options.json, JSON.stringify({ passed: all.length - failed, failed, retried, pairs: outcomes }))
 console.log(failed ? `\n${failed} of ${all.length} checks failed` : `\nAll ${all.length} checks passed`)
 process.exit(failed ? 1 : 0)

@@ -60,7 +60,7 @@ describe('what is pushed by hand', () => {
   it('is not started after its deadline, even where the scripts cannot see that', async () => {
     const runs: unknown[] = []
     const worker = await server.worker([defineTask('echo:1.0', {}, args => runs.push(args))])
-    const late = '{"ttl":100,"id":"late","task":"echo:1.0","args":"late","at":1795220163659000}'
+    const late = `{"ttl":100,"id":"late","task":"echo:1.0","args":"late","at":${(Date.now() - 60_000) * 1000}}`
     await server.redis.rpush(keys().calls, late, '{"id":"last","task":"echo:1.0","args":"last"}')
     await eventually(() => runs.includes('last'))
     await eventually(async () => (await server.redis.hlen(keys().held(worker.id))) === 0)

@@ -140,10 +140,15 @@ describe('a worker', () => {
 
 describe('while a worker serves', () => {
   it('it goes on looking', async () => {
-    const watch = vi.spyOn(Inspect.prototype, 'watch')
-    server.onEnd(() => watch.mockRestore())
-    await server.worker([echo])
-    expect(watch).toHaveBeenCalledTimes(1)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
+    server.onEnd(() => vi.useRealTimers())
+    const worker = await server.worker([echo])
+    const problems: string[] = []
+    worker.events.on('problem', ({ reason }) => problems.push(reason))
+    server.onEnd(() => server.redis.config('SET', 'maxmemory-policy', 'noeviction'))
+    await server.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    vi.advanceTimersByTime(60_000)
+    await eventually(() => problems.some(reason => reason.includes('maxmemory-policy')))
   })
 
   it('a change of the server is told once, and once more when it comes again', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { LiveReading, TaskRow } from '../../registry/contract.ts'
 import { LiveStream } from '../../registry/server/live.ts'
 import { defineTask } from '../../src/index.ts'
+import { freePort, startServer } from '../../tools/redis-server.mjs'
 import { jsonOf, tokens, useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
@@ -61,16 +62,20 @@ describe('GET /api/live', () => {
   })
 
   it('says that Redis is away, and goes on when it is back', async () => {
-    const registry = await fixture.registry({ hub: { redis: 'redis://127.0.0.1:1', logLevel: 'silent' } })
+    const port = await freePort()
+    const registry = await fixture.registry({ hub: { redis: `redis://127.0.0.1:${port}`, logLevel: 'silent' } })
     const response = await fetch(registry.at('api/live'), { headers })
-    for await (const { name, data } of eventsOf(response)) {
-      expect([name, data.message]).toEqual(['problem', expect.stringContaining('could not be read')])
-      break
-    }
+    const events = eventsOf(response)
+    const first = (await events.next()).value as Event
+    expect([first.name, first.data.message]).toEqual(['problem', expect.stringContaining('could not be read')])
     expect((await registry.get('healthz')).status).toBe(503)
     expect(await jsonOf(await registry.get('healthz'))).toEqual({ redis: 'away' })
     const answer = await registry.get('api/tasks')
     expect([answer.status, (await jsonOf(answer)).error.code]).toEqual([503, 'NotEnqueued'])
+    const server = await startServer({ port })
+    fixture.onEnd(() => server.stop())
+    for await (const { name } of events) if (name === 'reading') break
+    expect(await jsonOf(await registry.get('healthz'))).toEqual({ redis: 'ok' })
   })
 
   it('has room for so many pages, and ends with the service', async () => {

@@ -1,26 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import { flagOf, settingsTable } from '../../src/config.ts'
+import { flagOf, type Settings, settingsTable, variableOf } from '../../src/config.ts'
 import { formats, metrics } from '../../src/metrics.ts'
 import { read, rowsOf, section, unquoted } from '../support/protocol-document.ts'
 
-const readme = read('README.md')
+const measuring = read('docs/measuring.md')
+const settings = read('docs/settings.md')
 
-describe('README', () => {
+describe('the guides', () => {
   it('lists all metrics with their types and tags, as the code has them', () => {
-    const table = section('Measure', readme).slice(section('Measure', readme).indexOf('| metric |'))
+    const measure = section('## Measure', measuring)
+    const table = measure.slice(measure.indexOf('| metric |'))
     const listed = rowsOf(table).map(([name, type, tags]) => [unquoted(name!), type, unquoted(tags!)])
     const known = Object.values(metrics).map(({ name, type, tags }) => [`pshub.${name}`, type, tags.join(' ')])
     expect(listed).toEqual(known)
   })
 
   it('lists all settings with their flags and variables', () => {
-    const listed = rowsOf(section('Set things', readme)).map(cells => cells.slice(0, 3).map(unquoted))
-    const known = Object.entries(settingsTable).map(([name, { env }]) => {
+    const listed = rowsOf(settings).map(cells => cells.slice(0, 3).map(unquoted))
+    const known = (Object.keys(settingsTable) as (keyof Settings)[]).map(name => {
       const flag = `--${flagOf(name)}`
       const row = listed.find(([option]) => option === name)
       // A duration's flag says no unit, and shows an example.
       expect([flag, flag.replace(/-ms$/, '')], name).toContain(row?.[1]?.split(' ')[0])
-      return [name, row?.[1], env]
+      return [name, row?.[1], variableOf(name)]
     })
     expect(listed.toSorted()).toEqual(known.toSorted())
   })

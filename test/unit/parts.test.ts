@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { backoffMs, monotonicMs, signalAfter, sleep, within } from '../../src/clock.ts'
-import { readSettings, settingsTable } from '../../src/config.ts'
+import { readSettings } from '../../src/config.ts'
 import { Deadlines } from '../../src/deadlines.ts'
 import { ConfigError, errorTable, fromWire, HubError, messageOf } from '../../src/errors.ts'
 import { newId } from '../../src/ids.ts'
@@ -65,10 +65,7 @@ describe('settings', () => {
   })
 
   it('have defaults that pass their own checks', () => {
-    for (const [name, setting] of Object.entries(settingsTable)) {
-      const { fallback } = setting
-      expect(setting.check(typeof fallback === 'function' ? fallback() : fallback), name).toBeUndefined()
-    }
+    for (const user of ['hub', 'worker', 'registry'] as const) expect(() => readSettings(user, {})).not.toThrow()
   })
 
   it('show a Redis URL without its password', () => {

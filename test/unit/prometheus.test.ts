@@ -169,8 +169,8 @@ const checkExpression = (expression: string): void => {
 }
 
 describe('what is made of the metrics', () => {
-  it('README lists them all', () => {
-    const rows = rowsOf(read('README.md').split('### Watch with Prometheus and Grafana')[1]!.split('\n### ')[0]!)
+  it('docs/measuring.md lists them all', () => {
+    const rows = rowsOf(read('docs/measuring.md').split('## Watch with Prometheus and Grafana')[1]!.split('\n## ')[0]!)
     const metrics = rows.filter(([name]) => name!.startsWith('`pshub_'))
     expect(metrics.map(([name, labels]) => [unquoted(name!), labels])).toEqual(
       Object.entries(known).map(([name, metric]) => [name, metric.labels.map(label => `\`${label}\``).join(' ')]),

@@ -61,7 +61,7 @@ describe('steps beside each other', () => {
     const { failed, ...tests } = steps.sum()
     expect(failed.sort()).toEqual(['bad', 'killed', 'missing', 'mute wrote no report'])
     const failures = [{ name: 'a', message: 'b' }]
-    expect(tests).toEqual({ failures, passedTests: 5, failedTests: 1, skippedTests: 1 })
+    expect(tests).toEqual({ failures, retried: [], passedTests: 5, failedTests: 1, skippedTests: 1 })
     const rows = steps.table().split('\n')
     expect(
       rows
@@ -79,15 +79,16 @@ describe('steps beside each other', () => {
     const bad = {
       ...step('still bad', fails, () => ({ passed: 1, failed: 1, failures: [{ name: 'a', message: 'b' }] })),
     }
-    const first = { passed: 5, failed: 1 }
+    const first = { passed: 5, failed: 1, failures: [{ name: 'c', message: 'd' }], retried: [] }
     await steps.beside(
       [{ ...step('heals', fails, () => first), again: () => healed }],
       [{ ...step('does not', fails, () => ({ passed: 5, failed: 2 })), again: () => bad }],
       [{ ...step('has nothing to run', fails, () => first), again: () => undefined }],
     )
-    const { failed, failures, ...counts } = steps.sum()
+    const { failed, failures, retried, ...counts } = steps.sum()
     expect(failed.sort()).toEqual(['does not', 'has nothing to run'])
-    expect(failures).toEqual([{ name: 'a', message: 'b' }])
+    expect(failures.map(({ name }) => name).sort()).toEqual(['a', 'c'])
+    expect(retried).toEqual(['heals: c'])
     expect(counts).toEqual({ passedTests: 6 + 6 + 5, failedTests: 0 + 1 + 1, skippedTests: 0 })
     expect(steps.table().split('\n')).toHaveLength(3)
   })

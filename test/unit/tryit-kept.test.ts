@@ -3,9 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { examplesOf } from '../../registry/web/tryit/example.ts'
-import { repeatText } from '../../registry/web/tryit/explain.ts'
-import type { FinishedRun } from '../../registry/web/tryit/finished-run.ts'
+import { argsFromFragment, argsToFragment } from '../../registry/web/try-it/arguments/share-link.ts'
 import {
   addRun,
   clearRuns,
@@ -13,10 +11,12 @@ import {
   type PastRun,
   readRuns,
   type Store,
-} from '../../registry/web/tryit/history-store.ts'
-import { summaryOf } from '../../registry/web/tryit/repeat-summary.ts'
-import { withoutSecrets } from '../../registry/web/tryit/secrets.ts'
-import { argsFromFragment, argsToFragment } from '../../registry/web/tryit/share-link.ts'
+} from '../../registry/web/try-it/history/store.ts'
+import { repeatText } from '../../registry/web/try-it/outcome/explain.ts'
+import type { FinishedRun } from '../../registry/web/try-it/run/finished.ts'
+import { summaryOf } from '../../registry/web/try-it/run/repeat-summary.ts'
+import { examplesOf } from '../../registry/web/try-it/schema/examples.ts'
+import { withoutSecrets } from '../../registry/web/try-it/schema/secrets.ts'
 import { errorTable } from '../../src/errors.ts'
 import { anyJson } from '../support/any-json.ts'
 

@@ -7,14 +7,14 @@ import {
   pythonLiteral,
   rubyLiteral,
   shellWord,
-} from '../../registry/web/tryit/literals.ts'
+} from '../../registry/web/text/literals.ts'
 import {
   cliSnippet,
   curlSnippet,
   pythonSnippet,
   rubySnippet,
   typescriptSnippet,
-} from '../../registry/web/tryit/snippets.ts'
+} from '../../registry/web/try-it/snippets/texts.ts'
 import { parseCommandLine } from '../../src/cli/arguments.ts'
 import { callCommand } from '../../src/cli/call.ts'
 import { anyJson, hasProto } from '../support/any-json.ts'

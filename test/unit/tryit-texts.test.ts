@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseArguments, textOf } from '../../registry/web/tryit/arguments-text.ts'
-import { changesBetween } from '../../registry/web/tryit/json-changes.ts'
-import { placeOfPointer } from '../../registry/web/tryit/json-place.ts'
-import { readJson } from '../../registry/web/tryit/json-text.ts'
-import { standing } from '../../registry/web/tryit/verdict.ts'
+import { parseArguments, textOf } from '../../registry/web/try-it/arguments/text.ts'
+import { standing } from '../../registry/web/try-it/arguments/verdict.ts'
+import { changesBetween } from '../../registry/web/try-it/json/changes.ts'
+import { placeOfPointer } from '../../registry/web/try-it/json/place.ts'
+import { readJson } from '../../registry/web/try-it/json/text.ts'
 import { anyJson, hasProto } from '../support/any-json.ts'
 
 describe('arguments as text', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-const sheet = readFileSync(resolve(import.meta.dirname, '../../registry/web/styles/ground.css'), 'utf8')
+const sheet = readFileSync(resolve(import.meta.dirname, '../../registry/web/looks/ground.css'), 'utf8')
 const colours = Object.fromEntries(
   [...sheet.matchAll(/--([\w-]+): light-dark\((#[\da-f]{6}), (#[\da-f]{6})\)/g)].map(([, name, light, dark]) => [
     name!,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { ago, amount, bytes, count, ms, percent, perSecond, plural, span, us } from '../../registry/web/format.ts'
-import { linePaths } from '../../registry/web/line-paths.ts'
-import { printable, printableLines } from '../../registry/web/printable.ts'
-import { safeAddress } from '../../registry/web/safe-address.ts'
+import { safeAddress } from '../../registry/web/address/safe.ts'
+import { linePaths } from '../../registry/web/charts/line-paths.ts'
+import { ago, amount, bytes, count, ms, percent, perSecond, plural, span, us } from '../../registry/web/text/figures.ts'
+import { printable, printableLines } from '../../registry/web/text/printable.ts'
 
 describe('figures as people read them', () => {
   it.each([

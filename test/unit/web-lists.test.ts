@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { QueueRow, Summary, TaskRow, WorkerRow } from '../../registry/contract.ts'
-import { headlineOf, healthOf } from '../../registry/web/health.ts'
-import { applied } from '../../registry/web/live-rows.ts'
-import { nearNames } from '../../registry/web/near-names.ts'
-import { choiceOf, compare, pageOf, sortOf, withQuery } from '../../registry/web/query.ts'
-import { queueList, queueView } from '../../registry/web/queue-list.ts'
-import { plainSummary, taskPage, taskView } from '../../registry/web/task-list.ts'
-import { workerGroups, workerView } from '../../registry/web/worker-list.ts'
+import { choiceOf, compare, pageOf, sortOf, withQuery } from '../../registry/web/address/query.ts'
+import { applied } from '../../registry/web/live/delta.ts'
+import { headlineOf, healthOf } from '../../registry/web/rows/health.ts'
+import { queueList, queueView } from '../../registry/web/rows/queues.ts'
+import { plainSummary, taskPage, taskView } from '../../registry/web/rows/tasks.ts'
+import { workerGroups, workerView } from '../../registry/web/rows/workers.ts'
+import { nearNames } from '../../registry/web/text/near-names.ts'
 
 const idle = {
   callsPerSecond: 0,

@@ -8,7 +8,7 @@ import threading
 from typing import Any, Dict
 
 from pshub import Hub, PendingCall, __version__
-from pshub.payload import encode_payload
+from pshub.wire.payload import encode_payload
 
 lock = threading.Lock()
 pending: Dict[Any, PendingCall] = {}

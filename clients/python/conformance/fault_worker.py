@@ -12,7 +12,7 @@ import time
 from typing import Any, Dict, Optional
 
 from pshub import ConfigError, Context, Worker, task
-from pshub.log import log_to_stderr
+from pshub.outlets.log import log_to_stderr
 
 setup = json.loads(os.environ["PSHUB_FAULT_SETUP"])
 _file = os.open(os.path.join(setup["folder"], f"{setup['name']}.jsonl"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

@@ -16,6 +16,9 @@ from typing import Any, Callable, Iterator, List, Optional
 import pytest
 import redis as redispy
 
+from called_tasks import TASKS
+from pshub import Hub, Worker
+
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 
@@ -231,3 +234,18 @@ def start_worker(request: Any) -> Iterator[Callable[..., WorkerProcess]]:
     yield start
     for worker in started:
         worker.end()
+
+
+@pytest.fixture
+def worker(server: Server) -> Iterator[Worker]:
+    worker = Worker(server.url, tasks=TASKS, slots=4)
+    worker.start()
+    yield worker
+    worker.stop(grace=0)
+    assert server.leftovers() == []
+
+
+@pytest.fixture
+def hub(server: Server, worker: Worker) -> Iterator[Hub]:
+    with Hub(server.url, name="tests") as hub:
+        yield hub

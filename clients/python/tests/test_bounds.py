@@ -15,17 +15,17 @@ import pytest
 
 from conftest import Proxy, Server, eventually
 from pshub import Hub, Worker, task
-from pshub.answers import ReplyError
-from pshub.batches import batches_of
-from pshub.call import Call
-from pshub.clock import RedisClock
-from pshub.connection import Connection
-from pshub.inbox import Inbox
-from pshub.keys import Keys
-from pshub.queue import Queue
-from pshub.roles import adopt as adopt_module
-from pshub.roles.adopt import Adopt
-from pshub.slots import Slots
+from pshub.hub.call import Call
+from pshub.hub.inbox import Inbox
+from pshub.queue.batches import batches_of
+from pshub.queue.queue import Queue
+from pshub.redis.connection import Connection
+from pshub.redis.refusals import ReplyError
+from pshub.wire.keys import Keys
+from pshub.wire.redis_clock import RedisClock
+from pshub.worker.roles import adopt as adopt_module
+from pshub.worker.roles.adopt import Adopt
+from pshub.worker.slots import Slots
 
 CALLS = "pshub:{default}:calls"
 

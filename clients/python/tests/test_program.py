@@ -13,10 +13,11 @@ import pytest
 
 from conftest import HERE, Server, eventually
 from pshub import Hub, TaskFailed, Worker, task
-from pshub.message import Phases
-from pshub.callers import MAX_CALLERS, OTHER_CALLERS, Callers
-from pshub.failures import RecentFailures
-from pshub.stats import Histogram, TaskStats
+from pshub.figures.callers import MAX_CALLERS, OTHER_CALLERS, Callers
+from pshub.figures.histogram import Histogram
+from pshub.figures.recent_failures import RecentFailures
+from pshub.figures.task_stats import TaskStats
+from pshub.wire.phases import Phases
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -112,7 +113,7 @@ def test_statistics_stay_small_and_their_totals_right() -> None:
 
 def test_made_up_names_of_callers_do_not_make_statistics_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("pshub.stats.now_s", lambda: now)
+    monkeypatch.setattr("pshub.figures.task_stats.now_s", lambda: now)
     stats = TaskStats()
     for n in range(200):
         for caller in range(25):
@@ -145,7 +146,7 @@ def test_a_quiet_caller_makes_room_for_a_new_one() -> None:
 
 def test_recent_failures_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("pshub.failures.now_s", lambda: now)
+    monkeypatch.setattr("pshub.figures.recent_failures.now_s", lambda: now)
     failures = RecentFailures()
     assert not failures.is_changed
     for n in range(500):

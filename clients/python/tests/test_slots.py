@@ -11,8 +11,9 @@ from typing import Any, Callable, Dict, Iterator, List
 import pytest
 
 from conftest import Proxy, Server, eventually
-from pshub import Hub, Worker, slots, task
-from pshub.slots import Slots
+from pshub import Hub, Worker, task
+from pshub.worker import slots
+from pshub.worker.slots import Slots
 
 CALLS, BELL = "pshub:{default}:calls", "pshub:{default}:bell"
 may_end = threading.Event()

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
 import pytest
 
 from pshub import ConfigError, Context, task
-from pshub.schema import UnusableSchema, compile_foreign, compile_own
+from pshub.task.schema import UnusableSchema, compile_foreign, compile_own
 
 
 class Colour(enum.Enum):

@@ -11,26 +11,19 @@ import pytest
 
 import pshub
 from conftest import ROOT
-from pshub import forecast as forecast_module
-from pshub.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, ToldError, from_wire
-from pshub.failures import RecentFailures
-from pshub.keys import Keys, is_id, is_namespace, is_queue_name
-from pshub.message import (
-    MalformedMessage,
-    Phases,
-    Request,
-    decode_reply,
-    decode_request,
-    told,
-    with_losses,
-    with_started,
-)
-from pshub.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
-from pshub.payload import PayloadProblem, decode_payload, encode_payload
-from pshub.cards import read_task_card, read_worker_card
-from pshub.foreign import Unreadable
-from pshub.schema import UnusableSchema, compile_foreign, compile_own
-from pshub.stats import Histogram, TaskStats, bucket_of, middle_of
+from pshub.catalogue.cards import read_task_card, read_worker_card
+from pshub.figures.histogram import Histogram, bucket_of, middle_of
+from pshub.figures.recent_failures import RecentFailures
+from pshub.figures.task_stats import TaskStats
+from pshub.hub import forecast as forecast_module
+from pshub.task.schema import UnusableSchema, compile_foreign, compile_own
+from pshub.wire.errors import ERROR_CLASSES, ERROR_TABLE, ConfigError, HubError, ToldError, from_wire
+from pshub.wire.foreign import Unreadable
+from pshub.wire.keys import Keys, is_id, is_namespace, is_queue_name
+from pshub.wire.message import MalformedMessage, Request, decode_reply, decode_request, told, with_losses, with_started
+from pshub.wire.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
+from pshub.wire.payload import PayloadProblem, decode_payload, encode_payload
+from pshub.wire.phases import Phases
 
 
 def vectors(name: str) -> Any:
@@ -267,7 +260,7 @@ def test_measured() -> None:
 
 
 def test_scripts_are_those_of_the_reference_to_the_byte() -> None:
-    mine = Path(pshub.__file__).parent / "lua"
+    mine = Path(pshub.__file__).parent / "queue/lua"
     theirs = ROOT / "src/lua"
     names = sorted(path.name for path in theirs.glob("*.lua"))
     assert sorted(path.name for path in mine.iterdir()) == names and names

@@ -37,7 +37,7 @@ class TestBounds < PshubTest
 
     def worker_id = "me"
     def lease_certain? = true
-    def renew_lease = true
+    def beat_now = true
     def problem(where, _) = @problems << where
     def settle(settlement) = @settled << settlement
     def lost(*) = nil
@@ -135,7 +135,7 @@ class TestBounds < PshubTest
   end
 
   def test_what_goes_together_is_divided_by_number_and_bytes
-    sizes = ->(entries) { Pshub::TaskQueue.batches(entries, &:itself).map(&:size) }
+    sizes = ->(entries) { Pshub::Batches.of(entries, &:itself).map(&:size) }
     assert_equal [], sizes.call([])
     assert_equal [256, 256, 88], sizes.call([1] * 600)
     assert_equal [2, 1, 1, 2], sizes.call([400_000, 600_000, 1, 2_000_000, 1, 1])

@@ -1,13 +1,13 @@
-import { ArrayItems } from './array-items.tsx'
-import { Choice } from './choice.tsx'
-import type { ControlProps } from './control-props.ts'
-import { FileInput } from './file-input.tsx'
-import { JsonInput } from './json-input.tsx'
+import { ArrayItems } from './controls/array.tsx'
+import { Choice } from './controls/choice.tsx'
+import { FileInput } from './controls/file.tsx'
+import { JsonInput } from './controls/json.tsx'
+import { NumberInput } from './controls/number.tsx'
+import { ObjectFields } from './controls/object.tsx'
+import { OptionsInput } from './controls/options.tsx'
+import { TextInput } from './controls/text.tsx'
 import { shows } from './model/view.ts'
-import { NumberInput } from './number-input.tsx'
-import { ObjectFields } from './object-fields.tsx'
-import { OptionsInput } from './options-input.tsx'
-import { TextInput } from './text-input.tsx'
+import type { ControlProps } from './shared/control-props.ts'
 
 /** Values nested deeper than this are shown as JSON. */
 const maxDepth = 32
@@ -35,9 +35,9 @@ export const Control = (props: ControlProps) => {
     case 'array':
       return <ArrayItems {...props} />
     case 'choice':
-      return <Choice {...props} branches={view.branches} />
+      return <Choice {...props} branches={view.branches} Control={Control} />
     case 'any':
-      return <Choice {...props} branches={anything} />
+      return <Choice {...props} branches={anything} Control={Control} />
   }
 }
 

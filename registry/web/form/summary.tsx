@@ -1,5 +1,5 @@
 import type { Problem } from 'pshub'
-import { focusField } from './focus.ts'
+import { focusField } from './shared/focus.ts'
 
 const maxShown = 20
 

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Problem } from 'pshub'
-import { Checker, type Verdict } from './check/checker.ts'
+import { Checker, type Verdict } from './check/runner.ts'
 import { type Path, toPointer } from './model/json.ts'
 
 interface Options {

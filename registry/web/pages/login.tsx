@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import type { ApiFailure } from '../api.ts'
-import { logIn } from '../login.ts'
 import { PageHead } from '../parts/page-head.tsx'
 import { ThemeChoice } from '../parts/theme-choice.tsx'
+import { logIn } from '../session/login.ts'
+import type { ApiFailure } from '../session/request.ts'
 
 /** Shown in place of every page while the service asks for a token; the address stays, and its page comes after it. */
 export const LoginPage = () => {

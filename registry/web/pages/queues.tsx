@@ -1,13 +1,14 @@
 import { useMemo } from 'preact/hooks'
-import { count, plural } from '../format.ts'
-import { queues, useLive } from '../live.ts'
+import { useQuery } from '../address/use-query.ts'
+import { queues } from '../live/shown.ts'
+import { useLive } from '../live/stream.ts'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
 import { PageHead } from '../parts/page-head.tsx'
-import { QueueTable } from '../parts/queue-table.tsx'
 import { ChoiceField, SearchField } from '../parts/search-field.tsx'
-import { useQuery } from '../parts/use-query.ts'
-import { type QueueState, queueList, queueStates, queueView } from '../queue-list.ts'
+import { type QueueState, queueList, queueStates, queueView } from '../rows/queues.ts'
+import { QueueTable } from '../tables/queues.tsx'
+import { count, plural } from '../text/figures.ts'
 
 const stateNames: Record<QueueState, string> = {
   all: 'All',

@@ -1,14 +1,15 @@
 import { useMemo } from 'preact/hooks'
-import { count, plural } from '../format.ts'
-import { tasks, useLive } from '../live.ts'
+import { type QueryState, useQuery } from '../address/use-query.ts'
+import { tasks } from '../live/shown.ts'
+import { useLive } from '../live/stream.ts'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, QueueField, SearchField } from '../parts/search-field.tsx'
-import { TaskTable } from '../parts/task-table.tsx'
-import { type QueryState, useQuery } from '../parts/use-query.ts'
-import { type TaskState, taskPage, taskStates, taskView } from '../task-list.ts'
+import { type TaskState, taskPage, taskStates, taskView } from '../rows/tasks.ts'
+import { TaskTable } from '../tables/tasks.tsx'
+import { count, plural } from '../text/figures.ts'
 
 const stateNames: Record<TaskState, string> = {
   all: 'All',

@@ -1,5 +1,5 @@
-import { at, base } from '../base.ts'
-import { useLive } from '../live.ts'
+import { at, base } from '../address/paths.ts'
+import { useLive } from '../live/stream.ts'
 import { Empty } from '../parts/empty.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 

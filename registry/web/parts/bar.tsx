@@ -1,4 +1,4 @@
-import { count } from '../format.ts'
+import { count } from '../text/figures.ts'
 
 /** So many of so many, as text and as a bar. */
 export const Bar = ({ value, total, name }: { value: number; total: number; name: string }) => {

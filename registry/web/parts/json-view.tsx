@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { plural } from '../format.ts'
-import { printable } from '../printable.ts'
+import { plural } from '../text/figures.ts'
+import { printable } from '../text/printable.ts'
 
 /** Deeper levels are folded at first; what is folded is not drawn. */
 const openDepth = 3

@@ -1,7 +1,7 @@
 import { lexer, type Token, type Tokens } from 'marked'
 import type { ComponentChild } from 'preact'
-import { printable, printableLines } from '../printable.ts'
-import { safeAddress } from '../safe-address.ts'
+import { safeAddress } from '../address/safe.ts'
+import { printable, printableLines } from '../text/printable.ts'
 
 /** Longer ones are cut: they come from strangers. */
 const maxLength = 20_000

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { printable } from '../printable.ts'
-import { namespace } from '../session.ts'
+import { namespace } from '../session/access.ts'
+import { printable } from '../text/printable.ts'
 
 /** The first page of a visit leaves the focus where the browser has it. */
 let isFirst = true

@@ -1,4 +1,4 @@
-import type { QueryState } from './use-query.ts'
+import type { QueryState } from '../address/use-query.ts'
 
 /** Links to the pages of a long list. */
 export const Pager = ({ page, pages, state }: { page: number; pages: number; state: QueryState }) => {

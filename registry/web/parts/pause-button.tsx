@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { QueueRow } from '../../contract.ts'
-import { type ApiFailure, post } from '../api.ts'
-import { printable } from '../printable.ts'
-import { pausedSinceMs } from '../queue-state.ts'
-import { refusal } from '../session.ts'
+import { pausedSinceMs } from '../rows/queue-state.ts'
+import { refusal } from '../session/access.ts'
+import { type ApiFailure, post } from '../session/request.ts'
+import { printable } from '../text/printable.ts'
 import { Dialog } from './dialog.tsx'
 
 /** Pauses a queue or goes on with it, after a question; says why where it may not be used. */

@@ -1,6 +1,5 @@
 import type { QueueRow } from '../../contract.ts'
-import { isGrowing } from '../health.ts'
-import { pausedSinceMs } from '../queue-state.ts'
+import { isGrowing, pausedSinceMs } from '../rows/queue-state.ts'
 import { Badge } from './badge.tsx'
 
 /** What is out of the ordinary with a queue, in words. */

@@ -1,7 +1,10 @@
+import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { isSearchWanted } from '../keyboard.ts'
-import { printable } from '../printable.ts'
-import type { QueryState } from './use-query.ts'
+import type { QueryState } from '../address/use-query.ts'
+import { printable } from '../text/printable.ts'
+
+/** Somebody goes to a page for its search: it takes the focus as soon as it is drawn. */
+export const isSearchWanted = signal(false)
 
 /** The search of a page; `/` goes there. */
 export const SearchField = ({ name, state }: { name: string; state: QueryState }) => {

@@ -1,4 +1,4 @@
-import type { QueryState } from './use-query.ts'
+import type { QueryState } from '../address/use-query.ts'
 
 /** A choice of few, as links: each has an address of its own. */
 export const SwitchLinks = ({

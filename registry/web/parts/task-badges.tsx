@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../contract.ts'
-import { liveQueues, queueNames } from '../task-list.ts'
+import { liveQueues, queueNames } from '../rows/tasks.ts'
 import { Badge } from './badge.tsx'
 
 /** What is wrong with a task, in words. */

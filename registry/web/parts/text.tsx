@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts'
+import { printable } from '../text/printable.ts'
 
 /** A stranger's name or message on one line: cut off where it is too long, and whole as a tooltip. */
 export const Text = ({ children, class: name }: { children: unknown; class?: string }) => {

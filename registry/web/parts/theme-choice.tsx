@@ -1,4 +1,4 @@
-import { type Theme, theme, themes } from '../theme.ts'
+import { type Theme, theme, themes } from '../looks/theme.ts'
 
 const names: Record<Theme, string> = { system: 'System', light: 'Light', dark: 'Dark' }
 

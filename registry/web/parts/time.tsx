@@ -1,5 +1,5 @@
-import { ago, dateTime, span } from '../format.ts'
-import { redisNowMs, turn } from '../live.ts'
+import { redisNowMs, turn } from '../live/shown.ts'
+import { ago, dateTime, span } from '../text/figures.ts'
 
 interface TimeProps {
   /** On Redis' clock, milliseconds since 1970; undefined: not known. */

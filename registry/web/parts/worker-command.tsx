@@ -1,4 +1,4 @@
-import { namespace } from '../session.ts'
+import { namespace } from '../session/access.ts'
 import { Command } from './command.tsx'
 
 /** Names that need no quoting in any shell. */

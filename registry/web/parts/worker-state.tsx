@@ -1,5 +1,5 @@
 import type { WorkerRow } from '../../contract.ts'
-import { stateOf } from '../worker-list.ts'
+import { stateOf } from '../rows/workers.ts'
 import { Badge } from './badge.tsx'
 
 const states = {

@@ -1,5 +1,5 @@
 import type { ChangeKind, SchemaChange } from '../../schema-diff/index.ts'
-import { printable } from '../printable.ts'
+import { printable } from '../text/printable.ts'
 
 export const kindWords: Record<ChangeKind, string> = {
   breaks: 'breaks callers',

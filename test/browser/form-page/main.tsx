@@ -1,9 +1,11 @@
-import '../../../registry/web/styles/ground.css'
+import '../../../registry/web/looks/ground.css'
 import './page.css'
 import { render } from 'preact'
 import { useState } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
-import { ProblemSummary, parseJson, SchemaForm } from '../../../registry/web/form/schema-form.tsx'
+import { SchemaForm } from '../../../registry/web/form/index.tsx'
+import { parseJson } from '../../../registry/web/form/model/json-text.ts'
+import { ProblemSummary } from '../../../registry/web/form/summary.tsx'
 
 interface Stage {
   schema: JsonSchema | boolean

@@ -1,6 +1,11 @@
 """Call tasks in worker processes over Redis and await their results; or be such a worker. See README.md."""
 
-from .errors import (
+from .hub.async_hub import AsyncHub
+from .hub.gather import Outcome
+from .hub.hub import Hub
+from .hub.pending import PendingCall
+from .task.task import Task, task
+from .wire.errors import (
     ERROR_CLASSES,
     Aborted,
     ConfigError,
@@ -10,8 +15,8 @@ from .errors import (
     InvalidArgs,
     InvalidResult,
     NoSuchTask,
-    NotEnqueued,
     NoWorkers,
+    NotEnqueued,
     OutcomeUnknown,
     Overloaded,
     PayloadTooLarge,
@@ -20,11 +25,9 @@ from .errors import (
     Timeout,
     WorkerLost,
 )
-from .hub import AsyncHub, Hub
-from .pending import Outcome, PendingCall
-from .task import Context, Task, task
-from .version import __version__
-from .worker import Worker
+from .wire.version import __version__
+from .worker.context import Context
+from .worker.worker import Worker
 
 __all__ = [
     "ERROR_CLASSES",

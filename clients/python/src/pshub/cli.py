@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from .errors import ConfigError
-from .log import log_to_stderr
-from .task import Task, tasks_of
-from .version import __version__
-from .worker import Worker
+from .outlets.log import log_to_stderr
+from .task.task import Task, tasks_of
+from .wire.errors import ConfigError
+from .wire.version import __version__
+from .worker.worker import Worker
 
 logger = logging.getLogger("pshub")
 

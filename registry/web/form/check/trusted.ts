@@ -1,4 +1,4 @@
-import checkWorkerUrl from './check-worker.ts?worker&url'
+import checkWorkerUrl from './worker.ts?worker&url'
 
 interface Policy {
   createScriptURL(url: string): string

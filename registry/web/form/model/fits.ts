@@ -17,60 +17,67 @@ const maxSteps = 5_000
 const maxDepth = 100
 
 export const fits = (schema: unknown, value: unknown, refs: Refs): Fit => {
-  let steps = 0
-  let depth = 0
-  let hits = 0
+  const run = new Run(refs)
+  return { ok: run.test(schema, value), hits: run.hits }
+}
 
-  const all = (results: Iterable<boolean | undefined>): boolean | undefined => {
-    let unsure = false
-    for (const result of results) {
-      if (result === false) return false
-      unsure ||= result === undefined
-    }
-    return unsure ? undefined : true
+/** One run, with what it has counted so far. */
+class Run {
+  readonly #refs: Refs
+  #steps = 0
+  #depth = 0
+  hits = 0
+
+  constructor(refs: Refs) {
+    this.#refs = refs
   }
-  const count = (schemas: readonly unknown[], value: unknown): { sure: number; maybe: number } => {
-    const before = hits
+
+  test(schema: unknown, value: unknown): boolean | undefined {
+    if (typeof schema === 'boolean') return schema
+    if (!isObject(schema)) return true
+    if (++this.#steps > maxSteps || this.#depth >= maxDepth) return undefined
+    this.#depth++
+    const result = all([
+      ...this.#ofAny(schema, value),
+      ...this.#ofType(schema, value),
+      ...this.#combined(schema, value),
+    ])
+    this.#depth--
+    return result
+  }
+
+  #count(schemas: readonly unknown[], value: unknown): { sure: number; maybe: number } {
+    const before = this.hits
     let best = 0
     let sure = 0
     let maybe = 0
     for (const one of schemas) {
-      hits = 0
-      const result = test(one, value)
+      this.hits = 0
+      const result = this.test(one, value)
       if (result) sure++
       if (result === undefined) maybe++
-      if (result !== false) best = Math.max(best, hits)
+      if (result !== false) best = Math.max(best, this.hits)
     }
-    hits = before + best
+    this.hits = before + best
     return { sure, maybe }
   }
 
-  function test(schema: unknown, value: unknown): boolean | undefined {
-    if (typeof schema === 'boolean') return schema
-    if (!isObject(schema)) return true
-    if (++steps > maxSteps || depth >= maxDepth) return undefined
-    depth++
-    const result = all([...ofAny(schema, value), ...ofType(schema, value), ...combined(schema, value)])
-    depth--
-    return result
-  }
-
-  function* ofAny(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
+  *#ofAny(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
     const types = typesOf(own(schema, 'type'))
-    if (types.length) yield hit(types.some(type => isOfType(value, type)))
-    if (has(schema, 'const')) yield hit(equal(own(schema, 'const'), value))
+    if (types.length) yield this.#hit(types.some(type => isOfType(value, type)))
+    if (has(schema, 'const')) yield this.#hit(equal(own(schema, 'const'), value))
     const allowed = ownArray(schema, 'enum')
-    if (allowed) yield hit(allowed.some(one => equal(one, value)))
+    if (allowed) yield this.#hit(allowed.some(one => equal(one, value)))
   }
 
-  const hit = (agrees: boolean): boolean => {
-    if (agrees) hits++
+  #hit(agrees: boolean): boolean {
+    if (agrees) this.hits++
     return agrees
   }
 
-  function* ofType(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
-    if (isObject(value)) yield* ofObject(schema, value)
-    else if (Array.isArray(value)) yield* ofArray(schema, value)
+  *#ofType(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
+    if (isObject(value)) yield* this.#ofObject(schema, value)
+    else if (Array.isArray(value)) yield* this.#ofArray(schema, value)
     else if (typeof value === 'number') yield inRange(schema, value)
     else if (typeof value === 'string') {
       yield value.length >= (ownNumber(schema, 'minLength') ?? 0)
@@ -80,48 +87,55 @@ export const fits = (schema: unknown, value: unknown, refs: Refs): Fit => {
     }
   }
 
-  function* ofObject(schema: JsonObject, value: JsonObject): Generator<boolean | undefined> {
+  *#ofObject(schema: JsonObject, value: JsonObject): Generator<boolean | undefined> {
     for (const name of ownArray(schema, 'required') ?? []) yield has(value, String(name))
     const properties = ownObject(schema, 'properties')
     const patterns = Object.keys(ownObject(schema, 'patternProperties') ?? {})
     const rest = own(schema, 'additionalProperties')
     for (const [name, inner] of Object.entries(value)) {
-      if (has(properties, name)) yield test(own(properties, name), inner)
-      else if (patterns.length === 0 && rest !== undefined) yield test(rest, inner)
+      if (has(properties, name)) yield this.test(own(properties, name), inner)
+      else if (patterns.length === 0 && rest !== undefined) yield this.test(rest, inner)
     }
   }
 
-  function* ofArray(schema: JsonObject, value: readonly unknown[]): Generator<boolean | undefined> {
+  *#ofArray(schema: JsonObject, value: readonly unknown[]): Generator<boolean | undefined> {
     yield value.length >= (ownNumber(schema, 'minItems') ?? 0)
     yield value.length <= (ownNumber(schema, 'maxItems') ?? Number.POSITIVE_INFINITY)
     const prefix = ownArray(schema, 'prefixItems') ?? []
     const items = own(schema, 'items')
-    for (const [i, item] of value.entries()) yield test(i < prefix.length ? prefix[i] : items, item)
+    for (const [i, item] of value.entries()) yield this.test(i < prefix.length ? prefix[i] : items, item)
   }
 
-  function* combined(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
+  *#combined(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
     const ref = ownText(schema, '$ref')
-    if (ref !== undefined) yield test(refs.resolve(ref, schema), value)
-    for (const inner of ownArray(schema, 'allOf') ?? []) yield test(inner, value)
+    if (ref !== undefined) yield this.test(this.#refs.resolve(ref, schema), value)
+    for (const inner of ownArray(schema, 'allOf') ?? []) yield this.test(inner, value)
     const any = ownArray(schema, 'anyOf')
     if (any) {
-      const { sure, maybe } = count(any, value)
+      const { sure, maybe } = this.#count(any, value)
       yield sure > 0 ? true : maybe > 0 ? undefined : false
     }
     const one = ownArray(schema, 'oneOf')
     if (one) {
-      const { sure, maybe } = count(one, value)
+      const { sure, maybe } = this.#count(one, value)
       yield sure > 1 ? false : maybe > 0 ? undefined : sure === 1
     }
     if (has(schema, 'not')) {
-      const before = hits
-      const result = test(own(schema, 'not'), value)
-      hits = before
+      const before = this.hits
+      const result = this.test(own(schema, 'not'), value)
+      this.hits = before
       yield result === undefined ? undefined : !result
     }
   }
+}
 
-  return { ok: test(schema, value), hits }
+const all = (results: Iterable<boolean | undefined>): boolean | undefined => {
+  let unsure = false
+  for (const result of results) {
+    if (result === false) return false
+    unsure ||= result === undefined
+  }
+  return unsure ? undefined : true
 }
 
 export const isOfType = (value: unknown, type: string): boolean => {

@@ -1,0 +1,1 @@
+"""What workers publish of themselves and what others read of it."""

@@ -1,0 +1,149 @@
+"""What a worker measured of its tasks, for others to read: PROTOCOL.md, sections 11 to 11.2."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, List, Optional, Tuple
+
+from ..wire.clock import now_s
+from ..wire.payload import published
+from ..wire.phases import Phases
+from .callers import Callers
+from .histogram import Histogram
+
+_SLICE_S = 10.0
+_SLICES = 6
+_MAX_WINDOWS = 200
+_MAX_WINDOW_CHARS = 65_536
+_MAX_CHARS = 524_288
+
+
+class _Window:
+    """What ended in one slice of time, or in several."""
+
+    __slots__ = ("callers", "errors", "number", "ok", "us")
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self.ok = 0
+        self.errors: Dict[str, int] = {}
+        self.callers: Dict[str, int] = {}
+        self.us: Tuple[Histogram, Histogram, Histogram] = (Histogram(), Histogram(), Histogram())
+
+    def count(self, code: Optional[str], by: int = 1) -> None:
+        if code is None:
+            self.ok += by
+        else:
+            self.errors[code] = self.errors.get(code, 0) + by
+
+    def add(self, other: "_Window") -> None:
+        self.ok += other.ok
+        for code, count in other.errors.items():
+            self.count(code, count)
+        for name, count in other.callers.items():
+            self.callers[name] = self.callers.get(name, 0) + count
+        for mine, theirs in zip(self.us, other.us):
+            mine.add(theirs)
+
+    @property
+    def total(self) -> int:
+        return self.ok + sum(self.errors.values())
+
+    def to_json(self, of_one_task: bool = True) -> Dict[str, Any]:
+        us = {name: histogram.to_json() for name, histogram in zip(Phases._fields, self.us)}
+        callers = {"callers": self.callers} if of_one_task else {}
+        return {"ok": self.ok, "errors": self.errors, **callers, "us": us}
+
+
+class _TaskRecord:
+    __slots__ = ("callers", "errors", "ok", "slices")
+
+    def __init__(self) -> None:
+        self.ok = 0
+        self.errors: Dict[str, int] = {}
+        self.slices: List[_Window] = []
+        self.callers = Callers()
+
+    def count(self, code: Optional[str], number: int, from_: str) -> _Window:
+        if code is None:
+            self.ok += 1
+        else:
+            self.errors[code] = self.errors.get(code, 0) + 1
+        if not self.slices or self.slices[-1].number != number:
+            self.slices = [each for each in self.slices if each.number > number - _SLICES]
+            self.slices.append(_Window(number))
+        window = self.slices[-1]
+        window.count(code)
+        self.callers.count(from_, number, [each.callers for each in self.slices])
+        return window
+
+
+class TaskStats:
+    """Per task: counts since the start, and counts and histograms of the last minute."""
+
+    def __init__(self) -> None:
+        self._started_at = now_s()
+        self._tasks: Dict[str, _TaskRecord] = {}
+        self._changed_at = -math.inf
+
+    def ran(self, task: str, code: Optional[str], us: Phases, from_: Optional[str] = None) -> None:
+        """``from_`` is the calling service."""
+        window = self._count(task, code, from_)
+        for histogram, value in zip(window.us, us):
+            histogram.record(value)
+
+    def expired(self, task: str, from_: Optional[str] = None) -> None:
+        """A call was not started, because its time was up."""
+        self._count(task, "Expired", from_)
+
+    def _count(self, task: str, code: Optional[str], from_: Optional[str]) -> _Window:
+        now = self._changed_at = now_s()
+        record = self._tasks.get(task)
+        if record is None:
+            record = self._tasks[task] = _TaskRecord()
+        return record.count(code, int(now // _SLICE_S), from_ or "")
+
+    @property
+    def is_changed(self) -> bool:
+        """Also while something is still in a window."""
+        return now_s() - self._changed_at <= (_SLICES + 1) * _SLICE_S
+
+    def text(self) -> str:
+        now = now_s()
+        oldest = int(now // _SLICE_S) - _SLICES + 1
+        windows: Dict[str, _Window] = {}
+        for task, record in self._tasks.items():
+            window = _Window()
+            for each in record.slices:
+                if each.number >= oldest:
+                    window.add(each)
+            if window.total:
+                windows[task] = window
+        written: Dict[str, Dict[str, Any]] = {}
+        others = _Window()
+        chars = 0
+        for task, window in sorted(windows.items(), key=lambda each: -each[1].total):
+            told = window.to_json()
+            chars += len(published(told))
+            if len(written) < _MAX_WINDOWS and chars <= _MAX_WINDOW_CHARS:
+                written[task] = told
+            else:
+                others.add(window)
+        tasks: Dict[str, Any] = {}
+        chars = 0
+        for task, record in self._tasks.items():
+            callers = record.callers.totals
+            chars += len(task) + 60 + 30 * len(record.errors) + len(published(callers))
+            # Names may be long and made up: they must not make all of it too long to be read.
+            told_callers = {} if chars > _MAX_CHARS else {"callers": callers}
+            entry: Dict[str, Any] = {"ok": record.ok, "errors": record.errors, **told_callers}
+            if task in written:
+                entry["window"] = written[task]
+            elif chars > _MAX_CHARS:
+                continue
+            tasks[task] = entry
+        covered_s = min(now - self._started_at, now - oldest * _SLICE_S)
+        value: Dict[str, Any] = {"ms": max(1, round(covered_s * 1000)), "tasks": tasks}
+        if others.total:
+            value["others"] = others.to_json(of_one_task=False)
+        return published(value)

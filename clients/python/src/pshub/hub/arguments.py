@@ -1,0 +1,68 @@
+"""What a call is made of, and why it is refused before anything is sent."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Union
+
+from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, problem_error
+from ..wire.keys import is_queue_name
+from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
+from .resolver import Route
+
+#: What is called: ``name:1.0`` (exactly that version), ``name:1`` (the newest live 1.x), ``name`` (the newest live one), or a task.
+Called = Union[str, Any]
+MISSING: Any = object()
+
+
+def arguments_of(args: Any, named: Mapping[str, Any]) -> Any:
+    if args is MISSING:
+        return dict(named)
+    if named:
+        raise TypeError("Give the arguments by name or as one value, not both.")
+    return args
+
+
+def name_of(called: Called) -> Any:
+    name = getattr(called, "name", called)
+    return getattr(name, "full", name)
+
+
+def wrong_call(called: Any, timeout: Any, queue: Any, is_closed: bool) -> Optional[HubError]:
+    """Why a call cannot be made at all, of this hub or of any."""
+    wrong = wrong_arguments(called, timeout, queue)
+    return HubClosed("This hub was closed; make a new one.", task=called) if wrong is None and is_closed else wrong
+
+
+def encode_args(route: Route, args: Any, max_bytes: float) -> str:
+    """The arguments as JSON; raises InvalidArgs or PayloadTooLarge."""
+    try:
+        text = encode_payload(args)
+        if exceeds(text, int(min(max_bytes, 1 << 62))):
+            message = f"The arguments of {route.task} are larger than {max_bytes:.0f} bytes; pass a reference to them instead."
+            raise PayloadTooLarge(message, task=route.task)
+        # What counts is what travels: a dataclass is an object there, a tuple a list.
+        problems = route.check_args(args) if route.check_args else []
+        if problems and route.check_args:
+            problems = route.check_args(decode_payload(text))
+        if problems:
+            raise problem_error("InvalidArgs", problems, route.task)
+        return text
+    except PayloadProblem as problem:
+        raise problem_error("InvalidArgs", [problem.problem], route.task) from None
+
+
+def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> Optional[HubError]:
+    """Why a call cannot be made of any hub."""
+    if not isinstance(called, str):
+        return NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
+    if queue is not None and not is_queue_name(queue):
+        given = repr(queue[:80]) if isinstance(queue, str) else type(queue).__name__
+        return InvalidArgs(f"queue must be the name of a queue, not {given}.", task=called)
+    if timeout_s is None:
+        return None
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or timeout_s != timeout_s:
+        return InvalidArgs(f"timeout must be a number of seconds, not {timeout_s!r}.", task=called)
+    if timeout_s <= 0:
+        # A nested call whose time is up comes here with 0; it certainly was not sent.
+        return Expired(f"No time was left for {called}.", task=called)
+    return None

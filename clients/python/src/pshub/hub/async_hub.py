@@ -1,0 +1,137 @@
+"""The caller's object for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any, Dict, Mapping, Optional, Tuple
+
+from ..figures.events import Events
+from ..outlets.log import log_events
+from ..outlets.statsd import send_metrics
+from ..queue.pause import check_queue_name
+from ..redis.target import RedisTarget
+from ..settings.read import read_settings
+from ..wire.clock import now_s
+from ..wire.errors import HubClosed, HubError
+from .arguments import MISSING, Called, arguments_of, name_of, wrong_call
+from .call import Outgoing
+from .dispatch import Dispatch
+from .gather import Entry, Outcome, entries_of
+
+
+class AsyncHub:
+    """
+    The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
+    awaits a call gives the call up.
+
+    :param redis: as of Hub
+    """
+
+    def __init__(self, redis: Optional[RedisTarget] = None, **options: Any) -> None:
+        self._settings = read_settings("hub", {"redis": redis, **options})
+        self.events = Events()
+        log_events(self.events)
+        self._statsd = send_metrics(self.events, self._settings.statsd)
+        self._dispatch: Optional[Dispatch] = None
+        self._owner: Tuple[int, Optional[asyncio.AbstractEventLoop]] = (0, None)
+        self._is_closed = False
+
+    async def call(
+        self,
+        task: Called,
+        args: Any = MISSING,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> Any:
+        """As of Hub."""
+        args = arguments_of(args, named)
+        called = name_of(task)
+        wrong = wrong_call(called, timeout, queue, self._is_closed)
+        if wrong is not None:
+            raise wrong
+        dispatch = self._started()
+        future: "asyncio.Future[Any]" = asyncio.get_running_loop().create_future()
+
+        def settle(value: Any, error: Optional[HubError]) -> None:
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(value)
+
+        out = Outgoing(called, args, timeout, traceparent, settle, tracestate, queue)
+        dispatch.begin(out)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            dispatch.cancel(out)
+            raise
+
+    async def gather(
+        self,
+        calls: Optional[Mapping[str, Any]] = None,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
+    ) -> Dict[str, Outcome]:
+        """As of Hub."""
+
+        async def one(entry: Entry) -> Outcome:
+            started_at = now_s()
+            try:
+                value = await self.call(entry.called, entry.args, **entry.options(timeout, queue))
+                return Outcome(True, value, None, (now_s() - started_at) * 1000)
+            except HubError as error:
+                return Outcome(False, None, error, (now_s() - started_at) * 1000)
+
+        entries = entries_of(calls, named)
+        outcomes = await asyncio.gather(*(one(entry) for entry in entries.values()))
+        return dict(zip(entries, outcomes))
+
+    async def pause(self, queue: str) -> int:
+        """As of Hub."""
+        check_queue_name(queue)
+        return await self._asked().pause(queue)
+
+    async def resume(self, queue: str) -> bool:
+        """As of Hub."""
+        check_queue_name(queue)
+        return await self._asked().resume(queue)
+
+    def _asked(self) -> Dispatch:
+        if self._is_closed:
+            raise HubClosed("This hub was closed; make a new one.")
+        return self._started()
+
+    async def close(self) -> None:
+        """As of Hub."""
+        self._is_closed = True
+        dispatch, self._dispatch = self._dispatch, None
+        if dispatch is not None:
+            await dispatch.close()
+        if self._statsd is not None:
+            self._statsd.flush()
+
+    async def __aenter__(self) -> "AsyncHub":
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+    def _started(self) -> Dispatch:
+        owner = (os.getpid(), asyncio.get_running_loop())
+        if self._dispatch is None or self._owner != owner:
+            if self._dispatch is not None and self._owner[0] != owner[0]:
+                self._dispatch.detach()
+            self._dispatch = Dispatch(self._settings, self.events)
+            self._owner = owner
+        return self._dispatch

@@ -1,0 +1,260 @@
+"""The calls in flight of one hub, on one event loop: from a name and arguments to a settled call."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Awaitable, Callable, Dict, List, Optional, TypeVar
+
+from ..figures.events import Events
+from ..queue.pause import pause_queue, resume_queue
+from ..queue.queue import Queue
+from ..redis.connection import Connection
+from ..redis.connections import make_connections
+from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
+from ..settings.table import Settings
+from ..wire.clock import Stop, backoff_s, ignore, now_s, within
+from ..wire.deadlines import Deadlines
+from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, message_of
+from ..wire.ids import new_id
+from ..wire.keys import Keys
+from ..wire.message import request_tail
+from ..wire.phases import Phases
+from ..wire.redis_clock import RedisClock
+from .call import UNSENT_S, Call, Outgoing
+from .inbox import Inbox
+from .loop import LoopThread
+from .outbox import Outbox
+from .resolver import Resolver
+from .retries import MAX_TRIES, RetryBudget, may_retry
+from .routes import Routes
+
+_RETRY_FIRST_S = 0.01
+_RETRY_MOST_S = 0.2
+#: How long close() waits for a connection to clean up over.
+_CLOSE_PATIENCE_S = 1.0
+#: How long what is no call waits for Redis.
+_ASK_PATIENCE_S = 2.0
+
+#: Of a parent. Never collected: ending them would speak for it.
+_inherited: List[Any] = []
+
+T = TypeVar("T")
+
+
+class Dispatch:
+    """Everything here but ``routes.known`` runs on its event loop's own thread."""
+
+    def __init__(self, settings: Settings, events: Events, name: Optional[str] = None) -> None:
+        self.id = new_id()
+        self.settings = settings
+        self.events = events
+        self._keys = Keys(settings.namespace)
+        self._name = settings.name if name is None else name
+        self._closing = Stop()
+        self.commands, self.blocking = make_connections("hub", settings.redis, events)
+        self.routes = Routes(Resolver(self.commands, self._keys, events), self.commands, self._closing)
+        self._outboxes: Dict[str, Outbox] = {}
+        self._pending: Dict[str, Call] = {}
+        self._lookups: Dict[Outgoing, "asyncio.Task[None]"] = {}
+        self._deadlines = Deadlines()
+        self._budget = RetryBudget()
+        self._clock = RedisClock()
+        self._tail = self._tail_for(None, None)
+        self._inbox = Inbox(
+            self.blocking,
+            self._keys.reply(self.id),
+            self._keys.read(self.id),
+            lambda: len(self._pending),
+            self._deliver,
+            lambda reason: events.emit("problem", where="inbox", reason=explained(reason)),
+        )
+
+    def open(self) -> None:
+        self.commands.open()
+        self.blocking.open()
+
+    def begin(self, out: Outgoing) -> None:
+        """Takes a call over; it settles through its ``on_settled``, never with an exception here."""
+        if self._closing.is_set:
+            out.settle(None, HubClosed("This hub was closed; make a new one.", task=out.called))
+            return
+        if out.over:
+            return
+        self.open()
+        if out.route is None:
+            route = self.routes.known(out.called, out.queue)
+            if route is None:
+                task = asyncio.get_running_loop().create_task(self._look_up(out))
+                self._lookups[out] = task
+                return
+            try:
+                out.routed(route, self.settings.max_payload_bytes)
+            except HubError as error:
+                out.settle(None, error)
+                return
+        self.routes.refresh(out.called, out.queue)
+        self._send(out)
+
+    def cancel(self, out: Outgoing) -> None:
+        """The caller gave up."""
+        if out.over:
+            return
+        if out.call is not None:
+            out.call.abandon()
+        lookup = self._lookups.pop(out, None)
+        if lookup is not None:
+            lookup.cancel()
+        # Between two tries, or before the first one.
+        out.settle(None, Aborted(f"The caller gave up before {out.called} was sent.", task=out.called))
+
+    async def pause(self, queue: str) -> int:
+        return await self._ask(lambda commands: pause_queue(commands, self._keys, queue), f"Queue {queue} could not be paused")
+
+    async def resume(self, queue: str) -> bool:
+        return await self._ask(lambda commands: resume_queue(commands, self._keys, queue), f"Queue {queue} could not be resumed")
+
+    async def _ask(self, work: Callable[[Connection], Awaitable[T]], otherwise: str) -> T:
+        """``otherwise`` begins the message of the error."""
+        if self._closing.is_set:
+            raise HubClosed("This hub was closed; make a new one.")
+        self.open()
+        await self.commands.ready_within(_ASK_PATIENCE_S, self._closing)
+        try:
+            return await work(self.commands)
+        except (ConnectionLost, NotConnected, ReplyError) as error:
+            raise NotEnqueued(f"{otherwise}: {explained(message_of(error))}.") from None
+
+    async def close(self) -> None:
+        """Settles what is in flight, deletes the hub's keys, closes its connections."""
+        if self._closing.is_set:
+            return
+        self._closing.set()
+        for out in list(self._lookups):
+            out.settle(None, HubClosed(task=out.called))
+        for call in list(self._pending.values()):
+            details: Dict[str, Any] = {"task": call.task, "id": call.id}
+            if call.pushed or call.in_doubt:
+                call.fail(Aborted(f"The hub was closed while {call.task} was running.", **details))
+            else:
+                call.fail(HubClosed(**details))
+        self._deadlines.stop()
+        # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
+        await asyncio.gather(self.blocking.close(), self._inbox.stop())
+        await self._delete_keys()
+        await self.commands.close()
+
+    def detach(self, thread: Optional[LoopThread] = None) -> None:
+        """In a forked child: this one, and the thread that it ran on, are the parent's."""
+        self.commands.detach()
+        self.blocking.detach()
+        _inherited.append((self, thread))
+
+    # What calls tell.
+
+    def why_down(self) -> Optional[str]:
+        return self.commands.down_reason
+
+    def is_sending(self, queue: str) -> bool:
+        return self._outbox_of(queue).is_sending
+
+    def on_postponed(self, call: Call) -> None:
+        self._deadlines.add(call)
+
+    def on_ended(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
+        self._pending.pop(call.id, None)
+        self._deadlines.delete(call)
+        outbox = self._outbox_of(call.queue)
+        outbox.drop(call)
+        ahead = call.pushed.ahead if call.pushed else None
+        if ahead is None:
+            return
+        if us is not None:
+            outbox.forecast.learn(ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
+        elif error is not None and error.code == "Timeout":
+            outbox.forecast.miss(ahead, (call.end - call.out.started_at) * 1000)
+
+    def on_failed(self, call: Call, error: HubError) -> bool:
+        """True when a further try was started; that one settles the call then."""
+        if not may_retry(error, call.idempotent) or call.tries + 1 >= MAX_TRIES or self._closing.is_set:
+            return False
+        wait = backoff_s(call.tries, _RETRY_FIRST_S, _RETRY_MOST_S)
+        # A Redis that cannot be reached is tried for a second all along; its calls fail then.
+        end = min(call.end, call.out.started_at + UNSENT_S) if error.code == "NotEnqueued" else call.end
+        if now_s() + wait >= end or not self._budget.take():
+            return False
+        again = Call(call.out, self, call, error)
+        self._expect(again)
+        self.events.emit("call:retried", task=call.task, id=call.id, next_id=again.id, code=error.code)
+        asyncio.get_running_loop().call_later(wait, self._outbox_of(call.queue).add, again)
+        return True
+
+    def on_settled(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
+        if self.events.has("call:settled"):
+            ms = (now_s() - call.out.started_at) * 1000
+            code = error.code if error else None
+            self.events.emit("call:settled", task=call.task, id=call.id, ok=error is None, code=code, ms=ms, us=us)
+
+    # The way of a call.
+
+    async def _look_up(self, out: Outgoing) -> None:
+        try:
+            patience = min(out.timeout_s or 1.0, 1.0)
+            route = await self.routes.find(out.called, out.queue, out.started_at + patience)
+            if not out.over:
+                out.routed(route, self.settings.max_payload_bytes)
+                self._send(out)
+        except HubError as error:
+            out.settle(None, error)
+        except Exception as error:
+            out.settle(None, InvalidArgs(f"{out.called} could not be called: {message_of(error)}", task=out.called))
+        finally:
+            self._lookups.pop(out, None)
+
+    def _send(self, out: Outgoing) -> None:
+        route = out.route
+        assert route is not None
+        self._budget.on_call()
+        outbox = self._outbox_of(route.queue)
+        outbox.max_length = min(self.settings.max_backlog, route.max_backlog)
+        outbox.forecast.slots = route.slots
+        out.tail = self._tail if out.traceparent is None else self._tail_for(out.traceparent, out.tracestate)
+        call = Call(out, self)
+        self._expect(call)
+        outbox.add(call)
+
+    def _expect(self, call: Call) -> None:
+        self._pending[call.id] = call
+        self._deadlines.add(call)
+        self._inbox.wake()
+
+    def _deliver(self, reply: Dict[str, Any], again: bool) -> None:
+        call = self._pending.get(reply["id"])
+        if call is not None:
+            call.answer(reply)
+        elif not again:
+            self.events.emit("reply:late", id=reply["id"])
+
+    def _tail_for(self, traceparent: Optional[str], tracestate: Optional[str]) -> str:
+        return request_tail(self._keys.reply(self.id), self._name, traceparent, tracestate)
+
+    def _outbox_of(self, name: str) -> Outbox:
+        outbox = self._outboxes.get(name)
+        if outbox is None:
+            queue = Queue(name, self._keys)
+            outbox = self._outboxes[name] = Outbox(
+                self.commands, queue, self.id, self._clock, self.events, self._closing
+            )
+        return outbox
+
+    async def _delete_keys(self) -> None:
+        """What is left when Redis is away expires by itself."""
+        pushed: List[str] = [
+            self._keys.queue(name).pushed(self.id) for name, outbox in self._outboxes.items() if outbox.used
+        ]
+        if not pushed:
+            return
+        await self.commands.ready_within(_CLOSE_PATIENCE_S)
+        keys = [self._keys.reply(self.id), self._keys.read(self.id), *pushed]
+        posted = self.commands.post(*(("UNLINK", key) for key in keys))
+        ignore(posted)
+        await within(posted, _CLOSE_PATIENCE_S)

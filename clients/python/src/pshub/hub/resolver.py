@@ -1,0 +1,191 @@
+"""From a called name to the queue that serves it."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
+
+from ..catalogue.cards import TaskCard, TaskField, further_field
+from ..catalogue.catalogue import Catalogue, unreadable_teller
+from ..figures.events import Events
+from ..redis.connection import Connection
+from ..redis.refusals import ReplyError, is_refusal
+from ..redis.rights_check import missing_rights
+from ..task.schema import Validate, compile_foreign
+from ..wire.errors import HubError, NoSuchTask, NoWorkers, NotEnqueued, message_of
+from ..wire.keys import Keys, is_queue_name
+from ..wire.names import CalledName, near_names, newest_first, parse_called_name, try_parse_task_name
+
+
+class Route(NamedTuple):
+    """Where a called name leads at the moment."""
+
+    task: str
+    queue: str
+    timeout_s: float
+    idempotent: bool
+    max_payload_bytes: float
+    max_backlog: float
+    #: Of all live workers that provide it.
+    slots: int
+    check_args: Optional[Validate]
+
+
+#: More of what is kept here is forgotten.
+_MAX_KEPT = 10_000
+#: Cards of one name, of all versions and queues, that are read at most.
+_MAX_CARDS_OF_NAME = 1000
+
+
+class Resolver:
+    """Reads are bounded by what is called: the cards of that name, and the live workers of its queues."""
+
+    def __init__(self, connection: Connection, keys: Keys, events: Events) -> None:
+        self._connection = connection
+        self._keys = keys
+        self._events = events
+        self._catalogue = Catalogue(keys, unreadable_teller(events))
+        self._compiled: Dict[str, Any] = {}
+        #: Queues where this user has all rights that a caller needs.
+        self._allowed: Set[str] = set()
+        #: Where tasks were found that no worker of their first queue provides.
+        self._elsewhere: Dict[str, List[str]] = {}
+
+    async def resolve(self, called: str, queue: Optional[str]) -> Route:
+        """
+        Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
+        the first by name. Raises NoSuchTask, NoWorkers, or the connection's error.
+        """
+        wanted = parse_called_name(called)
+        if wanted is None:
+            raise NoSuchTask(f"{called[:120]!r} is not a task name. Write name:1.0, name:1 or name.")
+        is_exact = wanted.minor is not None
+        if is_exact:
+            # Nearly always the task has one card, and this is all that is read of cards.
+            further = self._elsewhere.get(called, []) if queue is None else [further_field(called, queue)]
+            route = await self._live_of(await self._cards([called, *further]), queue)
+            if route is not None:
+                return route
+        known = await self._catalogue.task_fields(self._connection)
+        fields = _fields_of(wanted, known)
+        cards = await self._cards(fields[:_MAX_CARDS_OF_NAME])
+        route = await self._live_of(cards, queue)
+        if route is None:
+            raise (await self._no_workers(called, cards, queue)) if cards else _no_such_task(called, wanted.name, known)
+        if is_exact:
+            _bound(self._elsewhere)
+            self._elsewhere[called] = [field for field in fields if field != called]
+        return route
+
+    async def _cards(self, fields: Sequence[str]) -> List[TaskCard]:
+        return await self._catalogue.task_cards(self._connection, fields)
+
+    async def _live_of(self, cards: Sequence[TaskCard], queue: Optional[str]) -> Optional[Route]:
+        """The first of these that a live worker provides. A queue that this user may not use only counts where there is no other."""
+        refused: Optional[Exception] = None
+        for card in cards:
+            if not is_queue_name(card.queue) or queue not in (None, card.queue):
+                continue
+            try:
+                slots = await self._catalogue.slots(self._connection, card.queue, card.task)
+                if slots > 0:
+                    await self._check_rights(card)
+                    return self._route_of(card, slots)
+            except Exception as error:
+                if not isinstance(error, HubError) and not is_refusal(error):
+                    raise
+                refused = refused or error
+        if refused is not None:
+            raise refused
+        return None
+
+    async def _no_workers(self, called: str, cards: Sequence[TaskCard], queue: Optional[str]) -> HubError:
+        queues = ", ".join(dict.fromkeys(card.queue for card in cards))
+        if queue is None:
+            names = ", ".join(dict.fromkeys(card.task for card in cards))
+            start = f"Start one: pshub-worker <module> --queue {queues}"
+            return NoWorkers(f"No live worker provides {names}. {start}", task=called)
+        elsewhere = await self._live_of(cards, None)
+        where = f"It is served in queue {elsewhere.queue}." if elsewhere else f"Nor does one elsewhere; known in: {queues}."
+        return NoWorkers(f"No live worker of queue {queue} provides {called}. {where}", task=called)
+
+    async def _check_rights(self, card: TaskCard) -> None:
+        """
+        Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
+        run and hear only of timeouts.
+        """
+        if card.queue in self._allowed:
+            return
+        try:
+            missing = await missing_rights(self._connection, "hub", self._keys, card.queue)
+        except ReplyError as error:
+            # A server that cannot tell refuses in time what it refuses.
+            if not is_refusal(error):
+                raise
+            missing = None
+        if missing:
+            message = f"The Redis user may not call tasks of queue {card.queue}: it lacks {missing}. See 'pshub check --for hub'"
+            raise NotEnqueued(f"{message}.", task=card.task)
+        _bound(self._allowed)
+        self._allowed.add(card.queue)
+
+    def _route_of(self, card: TaskCard, slots: int) -> Route:
+        return Route(
+            card.task,
+            card.queue,
+            card.timeout_ms / 1000,
+            card.idempotent,
+            card.max_payload_bytes,
+            card.max_backlog,
+            slots,
+            self._check_of(card),
+        )
+
+    def _check_of(self, card: TaskCard) -> Optional[Validate]:
+        """Compiles a card's schema once per text. What cannot be used is told once; the worker's verdict counts then."""
+        if card.args is None:
+            return None
+        known = self._compiled.get(card.task)
+        if known and known[0] == card.args:
+            check: Optional[Validate] = known[1]
+            return check
+        check = None
+        try:
+            check = compile_foreign(card.args)
+        except Exception as error:
+            self._events.emit("schema:unused", task=card.task, reason=message_of(error))
+        _bound(self._compiled)
+        self._compiled[card.task] = (card.args, check)
+        return check
+
+
+def _bound(kept: Any) -> None:
+    if len(kept) >= _MAX_KEPT:
+        kept.clear()
+
+
+def _fields_of(wanted: CalledName, known: Sequence[TaskField]) -> List[str]:
+    """Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name."""
+    found = []
+    for field, task, queue in known:
+        name = try_parse_task_name(task)
+        if name and name.name == wanted.name and wanted.major in (None, name.major) and wanted.minor in (None, name.minor):
+            found.append((newest_first(name), queue or "", field))
+    return [field for _, _, field in sorted(found)]
+
+
+def _no_such_task(called: str, name: str, known: Sequence[TaskField]) -> HubError:
+    tasks = list(dict.fromkeys(task for _, task, _ in known))
+    if called in tasks:
+        message = f"The registry has no card of {called} that can be read; or it came in this moment, then call again."
+        return NoSuchTask(f"{message} Workers of the task write it when they start.", task=called)
+    versions = sorted(full for full in tasks if full.startswith(f"{name}:"))
+    if versions:
+        return NoSuchTask(f"There is no {called}. Known versions: {', '.join(versions)}.", task=called)
+    near = near_names(called, tasks)
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    elif tasks:
+        hint = "See 'pshub tasks' for those that are."
+    else:
+        hint = "No worker has declared any task in this namespace yet."
+    return NoSuchTask(f"No worker ever declared {called}. {hint}", task=called)

@@ -1,0 +1,115 @@
+"""Metrics over plain UDP, with the names and tags that README of the project lists."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from typing import Any, Dict, List, Optional
+
+from ..figures.events import Events
+
+_MAX_PACKET = 1400
+_FLUSH_S = 0.5
+
+
+class StatsD:
+    """Lines are collected into packets; a daemon that is away fails nothing. Tags are written as DogStatsD reads them."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._address = (host, int(port))
+        self._socket: Optional[socket.socket] = None
+        self._lines: List[str] = []
+        self._size = 0
+        self._lock = threading.Lock()
+        self._is_due = False
+
+    def timing(self, name: str, ms: float, **tags: str) -> None:
+        self._add(f"pshub.{name}:{ms:.3f}|ms", tags)
+
+    def count(self, name: str, by: int = 1, **tags: str) -> None:
+        self._add(f"pshub.{name}:{by}|c", tags)
+
+    def gauge(self, name: str, value: float, **tags: str) -> None:
+        self._add(f"pshub.{name}:{value:g}|g", tags)
+
+    def _add(self, line: str, tags: Dict[str, str]) -> None:
+        if tags:
+            line += "|#" + ",".join(f"{key}:{_clean(value)}" for key, value in tags.items())
+        with self._lock:
+            if self._size + len(line) > _MAX_PACKET:
+                self._send()
+            self._lines.append(line)
+            self._size += len(line) + 1
+            if self._is_due:
+                return
+            self._is_due = True
+        try:
+            # Events come on the thread of an event loop.
+            asyncio.get_running_loop().call_later(_FLUSH_S, self.flush)
+        except RuntimeError:
+            self.flush()
+
+    def flush(self) -> None:
+        with self._lock:
+            self._send()
+
+    def _send(self) -> None:
+        lines, self._lines, self._size = self._lines, [], 0
+        self._is_due = False
+        if not lines:
+            return
+        try:
+            if self._socket is None:
+                family, kind, _, _, address = socket.getaddrinfo(*self._address, 0, socket.SOCK_DGRAM)[0]
+                self._socket = socket.socket(family, kind)
+                self._socket.setblocking(False)
+                self._socket.connect(address)
+            self._socket.send("\n".join(lines).encode("utf-8", "replace"))
+        except OSError:
+            pass
+
+
+def _clean(value: str) -> str:
+    return "".join("_" if char in ":|,#@\n" else char for char in str(value))
+
+
+def send_metrics(events: Events, address: Optional[str]) -> Optional[StatsD]:
+    if address is None:
+        return None
+    client = StatsD(address)
+
+    def call_settled(event: Dict[str, Any]) -> None:
+        client.timing("call.time", event["ms"], task=event["task"])
+        if event["ok"]:
+            client.count("call.ok", task=event["task"])
+        else:
+            client.count("call.error", task=event["task"], code=event["code"])
+
+    def claim_taken(event: Dict[str, Any]) -> None:
+        client.gauge("queue.backlog", event["left"], queue=event["queue"])
+        if event["expired"]:
+            client.count("worker.expired", event["expired"], queue=event["queue"])
+
+    def task_settled(event: Dict[str, Any]) -> None:
+        tags = {"task": event["task"], "queue": event["queue"]}
+        client.timing("queue.backlog_wait", event["us"].backlog / 1000, **tags)
+        client.timing("worker.queue_wait", event["us"].queue / 1000, **tags)
+        client.timing("worker.exec", event["us"].exec / 1000, **tags)
+        if not event["ok"]:
+            client.count("worker.error", code=event["code"], **tags)
+
+    events.on("call:settled", call_settled)
+    events.on("reply:late", lambda event: client.count("call.late_reply"))
+    events.on(
+        "queue:pushed", lambda event: client.gauge("queue.backlog", event["length"] + event["count"], queue=event["queue"])
+    )
+    events.on("claim:taken", claim_taken)
+    events.on(
+        "task:elsewhere", lambda event: client.count("worker.task_elsewhere", queue=event["queue"], task=event["task"])
+    )
+    # Without its task: what was pushed by hand may name anything.
+    events.on("request:unserved", lambda event: client.count("worker.unserved", queue=event["queue"]))
+    events.on("task:settled", task_settled)
+    return client

@@ -1,0 +1,169 @@
+"""A queue's operations, one atomic step each; nothing above writes a Redis command of a queue."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Awaitable, List, NamedTuple, Optional, Sequence, Tuple
+
+from ..redis.client import Word
+from ..redis.connection import Connection
+from ..redis.connections import BLOCK_S
+from ..redis.refusals import ReplyError, first, is_full
+from ..wire.answers import Adopted, Beat, Claimed, Pushed, read_adopted, read_beat, read_claimed, read_pushed, texts_of
+from ..wire.clock import ignore
+from ..wire.keys import Keys
+from . import scripts
+from .batches import MAX_BATCH_BYTES
+
+#: A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most.
+PUSH_MEMORY_MS = 60_000
+#: Replies that nobody fetches go after this long.
+REPLY_TTL_MS = 60_000
+#: Each live worker has read the word by then: they look every second.
+CANCEL_MEMORY_MS = 5000
+_ADOPT_BATCH = 64
+#: This worker takes no jobs, and leaves it to others to report its queue's length.
+_JOB_ROOM = 0
+_REPORTS_MS = 0
+
+
+class _PostedClaim(NamedTuple):
+    posted: "asyncio.Future[List[Any]]"
+    keys: List[Word]
+    args: List[Word]
+    wait: bool
+
+
+class Queue:
+    def __init__(self, name: str, keys: Keys) -> None:
+        self.name = name
+        self.keys = keys.queue(name)
+        self._all_keys = keys
+
+    async def push(
+        self, connection: Connection, hub_id: str, number: int, max_length: int, messages: List[str], counted_at_us: int
+    ) -> Pushed:
+        keys = [self.keys.calls, self.keys.bell, self.keys.pushed(hub_id)]
+        args: List[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
+        return read_pushed(await scripts.PUSH.run(connection, keys, args))
+
+    def post_claim(self, connection: Connection, worker_id: str, slots: int, wait: bool) -> "_PostedClaim":
+        """
+        Asks for requests for idle slots, in this turn of the loop; ``claimed`` has the answer. With ``wait`` the bell is waited for
+        first, in the same write: Redis runs the claim the moment it rings.
+        """
+        queue = self.keys
+        keys: List[Word] = [
+            queue.calls,
+            queue.bell,
+            queue.held(worker_id),
+            queue.leases,
+            queue.jobs,
+            queue.job_bell,
+        ]
+        args: List[Word] = [worker_id, slots, _JOB_ROOM, MAX_BATCH_BYTES]
+        command = scripts.CLAIM.command(connection, keys, args)
+        if wait:
+            posted = connection.post(("BLPOP", queue.bell, BLOCK_S), command)
+        else:
+            posted = connection.post(command)
+        return _PostedClaim(posted, keys, args, wait)
+
+    def end_wait(self, connection: Connection, client_id: int) -> None:
+        """Ends a wait for the bell early, over another connection; does nothing when it is over. Refused, it ends by itself."""
+        if connection.is_ready:
+            ignore(connection.post(("CLIENT", "UNBLOCK", client_id)))
+
+    async def claimed(self, connection: Connection, claim: "_PostedClaim") -> Optional[Claimed]:
+        """What a claim took; None when the lease has ended."""
+        posted, keys, args, wait = claim
+        answer = await scripts.CLAIM.answer(connection, posted, keys, args)
+        # A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
+        if wait:
+            first(posted.result())
+        return read_claimed(answer)
+
+    def reply(self, connection: Connection, hub_id: str, replies: List[bytes]) -> "asyncio.Future[None]":
+        """
+        Puts replies on a hub's list, posted at once; the future raises what was refused. As two plain commands, because the script
+        costs Redis three times as much, and more the longer the replies are. A full Redis refuses the plain push and takes the
+        script.
+        """
+        key = self._all_keys.reply(hub_id)
+        posted = connection.post(("RPUSH", key, *replies), ("PEXPIRE", key, REPLY_TTL_MS))
+
+        async def outcome() -> None:
+            answer = (await posted)[0]
+            if isinstance(answer, ReplyError):
+                if not is_full(answer):
+                    raise answer
+                await scripts.REPLY.run(connection, [key], [REPLY_TTL_MS, *replies])
+
+        return asyncio.ensure_future(outcome())
+
+    def release(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> Awaitable[None]:
+        """
+        Forgets settled requests, posted at once. Never sent before their replies are in Redis: a crash in between repeats a reply,
+        which is harmless.
+        """
+        posted = connection.post(("HDEL", self.keys.held(worker_id), *ids))
+
+        async def outcome() -> None:
+            first(await posted)
+
+        return outcome()
+
+    async def beat(self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool) -> Beat:
+        queue = self.keys
+        keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused]
+        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
+        return read_beat(await scripts.BEAT.run(connection, keys, args))
+
+    async def handback(
+        self, connection: Connection, worker_id: str, side: str, requests: Sequence[Tuple[str, Word]]
+    ) -> int:
+        """Puts held requests back, with another text or (empty) as they are. Returns how many were still held."""
+        queue = self.keys
+        keys = [queue.held(worker_id), queue.calls, queue.bell, queue.jobs, queue.job_bell]
+        pairs = [word for pair in requests for word in pair]
+        return int(await scripts.HANDBACK.run(connection, keys, [side, *pairs]))
+
+    async def adopt(self, connection: Connection, lost_id: str, worker_id: str) -> Optional[Adopted]:
+        """None: the other worker lives, or this one has no lease itself."""
+        keys = [self.keys.leases, self.keys.held(lost_id), self.keys.held(worker_id)]
+        return read_adopted(await scripts.ADOPT.run(connection, keys, [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES]))
+
+    async def cancel(self, connection: Connection, id: str, text: str) -> bool:
+        """True when the request still waited and is gone now; else the worker that runs it is told with its next beat."""
+        keys = [self.keys.calls, self.keys.cancelled]
+        return bool(await scripts.CANCEL.run(connection, keys, [id, text, CANCEL_MEMORY_MS]) == 1)
+
+    async def held_ids(self, connection: Connection, worker_id: str) -> List[str]:
+        return texts_of(await connection.one("HKEYS", self.keys.held(worker_id)))
+
+    async def held_texts(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> List[Tuple[str, bytes]]:
+        """What is held under some of these ids: one after the other, until the texts are as long as an answer may be."""
+        found: List[Tuple[str, bytes]] = []
+        size = 0
+        for id in ids:
+            if size >= MAX_BATCH_BYTES:
+                break
+            text = await connection.one("HGET", self.keys.held(worker_id), id)
+            if text is not None:
+                found.append((id, text))
+                size += len(text)
+        return found
+
+    async def leave(self, connection: Connection, worker_id: str, started: List[str]) -> int:
+        """Ends the lease and puts back all that was not started. Returns how many went back."""
+        queue = self.keys
+        keys = [
+            queue.held(worker_id),
+            queue.calls,
+            queue.bell,
+            queue.leases,
+            queue.jobs,
+            queue.job_bell,
+            queue.reporter,
+        ]
+        return int(await scripts.LEAVE.run(connection, keys, [worker_id, *started]))

@@ -1,0 +1,1 @@
+"""Everything that knows redis-py: connections, rights, and what refusals mean."""

@@ -1,0 +1,44 @@
+"""Whether a server is fit for a worker."""
+
+from __future__ import annotations
+
+from typing import List
+
+from ..wire.keys import Keys
+from .connection import Connection
+from .refusals import ReplyError
+from .rights_check import missing_rights
+
+
+async def find_unfit(connection: Connection, keys: Keys, queue: str) -> List[str]:
+    """What makes this server unfit for a worker of the queue, one sentence each. What it does not tell is no reason."""
+    try:
+        text = (await connection.one("INFO")).decode("utf-8", "replace")
+    except ReplyError:
+        text = ""
+    info = dict(line.split(":", 1) for line in text.splitlines() if ":" in line and not line.startswith("#"))
+    reasons = []
+    version = info.get("redis_version", "7")
+    if "valkey_version" not in info and int(version.split(".")[0]) < 7:
+        reasons.append(f"Redis {version} is too old; 7.0 or newer is needed")
+    if info.get("role", "master") != "master":
+        reasons.append(f"this server is a {info['role']}, which refuses writes; connect to its master")
+    policy = info.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        reasons.append(
+            f"maxmemory-policy is {policy}: a full server would silently drop requests. "
+            "Set it with: redis-cli config set maxmemory-policy noeviction"
+        )
+    if info.get("redis_mode", info.get("server_mode")) == "cluster":
+        reasons.append("this is a Cluster node; this version of pshub does not connect to Clusters")
+    try:
+        missing = await missing_rights(connection, "worker", keys, queue)
+    except ReplyError:
+        missing = None
+    if missing:
+        reasons.append(f"this user may not serve a queue: it lacks {missing}. See 'pshub check --for worker'")
+    return reasons
+
+
+def unfit_text(reasons: List[str]) -> str:
+    return f"This Redis cannot be used: {'; '.join(reasons)}."

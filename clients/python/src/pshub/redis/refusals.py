@@ -1,0 +1,116 @@
+"""What Redis' error answers mean, and what it means when there is none."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+from redis import exceptions
+
+
+class NotConnected(Exception):
+    """The command was never written: certainly not run."""
+
+
+class ConnectionLost(Exception):
+    """The connection broke or stalled with the command under way: it may have run."""
+
+
+class ReplyError(Exception):
+    """Redis' own error answer, its first word included; the command was not run."""
+
+
+_PASSING = (
+    "LOADING", "BUSY", "READONLY", "UNBLOCKED", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "NOAUTH", "WRONGPASS",
+)  # fmt: skip
+WRONG_SERVER = ("READONLY", "UNBLOCKED", "NOAUTH", "WRONGPASS")
+
+
+def code_of(error: BaseException) -> str:
+    return str(error).split(" ", 1)[0]
+
+
+def is_passing(error: BaseException) -> bool:
+    """An answer that may be different a moment later."""
+    return isinstance(error, ReplyError) and code_of(error) in _PASSING
+
+
+def is_refusal(error: BaseException) -> bool:
+    """An answer that stays the same until somebody changes the server or its settings."""
+    return isinstance(error, ReplyError) and code_of(error) not in _PASSING
+
+
+def is_full(error: BaseException) -> bool:
+    return isinstance(error, ReplyError) and code_of(error) in ("OOM", "MISCONF")
+
+
+def is_no_script(error: BaseException) -> bool:
+    return isinstance(error, ReplyError) and code_of(error) == "NOSCRIPT"
+
+
+# redis-py takes the first word off those answers that it has classes for.
+_CODES = [
+    (exceptions.NoScriptError, "NOSCRIPT"),
+    (exceptions.ReadOnlyError, "READONLY"),
+    (exceptions.OutOfMemoryError, "OOM"),
+    (exceptions.NoPermissionError, "NOPERM"),
+    (exceptions.BusyLoadingError, "LOADING"),
+    (exceptions.ExecAbortError, "EXECABORT"),
+    (exceptions.ClusterDownError, "CLUSTERDOWN"),
+    (exceptions.TryAgainError, "TRYAGAIN"),
+    (exceptions.MasterDownError, "MASTERDOWN"),
+    (exceptions.MovedError, "MOVED"),
+    (exceptions.AskError, "ASK"),
+    (exceptions.ClusterCrossSlotError, "CROSSSLOT"),
+]
+ANSWERS = (exceptions.ResponseError, exceptions.BusyLoadingError, exceptions.AuthenticationError)
+
+
+def answer_of(error: BaseException) -> ReplyError:
+    text = str(error)
+    if isinstance(error, exceptions.AuthenticationError):
+        code = "NOAUTH" if text.startswith("Authentication required") else "WRONGPASS"
+        return ReplyError(text if text.startswith(code) else f"{code} {text}")
+    for cls, code in _CODES:
+        if isinstance(error, cls) and not text.startswith(code):
+            return ReplyError(f"{code} {text}")
+    return ReplyError(text)
+
+
+def first(answers: List[Any]) -> Any:
+    """The first answer of a post, or its error raised."""
+    return none_refused(answers[:1])[0]
+
+
+def none_refused(answers: List[Any]) -> List[Any]:
+    """The answers of a post; the first error among them is raised."""
+    for answer in answers:
+        if isinstance(answer, ReplyError):
+            raise answer
+    return answers
+
+
+_ADVICE = [
+    ("WRONGPASS", "Redis does not accept this user or password; correct them in its URL, redis://user:password@host"),
+    ("NOAUTH", "Redis wants a password; give it in its URL, redis://user:password@host"),
+    ("NOPERM", "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it"),
+    (
+        "ERR The user executing the script can't",
+        "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
+    ),
+    ("READONLY", "this server is a replica, which refuses writes; connect to its master"),
+    ("MOVED", "this is a Cluster node; this version of pshub does not connect to Clusters"),
+    ("CROSSSLOT", "this is a Cluster node; this version of pshub does not connect to Clusters"),
+    ("CLUSTERDOWN", "this is a Cluster node; this version of pshub does not connect to Clusters"),
+    ("OOM", "Redis is full"),
+    ("MISCONF", "Redis cannot write to its disk"),
+    ("LOADING", "Redis is still loading its data"),
+]
+
+
+def explained(message: str) -> str:
+    """An error's text with what to do about it, where that is known; to end a sentence with, without a full stop."""
+    first = message.splitlines()[0] if message else "no reason given"
+    for prefix, advice in _ADVICE:
+        if message.startswith(prefix):
+            return f"{advice} ({first.split('. ')[0].split(', ')[0].rstrip('.')})"
+    return first[:200].rstrip(".")

@@ -1,0 +1,1 @@
+"""Every setting there is, and how it is read."""

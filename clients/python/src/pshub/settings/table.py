@@ -1,0 +1,52 @@
+"""Every setting there is, in one table."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import Any, Dict, Optional
+
+from ..redis.target import RedisTarget, check_target
+from ..wire.keys import is_namespace, is_queue_name
+from .kinds import Setting, integer, seconds, text_of_length
+
+
+class Settings:
+    redis: RedisTarget
+    namespace: str
+    name: str
+    queue: str
+    slots: int
+    max_payload_bytes: int
+    max_backlog: int
+    grace: float
+    lease: float
+    statsd: Optional[str]
+
+
+def _statsd(value: Any) -> Optional[str]:
+    fits = value is None or (isinstance(value, str) and re.fullmatch(r"[^\s:]+:[0-9]{1,5}", value))
+    return None if fits else "must be host:port"
+
+
+TABLE: Dict[str, Setting] = {
+    "redis": Setting(("hub", "worker"), "PSHUB_REDIS", "redis://127.0.0.1:6379", str, check_target),
+    "namespace": Setting(
+        ("hub", "worker"), "PSHUB_NAMESPACE", "pshub", str,
+        lambda value: None if is_namespace(value) else "must be 1 to 32 letters, digits, and _ . -",
+    ),  # fmt: skip
+    "name": Setting(("hub",), "PSHUB_NAME", lambda: socket.gethostname()[:64], str, text_of_length(1, 64)),
+    "queue": Setting(
+        ("worker",), "PSHUB_QUEUE", "default", str,
+        lambda value: None if is_queue_name(value) else "must be 1 to 64 letters, digits, and _ . -",
+    ),  # fmt: skip
+    "slots": Setting(("worker",), "PSHUB_SLOTS", 4, int, integer(1, 256)),
+    "max_payload_bytes": Setting(
+        ("hub", "worker"), "PSHUB_MAX_PAYLOAD_BYTES", 1024 * 1024, int, integer(1024, 64 * 1024 * 1024)
+    ),
+    "max_backlog": Setting(("hub", "worker"), "PSHUB_MAX_BACKLOG", 10_000, int, integer(1, 10_000_000)),
+    "grace": Setting(("worker",), "PSHUB_GRACE_MS", 10.0, float, seconds(0, 3600), 1000),
+    # A beat is sent every second; with less, one that is late would pass for a death.
+    "lease": Setting(("worker",), "PSHUB_LEASE_MS", 4.0, float, seconds(2, 600), 1000),
+    "statsd": Setting(("hub", "worker"), "PSHUB_STATSD", None, str, _statsd),
+}

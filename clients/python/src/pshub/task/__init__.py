@@ -1,0 +1,1 @@
+"""Declaring tasks: their names, hints and schemas."""

@@ -1,0 +1,196 @@
+"""Declaring tasks."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
+
+from ..wire.errors import ConfigError
+from ..wire.names import TaskName, parse_task_name
+from ..wire.payload import compact
+from .hints import Signature, read_signature
+from .schema import Validate, compile_own
+
+DEFAULT_TIMEOUT_S = 5.0
+#: Longest time of a call.
+MAX_TIMEOUT_S = 86_400.0
+#: Beside what else is on its card, which nobody reads when it is too long.
+_MAX_DECLARATION = 250_000
+
+
+class TaskContext:
+    """What a handler is told about its call: its parameter ``ctx`` gets it, or one with this class, or one made of it, as its hint."""
+
+
+class Task:
+    """A declared task: give it to a Worker, or to ``hub.call``. Calling it calls the function itself."""
+
+    def __init__(
+        self,
+        name: TaskName,
+        function: Callable[..., Any],
+        signature: Signature,
+        args: Optional[Mapping[str, Any]],
+        result: Optional[Mapping[str, Any]],
+        description: str,
+        timeout: float,
+        idempotent: bool,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.description = description
+        self.args = args
+        self.result = result
+        self.timeout = timeout
+        self.idempotent = idempotent
+        self._signature = signature
+        self.check_args: Optional[Validate] = None if args is None else compile_own(args, f"{name.full}: 'args'")
+        self.check_result: Optional[Validate] = None if result is None else compile_own(result, f"{name.full}: 'result'")
+        length = len(compact([description, args, result]))
+        if length > _MAX_DECLARATION:
+            raise ConfigError(
+                f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card "
+                "of the registry."
+            )
+        self.digest = hashlib.sha256(compact([args, result]).encode()).hexdigest()[:12]
+        self.__doc__ = function.__doc__
+        self.__name__ = getattr(function, "__name__", name.name)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.function(*args, **named)
+
+    def __repr__(self) -> str:
+        return f"<task {self.name.full}>"
+
+    def run(self, args: Any, context: TaskContext) -> Any:
+        """Calls the function with arguments as they came."""
+        signature = self._signature
+        named: Dict[str, Any] = {}
+        if signature.takes_whole:
+            convert = signature.parameters[0].convert
+            named["args"] = convert(args) if convert else args
+        elif isinstance(args, dict):
+            for name, convert in signature.parameters:
+                if name in args:
+                    named[name] = convert(args[name]) if convert else args[name]
+            if signature.takes_any:
+                for name, value in args.items():
+                    named.setdefault(name, value)
+        if signature.context is not None:
+            named[signature.context] = context
+        return self.function(**named)
+
+    def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> Dict[str, Any]:
+        card: Dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
+        if self.args is not None:
+            card["args"] = self.args
+        if self.result is not None:
+            card["result"] = self.result
+        card.update(
+            timeoutMs=_whole(self.timeout * 1000),
+            idempotent=self.idempotent,
+            digest=self.digest,
+            maxPayloadBytes=max_payload_bytes,
+            maxBacklog=max_backlog,
+            at=at_s,
+        )
+        return card
+
+
+def _whole(value: float) -> Any:
+    return int(value) if value == int(value) else value
+
+
+def task(
+    name: str,
+    *,
+    args: Optional[Mapping[str, Any]] = None,
+    result: Optional[Mapping[str, Any]] = None,
+    description: Optional[str] = None,
+    timeout: float = DEFAULT_TIMEOUT_S,
+    idempotent: bool = False,
+) -> Callable[[Callable[..., Any]], Task]:
+    """
+    Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.
+
+    :param name: ``name:major.minor``
+    :param args: JSON Schema (2020-12) of the arguments. Default: made of the type hints and defaults
+    :param result: JSON Schema of the result. Default: made of the return hint; without one any JSON is accepted
+    :param description: Markdown; the first line is shown in lists. Default: the docstring
+    :param timeout: seconds, for calls that give no time of their own
+    :param idempotent: True when running twice does no harm: then a call is run again elsewhere if its worker dies
+    :raises ConfigError: for a name, a schema or hints that cannot work
+    """
+    parsed = parse_task_name(name)
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_TIMEOUT_S:
+        raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {MAX_TIMEOUT_S:.0f} seconds (a day).")
+
+    def declare(function: Callable[..., Any]) -> Task:
+        if not callable(function):
+            raise ConfigError(f"{name}: @task declares a function.")
+        signature = _signature_of(function, name, args is not None, result is not None)
+        return Task(
+            parsed,
+            function,
+            signature,
+            signature.args if args is None else args,
+            signature.result if result is None else result,
+            signature.description if description is None else description,
+            float(timeout),
+            idempotent,
+        )
+
+    return declare
+
+
+def _is_context(name: str, hint: Any) -> bool:
+    return name == "ctx" or (isinstance(hint, type) and issubclass(hint, TaskContext))
+
+
+def _signature_of(function: Callable[..., Any], name: str, has_args: bool, has_result: bool) -> Signature:
+    try:
+        return read_signature(function, _is_context, name)
+    except ConfigError:
+        # Hints that say nothing about JSON do not matter where the schemas are given.
+        if not (has_args and has_result):
+            raise
+        bare = _without_hints(function)
+        return read_signature(bare, _is_context, name)
+
+
+def _without_hints(function: Callable[..., Any]) -> Callable[..., Any]:
+    def bare(**named: Any) -> Any:
+        return function(**named)
+
+    listed = inspect.signature(function)
+    parameters = [p.replace(annotation=p.empty) for p in listed.parameters.values()]
+    bare.__signature__ = listed.replace(parameters=parameters, return_annotation=listed.empty)  # type: ignore[attr-defined]
+    bare.__annotations__ = {}
+    bare.__doc__ = function.__doc__
+    return bare
+
+
+def check_tasks(tasks: Iterable[Any]) -> Dict[str, Task]:
+    """The tasks of a worker by name. Raises ConfigError for anything that @task did not make, and for a task given twice."""
+    by_name: Dict[str, Task] = {}
+    for each in tasks:
+        if not isinstance(each, Task):
+            raise ConfigError(f"'tasks' holds {each!r}, which @task did not make.")
+        if each.name.full in by_name:
+            raise ConfigError(f"The task {each.name.full} is given twice.")
+        by_name[each.name.full] = each
+    if not by_name:
+        raise ConfigError("A worker needs 'tasks': a list of what @task made.")
+    return by_name
+
+
+def tasks_of(module: Any) -> List[Task]:
+    """All tasks in a module's namespace: by themselves, or in a list or a dict."""
+    found: Dict[int, Task] = {}
+    for value in list(vars(module).values()):
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
+        for each in inner:
+            if isinstance(each, Task):
+                found[id(each)] = each
+    return list(found.values())

@@ -1,0 +1,80 @@
+"""What the scripts answer, and how their answers are read."""
+
+from __future__ import annotations
+
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+
+
+class Pushed(NamedTuple):
+    #: How many of the batch, from its beginning, are in the list.
+    accepted: int
+    #: Requests that were waiting before these.
+    length: int
+    #: Redis microseconds, the ``at`` of all of them.
+    at: str
+    #: An earlier try of the same push had arrived after all; this one did nothing.
+    repeated: bool
+    #: Taken off each ttl because the push was so long on its way; at least 1 is left of it.
+    late_ms: int
+
+
+class Claimed(NamedTuple):
+    now_us: int
+    #: Requests that still wait.
+    left: int
+    #: Dropped because their deadline had passed.
+    expired: int
+    #: Requests with the ids that they are held under; None: the one in the message.
+    requests: List[Tuple[bytes, Optional[str]]]
+
+
+class Beat(NamedTuple):
+    now_us: int
+    held: bool
+    #: Requests whose callers gave up in the last seconds.
+    cancelled: List[str]
+    #: Other workers of the queue whose leases have ended.
+    ended: List[str]
+    #: Since when the queue is paused, Redis milliseconds; None when it is served.
+    paused_ms: Optional[int]
+
+
+class Adopted(NamedTuple):
+    #: Nothing is left to take over.
+    done: bool
+    #: Their ids and texts.
+    requests: List[Tuple[str, bytes]]
+
+
+def read_pushed(answer: Sequence[Any]) -> Pushed:
+    accepted, length, at, *more = answer
+    repeated, late_ms = more or (0, 0)
+    return Pushed(accepted, length, at.decode(), repeated == 1, late_ms)
+
+
+def read_claimed(answer: Sequence[Any]) -> Optional[Claimed]:
+    """None when the lease has ended."""
+    if answer[1] == -1:
+        return None
+    now, texts, *more = answer
+    left, expired, named = more[:3] or (0, 0, [])
+    held: List[Optional[str]] = [None] * len(texts)
+    for at in range(0, len(named), 2):
+        held[int(named[at]) - 1] = named[at + 1].decode()
+    return Claimed(int(now), left, expired, list(zip(texts, held)))
+
+
+def read_beat(answer: Sequence[Any]) -> Beat:
+    now, held, cancelled, ended = answer[:4]
+    paused = answer[5] if len(answer) > 5 else b""
+    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), int(paused) if paused else None)
+
+
+def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:
+    """None: the other worker lives, or this one has no lease itself."""
+    state, *flat = answer
+    return None if state == -1 else Adopted(state == 1, list(zip(texts_of(flat[::2]), flat[1::2])))
+
+
+def texts_of(values: Sequence[bytes]) -> List[str]:
+    return [value.decode("utf-8", "replace") for value in values]

@@ -1,0 +1,94 @@
+"""Time inside this process, and waiting. Seconds, on a clock that does not jump."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import Any, Callable, Coroutine, Dict, Optional, Set
+
+now_s: Callable[[], float] = time.monotonic
+
+
+class Stop:
+    """Set once, never cleared; belongs to one event loop. Waits on it leave nothing behind."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._callbacks: Dict[int, Callable[[], None]] = {}
+        self._next = 0
+
+    def set(self) -> None:
+        self.is_set = True
+        callbacks, self._callbacks = self._callbacks, {}
+        for callback in callbacks.values():
+            callback()
+
+    def add(self, callback: Callable[[], None]) -> int:
+        self._next += 1
+        self._callbacks[self._next] = callback
+        return self._next
+
+    def remove(self, key: int) -> None:
+        self._callbacks.pop(key, None)
+
+
+def settle(future: "asyncio.Future[Any]", value: Any = None) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def ignore(future: "asyncio.Future[Any]") -> None:
+    """Nobody asks how this ends."""
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+def spawn(work: Coroutine[Any, Any, Any], under_way: "Set[asyncio.Task[Any]]") -> "asyncio.Task[Any]":
+    """Lets it run by itself, in this set while it does: an event loop does not keep the tasks that it runs."""
+    task = asyncio.get_running_loop().create_task(work)
+    under_way.add(task)
+    task.add_done_callback(under_way.discard)
+    return task
+
+
+async def sleep(seconds: float, stop: Optional[Stop] = None) -> None:
+    """Returns after ``seconds``, or at once when ``stop`` is set."""
+    if stop is not None and stop.is_set:
+        return
+    loop = asyncio.get_running_loop()
+    woken: "asyncio.Future[None]" = loop.create_future()
+    key = stop.add(lambda: settle(woken)) if stop else 0
+    timer = loop.call_later(seconds, settle, woken)
+    try:
+        await woken
+    finally:
+        timer.cancel()
+        if stop:
+            stop.remove(key)
+
+
+async def within(work: "asyncio.Future[Any]", seconds: Optional[float], stop: Optional[Stop] = None) -> None:
+    """Waits for ``work`` but not longer than ``seconds`` (None: no limit) or until ``stop``; its outcome is not looked at."""
+    loop = asyncio.get_running_loop()
+    over: "asyncio.Future[None]" = loop.create_future()
+    work.add_done_callback(lambda _: settle(over))
+    key = stop.add(lambda: settle(over)) if stop else 0
+    if stop is not None and stop.is_set:
+        settle(over)
+    timer = loop.call_later(seconds, settle, over) if seconds is not None else None
+    try:
+        await over
+    finally:
+        if timer:
+            timer.cancel()
+        if stop:
+            stop.remove(key)
+
+
+def backoff_s(attempt: int, first_s: float = 0.05, most_s: float = 1.0) -> float:
+    """
+    Wait before attempt 0, 1, 2 ...: doubles up to ``most_s``, each spread over half to all of it, so that many processes do not
+    come back in step after an outage.
+    """
+    full = min(most_s, first_s * 2 ** min(attempt, 20))
+    return full / 2 + full / 2 * random.random()

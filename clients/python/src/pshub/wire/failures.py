@@ -1,0 +1,54 @@
+"""What a caller is told of what went wrong in a worker."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from .errors import HubError, TaskError, ToldError, message_of
+from .payload import PayloadProblem, encode_payload
+
+_MAX_MESSAGE_LENGTH = 2000
+_MAX_DATA_LENGTH = 65_536
+
+
+def verdict_of(error: HubError) -> ToldError:
+    """What the worker itself found wrong with the arguments or the result."""
+    told: Dict[str, Any] = {"code": error.code, "message": error.message, "retryable": False}
+    return ToldError(error.code, error.message, _with_data(told, error.data))
+
+
+def failure_of(raised: BaseException) -> ToldError:
+    """What the caller is told of a failure: class, message and the handler's own data, never a stack. Never raises."""
+    message = message_of(raised)[:_MAX_MESSAGE_LENGTH]
+    told: Dict[str, Any] = {"code": "TaskFailed", "message": message, "retryable": False}
+    try:
+        text = _failure_text(raised, told)
+    except BaseException:
+        text = encode_payload({**told, "message": type(raised).__name__})
+    return ToldError("TaskFailed", message, text)
+
+
+def _failure_text(raised: BaseException, told: Dict[str, Any]) -> str:
+    if isinstance(raised, TaskError):
+        told["retryable"] = raised.retryable is True
+        return _with_data(told, raised.data)
+    if not isinstance(raised, HubError):
+        return encode_payload(told)
+    # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
+    nested = raised.to_json()
+    text = _with_data(told, {"nested": nested})
+    if '"data"' not in text:
+        nested.pop("data", None)
+        text = _with_data(told, {"nested": nested})
+    return text
+
+
+def _with_data(told: Dict[str, Any], data: Any) -> str:
+    if data is not None:
+        try:
+            # With the level that the reply puts around it.
+            if len(encode_payload({"data": data})) <= _MAX_DATA_LENGTH:
+                return encode_payload({**told, "data": data})
+        except PayloadProblem:
+            pass
+    return encode_payload(told)

@@ -1,0 +1,75 @@
+"""Every key name that pshub uses; nobody else writes one. PROTOCOL.md, section 2."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Optional
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_NAMESPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
+
+
+def is_id(value: Any) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def is_queue_name(value: Any) -> bool:
+    return isinstance(value, str) and _QUEUE.fullmatch(value) is not None
+
+
+def is_namespace(value: Any) -> bool:
+    return isinstance(value, str) and _NAMESPACE.fullmatch(value) is not None
+
+
+class QueueKeys:
+    """All keys of a queue share its hash tag, so that each script touches one slot of a Cluster."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self.calls = f"{base}:calls"
+        self.jobs = f"{base}:jobs"
+        self.bell = f"{base}:bell"
+        self.job_bell = f"{base}:jobbell"
+        self.reporter = f"{base}:reporter"
+        self.paused = f"{base}:paused"
+        self.leases = f"{base}:leases"
+        self.cancelled = f"{base}:cancelled"
+
+    def held(self, worker_id: str) -> str:
+        return f"{self._base}:held:{worker_id}"
+
+    def pushed(self, hub_id: str) -> str:
+        return f"{self._base}:pushed:{hub_id}"
+
+
+class Keys:
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.tasks = f"{namespace}:tasks"
+        self.workers = f"{namespace}:workers"
+        self.stats = f"{namespace}:stats"
+        self.taskstats = f"{namespace}:taskstats"
+        self.slow = f"{namespace}:slow"
+        self.failures = f"{namespace}:failures"
+        self._reply = f"{namespace}:reply:{{"
+        self._queues: Dict[str, QueueKeys] = {}
+
+    def queue(self, name: str) -> QueueKeys:
+        keys = self._queues.get(name)
+        if keys is None:
+            keys = self._queues[name] = QueueKeys(f"{self.namespace}:{{{name}}}")
+        return keys
+
+    def reply(self, hub_id: str) -> str:
+        return f"{self._reply}{hub_id}}}"
+
+    def read(self, hub_id: str) -> str:
+        return f"{self._reply}{hub_id}}}:read"
+
+    def hub_id_of(self, result_queue: Any) -> Optional[str]:
+        """The hub whose reply list this is, or None: a worker never writes to a name that it was handed."""
+        if not isinstance(result_queue, str) or not result_queue.startswith(self._reply):
+            return None
+        hub_id = result_queue[len(self._reply) : -1]
+        return hub_id if result_queue.endswith("}") and is_id(hub_id) else None

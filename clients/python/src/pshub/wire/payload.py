@@ -1,0 +1,122 @@
+"""Arguments and results as JSON text, with the limits of PROTOCOL.md, section 4."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import re
+from typing import Any, Dict
+
+#: Deepest nesting of arrays and objects in arguments and results.
+MAX_DEPTH = 64
+
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class PayloadProblem(ValueError):
+    """A value that cannot travel as JSON."""
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(message)
+        self.problem: Dict[str, str] = {"pointer": pointer, "message": message}
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_default).encode
+
+
+def _refuse_word(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_word).decode
+
+
+def encode_payload(value: Any) -> str:
+    """``value`` as JSON text. Enum members travel as their values, dataclasses as objects. Raises PayloadProblem."""
+    try:
+        text = _encode(value)
+    except RecursionError:
+        raise PayloadProblem(_TOO_DEEP) from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise PayloadProblem(f"not JSON: {error}") from None
+    if nests_deeper_than(text, MAX_DEPTH):
+        raise PayloadProblem(_TOO_DEEP)
+    if '"__proto__":' in text:
+        _refuse_proto(_decode(text), "")
+    if not text.isascii() and _SURROGATES.search(text):
+        # A half of a pair has no UTF-8; it travels as the escape that it came as.
+        text = _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return text
+
+
+def decode_payload(text: str) -> Any:
+    """Parses JSON text of somebody else's, with the same limits and one level for the message around them. Raises PayloadProblem."""
+    if nests_deeper_than(text, MAX_DEPTH + 1):
+        raise PayloadProblem(_TOO_DEEP)
+    try:
+        value = _decode(text)
+    except (ValueError, RecursionError):
+        raise PayloadProblem("not JSON") from None
+    # Escapes can spell the key in other ways, so any sign of one sends the value through the slow check.
+    if "__proto__" in text or "\\u" in text:
+        _refuse_proto(value, "")
+    return value
+
+
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+
+
+def nests_deeper_than(text: str, limit: int) -> bool:
+    # Two characters are needed per level and few payloads have many brackets, so the scan is rare.
+    if len(text) <= 2 * limit or text.count("[") + text.count("{") <= limit:
+        return False
+    depth = 0
+    for char in _STRINGS.sub("", text):
+        if char in "[{":
+            depth += 1
+            if depth > limit:
+                return True
+        elif char in "]}":
+            depth -= 1
+    return False
+
+
+def _refuse_proto(value: Any, pointer: str) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            at = f"{pointer}/{escape_pointer(key)}"
+            if key == "__proto__":
+                raise PayloadProblem("a key named __proto__ is not allowed", at)
+            _refuse_proto(inner, at)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            _refuse_proto(inner, f"{pointer}/{index}")
+
+
+def escape_pointer(key: Any) -> str:
+    """One step of a JSON Pointer (RFC 6901)."""
+    return str(key).replace("~", "~0").replace("/", "~1")
+
+
+def exceeds(text: str, max_bytes: int) -> bool:
+    """Whether the text is longer as UTF-8; most are so short that no counting is needed."""
+    return len(text) > max_bytes or (len(text) * 4 > max_bytes and len(text.encode("utf-8", "surrogatepass")) > max_bytes)
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def published(value: Any) -> str:
+    """The same as ASCII, for what holds names and messages of others: half of a surrogate pair has no UTF-8."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

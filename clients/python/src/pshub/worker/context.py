@@ -1,0 +1,118 @@
+"""What a handler is given besides its arguments."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any, Callable, Optional, Set
+
+from ..outlets.task_log import TaskLog
+from ..task.task import TaskContext
+from ..wire.clock import now_s
+from ..wire.errors import HubError
+from ..wire.message import Request
+
+NestedCall = Callable[["Context", Any, Any, float, Optional[str]], Any]
+
+
+class Context(TaskContext):
+    """What a handler is told about its call; give it a parameter named ``ctx``, or one with this class as its hint."""
+
+    def __init__(self, request: Request, end: float, nested_call: NestedCall) -> None:
+        self._request = request
+        self._end = end
+        self._nested_call = nested_call
+        self._aborted: Optional[threading.Event] = None
+        self._lock = threading.Lock()
+        #: Why it was told to stop, once it was.
+        self.reason: Optional[HubError] = None
+        self._nested: Set[Any] = set()
+
+    @property
+    def id(self) -> str:
+        """The request's id."""
+        return self._request.id
+
+    @property
+    def task(self) -> str:
+        """``name:version``"""
+        return self._request.task
+
+    @property
+    def caller(self) -> Optional[str]:
+        """The calling service, as it named itself."""
+        return self._request.from_
+
+    @property
+    def traceparent(self) -> Optional[str]:
+        """W3C trace context of the call."""
+        return self._request.traceparent
+
+    @property
+    def tracestate(self) -> Optional[str]:
+        """What tracing systems add to it."""
+        return self._request.tracestate
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline; inf when there is none."""
+        return max(0.0, self._end - now_s())
+
+    @property
+    def aborted(self) -> threading.Event:
+        """Set when the call's time is up, its caller gave up, or the worker leaves. Wait on it instead of sleeping."""
+        with self._lock:
+            if self._aborted is None:
+                self._aborted = threading.Event()
+                if self.reason is not None:
+                    self._aborted.set()
+            return self._aborted
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether ``aborted`` is set: nobody needs the result any more."""
+        return self.reason is not None
+
+    @property
+    def log(self) -> TaskLog:
+        """A log whose lines carry the task and the request's id."""
+        return TaskLog(self.task, self.id)
+
+    def call(
+        self,
+        task: Any,
+        args: Any = None,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
+    ) -> Any:
+        """Calls another task with what remains of this call's time, under the same trace. Raises HubError."""
+        if args is not None and named:
+            raise TypeError("Give the arguments by name or as one value, not both.")
+        limit = min(timeout or math.inf, self.remaining)
+        return self._nested_call(self, task, named if args is None else args, limit, queue)
+
+    def _abort(self, reason: HubError) -> None:
+        with self._lock:
+            if self.reason is not None:
+                return
+            self.reason = reason
+            if self._aborted is not None:
+                self._aborted.set()
+            nested = list(self._nested)
+        for pending in nested:
+            pending.cancel()
+
+    def _watch(self, pending: Any) -> None:
+        """A nested call goes when this one does."""
+        with self._lock:
+            self._nested.add(pending)
+            is_over = self.reason is not None
+        if is_over:
+            pending.cancel()
+
+    def _unwatch(self, pending: Any) -> None:
+        with self._lock:
+            self._nested.discard(pending)

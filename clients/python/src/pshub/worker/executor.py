@@ -1,0 +1,199 @@
+"""Runs one request to one outcome on a thread of its own; knows neither Redis nor the registry."""
+
+from __future__ import annotations
+
+import threading
+from queue import SimpleQueue
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+
+from ..task.task import Task
+from ..wire.clock import now_s
+from ..wire.deadlines import Deadlines
+from ..wire.errors import HubError, ToldError, hub_error, problem_error, told_error
+from ..wire.failures import failure_of, verdict_of
+from ..wire.message import Request
+from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
+from .context import Context, NestedCall
+
+#: After its deadline a handler that ignores it is waited for this long; then its slot is given to others.
+ABANDON_AFTER_S = 1.0
+#: What a request holds beside its arguments, at the most.
+_MAX_ENVELOPE_BYTES = 1024
+
+
+class Outcome(NamedTuple):
+    """How a request ended in this worker: with ``result``, which is JSON already, or with ``error``."""
+
+    result: str = ""
+    error: Optional[ToldError] = None
+    #: Stays in this process, for its log.
+    raised: Optional[BaseException] = None
+
+
+class Execution(NamedTuple):
+    #: None: its time was up before it was its turn, so it was not started.
+    outcome: Optional[Outcome]
+    #: From the claim's arrival to the handler's start.
+    queue_s: float
+    exec_s: float
+
+
+class _Run:
+    """One running request, with its deadline."""
+
+    def __init__(self, executor: "Executor", request: Request, task: Task, received_at: float, end: float, done: Any) -> None:
+        self.executor = executor
+        self.request = request
+        self.task = task
+        self.received_at = received_at
+        self.end = self.deadline = end
+        self.done: Callable[[Execution], None] = done
+        self.context = Context(request, end, executor.nested_call)
+        self.started_at: Optional[float] = None
+        self.over = False
+        self.is_late = False
+
+    def expire(self) -> None:
+        """The deadline has come: the handler is told, and given up a little later."""
+        reason = hub_error("Timeout", f"{self.request.task} did not finish before its deadline.")
+        if not self.is_late:
+            self.is_late = True
+            self.context._abort(reason)
+            self.deadline = now_s() + ABANDON_AFTER_S
+            self.executor.deadlines.add(self)
+        else:
+            self.executor.abandon(self, reason)
+
+
+class Executor:
+    """All but the handlers themselves runs on the worker's own thread; ``post`` brings what they return back to it."""
+
+    def __init__(
+        self,
+        tasks: Mapping[str, Task],
+        slots: int,
+        max_payload_bytes: int,
+        post: Callable[..., None],
+        nested_call: NestedCall,
+    ) -> None:
+        self._tasks = tasks
+        self._slots = slots
+        self._max_payload_bytes = max_payload_bytes
+        self._post = post
+        self.nested_call = nested_call
+        self.deadlines = Deadlines()
+        self._running: Dict[str, _Run] = {}
+        self._jobs: "SimpleQueue[Optional[_Run]]" = SimpleQueue()
+        self._threads = 0
+        #: Threads that run something, also what was given up.
+        self._occupied = 0
+
+    def has(self, task: str) -> bool:
+        return task in self._tasks
+
+    def start(self, request: Request, received_at: float, remaining_s: float, done: Callable[[Execution], None]) -> None:
+        """Runs a request that came at ``received_at`` with so much time left. ``done`` is called once, on the worker's thread."""
+        end = received_at + remaining_s
+        run = _Run(self, request, self._tasks[request.task], received_at, end, done)
+        if now_s() >= end:
+            done(Execution(None, 0.0, 0.0))
+            return
+        self._running[request.held_id] = run
+        self.deadlines.add(run)
+        self._occupied += 1
+        if self._occupied > self._threads:
+            self._threads += 1
+            threading.Thread(target=self._serve, name=f"pshub-slot-{self._threads}", daemon=True).start()
+        self._jobs.put(run)
+
+    def abort(self, id: str, reason: HubError) -> None:
+        """Tells a handler to stop; unknown ids are ignored."""
+        run = self._running.get(id)
+        if run is not None:
+            run.context._abort(reason)
+
+    def abandon_all(self, reason: HubError) -> int:
+        """Ends everything that still runs, as far as anybody waits for it."""
+        running = list(self._running.values())
+        for run in running:
+            # In this order: what a handler returns because it was told to stop must not pass for a result.
+            self.abandon(run, reason)
+            run.context._abort(reason)
+        return len(running)
+
+    def abandon(self, run: _Run, reason: HubError) -> None:
+        started_at = run.started_at or now_s()
+        outcome = Outcome(error=told_error(reason.code, reason.message))
+        self._end(run, Execution(outcome, started_at - run.received_at, now_s() - started_at))
+
+    def stop(self) -> None:
+        """Threads end when they have nothing to do; those whose handlers never return end with the process."""
+        self.deadlines.stop()
+        for _ in range(self._threads):
+            self._jobs.put(None)
+
+    def _end(self, run: _Run, execution: Execution) -> None:
+        if run.over:
+            return
+        run.over = True
+        del self._running[run.request.held_id]
+        self.deadlines.delete(run)
+        run.done(execution)
+
+    def _returned(self, run: _Run, execution: Execution) -> None:
+        self._occupied -= 1
+        if self._threads > self._slots:
+            # One more than slots, made while a handler was given up that has returned after all.
+            self._threads -= 1
+            self._jobs.put(None)
+        self._end(run, execution)
+
+    # On the slots' threads.
+
+    def _serve(self) -> None:
+        jobs, post = self._jobs, self._post
+        while True:
+            run = jobs.get()
+            if run is None:
+                return
+            started_at = run.started_at = now_s()
+            outcome = None
+            if started_at < run.end and not run.over:
+                outcome = self._outcome_of(run)
+            ended_at = now_s()
+            post(self._returned, run, Execution(outcome, started_at - run.received_at, ended_at - started_at))
+            # The next wait may be long, and arguments large.
+            del run, outcome
+
+    def _outcome_of(self, run: _Run) -> Outcome:
+        request, task = run.request, run.task
+        try:
+            if exceeds(request.text, self._max_payload_bytes + _MAX_ENVELOPE_BYTES):
+                message = f"The arguments of {request.task} are larger than {self._max_payload_bytes} bytes."
+                return Outcome(error=verdict_of(hub_error("PayloadTooLarge", message)))
+            problems = task.check_args(request.args) if task.check_args else None
+            if problems:
+                return Outcome(error=verdict_of(problem_error("InvalidArgs", problems, request.task)))
+            value = task.run(request.args, run.context)
+        except BaseException as raised:
+            # Also SystemExit: a handler must not end a thread that serves others.
+            return Outcome(error=failure_of(raised), raised=raised)
+        try:
+            return self._result_of(task, value, request)
+        except BaseException as raised:
+            return Outcome(error=failure_of(raised), raised=raised)
+
+    def _result_of(self, task: Task, value: Any, request: Request) -> Outcome:
+        try:
+            text = encode_payload(value)
+        except PayloadProblem as problem:
+            return Outcome(error=verdict_of(problem_error("InvalidResult", [problem.problem], request.task)))
+        if exceeds(text, self._max_payload_bytes):
+            message = f"The result of {request.task} is larger than {self._max_payload_bytes} bytes."
+            return Outcome(error=verdict_of(hub_error("InvalidResult", message)))
+        if task.check_result and task.check_result(value):
+            # As in the hub, what counts is what travels.
+            problems = task.check_result(decode_payload(text))
+            if problems:
+                return Outcome(error=verdict_of(problem_error("InvalidResult", problems, request.task)))
+        return Outcome(text)

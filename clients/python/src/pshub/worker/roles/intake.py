@@ -1,0 +1,274 @@
+"""From claimed list elements to running handlers, and from outcomes to replies."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
+
+from ...figures.events import Events
+from ...task.task import DEFAULT_TIMEOUT_S, Task
+from ...wire.answers import Claimed
+from ...wire.clock import now_s, spawn
+from ...wire.errors import ToldError, told_error
+from ...wire.keys import Keys
+from ...wire.message import (
+    MalformedMessage,
+    Request,
+    decode_request,
+    error_reply,
+    leading_id,
+    ok_reply,
+    told,
+    with_started,
+)
+from ...wire.phases import Phases
+from ...wire.redis_clock import RedisClock
+from ..executor import Execution, Executor
+from ..measures import Measures
+from ..slots import Slot, Slots
+from .settle import Settlement
+
+_MAX_PUT_BACK = 1000
+#: After handing a request back a worker rests, so as not to take it again at once: at first so long, then twice as long each time.
+_FIRST_REST_S = 0.05
+_LONGEST_REST_S = 0.4
+
+
+class _Run(NamedTuple):
+    """A request that was started."""
+
+    request: Request
+    worker_id: str
+    slot: Slot
+    backlog_us: int
+    deadline: float
+
+
+class Intake:
+    def __init__(
+        self,
+        keys: Keys,
+        queue_name: str,
+        tasks: Mapping[str, Task],
+        executor: Executor,
+        slots: Slots,
+        clock: RedisClock,
+        measures: Measures,
+        events: Events,
+        worker_id: Callable[[], str],
+        settle: Callable[[Settlement], None],
+        unserved: Callable[[str], Optional[Tuple[str, str]]],
+        hand_back: Callable[[List[str]], Any],
+        problem: Callable[[str], Callable[[Exception], None]],
+    ) -> None:
+        self._keys = keys
+        self._queue_name = queue_name
+        self._tasks = tasks
+        self._executor = executor
+        self._slots = slots
+        self._clock = clock
+        self._measures = measures
+        self._events = events
+        self._worker_id = worker_id
+        self._settle = settle
+        #: What to answer when no worker of this queue takes the task; None as long as one may.
+        self._unserved = unserved
+        #: Puts requests back that only another worker can run.
+        self._hand_back = hand_back
+        self._problem = problem
+        #: Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
+        self._put_back: Dict[str, int] = {}
+        #: Given up when the worker leaves, and safe to run again: as they go back to their list.
+        self._returning: Dict[str, bytes] = {}
+        self._rest_s = 0.0
+        self._running = 0
+        self._on_idle: List["asyncio.Future[None]"] = []
+        self._handing_back: Set["asyncio.Task[None]"] = set()
+
+    def take(self, claimed: Claimed, worker_id: str, age_s: float = 0.0) -> float:
+        """
+        Starts what a claim brought, ``age_s`` after Redis made it if that is more than its way here. Returns how long to rest before
+        the next claim: what only others can run is in the list again.
+        """
+        now = now_s()
+        self._tell(claimed)
+        self._clock.learn(claimed.now_us, now)
+        # Deadlines go on while an answer is on its way.
+        way_s = (self._clock.at_us(now) - claimed.now_us) / 1e6
+        received_at = now - max(age_s, way_s)
+        foreign: List[Request] = []
+        for text, held_id in claimed.requests:
+            request = self._accepted(text, held_id, worker_id, claimed.now_us)
+            if request is None:
+                continue
+            if self._executor.has(request.task):
+                self._run(request, worker_id, received_at, claimed.now_us)
+            elif not self._end_foreign(request, worker_id, claimed.now_us):
+                foreign.append(request)
+        self._rest_s = min(_LONGEST_REST_S, max(_FIRST_REST_S, self._rest_s * 2)) if foreign else 0.0
+        if foreign:
+            spawn(self._return_foreign(foreign), self._handing_back)
+        return self._rest_s
+
+    def ignore_claims_of(self, ids: Iterable[str], now_us: int) -> None:
+        """Claims of these that were made up to then are void; a later one is a new one."""
+        if len(self._put_back) > _MAX_PUT_BACK:
+            self._put_back.clear()
+        for id in ids:
+            self._put_back[id] = now_us
+
+    def returning(self) -> List[Tuple[str, bytes]]:
+        """Requests that were started, given up because the worker leaves, and may run again: as they go back to their list."""
+        return list(self._returning.items())
+
+    def decode_adopted(self, text: bytes, held_id: str) -> Optional[Request]:
+        """Reads a request taken over from a lost worker."""
+        try:
+            return decode_request(text, held_id[5:] if held_id.startswith("lost:") else held_id, self._keys)
+        except MalformedMessage:
+            return None
+
+    async def idle(self) -> None:
+        """Returns when nothing runs."""
+        if self._running:
+            waiting: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+            self._on_idle.append(waiting)
+            await waiting
+
+    def _tell(self, claimed: Claimed) -> None:
+        self._measures.counters["expired"] += claimed.expired
+        if (claimed.requests or claimed.expired) and self._events.has("claim:taken"):
+            count = len(claimed.requests)
+            self._events.emit(
+                "claim:taken", queue=self._queue_name, count=count, left=claimed.left, expired=claimed.expired
+            )
+
+    def _accepted(self, text: bytes, held_id: Optional[str], worker_id: str, now_us: int) -> Optional[Request]:
+        """The request of a list element that is to be run, here or elsewhere; None when it is none, or not to be run."""
+        request = self._decode(text, held_id, worker_id)
+        if request is None or self._put_back.get(request.held_id, 0) >= now_us:
+            return None
+        if self._slots.was_released(request.held_id):
+            self._end_repeated(request, worker_id)
+            return None
+        return request if self._slots.know(request.held_id) else None
+
+    def _decode(self, text: bytes, held_id: Optional[str], worker_id: str) -> Optional[Request]:
+        try:
+            return decode_request(text, held_id, self._keys)
+        except MalformedMessage as error:
+            self._measures.counters["malformed"] += 1
+            self._events.emit("request:malformed", queue=self._queue_name, reason=str(error))
+            # Held all the same, under the id the claim script read or made up: release it like any other.
+            id = held_id or leading_id(text.decode("utf-8", "replace"))
+            if id is not None and self._slots.know(id):
+                self._settle(Settlement(id, worker_id, None, ""))
+            return None
+
+    def _end_repeated(self, request: Request, worker_id: str) -> None:
+        """It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet."""
+        if self._slots.know(request.held_id):
+            message = f"{request.task} had been run already when Redis failed over, and was not run again."
+            self._problem("failover")(RuntimeError(message))
+            self._fail(request, worker_id, told_error("WorkerLost", message))
+
+    def _run(self, request: Request, worker_id: str, received_at: float, now_us: int) -> None:
+        backlog_us = 0 if request.at_us is None else max(0, now_us - request.at_us)
+        if request.ttl_ms > 0:
+            remaining_s = request.ttl_ms / 1000 - backlog_us / 1e6
+        else:
+            task = self._tasks.get(request.task)
+            remaining_s = task.timeout if task else DEFAULT_TIMEOUT_S
+        run = _Run(request, worker_id, self._slots.take(), backlog_us, received_at + remaining_s)
+        self._running += 1
+
+        def done(execution: Execution) -> None:
+            self._running -= 1
+            if execution.outcome is not None:
+                self._finish(run, execution)
+            else:
+                self._expire(request, worker_id, run.slot)
+            if not self._running:
+                waiting, self._on_idle = self._on_idle, []
+                for each in waiting:
+                    each.set_result(None)
+
+        self._executor.start(request, received_at, remaining_s, done)
+
+    def _fail(self, request: Request, worker_id: str, error: ToldError, slot: Optional[Slot] = None) -> None:
+        reply = error_reply(request, error, worker_id, None)
+        self._settle(Settlement(request.held_id, worker_id, request.hub_id, reply, slot))
+
+    def _expire(self, request: Request, worker_id: str, slot: Optional[Slot] = None) -> None:
+        """Its time was up, where the claim script could not see that, or before it was its turn here."""
+        error = told(request, told_error("Expired", "The deadline passed before the task was started.", True))
+        self._measures.counters["expired"] += 1
+        # Only for tasks of its own: anything may be written into a request.
+        if self._executor.has(request.task):
+            self._measures.expired(request, error)
+        self._fail(request, worker_id, error, slot)
+
+    def _end_foreign(self, request: Request, worker_id: str, now_us: int) -> bool:
+        """True when a request for a task that this worker does not have ends here, because handing it back would be for ever."""
+        if request.ttl_ms > 0 and request.at_us is not None:
+            # Its deadline ends it; where the claim script cannot see that, here.
+            is_over = now_us - request.at_us >= request.ttl_ms * 1000
+            if is_over:
+                self._expire(request, worker_id)
+            return is_over
+        verdict = self._unserved(request.task)
+        if verdict is None:
+            return False
+        self._measures.counters["unserved"] += 1
+        error = told(request, told_error(*verdict))
+        self._fail(request, worker_id, error)
+        self._events.emit(
+            "request:unserved",
+            queue=self._queue_name,
+            task=request.task,
+            code=error.code,
+            answered=request.hub_id is not None,
+        )
+        return True
+
+    def _finish(self, run: _Run, execution: Execution) -> None:
+        request, worker_id, slot, backlog_us, deadline = run
+        if worker_id != self._worker_id():
+            return
+        outcome = execution.outcome
+        assert outcome is not None
+        us = Phases(backlog_us, max(0, round(execution.queue_s * 1e6)), max(0, round(execution.exec_s * 1e6)))
+        if outcome.error and outcome.error.code == "WorkerLost" and self._tasks[request.task].idempotent:
+            # This worker leaves: what may run twice stays held, and goes back to the list in its last step.
+            self._slots.free(slot)
+            self._returning[request.held_id] = with_started(request.text.encode())
+            return
+        error = outcome.error and told(request, outcome.error)
+        self._measures.ran(request, error, us)
+        if error is None:
+            reply = ok_reply(request.id, outcome.result, worker_id, us)
+        else:
+            reply = error_reply(request, error, worker_id, us)
+        self._measures.counters["failed" if error else "ok"] += 1
+        # The caller's own deadline came before this one; nobody would read the reply.
+        hub_id = None if request.ttl_ms > 0 and now_s() > deadline else request.hub_id
+        self._settle(Settlement(request.held_id, worker_id, hub_id, reply, slot))
+        if self._events.has("task:settled"):
+            self._events.emit(
+                "task:settled",
+                task=request.task,
+                queue=self._queue_name,
+                id=request.id,
+                ok=error is None,
+                code=error and error.code,
+                message=error.message if error else "",
+                raised=outcome.raised,
+                us=us,
+            )
+
+    async def _return_foreign(self, foreign: List[Request]) -> None:
+        ids = [request.held_id for request in foreign]
+        self._events.emit("request:handedback", queue=self._queue_name, task=foreign[0].task, count=len(ids))
+        # Before they are sent back, since they may come again ahead of the answer. Did it fail, reconcile finds them.
+        self._slots.forget(ids)
+        await self._hand_back(ids)

@@ -1,0 +1,86 @@
+"""Finds what Redis says is held here and this worker does not know of."""
+
+from __future__ import annotations
+
+from typing import Awaitable, Callable, List, Sequence, Set, Tuple
+
+from ...queue.queue import Queue
+from ...redis.connection import Connection
+from ..slots import Slots
+
+Found = Sequence[Tuple[str, bytes]]
+
+
+class Reconcile:
+    """
+    It would stay for ever: a live worker's lease never ends, so nobody adopts from it. Run with each beat. An id counts as lost
+    when two looks in a row found it unknown, because at a single look its claim may just be on its way here.
+
+    1. A claim whose answer was lost goes back to the list. It is not run here, because a claim for all idle slots is under way
+       already, and would bring more than there is room for.
+    2. An adoption whose answer was lost is decided about as ever.
+    3. What was settled and released here was brought back by a replica that was promoted and had not heard of that: it is released
+       again, and never run again.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        connection: Connection,
+        slots: Slots,
+        worker_id: Callable[[], str],
+        ignore_claims_of: Callable[[Sequence[str], int], None],
+        redirect: Callable[[Found, str, int], Awaitable[None]],
+        problem: Callable[[str], Callable[[Exception], None]],
+    ) -> None:
+        self._queue = queue
+        self._connection = connection
+        self._slots = slots
+        self._worker_id = worker_id
+        self._ignore_claims_of = ignore_claims_of
+        self._redirect = redirect
+        self._problem = problem
+        self._suspects: Set[str] = set()
+
+    async def look(self, now_us: int) -> None:
+        """``now_us`` is the beat's own time."""
+        worker_id = self._worker_id()
+        held = await self._queue.held_ids(self._connection, worker_id)
+        unknown = [id for id in held if not self._slots.knows(id)]
+        lost = [id for id in unknown if id in self._suspects]
+        self._suspects = set(unknown)
+        if not lost or worker_id != self._worker_id():
+            return
+        await self._release_again([id for id in lost if self._slots.was_released(id)], worker_id)
+        still_open = [id for id in lost if not self._slots.was_released(id)]
+        await self._put_back([id for id in still_open if not id.startswith("lost:")], worker_id, now_us)
+        await self._decide([id for id in still_open if id.startswith("lost:")], worker_id, now_us)
+
+    async def _release_again(self, ids: List[str], held_by: str) -> None:
+        if ids:
+            reason = f"Redis had forgotten that {len(ids)} requests had ended here; they are not run again"
+            self._problem("failover")(RuntimeError(reason))
+            await self._queue.release(self._connection, held_by, ids)
+
+    async def _put_back(self, ids: List[str], held_by: str, now_us: int) -> None:
+        """
+        The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate
+        of now would void the next claim too, again and again.
+        """
+        if not ids:
+            return
+        self._ignore_claims_of(ids, now_us)
+        try:
+            await self._queue.handback(self._connection, held_by, "head", [(id, b"") for id in ids])
+        except Exception as error:
+            self._problem("reconcile")(error)
+
+    async def _decide(self, ids: List[str], held_by: str, now_us: int) -> None:
+        if not ids:
+            return
+        found = await self._queue.held_texts(self._connection, held_by, ids)
+        if held_by == self._worker_id():
+            try:
+                await self._redirect(found, held_by, now_us)
+            except Exception as error:
+                self._problem("adopt")(error)

@@ -1,0 +1,200 @@
+"""Replies, then releases."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Set
+
+from ...queue.batches import batches_of
+from ...queue.queue import Queue
+from ...redis.connection import Connection
+from ...redis.refusals import ConnectionLost, NotConnected, is_full, is_passing
+from ...wire.clock import Stop, backoff_s, sleep, spawn
+from ..slots import Slot, Slots
+
+#: For so long a release waits for further replies to go with.
+_RELEASE_S = 0.005
+
+
+class Settlement(NamedTuple):
+    """A request that ended in this worker."""
+
+    #: Its id in the held hash.
+    id: str
+    #: The worker id it was claimed under.
+    worker_id: str
+    #: None when nobody waits for a reply.
+    hub_id: Optional[str]
+    reply: str
+    #: What it ran in; None for what did not run.
+    slot: Optional[Slot] = None
+
+
+class _Release(NamedTuple):
+    worker_id: str
+    ids: List[str]
+
+
+class Settle:
+    """
+    What ended in one turn of the loop goes in one write: one push per hub. What is held is removed once these were answered, together
+    with the next replies if there are any: whatever happens in between repeats a reply, which the hub recognises, instead of losing
+    one.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        connection: Connection,
+        slots: Slots,
+        worker_id: Callable[[], str],
+        is_lease_certain: Callable[[], bool],
+        renew_lease: Callable[[], Awaitable[Any]],
+        on_slots_idle: Callable[[], None],
+        on_problem: Callable[[Exception], None],
+    ) -> None:
+        self._queue = queue
+        self._connection = connection
+        self._slots = slots
+        self._worker_id = worker_id
+        #: False when the lease may have ended since it was renewed last: others may answer for what we hold.
+        self._is_lease_certain = is_lease_certain
+        self._renew_lease = renew_lease
+        #: In the turn in which the replies of what they ran were sent, or their releases confirmed.
+        self._on_slots_idle = on_slots_idle
+        self._on_problem = on_problem
+        self._stopping = Stop()
+        self._batch: List[Settlement] = []
+        #: Their replies are in Redis: to be released with the next flush.
+        self._answered: List[_Release] = []
+        self._is_due = False
+        self._later: Optional[asyncio.TimerHandle] = None
+        self._under_way: Set["asyncio.Task[None]"] = set()
+
+    def add(self, settlement: Settlement) -> None:
+        self._batch.append(settlement)
+        self._flush_soon()
+
+    async def drained(self) -> None:
+        """Returns when everything added so far is confirmed, refused for good, or left to stop()."""
+        while True:
+            self._flush()
+            if not self._under_way:
+                return
+            await asyncio.wait(set(self._under_way))
+
+    def stop(self) -> None:
+        """Ends the retries of what could not be sent."""
+        self._stopping.set()
+
+    def _flush_soon(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """Sends here and now where it can be, so that the next claim goes in the same write, behind it."""
+        self._is_due = False
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        answered, self._answered = self._answered, []
+        ended, self._batch = self._batch, []
+        if answered:
+            self._release(answered)
+        for batch in batches_of(ended, lambda each: len(each.reply)):
+            replying = self._post(batch) if self._is_lease_certain() else None
+            spawn(self._deliver(batch, replying), self._under_way)
+        for each in ended:
+            self._slots.free(each.slot)
+        if ended:
+            self._on_slots_idle()
+
+    async def _deliver(self, batch: List[Settlement], replying: Optional[Awaitable[None]]) -> None:
+        async def again() -> None:
+            if not self._is_lease_certain():
+                await self._renew_lease()
+            await self._post(batch)
+
+        await self._until_done(replying, again, _may_pass)
+        worker_id = self._worker_id()
+        ids = [each.id for each in batch if each.worker_id == worker_id]
+        if ids and not self._stopping.is_set:
+            self._release_soon(_Release(worker_id, ids))
+
+    def _release_soon(self, release: _Release) -> None:
+        """With the next replies, in one write: a write of their own would cost more than the releases do."""
+        self._answered.append(release)
+        if self._slots.idle <= 0:
+            self._flush_soon()
+        elif self._later is None:
+            self._later = asyncio.get_running_loop().call_later(_RELEASE_S, self._flush)
+
+    def _post(self, batch: List[Settlement]) -> Awaitable[None]:
+        worker_id = self._worker_id()
+        by_hub: Dict[str, List[bytes]] = {}
+        for each in batch:
+            # Claimed under an identity that was lost: somebody else answers for it by now.
+            if each.hub_id is not None and each.worker_id == worker_id:
+                by_hub.setdefault(each.hub_id, []).append(each.reply.encode())
+        return self._replied([self._queue.reply(self._connection, hub_id, texts) for hub_id, texts in by_hub.items()])
+
+    async def _replied(self, replies: List["asyncio.Future[None]"]) -> None:
+        refused: Optional[Exception] = None
+        for reply in replies:
+            try:
+                await reply
+            except Exception as error:
+                # One hub's spoilt reply list must not keep the others' replies back.
+                if _may_pass(error):
+                    refused = error
+                else:
+                    self._on_problem(error)
+        if refused is not None:
+            raise refused
+
+    def _release(self, answered: List[_Release]) -> None:
+        worker_id = self._worker_id()
+        ids = [id for release in answered if release.worker_id == worker_id for id in release.ids]
+        if ids:
+            releasing = self._queue.release(self._connection, worker_id, ids)
+            spawn(self._confirm(worker_id, ids, releasing), self._under_way)
+
+    async def _confirm(self, worker_id: str, ids: List[str], releasing: Awaitable[None]) -> None:
+        async def again() -> None:
+            if worker_id == self._worker_id():
+                await self._queue.release(self._connection, worker_id, ids)
+
+        # Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
+        if await self._until_done(releasing, again, lambda _: True) and worker_id == self._worker_id():
+            self._slots.released(ids)
+        self._on_slots_idle()
+
+    async def _until_done(
+        self,
+        under_way: Optional[Awaitable[None]],
+        again: Callable[[], Awaitable[None]],
+        is_worth_it: Callable[[Exception], bool],
+    ) -> bool:
+        """Tries until Redis has done it, or refuses it in a way that is not worth another try, or this ends."""
+        attempt = 0
+        while True:
+            try:
+                await (again() if under_way is None else under_way)
+                return True
+            except Exception as error:
+                if not _may_pass(error):
+                    self._on_problem(error)
+                if not is_worth_it(error):
+                    return False
+            under_way = None
+            await sleep(backoff_s(attempt, 0.02, 1.0), self._stopping)
+            attempt += 1
+            await self._connection.when_ready(self._stopping)
+            if self._stopping.is_set:
+                return False
+
+
+def _may_pass(error: Exception) -> bool:
+    """A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever."""
+    return isinstance(error, (ConnectionLost, NotConnected)) or is_passing(error) or is_full(error)

@@ -1,0 +1,115 @@
+"""What a worker holds, and how many of its slots run something."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, List, Optional, Set
+
+from ..wire.clock import now_s
+
+#: A replica is seconds behind at most, unless its link is broken; then others would promote it after a minute or so.
+_REMEMBERED_S = 60.0
+#: Some 100 bytes each.
+_MOST_REMEMBERED = 200_000
+
+
+class Slot:
+    """Room that one running request takes. Counted by this token and not by the request's id, which may come twice."""
+
+    __slots__ = ()
+
+
+class Slots:
+    """
+    A request is known from its claim until Redis confirmed its release, which is longer than it runs; whatever Redis says we hold
+    and is not known here was claimed by an answer that got lost, or released by one that a failover took back.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._known: Dict[str, None] = {}
+        self._busy: Dict[Slot, float] = {}
+        self._released = _RecentIds()
+        self._used_s = 0.0
+
+    @property
+    def idle(self) -> int:
+        """
+        How many requests may be claimed: one for each idle slot, unless three times as many as there are slots are held. That is what
+        a busy worker comes to: what runs, what is answered, and what is on its way to be released. Beyond that Redis refuses
+        releases, or does not answer, and what this worker holds must not grow without an end.
+        """
+        return min(self.size - len(self._busy), 3 * self.size - len(self._known))
+
+    @property
+    def busy(self) -> int:
+        return len(self._busy)
+
+    def used_s(self) -> float:
+        """Time used since the start, all slots together."""
+        now = now_s()
+        return self._used_s + sum(now - since for since in self._busy.values())
+
+    def knows(self, id: str) -> bool:
+        return id in self._known
+
+    def know(self, id: str) -> bool:
+        """Marks a request as known. False when it is already: it must not run twice."""
+        if id in self._known:
+            return False
+        self._known[id] = None
+        return True
+
+    def known_ids(self) -> List[str]:
+        return list(self._known)
+
+    def take(self) -> Slot:
+        """A request starts."""
+        slot = Slot()
+        self._busy[slot] = now_s()
+        return slot
+
+    def free(self, slot: Optional[Slot]) -> None:
+        """It ended; the slot can be given to another one at once. Repeating it is harmless."""
+        since = self._busy.pop(slot, None) if slot is not None else None
+        if since is not None:
+            self._used_s += now_s() - since
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Not held here any more: others have them."""
+        for id in ids:
+            self._known.pop(id, None)
+
+    def released(self, ids: Iterable[str]) -> None:
+        """Redis confirmed that these are not held any more."""
+        for id in ids:
+            self._known.pop(id, None)
+            self._released.add(id)
+
+    def was_released(self, id: str) -> bool:
+        """Whether this worker settled and released it a while ago: a replica that was promoted may not have heard of that."""
+        return id in self._released
+
+    def reset(self) -> None:
+        """After the identity changed: nothing of before counts."""
+        self._known.clear()
+        for slot in list(self._busy):
+            self.free(slot)
+
+
+class _RecentIds:
+    """Ids of the last one to two minutes, or the last 200,000 to 400,000 if these are fewer. Nothing is forgotten while nothing comes."""
+
+    def __init__(self) -> None:
+        self._ids: Set[str] = set()
+        self._before: Set[str] = set()
+        self._since = now_s()
+
+    def add(self, id: str) -> None:
+        now = now_s()
+        if now - self._since > _REMEMBERED_S or len(self._ids) >= _MOST_REMEMBERED:
+            self._before, self._ids = self._ids, set()
+            self._since = now
+        self._ids.add(id)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._ids or id in self._before

@@ -1,0 +1,98 @@
+"""The worker's object: an event loop on a thread of its own for Redis, and threads for handlers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Iterable, Optional
+
+from ..figures.events import Events
+from ..hub.loop import LoopThread
+from ..outlets.log import log_events
+from ..outlets.statsd import send_metrics
+from ..redis.refusals import explained
+from ..redis.target import RedisTarget
+from ..settings.read import read_settings
+from ..task.task import Task, check_tasks
+from ..wire.errors import ConfigError, message_of
+from .crew import Crew
+from .nested import NestedCalls
+
+
+class Worker:
+    """
+    Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; all that concerns Redis, the lease above
+    all, is done by a thread of its own, which a handler that computes in Python does not keep from its turn.
+
+    :param redis: Redis URL, or a dict of redis-py's connection options. Default: ``PSHUB_REDIS``, else redis://127.0.0.1:6379
+    :param tasks: what it runs, as ``@task`` made it
+    :param options: ``queue`` (default ``default``), ``slots`` (4), ``namespace``, ``grace`` (seconds to finish what runs when it is
+        stopped, 10), ``lease`` (seconds of silence after which others take over, 4), ``max_payload_bytes``, ``max_backlog``, ``statsd``
+    :raises ConfigError: for what cannot work
+    """
+
+    def __init__(self, redis: Optional[RedisTarget] = None, *, tasks: Iterable[Task], **options: Any) -> None:
+        self._settings = read_settings("worker", {"redis": redis, **options})
+        self._tasks = check_tasks(tasks)
+        self.events = Events()
+        log_events(self.events)
+        self._statsd = send_metrics(self.events, self._settings.statsd)
+        self._thread: Optional[LoopThread] = None
+        self._crew: Optional[Crew] = None
+        self._pid = os.getpid()
+        self._stopped = threading.Event()
+
+    @property
+    def id(self) -> Optional[str]:
+        """Changes when the lease was lost. None before the start."""
+        return self._crew.id if self._crew else None
+
+    @property
+    def busy(self) -> int:
+        """Requests that run now."""
+        return self._crew.slots.busy if self._crew else 0
+
+    def start(self) -> "Worker":
+        """
+        Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then.
+
+        :raises ConfigError: when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
+        """
+        if self._thread is not None:
+            raise ConfigError("A worker is started once; make a new one.")
+        thread = self._thread = LoopThread("pshub-worker")
+        nested = NestedCalls(self._settings, self.events, thread)
+        crew = self._crew = Crew(self._settings, self._tasks, self.events, thread.post, nested)
+        try:
+            thread.run(crew.start())
+        except BaseException:
+            thread.stop()
+            raise
+        return self
+
+    def stop(self, grace: Optional[float] = None) -> None:
+        """
+        Takes no more work, lets what runs finish for ``grace`` seconds (default: the setting), puts the rest back, and says goodbye to
+        the registry. Never raises. A second call may shorten the grace of the first.
+        """
+        thread, crew = self._thread, self._crew
+        if thread is None or crew is None or self._stopped.is_set() or self._pid != os.getpid():
+            return
+        try:
+            thread.run(crew.stop(self._settings.grace if grace is None else grace))
+        except Exception as error:
+            self.events.emit("problem", where="stop", reason=explained(message_of(error)))
+        thread.stop()
+        if self._statsd is not None:
+            self._statsd.flush()
+        self._stopped.set()
+
+    def wait(self, timeout: Optional[float] = None) -> bool:
+        """Waits until the worker was stopped."""
+        return self._stopped.wait(timeout)
+
+    def __enter__(self) -> "Worker":
+        return self.start()
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()

@@ -1,0 +1,31 @@
+"""A worker whose task is in several queues, and what it tells."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+from conftest import Server
+from pshub import Context, Worker, task
+
+TASKS, WORKERS, STATS = "pshub:tasks", "pshub:workers", "pshub:stats"
+
+
+class Started:
+    def __init__(self, server: Server, queue: str) -> None:
+        @task("where:1.0")
+        def where() -> str:
+            return queue
+
+        @task(f"outer-{queue}:1.0")
+        def outer(to: str, ctx: Context) -> Any:
+            return ctx.call("where:1.0", queue=to)
+
+        self.told: List[Dict[str, Any]] = []
+        self.unreadable: List[Dict[str, Any]] = []
+        self.worker = Worker(server.url, tasks=[where, outer], queue=queue)
+        self.worker.events.on("task:elsewhere", self.told.append)
+        self.worker.events.on("registry:unreadable", self.unreadable.append)
+        self.worker.start()
+
+    def end(self) -> None:
+        self.worker.stop(grace=0.1)

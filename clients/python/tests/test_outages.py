@@ -1,0 +1,92 @@
+"""Redis gone and back, silent, or full."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any, List, Set
+
+import pytest
+
+from called_tasks import add, wait
+from conftest import Server, eventually
+from pshub import Hub, HubError, NotEnqueued, Worker
+
+
+def test_hub_and_worker_survive_a_restart_of_redis(own_server: Server) -> None:
+    server = own_server
+    worker = Worker(server.url, tasks=[add]).start()
+    with Hub(server.url) as hub:
+        assert hub.call("add:1.0", x=1) == 3
+        roles: Set[str] = set()
+        hub.events.on("redis:down", lambda event: roles.add(event["role"]))
+        server.kill()
+        # What is sent before it notices is in doubt, and may not be called certainly not run.
+        eventually(lambda: len(roles) == 2, 5, "the hub notices")
+        begun = time.monotonic()
+        with pytest.raises(NotEnqueued):
+            hub.call("add:1.0", x=1, timeout=5)
+        assert time.monotonic() - begun < 1.6
+        server.start()
+        eventually(lambda: _result(hub) == 3, 10, "a call after the restart")
+        # That one may have gone by a route of before. Redis has forgotten everything, and tells others so until the next beat.
+        eventually(lambda: server.client.hlen("pshub:workers") > 0, 5, "its card")
+        for n in range(50):
+            assert hub.call("add:1.0", x=n) == n + 2
+    worker.stop()
+    assert server.leftovers() == []
+
+
+def _result(hub: Hub) -> Any:
+    try:
+        return hub.call("add:1.0", x=1, timeout=1)
+    except HubError:
+        return None
+
+
+def test_redis_that_stands_still(own_server: Server) -> None:
+    server = own_server
+    worker = Worker(server.url, tasks=[add]).start()
+    with Hub(server.url) as hub:
+        reasons: List[str] = []
+        hub.events.on("redis:down", lambda event: reasons.append(event["reason"]))
+        assert hub.call("add:1.0", x=1) == 3
+        assert server.process is not None
+        server.process.send_signal(signal.SIGSTOP)
+        begun = time.monotonic()
+        with pytest.raises(HubError) as error:
+            hub.call("add:1.0", x=1, timeout=0.5)
+        assert time.monotonic() - begun < 0.8 and error.value.code in ("OutcomeUnknown", "Timeout")
+        # A server that is silent is given up, also where it would answer again.
+        eventually(lambda: any("did not answer" in reason for reason in reasons), 5)
+        server.process.send_signal(signal.SIGCONT)
+        eventually(lambda: _result(hub) == 3, 8)
+    worker.stop()
+
+
+def test_a_worker_started_without_redis_serves_when_it_is_there(own_server: Server) -> None:
+    server = own_server
+    server.kill()
+    begun = time.monotonic()
+    worker = Worker(server.url, tasks=[add]).start()
+    assert 1.5 < time.monotonic() - begun < 4
+    server.start()
+    with Hub(server.url) as hub:
+        eventually(lambda: _result(hub) == 3, 8)
+    worker.stop()
+
+
+def test_a_full_redis_can_be_drained(own_server: Server) -> None:
+    server = own_server
+    worker = Worker(server.url, tasks=[wait, add], slots=2).start()
+    with Hub(server.url) as hub:
+        running = [hub.submit("wait:1.0", s=0.8, timeout=10) for _ in range(4)]
+        eventually(lambda: server.held() and server.client.llen("pshub:{default}:calls") == 2)
+        server.client.config_set("maxmemory", 1)
+        with pytest.raises(NotEnqueued, match="Redis is full"):
+            hub.call("add:1.0", x=1, timeout=2)
+        assert [each.result() for each in running] == [False] * 4
+        server.client.config_set("maxmemory", 0)
+        assert hub.call("add:1.0", x=1) == 3
+    worker.stop()
+    assert server.leftovers() == []

@@ -1,0 +1,84 @@
+"""What a worker writes of itself for others to read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from called_tasks import add
+from conftest import Server, eventually
+from pshub import Hub, TaskFailed, Worker
+
+
+def test_statistics_and_cards(server: Server, hub: Hub, worker: Worker) -> None:
+    hub.call("add:1.0", x=1)
+    with pytest.raises(TaskFailed):
+        hub.call("fail:1.0")
+    card = json.loads(server.client.hget("pshub:workers", worker.id))
+    assert card["slots"] == 4 and card["client"].startswith("pshub-python/") and card["tasks"]["add:1.0"] == add.digest
+    declared = json.loads(server.client.hget("pshub:tasks", "add:1.0"))
+    assert declared["args"] == {
+        "type": "object",
+        "properties": {"x": {"type": "integer"}, "y": {"type": "integer", "default": 2}},
+        "required": ["x"],
+        "additionalProperties": False,
+    }
+    assert declared["result"] == {"type": "integer"} and declared["timeoutMs"] == 5000
+    stats = eventually(
+        lambda: [s for s in [json.loads(server.client.hget("pshub:stats", worker.id))] if s["counters"]["ok"] == 1], 3
+    )[0]
+    assert stats["counters"]["failed"] == 1 and stats["draining"] is False
+    told = json.loads(server.client.hget("pshub:taskstats", worker.id))
+    assert told["tasks"]["fail:1.0"]["errors"] == {"TaskFailed": 1}
+    assert told["tasks"]["add:1.0"]["window"]["ok"] == 1
+    assert sum(told["tasks"]["add:1.0"]["window"]["us"]["exec"]["counts"][1::2]) == 1
+
+
+def test_recent_failures_and_callers(server: Server, worker: Worker) -> None:
+    with Hub(server.url, name="shop") as shop:
+        for _ in range(12):
+            with pytest.raises(TaskFailed) as raised:
+                shop.call("fail:1.0")
+        assert shop.call("add:1.0", x=1) == 3
+    seconds, micros = server.client.time()
+    late = {"task": "add:1.0", "id": "late", "ttl": 5, "at": (seconds - 60) * 1_000_000}
+    invalid = {"task": "add:1.0", "id": "invalid", "args": {"x": "text"}, "from": "half \ud800"}
+    server.client.rpush("pshub:{default}:calls", json.dumps(late), json.dumps(invalid))
+    server.client.rpush("pshub:{default}:bell", "1")
+
+    def told() -> Any:
+        failures = json.loads(server.client.hget("pshub:failures", worker.id) or "{}")
+        return failures if len(failures.get("add:1.0", [])) == 2 else None
+
+    failures = eventually(told)
+    failed = failures["fail:1.0"]
+    assert len(failed) == 10 and len({each["id"] for each in failed}) == 10
+    newest = failed[0]
+    assert newest["id"] == raised.value.id and newest["code"] == "TaskFailed" and newest["from"] == "shop"
+    assert newest["message"] == raised.value.message and newest["execUs"] >= 0
+    assert [each["at"] for each in failed] == sorted((each["at"] for each in failed), reverse=True)
+    assert abs(newest["at"] / 1e6 - seconds) < 10
+    by_id = {each["id"]: each for each in failures["add:1.0"]}
+    assert by_id["late"]["code"] == "Expired" and by_id["late"]["execUs"] == 0 and "from" not in by_id["late"]
+    # Half of a surrogate pair has no UTF-8, and must not keep all the others from being told.
+    assert by_id["invalid"]["code"] == "InvalidArgs" and by_id["invalid"]["from"] == "half \ud800"
+    stats = eventually(
+        lambda: [s for s in [json.loads(server.client.hget("pshub:taskstats", worker.id))] if "add:1.0" in s["tasks"]], 3
+    )[0]["tasks"]
+    assert stats["fail:1.0"]["callers"] == {"shop": 12} == stats["fail:1.0"]["window"]["callers"]
+    assert stats["add:1.0"]["callers"] == {"shop": 1, "": 1, "half \ud800": 1}
+    worker.stop()
+    assert not server.client.hexists("pshub:failures", worker.id)
+
+
+def test_what_a_dead_worker_measured_is_swept(server: Server) -> None:
+    for key in ("stats", "taskstats", "slow", "failures"):
+        server.client.hset(f"pshub:{key}", "dead", '{"seen":1}')
+    worker = Worker(server.url, tasks=[add]).start()
+    try:
+        for key in ("stats", "taskstats", "slow", "failures"):
+            eventually(lambda key=key: not server.client.hexists(f"pshub:{key}", "dead"), 5, key)
+    finally:
+        worker.stop()

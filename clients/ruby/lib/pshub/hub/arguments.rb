@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "../wire/errors"
+require_relative "../wire/keys"
+require_relative "../wire/payload"
+
+module Pshub
+  # What a call is made of, and why it is refused before anything is sent.
+  module Arguments
+    module_function
+
+    # A task's name, of what is called.
+    def name_of(called) = called.respond_to?(:full_name) ? called.full_name : called
+
+    # Why a call cannot be made at all; nil when it can.
+    def wrong(called, timeout, queue)
+      return NoSuchTask.new("The task must be a name like my_task:1.0, or what task made.") unless called.is_a?(String)
+      unless queue.nil? || Keys.queue_name?(queue)
+        return InvalidArgs.new("queue must be the name of a queue, not #{queue.inspect[0, 80]}.", task: called)
+      end
+      return nil if timeout.nil?
+
+      unless timeout.is_a?(Numeric) && timeout.real? && !timeout.to_f.nan?
+        return InvalidArgs.new("timeout must be a number of seconds, not #{timeout.inspect}.", task: called)
+      end
+      # A nested call whose time is up comes here with 0; it certainly was not sent.
+      Expired.new("No time was left for #{called}.", task: called) if timeout <= 0
+    end
+
+    # The arguments as JSON. Raises InvalidArgs or PayloadTooLarge.
+    def encode(route, args, max_bytes)
+      text = Payload.encode(args)
+      if Payload.exceeds?(text, max_bytes)
+        raise PayloadTooLarge.new(
+          "The arguments of #{route.task} are larger than #{max_bytes} bytes; pass a reference to them instead.", task: route.task
+        )
+      end
+      # What counts is what travels: a symbol is a text there.
+      problems = route.schema ? route.schema.problems(Payload.decode(text)) : []
+      raise Errors.of_problems("InvalidArgs", problems, route.task) unless problems.empty?
+
+      text
+    rescue Payload::Problem => e
+      raise Errors.of_problems("InvalidArgs", [e.problem], route.task)
+    end
+  end
+end

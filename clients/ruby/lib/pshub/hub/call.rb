@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "../redis/refusals"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/ids"
+require_relative "../wire/message"
+
+module Pshub
+  # One try of a call, from the moment its request exists until it ends: by its reply, its deadline, its caller, or a refusal. Its
+  # fields change under the hub's lock.
+  class Attempt
+    # A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline.
+    UNSENT_S = 1.0
+
+    attr_reader :id, :call, :body, :tries, :earlier
+    # +in_doubt+: it was written and not answered, so it may be running. +setback+: why the last try to push it failed.
+    attr_accessor :settled, :in_doubt, :abandoned, :setback, :pushed, :waits_since, :not_before
+
+    def initialize(call, tail, previous = nil, error = nil, wait_s = 0)
+      @id = Ids.make
+      @call = call
+      @body = Message.body(@id, task, call.args_json, tail)
+      @tries = previous ? previous.tries + 1 : 0
+      @waits_since = previous ? Clock.now : call.started_at
+      @not_before = Clock.now + wait_s
+      # How an earlier try ended that may have been run; then no later one can say that it certainly was not.
+      @earlier = error&.ran == "no" ? previous.earlier : error
+    end
+
+    def task = @call.route.task
+    def queue = @call.route.queue
+    def finish = @call.finish
+    def sent? = !@pushed.nil? || @in_doubt
+
+    # Earlier than the call's own while its request cannot be sent.
+    def deadline = sent? ? finish : [finish, @waits_since + UNSENT_S].min
+
+    # What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent. +down_reason+ is why Redis is
+    # away, if it is.
+    def lateness(down_reason)
+      waited = "#{((Clock.now - @call.started_at) * 1000).round} ms"
+      details = { task: task, id: @id }
+      return Timeout.new("#{task} did not answer within #{waited}.", **details) if @pushed
+
+      if @in_doubt
+        return OutcomeUnknown.new("Redis did not confirm the request within #{waited}; it may have been run.", **details)
+      end
+
+      reason = Refusals.explained(@setback || down_reason || "it did not answer")
+      NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)
+    end
+
+    # What it is told when its hub is closed.
+    def closed_error
+      details = { task: task, id: @id }
+      sent? ? Aborted.new("The hub was closed while #{task} was running.", **details) : HubClosed.new(**details)
+    end
+  end
+end

@@ -1,0 +1,300 @@
+# frozen_string_literal: true
+
+require "monitor"
+require_relative "../queue/pause"
+require_relative "../queue/queue"
+require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../redis/refusals"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/ids"
+require_relative "../wire/keys"
+require_relative "../wire/message"
+require_relative "../wire/phases"
+require_relative "../wire/redis_clock"
+require_relative "../wire/stop"
+require_relative "call"
+require_relative "inbox"
+require_relative "outbox"
+require_relative "pending"
+require_relative "resolver"
+require_relative "retries"
+require_relative "routes"
+
+module Pshub
+  # The calls in flight of one hub in one process: from a name and arguments to a settled call. Made anew after a fork.
+  class Dispatch
+    CLOSED = "This hub was closed; make a new one."
+    RETRY_FIRST_S = 0.01
+    RETRY_MOST_S = 0.2
+    SWEEP_S = 0.5
+    # How long what is no call waits for Redis.
+    ASK_PATIENCE_S = 2.0
+    attr_reader :id, :pid
+
+    def initialize(settings, events, name: settings.name)
+      @id = Ids.make
+      @pid = Process.pid
+      @settings = settings
+      @events = events
+      @name = name
+      @keys = Keys.new(settings.namespace)
+      @closing = Stop.new
+      @lock = Monitor.new
+      @pending = {}
+      @outboxes = {}
+      @swept_at = Clock.now
+      @budget = RetryBudget.new
+      @clock = RedisClock.new
+      @commands, @blocking = Connections.pair("hub", settings.redis, events)
+      @routes = Routes.new(@commands, Resolver.new(@commands, @keys, events), @closing)
+      @inbox = Inbox.new(
+        @blocking, @keys.reply(@id), @keys.read(@id),
+        expected: -> { expected }, on_reply: method(:deliver),
+        on_problem: ->(reason) { events.emit("problem", where: "inbox", reason: Refusals.explained(reason)) }
+      )
+    end
+
+    def start
+      @routes.start
+      @inbox.start
+      self
+    end
+
+    # Starts a call; it settles by itself, with a HubError where it fails.
+    def submit(called, args, timeout_s, trace, queue = nil)
+      sweep
+      call = PendingCall.new(self, called, args, timeout_s, trace, queue)
+      route = @routes.known(called, queue)
+      route ? send_call(call, route) : look_up(call)
+      call
+    end
+
+    def pause(queue) = ask("Queue #{queue} could not be paused") { Pause.pause(@commands, @keys, queue) }
+    def resume(queue) = ask("Queue #{queue} could not be resumed") { Pause.resume(@commands, @keys, queue) }
+
+    # When the call must be looked at, as far as it is known.
+    def next_look(call)
+      @lock.synchronize { call.attempt ? call.attempt.deadline : call.patience_end }
+    end
+
+    # The time of next_look has come.
+    def expire(call)
+      @lock.synchronize do
+        attempt = call.attempt
+        now = Clock.now
+        return if call.done?
+        return call.settle(nil, Routes.unasked(call.called, @commands.down_reason || "no answer in time")) unless attempt
+        return if now < attempt.deadline
+
+        if now < attempt.finish && !attempt.sent? && outbox(attempt.queue).sending?
+          # Its queue is served; it need only wait for its turn.
+          attempt.waits_since = now
+        else
+          finish(attempt, nil, attempt.lateness(@commands.down_reason))
+        end
+      end
+    end
+
+    # The caller gave up.
+    def cancel(call)
+      @lock.synchronize do
+        attempt = call.attempt
+        early = "The caller gave up before #{call.called} was sent."
+        return call.settle(nil, Aborted.new(early, task: call.called)) unless attempt
+        return if attempt.settled
+
+        attempt.abandoned = true
+        message = "The caller gave up waiting for #{attempt.task}."
+        finish(attempt, nil, Aborted.new(message, task: attempt.task, id: attempt.id))
+      end
+    end
+
+    # Settles what is in flight, deletes the hub's keys, closes its connections.
+    def close
+      return if @closing.set?
+
+      @closing.set
+      @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, attempt.closed_error) } }
+      @blocking.close
+      # Without a link there is nothing to be deleted with, and the opening of one may take long.
+      @commands.close unless @commands.ready?
+      @inbox.stop
+      @routes.stop
+      @outboxes.each_value(&:stop)
+      delete_keys
+      @commands.close
+    end
+
+    # What the outboxes tell.
+
+    def doubt(attempts)
+      @lock.synchronize { attempts.each { |attempt| attempt.in_doubt = true } }
+    end
+
+    def undoubt(attempts, setback, lost)
+      @lock.synchronize do
+        attempts.each do |attempt|
+          attempt.in_doubt = lost
+          attempt.setback = setback
+        end
+      end
+    end
+
+    def enqueued(attempt, pushed)
+      @lock.synchronize do
+        attempt.in_doubt = false
+        attempt.pushed = pushed
+      end
+    end
+
+    def refuse(attempt, code, message, data = nil)
+      @lock.synchronize do
+        attempt.in_doubt = false
+        finish(attempt, nil, Errors.make(code, message, task: attempt.task, id: attempt.id, data: data))
+      end
+    end
+
+    private
+
+    # +otherwise+ begins the message of the error.
+    def ask(otherwise)
+      ready = @commands.wait_ready(@closing, ASK_PATIENCE_S)
+      raise HubClosed, CLOSED if @closing.set?
+      raise NotConnected, @commands.down_reason || "no answer in time" unless ready
+
+      yield
+    rescue *Connection::PROBLEMS => e
+      raise NotEnqueued, "#{otherwise}: #{Refusals.explained(Errors.message_of(e))}."
+    end
+
+    def expected
+      sweep
+      @pending.size
+    end
+
+    # Calls whose callers do not come for the result end here.
+    def sweep
+      return if Clock.now - @swept_at <= SWEEP_S
+
+      @lock.synchronize do
+        now = @swept_at = Clock.now
+        @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - SWEEP_S }
+      end
+    end
+
+    def look_up(call)
+      @routes.find(call.called, call.queue, call.patience_end) do |found|
+        found.is_a?(Route) ? send_call(call, found) : call.settle(nil, found)
+      end
+    end
+
+    # On the caller's thread or the resolver's: encoding and checking is work.
+    def send_call(call, route)
+      call.routed(route, @settings.max_payload_bytes)
+      @budget.on_call
+      @lock.synchronize do
+        return if call.done?
+        return call.settle(nil, HubClosed.new(task: route.task)) if @closing.set?
+
+        outbox = outbox(route.queue)
+        outbox.max_length = [@settings.max_backlog, route.max_backlog].min
+        outbox.forecast.slots = route.slots
+        expect(Attempt.new(call, tail(call)))
+      end
+    rescue HubError => e
+      call.settle(nil, e)
+    rescue StandardError => e
+      call.settle(nil, InvalidArgs.new("#{call.called} could not be called: #{Errors.message_of(e)}.", task: call.called))
+    end
+
+    def tail(call) = Message.tail(@keys.reply(@id), @name, *call.trace)
+
+    def expect(attempt)
+      attempt.call.attempt = attempt
+      @pending[attempt.id] = attempt
+      @inbox.wake
+      outbox(attempt.queue).add(attempt)
+    end
+
+    def outbox(name)
+      @outboxes[name] ||= Outbox.new(
+        self, @commands, TaskQueue.new(name, @keys), @clock, @events, @closing
+      ).tap(&:start)
+    end
+
+    def deliver(reply, again)
+      attempt = @lock.synchronize { @pending[reply["id"]] }
+      if attempt.nil?
+        @events.emit("reply:late", id: reply["id"]) unless again
+      elsif reply["ok"]
+        finish(attempt, reply["result"], nil, Phases.read(reply["us"]))
+      else
+        error = Errors.from_wire(reply["error"], task: attempt.task, id: attempt.id)
+        finish(attempt, nil, error, Phases.read(reply["us"]))
+      end
+    end
+
+    def finish(attempt, value, error, phases = nil)
+      @lock.synchronize do
+        return if attempt.settled
+
+        attempt.settled = true
+        @pending.delete(attempt.id)
+        box = outbox(attempt.queue)
+        box.drop(attempt)
+        box.cancel(attempt) if attempt.abandoned
+        learn(attempt, box, phases, error)
+        return if error && try_again(attempt, error)
+      end
+      error = attempt.earlier if error && error.ran == "no" && attempt.earlier
+      settle(attempt, value, error, phases)
+    end
+
+    def settle(attempt, value, error, phases)
+      call = attempt.call
+      call.settle(value, error)
+      return unless @events.any?("call:settled")
+
+      @events.emit("call:settled", task: attempt.task, id: attempt.id, ok: error.nil?, code: error&.code,
+                                   ms: (Clock.now - call.started_at) * 1000, us: phases)
+    end
+
+    def learn(attempt, box, phases, error)
+      ahead = attempt.pushed&.ahead or return
+      if phases
+        box.forecast.learn(ahead, phases.backlog / 1e6, (phases.queue + phases.exec) / 1e6)
+      elsif error.is_a?(Timeout)
+        box.forecast.miss(ahead, attempt.finish - attempt.call.started_at)
+      end
+    end
+
+    # True when a further try was started; that one settles the call then.
+    def try_again(attempt, error)
+      call = attempt.call
+      return false if @closing.set? || attempt.tries + 1 >= RetryBudget::MAX_TRIES
+      return false unless RetryBudget.allows?(error, call.route.idempotent)
+
+      wait_s = Clock.backoff(attempt.tries, RETRY_FIRST_S, RETRY_MOST_S)
+      # A Redis that cannot be reached is tried for a second all along; its calls fail then.
+      last = error.is_a?(NotEnqueued) ? [call.finish, call.started_at + Attempt::UNSENT_S].min : call.finish
+      return false if Clock.now + wait_s >= last || !@budget.take
+
+      again = Attempt.new(call, tail(call), attempt, error, wait_s)
+      expect(again)
+      @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.code)
+      true
+    end
+
+    # What is left when Redis is away expires by itself.
+    def delete_keys
+      pushed = @outboxes.select { |_, outbox| outbox.used? }.keys.map { |name| @keys.queue(name).pushed(@id) }
+      return if pushed.empty?
+
+      @commands.run(*[@keys.reply(@id), @keys.read(@id), *pushed].map { |key| ["UNLINK", key] })
+    rescue NotConnected, ConnectionLost
+      nil
+    end
+  end
+end

@@ -1,0 +1,128 @@
+# frozen_string_literal: true
+
+require_relative "../figures/events"
+require_relative "../outlets/log"
+require_relative "../outlets/statsd"
+require_relative "../queue/pause"
+require_relative "../settings/read"
+require_relative "../wire/errors"
+require_relative "arguments"
+require_relative "dispatch"
+require_relative "gather"
+require_relative "pending"
+
+module Pshub
+  # Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread,
+  # and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis, which
+  # are made by the first call, whatever the number of calls in flight.
+  #
+  #   hub = Pshub::Hub.new(redis: "redis://127.0.0.1:6379")
+  #   hub.call("my_task:1.0", { x: 1 }, timeout: 2)
+  class Hub
+    # Inherited by a forked child and never collected: ending them would speak for the parent.
+    INHERITED = []
+    # Those that the end of the process closes, from their first call on. Held until then: a WeakMap has handed out objects that were
+    # collected (Ruby 3.1), and the threads of a hub that is never closed stay anyway.
+    OPEN = {}.compare_by_identity
+    private_constant :INHERITED, :OPEN
+    at_exit { OPEN.keys.each(&:close) }
+
+    attr_reader :events
+
+    # +redis+:: URL, or a hash of the redis gem's options. Default: PSHUB_REDIS, else redis://127.0.0.1:6379
+    # +options+:: +namespace+, +name+ (of the calling service), +max_payload_bytes+, +max_backlog+, +statsd+ (host:port)
+    #
+    # Raises ConfigError for a setting that cannot work.
+    def initialize(redis: nil, **options)
+      @settings = Settings.new(:hub, { redis: redis, **options })
+      @events = Events.new
+      Log.watch(@events)
+      @statsd = StatsD.watch(@events, @settings.statsd)
+      @lock = Mutex.new
+      @closed = false
+    end
+
+    # Calls a task and waits for its result.
+    #
+    # +task+:: +name:1.0+ (exactly that version), +name:1+ (the newest live 1.x), +name+ (the newest live one), or what +task+ made
+    # +args+:: any JSON value
+    # +timeout+:: seconds; default: the task's own, 5 s unless it says otherwise
+    # +queue+:: only workers of this queue count; default: the queue that had the task first, while it has live workers, else another
+    # +traceparent+, +tracestate+:: W3C trace context to pass on
+    #
+    # Raises a HubError by its deadline at the latest; the class says what happened, +ran+ whether calling again is safe.
+    def call(task, args = {}, **options) = submit(task, args, **options).result
+
+    # The same without waiting: returns a PendingCall; ask it for its +result+, or +cancel+ it.
+    def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil)
+      called = Arguments.name_of(task)
+      wrong = Arguments.wrong(called, timeout, queue)
+      wrong ||= HubClosed.new(Dispatch::CLOSED, task: called) if @closed
+      return PendingCall.failed(wrong) if wrong
+
+      dispatch.submit(called, args, timeout, [traceparent, tracestate], queue)
+    end
+
+    # Makes many calls at once and waits until each has ended; one that fails spoils none. Returns an Outcome per name.
+    #
+    #   hub.gather("sum" => ["add:1.0", { x: 1 }], "slow" => ["report:1", {}, 30])
+    #
+    # +calls+:: by names of your own: <tt>[task, args]</tt>, <tt>[task, args, timeout]</tt>, <tt>[task, args, timeout, queue]</tt> or
+    #           a task
+    # +timeout+, +queue+:: for those that name none of their own
+    def gather(calls, timeout: nil, queue: nil)
+      pending = calls.to_h do |name, entry|
+        task, args, options = Gather.read(entry, timeout, queue)
+        [name, submit(task, args, **options)]
+      end
+      pending.transform_values(&:outcome)
+    end
+
+    # Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and
+    # keep their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too:
+    # workers that come later find it so. It stays paused until #resume. Repeating it is harmless.
+    #
+    # Returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on. Raises ConfigError for
+    # what is not the name of a queue, NotEnqueued when Redis is away or this user may not write it, HubClosed.
+    def pause(queue) = open_dispatch(queue).pause(queue)
+
+    # Ends the pause of a queue: within a second its workers go on. Returns whether it was paused. Raises as #pause.
+    def resume(queue) = open_dispatch(queue).resume(queue)
+
+    # Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed.
+    def close
+      dispatch = @lock.synchronize do
+        @closed = true
+        OPEN.delete(self)
+        dispatch, @dispatch = @dispatch, nil
+        dispatch
+      end
+      dispatch.close if dispatch && dispatch.pid == Process.pid
+      @statsd&.flush
+    end
+
+    # Changes in a forked child.
+    def id = dispatch.id
+
+    private
+
+    def open_dispatch(queue)
+      Pause.check_queue_name(queue)
+      raise HubClosed, Dispatch::CLOSED if @closed
+
+      dispatch
+    end
+
+    def dispatch
+      dispatch = @dispatch
+      return dispatch if dispatch && dispatch.pid == Process.pid
+
+      @lock.synchronize do
+        OPEN[self] = true
+        INHERITED << @dispatch if @dispatch && @dispatch.pid != Process.pid
+        @dispatch = Dispatch.new(@settings, @events).start if @dispatch.nil? || @dispatch.pid != Process.pid
+        @dispatch
+      end
+    end
+  end
+end

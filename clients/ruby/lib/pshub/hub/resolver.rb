@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require_relative "../catalogue/cards"
+require_relative "../catalogue/catalogue"
+require_relative "../redis/connection"
+require_relative "../redis/rights_check"
+require_relative "../task/schema"
+require_relative "../wire/errors"
+require_relative "../wire/keys"
+require_relative "../wire/names"
+
+module Pshub
+  # Where a called name leads. +slots+ are those of all live workers that provide it.
+  Route = Struct.new(
+    :task, :queue, :timeout_s, :idempotent, :max_payload_bytes, :max_backlog, :slots, :schema, keyword_init: true
+  )
+
+  # From a called name to the queue that serves it, by the registry. Reads are bounded by what is called: the cards of that name, and
+  # the live workers of its queues. Used by one thread.
+  class Resolver
+    # More of what is kept here is forgotten.
+    MAX_KEPT = 10_000
+    # Cards of one name, of all versions and queues, that are read at most.
+    MAX_CARDS = 1000
+
+    def initialize(connection, keys, events)
+      @connection = connection
+      @keys = keys
+      @events = events
+      @catalogue = Catalogue.new(keys, events)
+      @compiled = {}
+      # Queues where this user has all rights that a caller needs.
+      @allowed = {}
+      # Fields of further queues of tasks that no worker of their first queue provided.
+      @elsewhere = {}
+    end
+
+    # Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then the
+    # first by name. Raises NoSuchTask, NoWorkers, or the connection's error.
+    def resolve(called, queue)
+      wanted = Names.parse_called(called)
+      raise NoSuchTask, "#{called[0, 120].inspect} is not a task name. Write name:1.0, name:1 or name." unless wanted
+
+      if wanted.minor
+        # Nearly always the task has one card, and this is all that is read of cards.
+        further = queue ? [Cards.further_field(called, queue)] : @elsewhere.fetch(called, [])
+        route = live_of(@catalogue.task_cards(@connection, [called, *further]), queue)
+        return route if route
+      end
+      known = @catalogue.task_fields(@connection)
+      fields = fields_of(wanted, known)
+      cards = @catalogue.task_cards(@connection, fields.first(MAX_CARDS))
+      route = live_of(cards, queue)
+      raise cards.empty? ? no_such_task(called, wanted.name, known) : no_workers(called, cards, queue) unless route
+
+      keep(@elsewhere, called, fields - [called]) if wanted.minor
+      route
+    end
+
+    private
+
+    def keep(kept, key, value)
+      kept.clear if kept.size >= MAX_KEPT
+      kept[key] = value
+    end
+
+    # Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name.
+    def fields_of(wanted, known)
+      meant = known.filter_map do |field|
+        version = Names.try_parse(field.task)
+        fits = version && version.name == wanted.name && [nil, version.major].include?(wanted.major) &&
+               [nil, version.minor].include?(wanted.minor)
+        [[-version.major, -version.minor, field.queue.to_s], field.field] if fits
+      end
+      meant.sort_by(&:first).map(&:last)
+    end
+
+    # The first of these that a live worker provides. A queue that this user may not use only counts where there is no other.
+    def live_of(cards, queue)
+      refused = nil
+      cards.select { |card| Keys.queue_name?(card.queue) && [nil, card.queue].include?(queue) }.each do |card|
+        slots = @catalogue.slots(@connection, card.queue, card.task)
+        next if slots.zero?
+
+        check_rights(card)
+        return route_of(card, slots)
+      rescue HubError, ReplyError => e
+        raise if e.is_a?(ReplyError) && e.passing?
+
+        refused ||= e
+      end
+      raise refused if refused
+    end
+
+    def no_such_task(called, name, known)
+      all = known.map(&:task).uniq
+      if all.include?(called)
+        return NoSuchTask.new("The registry has no card of #{called} that can be read; or it came in this moment, then call " \
+                              "again. Workers of the task write it when they start.", task: called)
+      end
+      versions = all.select { |full| full.start_with?("#{name}:") }.sort
+      unless versions.empty?
+        return NoSuchTask.new("There is no #{called}. Known versions: #{versions.join(', ')}.", task: called)
+      end
+
+      NoSuchTask.new("No worker ever declared #{called}. #{hint(called, all)}", task: called)
+    end
+
+    def hint(called, known)
+      near = Names.near(called, known)
+      return "Did you mean #{near.join(' or ')}?" unless near.empty?
+
+      known.empty? ? "No worker has declared any task in this namespace yet." : "See 'pshub tasks' for those that are."
+    end
+
+    def no_workers(called, cards, queue)
+      queues = cards.map(&:queue).uniq.join(", ")
+      if queue.nil?
+        start = "Start one: pshub-worker <file> --queue #{queues}"
+        return NoWorkers.new("No live worker provides #{cards.map(&:task).uniq.join(', ')}. #{start}", task: called)
+      end
+
+      elsewhere = live_of(cards, nil)
+      where = elsewhere ? "It is served in queue #{elsewhere.queue}." : "Nor does one elsewhere; known in: #{queues}."
+      NoWorkers.new("No live worker of queue #{queue} provides #{called}. #{where}", task: called)
+    end
+
+    # Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything run
+    # and hear only of timeouts.
+    def check_rights(card)
+      return if @allowed[card.queue]
+
+      lacks = missing_rights(card.queue)
+      if lacks
+        raise NotEnqueued.new("The Redis user may not call tasks of queue #{card.queue}: it lacks #{lacks}. " \
+                              "See 'pshub check --for hub'.", task: card.task)
+      end
+      keep(@allowed, card.queue, true)
+    end
+
+    def missing_rights(queue)
+      RightsCheck.missing(@connection, :hub, @keys, queue)
+    rescue ReplyError => e
+      # A server that cannot tell refuses in time what it refuses.
+      raise if e.passing?
+
+      nil
+    end
+
+    def route_of(card, slots)
+      Route.new(
+        task: card.task, queue: card.queue, timeout_s: card.timeout_s, idempotent: card.idempotent,
+        max_payload_bytes: card.max_payload_bytes, max_backlog: card.max_backlog, slots: slots, schema: schema_of(card)
+      )
+    end
+
+    # Reads a card's schema once. What cannot be used is told once; the worker's verdict counts then.
+    def schema_of(card)
+      return nil if card.args.nil?
+
+      args, schema = @compiled[card.task]
+      return schema if args == card.args
+
+      begin
+        schema = Schema.foreign(card.args)
+      rescue Schema::Unusable => e
+        schema = nil
+        @events.emit("schema:unused", task: card.task, reason: e.message)
+      end
+      keep(@compiled, card.task, [card.args, schema])
+      schema
+    end
+  end
+end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "../wire/clock"
+
+module Pshub
+  # Metrics over plain UDP, with the names and tags of the reference. Lines are collected into packets; a daemon that is away
+  # fails nothing. Tags are written as DogStatsD reads them.
+  class StatsD
+    MAX_PACKET = 1400
+    FLUSH_S = 0.5
+
+    # nil without an address.
+    def self.watch(events, address) = address && new(address).tap { |client| client.listen(events) }
+
+    def initialize(address)
+      host, _, port = address.rpartition(":")
+      @address = [host, port.to_i]
+      @lock = Mutex.new
+      @lines = []
+      @size = 0
+      @flushed_at = Clock.now
+    end
+
+    def timing(name, milliseconds, **tags) = add("pshub.#{name}:#{format('%.3f', milliseconds)}|ms", tags)
+    def count(name, by = 1, **tags) = add("pshub.#{name}:#{by}|c", tags)
+    def gauge(name, value, **tags) = add("pshub.#{name}:#{value}|g", tags)
+    def flush = @lock.synchronize { send_lines }
+
+    def listen(events)
+      events.on("call:settled") { |event| call_settled(event) }
+      events.on("reply:late") { count("call.late_reply") }
+      events.on("queue:pushed") { |event| gauge("queue.backlog", event[:length] + event[:count], queue: event[:queue]) }
+      events.on("claim:taken") { |event| claim_taken(event) }
+      # Without its task: what was pushed by hand may name anything.
+      events.on("request:unserved") { |event| count("worker.unserved", queue: event[:queue]) }
+      events.on("task:elsewhere") { |event| count("worker.task_elsewhere", **event.slice(:queue, :task)) }
+      events.on("task:settled") { |event| task_settled(event) }
+    end
+
+    private
+
+    def call_settled(event)
+      timing("call.time", event[:ms], task: event[:task])
+      event[:ok] ? count("call.ok", task: event[:task]) : count("call.error", task: event[:task], code: event[:code])
+    end
+
+    def claim_taken(event)
+      gauge("queue.backlog", event[:left], queue: event[:queue])
+      count("worker.expired", event[:expired], queue: event[:queue]) if event[:expired].positive?
+    end
+
+    def task_settled(event)
+      tags = { task: event[:task], queue: event[:queue] }
+      timing("queue.backlog_wait", event[:us].backlog / 1000.0, **tags)
+      timing("worker.queue_wait", event[:us].queue / 1000.0, **tags)
+      timing("worker.exec", event[:us].exec / 1000.0, **tags)
+      count("worker.error", code: event[:code], **tags) unless event[:ok]
+    end
+
+    def add(line, tags)
+      line += "|##{tags.map { |key, value| "#{key}:#{value.to_s.tr(":|,#@\n", '_')}" }.join(',')}" unless tags.empty?
+      @lock.synchronize do
+        send_lines if @size + line.bytesize > MAX_PACKET
+        @lines << line
+        @size += line.bytesize + 1
+        send_lines if Clock.now - @flushed_at > FLUSH_S
+      end
+    end
+
+    def send_lines
+      lines, @lines, @size = @lines, [], 0
+      @flushed_at = Clock.now
+      return if lines.empty?
+
+      @socket ||= UDPSocket.new(Addrinfo.udp(*@address).afamily).tap { |socket| socket.connect(*@address) }
+      @socket.send(lines.join("\n"), 0)
+    rescue SystemCallError, SocketError
+      nil
+    end
+  end
+end

@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../wire/answers"
+require_relative "batches"
+require_relative "scripts"
+
+module Pshub
+  # A queue's operations, one atomic step each; nothing above writes a Redis command of a queue.
+  class TaskQueue
+    # A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most.
+    PUSH_MEMORY_MS = 60_000
+    # Replies that nobody fetches go after this long.
+    REPLY_TTL_MS = 60_000
+    # Each live worker has read the word by then: they look every second.
+    CANCEL_MEMORY_MS = 5000
+    ADOPT_BATCH = 64
+    # Jobs that are kept when they were given up; the oldest make room.
+    MAX_DEAD = 10_000
+    # This worker runs no jobs.
+    JOB_ROOM = 0
+    # It leaves it to others to report its queue's length.
+    REPORTS_MS = 0
+
+    attr_reader :name
+
+    def initialize(name, all_keys)
+      @name = name
+      @all_keys = all_keys
+      @keys = all_keys.queue(name)
+    end
+
+    # The block is called right before the push is written.
+    def push(connection, hub_id, number, max_length, messages, counted_at_us, &block)
+      keys = [@keys.calls, @keys.bell, @keys.pushed(hub_id)]
+      args = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
+      Pushed.read(Script::PUSH.run(connection, keys, args, &block))
+    end
+
+    # Takes requests for idle slots; nil when the lease has ended. With +wait+ the bell is waited for first, in the same write:
+    # Redis runs the claim the moment it rings.
+    def claim(connection, worker_id, slots, wait:)
+      keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
+      args = [worker_id, slots, JOB_ROOM, Batches::MAX_BYTES]
+      ahead = wait ? [["BLPOP", @keys.bell, Connections::BLOCK_S]] : []
+      Claimed.read(Script::CLAIM.run(connection, keys, args, ahead: ahead))
+    end
+
+    # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself.
+    def end_wait(connection, client_id)
+      connection.run(["CLIENT", "UNBLOCK", client_id])
+    rescue NotConnected, ConnectionLost
+      nil
+    end
+
+    # The command that puts replies on a hub's list. Always the script, which a full Redis takes, and always in full: it is short,
+    # and a NOSCRIPT answer would cost its caller a second write.
+    def reply_command(hub_id, replies) = Script::REPLY.full([@all_keys.reply(hub_id)], [REPLY_TTL_MS, *replies])
+
+    # The command that forgets settled requests. Never sent before their replies are in Redis: a crash in between repeats a reply,
+    # which is harmless.
+    def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
+
+    def beat(connection, worker_id, lease_ms, first:)
+      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused]
+      args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS]
+      Beat.read(Script::BEAT.run(connection, keys, args))
+    end
+
+    # Puts held requests back, given as pairs of held id and another text, or an empty one for the text as it is. +side+ is +head+
+    # or +tail+. Returns how many were still held.
+    def handback(connection, worker_id, side, pairs)
+      keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.jobs, @keys.job_bell]
+      Batches.of(pairs) { |_, text| text.bytesize }.sum do |batch|
+        Script::HANDBACK.run(connection, keys, [side, *batch.flatten])
+      end
+    end
+
+    # Whether nothing is left to take over, and what was, as pairs of held id and text. nil: the other worker lives, or this one
+    # has no lease itself.
+    def adopt(connection, lost_id, worker_id)
+      keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id)]
+      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES])
+      state == -1 ? nil : [state == 1, flat.each_slice(2).to_a]
+    end
+
+    # True when the request still waited and is gone now; else the worker that runs it is told with its next beat.
+    def cancel(connection, id, text)
+      Script::CANCEL.run(connection, [@keys.calls, @keys.cancelled], [id, text, CANCEL_MEMORY_MS]) == 1
+    end
+
+    # The commands that keep jobs that were given up, for people to look at. Repeating them is harmless. The second one's answer is
+    # how many older ones had to go for these.
+    def bury_commands(now_us, texts)
+      [["ZADD", @keys.dead, *texts.flat_map { |text| [now_us / 1000, text] }],
+       ["ZREMRANGEBYRANK", @keys.dead, 0, -MAX_DEAD - 1]]
+    end
+
+    def held_ids(connection, worker_id) = connection.one("HKEYS", @keys.held(worker_id))
+
+    # What is held under some of these ids, as pairs of id and text: one after the other, until the texts are as long as an answer
+    # may be.
+    def held_texts(connection, worker_id, ids)
+      bytes = 0
+      ids.each_with_object([]) do |id, found|
+        break found if bytes >= Batches::MAX_BYTES
+
+        text = connection.one("HGET", @keys.held(worker_id), id) or next
+        found << [id, text]
+        bytes += text.bytesize
+      end
+    end
+
+    # Ends the lease and puts back all that was not started; +started+ are the ids of what was. Returns how many went back.
+    def leave(connection, worker_id, started)
+      keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.leases, @keys.jobs, @keys.job_bell, @keys.reporter]
+      Script::LEAVE.run(connection, keys, [worker_id, *started])
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require_relative "connection"
+require_relative "refusals"
+require_relative "rights_check"
+
+module Pshub
+  # Whether this Redis can keep what pshub promises.
+  module BootCheck
+    module_function
+
+    # What is said of a server that is unfit for these reasons.
+    def refusal(reasons) = "This Redis cannot be used: #{reasons.join('; ')}."
+
+    # What makes this server unfit for a worker of the queue, one sentence each. What it does not tell is no reason.
+    def unfit(connection, keys, queue)
+      reasons = server_reasons(info(connection))
+      begin
+        lacks = RightsCheck.missing(connection, :worker, keys, queue)
+      rescue ReplyError
+        lacks = nil
+      end
+      reasons << "this user may not serve a queue: it lacks #{lacks}. See 'pshub check --for worker'" if lacks
+      reasons
+    end
+
+    def info(connection)
+      text = connection.one("INFO")
+      text.lines.filter_map { |line| line.chomp.split(":", 2) if line.include?(":") && !line.start_with?("#") }.to_h
+    rescue ReplyError
+      {}
+    end
+
+    def server_reasons(info)
+      version, role, policy = info.fetch("redis_version", "7"), info.fetch("role", "master"), info["maxmemory_policy"]
+      reasons = []
+      if !info.key?("valkey_version") && version.to_i < 7
+        reasons << "Redis #{version} is too old; 7.0 or newer is needed"
+      end
+      reasons << "this server is a #{role}, which refuses writes; connect to its master" if role != "master"
+      if policy && policy != "noeviction"
+        reasons << "maxmemory-policy is #{policy}: a full server would silently drop requests. " \
+                   "Set it with: redis-cli config set maxmemory-policy noeviction"
+      end
+      reasons << Refusals::CLUSTER if [info["redis_mode"], info["server_mode"]].include?("cluster")
+      reasons
+    end
+  end
+end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require "redis"
+require "socket"
+require_relative "target"
+
+module Pshub
+  # One link to Redis through the redis gem: the only file that knows the gem, and what differs between its versions. It never
+  # sends anything again and is never used again once it broke; Connection makes a new one.
+  class Link
+    FAILURES = [
+      Redis::BaseConnectionError, Redis::ProtocolError, IOError, SystemCallError,
+      (RedisClient::ConnectionError if defined?(RedisClient)), (OpenSSL::SSL::SSLError if defined?(OpenSSL::SSL))
+    ].compact.freeze
+    COMMAND_ERROR = Redis::CommandError
+    IS_4 = Redis::VERSION.start_with?("4.")
+    CONNECT_S = 2.0
+
+    unless IS_4 || Redis::VERSION.split(".").first(2).map(&:to_i).<=>([5, 2]) >= 0
+      raise LoadError, "pshub needs the gem redis 4.8, or 5.2 and newer; this is #{Redis::VERSION}"
+    end
+
+    # Connects. Raises one of FAILURES, or COMMAND_ERROR where Redis refuses the user.
+    def initialize(target, name, timeout_s)
+      fixed = { reconnect_attempts: 0, connect_timeout: CONNECT_S, read_timeout: timeout_s, write_timeout: timeout_s }
+      # redis-rb names connections by itself, and fails where the user lacks the right to.
+      @redis = Redis.new(**Target.options(target), **fixed, id: nil)
+      IS_4 ? @redis._client.connect : @redis.call("TIME")
+      @name = name
+    end
+
+    # Sends commands in one write. One answer per command, an error answer being a StandardError among them.
+    def run(commands)
+      return @redis.pipelined(exception: false) { |pipeline| commands.each { |each| pipeline.call(*each) } } unless IS_4
+
+      client = @redis._client
+      client.process(commands) { Array.new(commands.size) { client.read } }
+    end
+
+    # False when the server's end is gone; looks at the socket without a word to the server.
+    def alive?
+      io = socket or return true
+      peeked = io.recv_nonblock(1, Socket::MSG_PEEK, exception: false)
+      # Nothing is under way, so that what can be read is the end; but for TLS, which may have something of its own to say.
+      peeked == :wait_readable || (!peeked.nil? && !peeked.empty? && tls?)
+    rescue *FAILURES
+      false
+    end
+
+    # Ends a wait of another thread on this link.
+    def cut
+      socket&.shutdown
+    rescue *FAILURES
+      nil
+    end
+
+    def close
+      @redis.close
+    rescue *FAILURES
+      nil
+    end
+
+    private
+
+    # The gem has no public way to its socket. Where this finds none, a broken link is only noticed by using it.
+    def socket
+      io = raw_io
+      io = io.to_io if io.respond_to?(:to_io)
+      io if io.is_a?(BasicSocket)
+    end
+
+    def raw_io
+      return @redis._client.connection&.instance_variable_get(:@sock) if IS_4
+
+      raw = @redis._client.instance_variable_get(:@raw_connection)
+      raw&.instance_variable_get(:@io)&.instance_variable_get(:@io)
+    end
+
+    def tls? = !raw_io.is_a?(BasicSocket)
+  end
+end

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require_relative "../wire/errors"
+require_relative "table"
+
+module Pshub
+  # The settings of a hub or a worker: option, else environment, else default.
+  class Settings
+    SETTINGS.each_key { |name| define_method(name) { @values[name] } }
+
+    # Raises ConfigError that names the setting, where its value came from, and what would be right. An option of nil is none.
+    def initialize(user, options)
+      known = SETTINGS.select { |_, setting| setting.users.include?(user) }
+      unknown = options.keys.map(&:to_sym) - known.keys
+      raise ConfigError, "There is no option #{unknown.first}. Known are #{known.keys.join(', ')}." unless unknown.empty?
+
+      @values = known.to_h { |name, setting| [name, read(name, setting, options[name])] }
+    end
+
+    private
+
+    def read(name, setting, value)
+      origin = "option #{name}"
+      if value.nil?
+        text = ENV.fetch(setting.env, "")
+        return setting.fallback.respond_to?(:call) ? setting.fallback.call : setting.fallback if text.empty?
+
+        origin = setting.env
+        value = parsed(setting, text)
+      end
+      return value if setting.check.call(value)
+
+      # A URL may hold a password.
+      shown = name == :redis ? "" : "; it is #{value.inspect}"
+      raise ConfigError, "#{origin} must #{setting.must}#{shown}."
+    end
+
+    def parsed(setting, text)
+      setting.parse.call(text)
+    rescue ArgumentError
+      text
+    end
+  end
+end

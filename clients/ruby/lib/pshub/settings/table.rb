@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "../redis/target"
+require_relative "../wire/keys"
+require_relative "kinds"
+
+module Pshub
+  both = %i[hub worker].freeze
+  # Every setting there is.
+  SETTINGS = {
+    redis: { users: both, env: "PSHUB_REDIS", fallback: "redis://127.0.0.1:6379", **Setting.text(
+      "be a URL like redis://127.0.0.1:6379 without a database, or a hash of the redis gem's options"
+    ) { |value| Target.valid?(value) } },
+    namespace: { users: both, env: "PSHUB_NAMESPACE", fallback: "pshub",
+                 **Setting.text("be 1 to 32 letters, digits, and _ . -") { |value| Keys.namespace?(value) } },
+    name: { users: %i[hub], env: "PSHUB_NAME", fallback: -> { Socket.gethostname[0, 64] },
+            **Setting.text("be a text of 1 to 64 characters") { |value| value.is_a?(String) && value.length.between?(1, 64) } },
+    queue: { users: %i[worker], env: "PSHUB_QUEUE", fallback: "default",
+             **Setting.text("be 1 to 64 letters, digits, and _ . -") { |value| Keys.queue_name?(value) } },
+    slots: { users: %i[worker], env: "PSHUB_SLOTS", fallback: 4, **Setting.whole(1, 256) },
+    max_payload_bytes: { users: both, env: "PSHUB_MAX_PAYLOAD_BYTES", fallback: 1 << 20, **Setting.whole(1024, 64 << 20) },
+    max_backlog: { users: both, env: "PSHUB_MAX_BACKLOG", fallback: 10_000, **Setting.whole(1, 10_000_000) },
+    grace: { users: %i[worker], env: "PSHUB_GRACE_MS", fallback: 10.0, **Setting.seconds(0, 3600) },
+    # A beat is sent every second; with less, one that is late would pass for a death.
+    lease: { users: %i[worker], env: "PSHUB_LEASE_MS", fallback: 4.0, **Setting.seconds(2, 600) },
+    statsd: { users: both, env: "PSHUB_STATSD", fallback: nil,
+              **Setting.text("be host:port") { |value| value.nil? || value.to_s.match?(/\A[^\s:]+:[0-9]{1,5}\z/) } }
+  }.transform_values { |row| Setting.new(**row) }.freeze
+end

@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../wire/errors"
+require_relative "../wire/payload"
+require_relative "schema_check"
+
+module Pshub
+  # JSON Schema, draft 2020-12, without what it lists as unsupported: a schema with such a keyword is refused when a task is
+  # declared, so that nothing passes unchecked by mistake.
+  class Schema
+    # Bounds for schemas of the registry, which are somebody else's data.
+    FOREIGN_CHARS = 65_536
+    FOREIGN_DEPTH = 32
+    FOREIGN_NODES = 2000
+
+    IGNORED = %w[
+      title description default examples deprecated readOnly writeOnly $schema $id $comment $defs definitions format
+      contentEncoding contentMediaType contentSchema
+    ].freeze
+    # Keywords whose values are schemas: one, a list of them, or a hash of them by name.
+    ONE = %w[additionalProperties propertyNames items contains not if then else].freeze
+    LISTS = %w[prefixItems allOf anyOf oneOf].freeze
+    NAMED = %w[properties patternProperties dependentSchemas $defs definitions].freeze
+    # What each plain keyword must be given.
+    PLAIN = {
+      "type" => ->(v) { [v].flatten.all? { |name| SchemaCheck::TYPES.key?(name) } },
+      "enum" => ->(v) { v.is_a?(Array) },
+      "const" => ->(_) { true },
+      "required" => ->(v) { v.is_a?(Array) && v.all?(String) },
+      "dependentRequired" => ->(v) { v.is_a?(Hash) && v.values.all? { |names| names.is_a?(Array) && names.all?(String) } },
+      "uniqueItems" => ->(v) { [true, false].include?(v) },
+      "pattern" => ->(v) { Schema.pattern(v) },
+      "multipleOf" => ->(v) { v.is_a?(Numeric) && v.positive? },
+      "$ref" => ->(v) { v.is_a?(String) },
+      **%w[minimum maximum exclusiveMinimum exclusiveMaximum].to_h { |name| [name, ->(v) { v.is_a?(Numeric) }] },
+      **%w[
+        minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains
+      ].to_h { |name| [name, ->(v) { v.is_a?(Numeric) && v >= 0 && v == v.to_i }] }
+    }.freeze
+
+    # Why a schema cannot be used.
+    class Unusable < StandardError; end
+
+    # A task's own schema. Raises ConfigError when it cannot be used; +what+ names it.
+    def self.own(schema, what)
+      new(JSON.parse(Payload.encode(schema)))
+    rescue Unusable, Payload::Problem => e
+      raise ConfigError, "#{what} cannot be used as a JSON Schema (2020-12): #{e.message}"
+    end
+
+    # A schema of the registry. Nothing here can stop a check that runs long, so one whose check could do so is not used at all.
+    # Raises Unusable.
+    def self.foreign(schema)
+      raise Unusable, "it is longer than #{FOREIGN_CHARS} characters" if Payload.compact(schema).length > FOREIGN_CHARS
+
+      new(schema, foreign: true)
+    rescue JSON::NestingError
+      raise Unusable, "it is nested deeper than #{FOREIGN_DEPTH} levels"
+    rescue JSON::JSONError, EncodingError
+      raise Unusable, "it has a text that is not UTF-8"
+    end
+
+    # Ruby's ^ and $ are the ends of lines; those of JSON Schema are the ends of the text.
+    def self.pattern(text)
+      raise Unusable, "a pattern must be a text" unless text.is_a?(String)
+
+      in_class = false
+      ruby = text.gsub(/\\.|[\[\]^$]/m) do |part|
+        in_class = part == "[" || (in_class && part != "]")
+        next part if in_class || part.length > 1
+
+        { "^" => "\\A", "$" => "\\z" }.fetch(part, part)
+      end
+      Regexp.new(ruby)
+    rescue RegexpError
+      raise Unusable, "the pattern #{text[0, 80].inspect} cannot be read"
+    end
+
+    attr_reader :json
+
+    def initialize(schema, foreign: false)
+      @json = schema
+      @foreign = foreign
+      @patterns = {}
+      @nodes = 0
+      survey(schema, 1)
+      @check = SchemaCheck.new(schema, @patterns, method(:resolve))
+    end
+
+    # What does not fit, as {"pointer", "message"}; empty when all does.
+    def problems(value) = @check.problems(value)
+
+    private
+
+    # Looks at the schema once, so that checking meets no surprise.
+    def survey(schema, depth)
+      return if [true, false].include?(schema)
+      raise Unusable, "a schema must be an object" unless schema.is_a?(Hash)
+
+      bound(depth)
+      schema.each do |keyword, given|
+        if ONE.include?(keyword) then survey(given, depth + 1)
+        elsif LISTS.include?(keyword) then each_of(keyword, given, Array) { |inner| survey(inner, depth + 1) }
+        elsif NAMED.include?(keyword) then survey_named(keyword, given, depth)
+        elsif PLAIN.key?(keyword) then survey_plain(keyword, given)
+        elsif !IGNORED.include?(keyword) then raise Unusable, "it has the keyword #{keyword.inspect}, which this does not check"
+        end
+      end
+    end
+
+    def survey_named(keyword, given, depth)
+      each_of(keyword, given, Hash) do |name, inner|
+        keep_pattern(name) if keyword == "patternProperties"
+        survey(inner, depth + 1)
+      end
+    end
+
+    def survey_plain(keyword, given)
+      raise Unusable, "#{keyword} is not what it must be" unless PLAIN[keyword].call(given)
+
+      keep_pattern(given) if keyword == "pattern"
+      resolve(given) if keyword == "$ref"
+      raise Unusable, "uniqueItems compares each with each" if @foreign && keyword == "uniqueItems" && given
+      raise Unusable, "it has a $ref, which may lead anywhere" if @foreign && keyword == "$ref"
+    end
+
+    def each_of(keyword, given, kind, &block)
+      raise Unusable, "#{keyword} is not what it must be" unless given.is_a?(kind)
+
+      given.each(&block)
+    end
+
+    def bound(depth)
+      @nodes += 1
+      return unless @foreign
+      raise Unusable, "it has more than #{FOREIGN_NODES} nodes" if @nodes > FOREIGN_NODES
+      raise Unusable, "it is nested deeper than #{FOREIGN_DEPTH} levels" if depth > FOREIGN_DEPTH
+    end
+
+    def keep_pattern(text)
+      raise Unusable, "it has a pattern that may take long" if @foreign && !tame?(text)
+
+      @patterns[text] ||= Schema.pattern(text)
+    end
+
+    # True for a pattern whose matching is at worst quadratic: no groups, alternatives or back references, two quantifiers.
+    def tame?(pattern)
+      return false if !pattern.is_a?(String) || pattern.length > 200 || pattern.match?(/[(|]|\\[0-9k]/)
+
+      pattern.scan(/[*+?]|\{[0-9]+,[0-9]*\}/).size + (pattern.start_with?("^") ? 0 : 1) <= 2
+    end
+
+    # Only within the schema itself: "#" or "#/$defs/name".
+    def resolve(reference)
+      raise Unusable, "$ref #{reference.inspect} leads out of it" unless reference.match?(%r{\A#(/|\z)})
+
+      found = reference.delete_prefix("#").split("/").drop(1).reduce(@json) do |place, step|
+        step = step.gsub("~1", "/").gsub("~0", "~")
+        place.is_a?(Array) ? place[step.to_i] : (place[step] if place.is_a?(Hash))
+      end
+      raise Unusable, "$ref #{reference.inspect} leads nowhere" unless found.is_a?(Hash) || [true, false].include?(found)
+
+      found
+    end
+  end
+end

@@ -1,0 +1,159 @@
+# frozen_string_literal: true
+
+require_relative "../wire/payload"
+
+module Pshub
+  # Checks values against a schema that was surveyed, so that it meets no surprise.
+  class SchemaCheck
+    MAX_PROBLEMS = 50
+    TYPES = {
+      "string" => ->(value) { value.is_a?(String) },
+      "boolean" => ->(value) { [true, false].include?(value) },
+      "null" => :nil?.to_proc,
+      "number" => ->(value) { value.is_a?(Numeric) },
+      "integer" => Payload.method(:whole?),
+      "object" => ->(value) { value.is_a?(Hash) },
+      "array" => ->(value) { value.is_a?(Array) }
+    }.freeze
+    COMPARISONS = { "minimum" => :>=, "maximum" => :<=, "exclusiveMinimum" => :>, "exclusiveMaximum" => :< }.freeze
+
+    # +patterns+ are those of the schema, by their texts; +resolve+ finds what a $ref leads to.
+    def initialize(schema, patterns, resolve)
+      @schema = schema
+      @patterns = patterns
+      @resolve = resolve
+    end
+
+    # What does not fit, as {"pointer", "message"}; empty when all does.
+    def problems(value)
+      found = []
+      check(value, @schema, "", found, 0)
+      found.first(MAX_PROBLEMS)
+    end
+
+    private
+
+    def fits?(value, schema, depth) = [].tap { |found| check(value, schema, "", found, depth) }.empty?
+
+    def tell(found, pointer, message) = found << { "pointer" => pointer, "message" => message }
+
+    def check(value, schema, pointer, found, depth)
+      return if schema == true || found.size >= MAX_PROBLEMS
+      return tell(found, pointer, "is not allowed") if schema == false
+      raise Payload::Problem, Payload::TOO_DEEP if depth > 4 * Payload::MAX_DEPTH
+
+      check_any(value, schema, pointer, found)
+      case value
+      when String then check_text(value, schema, pointer, found)
+      when Numeric then check_number(value, schema, pointer, found)
+      when Array then check_array(value, schema, pointer, found, depth + 1)
+      when Hash then check_object(value, schema, pointer, found, depth + 1)
+      end
+      check_combined(value, schema, pointer, found, depth + 1)
+    end
+
+    def check_any(value, schema, pointer, found)
+      types = [schema["type"]].flatten.compact
+      tell(found, pointer, "must be #{types.join(' or ')}") unless types.empty? || types.any? { |type| TYPES[type].call(value) }
+      if schema.key?("enum") && schema["enum"].none? { |each| same?(each, value) }
+        tell(found, pointer, "must be one of #{Payload.compact(schema['enum'])[1..-2][0, 200]}")
+      end
+      return unless schema.key?("const") && !same?(schema["const"], value)
+
+      tell(found, pointer, "must be #{Payload.compact(schema['const'])[0, 200]}")
+    end
+
+    # As JSON sees it: 1 and 1.0 are the same number.
+    def same?(one, other)
+      return one == other if one.is_a?(Numeric) && other.is_a?(Numeric)
+      return false unless one.instance_of?(other.class)
+      return one.size == other.size && one.zip(other).all? { |a, b| same?(a, b) } if one.is_a?(Array)
+      return one.size == other.size && one.all? { |key, a| other.key?(key) && same?(a, other[key]) } if one.is_a?(Hash)
+
+      one == other
+    end
+
+    def check_text(value, schema, pointer, found)
+      check_size(value.length, schema, "Length", "characters", pointer, found)
+      pattern = schema["pattern"]
+      tell(found, pointer, "must match pattern #{pattern}") if pattern && !@patterns[pattern].match?(value)
+    end
+
+    def check_number(value, schema, pointer, found)
+      COMPARISONS.each do |keyword, operator|
+        limit = schema[keyword]
+        tell(found, pointer, "must be #{operator} #{limit}") if limit && !value.public_send(operator, limit)
+      end
+      step = schema["multipleOf"]
+      tell(found, pointer, "must be a multiple of #{step}") if step && !multiple?(value, step)
+    end
+
+    # 0.3 is a multiple of 0.1, whatever their binary fractions say.
+    def multiple?(value, step)
+      return (value % step).zero? if value.is_a?(Integer) && step.is_a?(Integer)
+
+      quotient = value.fdiv(step)
+      quotient.finite? && (quotient - quotient.round).abs < 1e-9 * [1, quotient.abs].max
+    end
+
+    def check_size(size, schema, suffix, things, pointer, found)
+      least, most = schema["min#{suffix}"], schema["max#{suffix}"]
+      tell(found, pointer, "must NOT have fewer than #{least} #{things}") if least && size < least
+      tell(found, pointer, "must NOT have more than #{most} #{things}") if most && size > most
+    end
+
+    def check_array(value, schema, pointer, found, depth)
+      check_size(value.size, schema, "Items", "items", pointer, found)
+      tell(found, pointer, "must NOT have the same item twice") if schema["uniqueItems"] && twice?(value)
+      first = schema["prefixItems"] || []
+      value.each_with_index do |item, index|
+        inner = index < first.size ? first[index] : schema.fetch("items", true)
+        check(item, inner, "#{pointer}/#{index}", found, depth)
+      end
+      return unless schema.key?("contains")
+
+      count = value.count { |item| fits?(item, schema["contains"], depth) }
+      least, most = schema.fetch("minContains", 1), schema["maxContains"]
+      tell(found, pointer, "must contain a fitting item") if count < least
+      tell(found, pointer, "must NOT contain more than #{most} fitting items") if most && count > most
+    end
+
+    def twice?(items) = items.each_with_index.any? { |item, index| items.drop(index + 1).any? { |other| same?(item, other) } }
+
+    def check_object(value, schema, pointer, found, depth)
+      check_size(value.size, schema, "Properties", "properties", pointer, found)
+      missing = (schema["required"] || []).reject { |name| value.key?(name) }
+      (schema["dependentRequired"] || {}).each { |name, names| missing += names.reject { |n| value.key?(n) } if value.key?(name) }
+      # The pointer names the offending field itself and not its parent.
+      missing.uniq.each { |name| tell(found, "#{pointer}/#{Payload.escape(name)}", "is required") }
+      value.each { |name, inner| check_field(name, inner, schema, "#{pointer}/#{Payload.escape(name)}", found, depth) }
+      (schema["dependentSchemas"] || {}).each { |name, inner| check(value, inner, pointer, found, depth) if value.key?(name) }
+    end
+
+    def check_field(name, value, schema, pointer, found, depth)
+      if schema.key?("propertyNames") && !fits?(name, schema["propertyNames"], depth)
+        tell(found, pointer, "is not a fitting name")
+      end
+      declared = schema.dig("properties", name)
+      patterned = (schema["patternProperties"] || {}).select { |pattern, _| @patterns[pattern].match?(name) }.values
+      [declared, *patterned].compact.each { |inner| check(value, inner, pointer, found, depth) }
+      return if !declared.nil? || !patterned.empty? || !schema.key?("additionalProperties")
+      return tell(found, pointer, "is not a known field") if schema["additionalProperties"] == false
+
+      check(value, schema["additionalProperties"], pointer, found, depth)
+    end
+
+    def check_combined(value, schema, pointer, found, depth)
+      check(value, @resolve.call(schema["$ref"]), pointer, found, depth) if schema.key?("$ref")
+      (schema["allOf"] || []).each { |inner| check(value, inner, pointer, found, depth) }
+      any = schema["anyOf"]
+      tell(found, pointer, "fails 'anyOf'") if any && any.none? { |inner| fits?(value, inner, depth) }
+      one = schema["oneOf"]
+      tell(found, pointer, "fails 'oneOf'") if one && one.count { |inner| fits?(value, inner, depth) } != 1
+      tell(found, pointer, "fails 'not'") if schema.key?("not") && fits?(value, schema["not"], depth)
+      return unless schema.key?("if")
+
+      check(value, schema.fetch(fits?(value, schema["if"], depth) ? "then" : "else", true), pointer, found, depth)
+    end
+  end
+end

@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "digest"
+require_relative "../wire/errors"
+require_relative "../wire/names"
+require_relative "../wire/payload"
+require_relative "schema"
+
+module Pshub
+  # A declared task: give it to a Worker, or to Hub#call.
+  class Task
+    DEFAULT_TIMEOUT_S = 5.0
+    MAX_TIMEOUT_S = 86_400
+
+    attr_reader :name, :timeout_s, :idempotent, :digest
+
+    def initialize(name, args, result, description, timeout, idempotent, handler)
+      @name = Names.parse(name)
+      raise ConfigError, "#{name}: a task needs a block" unless handler
+
+      unless timeout.is_a?(Numeric) && timeout.positive? && timeout <= MAX_TIMEOUT_S
+        raise ConfigError, "#{name}: timeout must be above 0 and at most #{MAX_TIMEOUT_S} seconds (a day)"
+      end
+      @args = args && Schema.own(args, "#{name}: args")
+      @result = result && Schema.own(result, "#{name}: result")
+      @description = description.to_s
+      @timeout_s = timeout.to_f
+      @idempotent = idempotent ? true : false
+      @handler = handler
+      # A lambda insists on its number of arguments.
+      @takes_context = !handler.lambda? || handler.arity != 1
+      @digest = Digest::SHA256.hexdigest(Payload.compact([@args&.json, @result&.json]))[0, 12]
+    end
+
+    def full_name = @name.full
+    def inspect = "#<Pshub::Task #{full_name}>"
+    def args_problems(args) = @args ? @args.problems(args) : []
+    def result_checked? = !@result.nil?
+    def result_problems(result) = @result.problems(result)
+    def run(args, context) = @takes_context ? @handler.call(args, context) : @handler.call(args)
+
+    def card(queue, settings, at_s)
+      milliseconds = @timeout_s * 1000
+      {
+        "task" => full_name, "queue" => queue, "description" => @description, "args" => @args&.json, "result" => @result&.json,
+        "timeoutMs" => milliseconds == milliseconds.to_i ? milliseconds.to_i : milliseconds, "idempotent" => @idempotent,
+        "digest" => @digest, "maxPayloadBytes" => settings.max_payload_bytes, "maxBacklog" => settings.max_backlog, "at" => at_s
+      }.compact
+    end
+  end
+
+  # Declares tasks: <tt>extend Pshub::DSL</tt>, or Pshub.task. Files given to pshub-worker have it already.
+  module DSL
+    # Declares a task. The block gets the arguments as they come in JSON (hashes have strings as keys) and a Context; what it
+    # returns is the result.
+    #
+    # +name+:: +name:major.minor+
+    # +args+, +result+:: JSON Schemas (2020-12); without one any JSON is accepted
+    # +description+:: Markdown; the first line is shown in lists
+    # +timeout+:: seconds, for calls that give no time of their own
+    # +idempotent+:: true when running twice does no harm: then a call is run again elsewhere if its worker dies
+    #
+    # Raises ConfigError for what cannot work.
+    def task(name, args: nil, result: nil, description: "", timeout: Task::DEFAULT_TIMEOUT_S, idempotent: false, &handler)
+      Task.new(name, args, result, description, timeout, idempotent, handler).tap { |task| Pshub.tasks << task }
+    end
+  end
+
+  extend DSL
+
+  # All tasks that were declared in this process.
+  def self.tasks = @tasks ||= []
+end

@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "payload"
+
+module Pshub
+  # What a caller is told of what went wrong in a worker, as the wire has it.
+  module Failures
+    MAX_MESSAGE_LENGTH = 2000
+    MAX_DATA_LENGTH = 65_536
+
+    module_function
+
+    # What the worker itself has to say.
+    def told(error)
+      with_data({ "code" => error.code, "message" => error.message, "retryable" => false }, error.data)
+    end
+
+    # What the caller is told of a failure: message and the handler's own data, never a stack.
+    def of(raised)
+      message = Errors.message_of(raised)[0, MAX_MESSAGE_LENGTH]
+      retryable = raised.is_a?(TaskError) && raised.retryable == true
+      known = { "code" => "TaskFailed", "message" => message, "retryable" => retryable }
+      with_data(known, data_of(raised))
+    end
+
+    # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
+    def data_of(raised)
+      return raised.data if raised.is_a?(TaskError)
+      return nil unless raised.is_a?(HubError)
+
+      told = raised.to_h
+      { "nested" => Payload.encode(told).length <= MAX_DATA_LENGTH / 2 ? told : told.except("data") }
+    rescue Payload::Problem
+      { "nested" => told.except("data") }
+    end
+
+    def with_data(known, data)
+      # With the level that the reply puts around it.
+      text = Payload.encode("data" => data)
+      # Read back, so that it is what it was now, whatever becomes of the handler's own.
+      data.nil? || text.length > MAX_DATA_LENGTH ? known : known.merge(Payload.decode(text))
+    rescue Payload::Problem
+      known
+    end
+  end
+end

@@ -1,0 +1,11 @@
+# frozen_string_literal: true
+
+require "securerandom"
+
+module Pshub
+  # Ids of requests, hubs and workers.
+  module Ids
+    # 128 random bits: they must not be guessable, and a forked process must not repeat its parent's.
+    def self.make = SecureRandom.urlsafe_base64(16)
+  end
+end

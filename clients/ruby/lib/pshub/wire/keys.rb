@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+module Pshub
+  # Every key name that pshub uses; nobody else writes one. PROTOCOL.md, section 2.
+  class Keys
+    ID = /\A[A-Za-z0-9_-]{1,64}\z/
+    QUEUE = /\A[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\z/
+    NAMESPACE = /\A[A-Za-z0-9][A-Za-z0-9_.-]{0,31}\z/
+
+    def self.id?(value) = value.is_a?(String) && value.match?(ID)
+    def self.queue_name?(value) = value.is_a?(String) && value.match?(QUEUE)
+    def self.namespace?(value) = value.is_a?(String) && value.match?(NAMESPACE)
+
+    # The keys of one queue. All share its hash tag, so that each script touches one slot of a Cluster.
+    class OfQueue
+      attr_reader :calls, :bell, :jobs, :job_bell, :leases, :cancelled, :dead, :reporter, :paused
+
+      def initialize(base)
+        @base = base
+        @calls = "#{base}:calls"
+        @bell = "#{base}:bell"
+        @jobs = "#{base}:jobs"
+        @job_bell = "#{base}:jobbell"
+        @leases = "#{base}:leases"
+        @cancelled = "#{base}:cancelled"
+        @dead = "#{base}:dead"
+        @reporter = "#{base}:reporter"
+        @paused = "#{base}:paused"
+      end
+
+      def held(worker_id) = "#{@base}:held:#{worker_id}"
+      def pushed(hub_id) = "#{@base}:pushed:#{hub_id}"
+    end
+
+    attr_reader :namespace, :tasks, :workers, :stats, :task_stats, :slow, :failures
+
+    def initialize(namespace)
+      @namespace = namespace
+      @tasks = "#{namespace}:tasks"
+      @workers = "#{namespace}:workers"
+      @stats = "#{namespace}:stats"
+      @task_stats = "#{namespace}:taskstats"
+      @slow = "#{namespace}:slow"
+      @failures = "#{namespace}:failures"
+      @reply_list = /\A#{Regexp.escape(namespace)}:reply:\{([A-Za-z0-9_-]{1,64})\}\z/
+    end
+
+    def queue(name) = OfQueue.new("#{namespace}:{#{name}}")
+    def reply(hub_id) = "#{namespace}:reply:{#{hub_id}}"
+    def read(hub_id) = "#{namespace}:reply:{#{hub_id}}:read"
+
+    # The hub whose reply list this is, or nil: a worker never writes to a name that it was handed.
+    def hub_id_of(result_queue)
+      result_queue[@reply_list, 1] if result_queue.is_a?(String)
+    end
+  end
+end

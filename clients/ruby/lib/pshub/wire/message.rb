@@ -1,0 +1,147 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "keys"
+require_relative "payload"
+require_relative "phases"
+
+module Pshub
+  # A request as a worker sees it.
+  #
+  # +id+:: what the reply is marked with: the message's own id
+  # +held_id+:: its name in the held hash: the same, unless the claim script made one up
+  # +at_us+:: Redis microseconds at the push; nil in a message that did not go through the push script
+  # +ttl_ms+:: from +at+ to the deadline; 0 is none
+  # +hub_id+:: whose reply list to answer on; nil when nobody waits
+  # +losses+:: how many workers died holding it
+  # +may_have_run+:: an earlier worker may have started it
+  # +text+:: the message as it was in the list
+  Request = Struct.new(
+    :id, :held_id, :at_us, :ttl_ms, :task, :args, :hub_id, :from, :traceparent, :tracestate, :losses, :may_have_run, :text
+  ) do
+    # Whether Redis' clock tells when its time is up, and whether it is.
+    def timed? = ttl_ms.positive? && !at_us.nil?
+    def over?(now_us) = timed? && now_us - at_us >= ttl_ms * 1000
+  end
+
+  # The two messages on the wire, request and reply. PROTOCOL.md, sections 5 and 6.
+  module Message
+    LEADING = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/.freeze
+    REPLY_ID = /\A\{"id":"([A-Za-z0-9_-]+)"/.freeze
+    MARK = /,"(?:losses":[0-9]+|started":true)\}\z/.freeze
+    LOST = /,"losses":[1-9][0-9]*\}\s*\z/.freeze
+    MAX_TASK_LENGTH = 128
+    MAX_TRACESTATE_LENGTH = 512
+    MAX_SAFE_INTEGER = (2**53) - 1
+
+    # Why a list element is not a request; its text is not repeated, because payloads never go to logs.
+    class Malformed < StandardError; end
+
+    module_function
+
+    # Everything of a request that follows +at+ and +ttl+.
+    def body(id, task, args_json, tail) = %("id":"#{id}","task":"#{task}","args":#{args_json}#{tail})
+
+    # The end of a request, which is the same for many of one caller.
+    def tail(result_queue, from, traceparent = nil, tracestate = nil)
+      text = +%(,"result_queue":#{Payload.compact(result_queue)})
+      text << %(,"from":#{Payload.compact(from)}) if from
+      text << %(,"traceparent":#{Payload.compact(traceparent)}) if traceparent
+      text << %(,"tracestate":#{Payload.compact(tracestate)}) if tracestate?(tracestate)
+      text << "}"
+    end
+
+    # The message as the push script gets it: it puts {"at":<now>, in front.
+    def unstamped(ttl_ms, body) = %("ttl":#{ttl_ms},#{body})
+
+    # The message as it lies in the list.
+    def stamped(at, ttl_ms, body) = %({"at":#{at},"ttl":#{ttl_ms},#{body})
+
+    def ok_reply(id, result_json, worker, phases)
+      %({"id":"#{id}","ok":true,"result":#{result_json},"worker":"#{worker}",#{phases.json}})
+    end
+
+    # The reply of a request that did not end well; its +error+ goes through #told here, on whatever way it comes.
+    def error_reply(request, error, worker, phases = nil)
+      json = Payload.compact(told(request, error))
+      %({"id":"#{request.id}","ok":false,"error":#{json},"worker":"#{worker}"#{phases && ",#{phases.json}"}})
+    end
+
+    # What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started.
+    def told(request, error)
+      return error unless request.may_have_run && ERROR_TABLE.fetch(error["code"]).ran == "no"
+
+      message = "An earlier worker may have run #{request.task} before it left or died. It was not run again: #{error['message']}"
+      error.merge("code" => "WorkerLost", "message" => message, "retryable" => false)
+    end
+
+    # The request with its count of lost workers, spliced in as text: its payload is never encoded anew.
+    def with_losses(text, losses) = with_mark(text, %("losses":#{losses}))
+
+    # The request with the mark that it may have been started. Its count of lost workers says so too.
+    def with_started(text) = text.match?(LOST) ? text : with_mark(text, '"started":true')
+
+    def with_mark(text, mark) = "#{text.rstrip.sub(MARK, '}').delete_suffix('}')},#{mark}}"
+
+    # Reads a claimed list element. Raises Malformed with a reason that names no content.
+    def decode_request(raw, held_id, keys)
+      text = Payload.utf8(raw)
+      value = Payload.decode(text)
+      raise Malformed, "not a JSON object" unless value.is_a?(Hash)
+
+      task = value["task"]
+      raise Malformed, "no task name" unless task.is_a?(String) && task.length <= MAX_TASK_LENGTH
+
+      id = Keys.id?(value["id"]) ? value["id"] : held_id
+      raise Malformed, "no id" unless id
+
+      hub_id = keys.hub_id_of(value["result_queue"])
+      raise Malformed, "result_queue is not a hub's reply list" if hub_id.nil? && value.key?("result_queue")
+
+      request_of(value, id, held_id || leading_id(text) || id, hub_id, text)
+    rescue Payload::Problem => e
+      raise Malformed, e.message
+    end
+
+    def request_of(value, id, held_id, hub_id, text)
+      at, ttl, losses, from, traceparent = value.values_at("at", "ttl", "losses", "from", "traceparent")
+      losses = Payload.whole?(losses) ? losses.to_i : 0
+      Request.new(
+        id, held_id,
+        Payload.whole?(at) && at.between?(1, MAX_SAFE_INTEGER) ? at.to_i : nil,
+        ttl.is_a?(Numeric) && ttl.positive? && ttl.to_f.finite? ? ttl : 0,
+        value["task"], value.fetch("args") { {} }, hub_id,
+        from.is_a?(String) ? from[0, 64] : nil,
+        traceparent.is_a?(String) ? traceparent[0, 64] : nil,
+        tracestate?(value["tracestate"]) ? value["tracestate"] : nil,
+        losses, value["started"] == true || losses.positive?, text
+      )
+    end
+
+    # The id that the claim script read: the one in the leading fields, whatever else the message says further on.
+    def leading_id(text) = text.valid_encoding? ? text[LEADING, 1] : text.b[LEADING, 1]
+
+    # Reads a reply; nil for anything that is not one.
+    def decode_reply(raw)
+      text = Payload.utf8(raw)
+      value = Payload.decode(text)
+      return nil unless value.is_a?(Hash) && value["id"].is_a?(String)
+
+      us = value.delete("us")
+      value["us"] = us if Phases.read(us)
+      return value if value["ok"] == true
+
+      error = value["error"]
+      return nil unless error.is_a?(Hash) && error["code"].is_a?(String) && error["message"].is_a?(String)
+
+      value.merge("ok" => false)
+    rescue Payload::Problem => e
+      # Whose reply it is may still be read; its caller need not wait for the deadline.
+      id = text.scrub[REPLY_ID, 1]
+      message = "The reply cannot be used: #{e.message}."
+      id && { "id" => id, "ok" => false, "error" => { "code" => "InvalidResult", "message" => message } }
+    end
+
+    def tracestate?(value) = value.is_a?(String) && value.length <= MAX_TRACESTATE_LENGTH
+  end
+end

@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Pshub
+  # A task's name as it is declared: +name:major.minor+.
+  TaskName = Struct.new(:full, :name, :major, :minor)
+  # As callers may shorten it: +name:1.0+, +name:1+ or +name+; what is missing is nil.
+  CalledName = Struct.new(:name, :major, :minor)
+
+  # Task names and their versions. PROTOCOL.md, section 3.
+  module Names
+    FULL = %r{\A([A-Za-z][A-Za-z0-9_./-]{0,99}):(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\z}
+    CALLED = %r{\A([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-9]{0,5}))?)?\z}
+
+    module_function
+
+    # nil for what is not a full name.
+    def try_parse(full)
+      match = full.is_a?(String) && full.valid_encoding? && FULL.match(full)
+      TaskName.new(full, match[1], match[2].to_i, match[3].to_i) if match
+    end
+
+    def parse(full)
+      try_parse(full) or raise ConfigError,
+        "#{full.to_s[0, 120].inspect} is not a task name. Write name:major.minor, as in 'resize_image:1.0' " \
+        "(a letter first, then letters, digits, and _ . / -)."
+    end
+
+    def parse_called(called)
+      match = called.is_a?(String) && called.valid_encoding? && CALLED.match(called)
+      CalledName.new(match[1], match[2]&.to_i, match[3]&.to_i) if match
+    end
+
+    def newest_first(names)
+      names.sort_by { |name| [-name.major, -name.minor] }
+    end
+
+    # Those that look most like +called+, best first, at most three.
+    def near(called, known)
+      wanted = called.split(":").first.to_s.downcase
+      scored = known.filter_map do |full|
+        distance = distance_of(full.split(":").first.to_s.downcase, wanted)
+        [distance, full] if distance <= [2, wanted.length / 3].max
+      end
+      scored.sort.first(3).map(&:last)
+    end
+
+    def distance_of(name, wanted)
+      return 0 if name == wanted
+      return 1 if name.include?(wanted) || wanted.include?(name)
+
+      edits(name, wanted)
+    end
+
+    # Levenshtein, by the usual two-row dynamic programme.
+    def edits(left, right)
+      above = (0..right.length).to_a
+      left.each_char.with_index(1) do |char, row|
+        here = [row]
+        right.each_char.with_index(1) do |other, column|
+          here << [here.last + 1, above[column] + 1, above[column - 1] + (char == other ? 0 : 1)].min
+        end
+        above = here
+      end
+      above.last
+    end
+  end
+end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require "set"
+require_relative "../hub/arguments"
+require_relative "../outlets/task_log"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/stop"
+
+module Pshub
+  # What a handler is told about its call; its block's second argument.
+  class Context
+    # Why it was told to stop, once it was: a HubError.
+    attr_reader :reason
+
+    # +nested+ makes a call: given a task, arguments, a time, a trace and a queue, it returns a PendingCall or raises.
+    def initialize(request, finish, nested)
+      @request = request
+      @finish = finish
+      @nested = nested
+      @lock = Mutex.new
+      @told = Stop.new
+      @calls = Set.new
+    end
+
+    # The request's id.
+    def id = @request.id
+    # name:version
+    def task = @request.task
+    # The calling service, as it named itself.
+    def caller_name = @request.from
+    # W3C trace context of the call.
+    def traceparent = @request.traceparent
+    def tracestate = @request.tracestate
+    # Seconds until the deadline.
+    def remaining = [0.0, @finish - Clock.now].max
+    # Whether nobody needs the result any more: time is up, the caller gave up, or the worker leaves.
+    def cancelled? = @told.set?
+    # Waits so many seconds, or until it is told to stop; true when it is. Use it instead of sleep.
+    def wait(seconds) = @told.wait(seconds)
+    # A log whose lines carry the task and the request's id.
+    def log = TaskLog.new(task, id)
+
+    # Calls another task with what remains of this call's time, under the same trace. Raises a HubError.
+    def call(task, args = {}, timeout: nil, queue: nil)
+      called = Arguments.name_of(task)
+      wrong = Arguments.wrong(called, [timeout, remaining].compact.min, queue)
+      wrong ||= Aborted.new("The call of #{self.task} was over before #{called} was called.", task: called) if cancelled?
+      raise wrong if wrong
+
+      pending = @nested.call(called, args, [timeout, remaining].compact.min, [traceparent, tracestate], queue)
+      begin
+        watch(pending)
+        pending.result
+      ensure
+        @lock.synchronize { @calls.delete(pending) }
+      end
+    end
+
+    # Tells the handler to stop, and its nested calls with it. The first reason counts.
+    def abort(reason)
+      calls = @lock.synchronize do
+        return if @reason
+
+        @reason = reason
+        @calls.to_a
+      end
+      @told.set
+      calls.each(&:cancel)
+    end
+
+    private
+
+    def watch(pending)
+      over = @lock.synchronize do
+        @calls << pending
+        !@reason.nil?
+      end
+      pending.cancel if over
+    end
+  end
+end

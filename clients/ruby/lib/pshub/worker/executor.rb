@@ -1,0 +1,193 @@
+# frozen_string_literal: true
+
+require "monitor"
+require_relative "../wire/clock"
+require_relative "../wire/deadlines"
+require_relative "../wire/errors"
+require_relative "../wire/failures"
+require_relative "../wire/payload"
+require_relative "context"
+
+module Pshub
+  # Runs one request to one outcome on a thread of its own; knows neither Redis nor the registry.
+  class Executor
+    # After its deadline a handler that ignores it is waited for this long; then its slot is given to others.
+    ABANDON_AFTER_S = 1.0
+    # What a request holds beside its arguments, at the most.
+    MAX_ENVELOPE_BYTES = 1024
+    # A handler that computes gives the threads that talk to Redis a turn after some 25 ms instead of 100.
+    PRIORITY = -2
+
+    # How a request ended: with a +result+, which is JSON already, or with an +error+ as the wire has it; +raised+ stays in this
+    # process, for its log.
+    Verdict = Struct.new(:result, :error, :raised)
+    # +verdict+ is nil when its time was up before it was its turn, so that it was not started. Times are seconds.
+    Execution = Struct.new(:verdict, :queue_s, :exec_s)
+
+    # One running request.
+    class Run
+      attr_reader :request, :task, :received_at, :finish, :context
+      attr_accessor :deadline, :started_at, :over, :done
+
+      def initialize(executor, request, task, received_at, finish, context, done)
+        @executor = executor
+        @request = request
+        @task = task
+        @received_at = received_at
+        @finish = @deadline = finish
+        @context = context
+        @done = done
+      end
+
+      # The deadline has come: the handler is told, and given up a little later.
+      def expire
+        reason = Timeout.new("#{@request.task} did not finish before its deadline.")
+        return @executor.abandon(self, reason) if @late
+
+        @late = true
+        @context.abort(reason)
+        @deadline = Clock.now + ABANDON_AFTER_S
+        @executor.deadlines.add(self)
+      end
+    end
+
+    attr_reader :deadlines
+
+    def initialize(tasks, slots, max_payload_bytes, nested)
+      @tasks = tasks
+      @slots = slots
+      @max_payload_bytes = max_payload_bytes
+      @nested = nested
+      @deadlines = Deadlines.new
+      @lock = Monitor.new
+      @idle = @lock.new_cond
+      @running = {}
+      @work = Thread::Queue.new
+      @threads = 0
+      # Threads that run something, also what was given up.
+      @occupied = 0
+    end
+
+    def has?(task) = @tasks.key?(task)
+
+    # Runs a request that came at +received_at+ with so much time left. The block is called once with an Execution, on any thread.
+    def start(request, received_at, remaining_s, &done)
+      finish = received_at + remaining_s
+      return yield Execution.new(nil, 0.0, 0.0) if Clock.now >= finish
+
+      run = Run.new(self, request, @tasks.fetch(request.task), received_at, finish, Context.new(request, finish, @nested), done)
+      @lock.synchronize do
+        @running[request.held_id] = run
+        @occupied += 1
+        add_thread if @occupied > @threads
+      end
+      @deadlines.add(run)
+      @work << run
+    end
+
+    # Tells a handler to stop; unknown ids are ignored.
+    def abort(id, reason)
+      @lock.synchronize { @running[id] }&.context&.abort(reason)
+    end
+
+    # Ends everything that still runs, as far as anybody waits for it. Returns how many that were.
+    def abandon_all(reason)
+      running = @lock.synchronize { @running.values }
+      running.each do |run|
+        # In this order: what a handler returns because it was told to stop must not pass for a result.
+        abandon(run, reason)
+        run.context.abort(reason)
+      end
+      running.size
+    end
+
+    def abandon(run, reason)
+      now = Clock.now
+      started_at = run.started_at || now
+      conclude(run, Execution.new(failed(reason), started_at - run.received_at, now - started_at))
+    end
+
+    # Waits until nothing runs, or +stop+ is set.
+    def wait_idle(stop)
+      @lock.synchronize { @idle.wait(0.05) until @running.empty? || stop.set? }
+    end
+
+    # Threads end when they have nothing to do; those whose handlers never return end with the process.
+    def stop
+      @deadlines.stop
+      @lock.synchronize { @threads.times { @work << nil } }
+    end
+
+    private
+
+    def add_thread
+      @threads += 1
+      Thread.new do
+        Thread.current.name = "pshub-slot"
+        Thread.current.priority = PRIORITY
+        while (run = @work.pop)
+          serve(run)
+          # The next wait may be long, and arguments large.
+          run = nil
+        end
+      end
+    end
+
+    def serve(run)
+      started_at = run.started_at = Clock.now
+      verdict = verdict_of(run) if started_at < run.finish && !run.over
+      execution = Execution.new(verdict, started_at - run.received_at, Clock.now - started_at)
+      @lock.synchronize do
+        @occupied -= 1
+        if @threads > @slots
+          # One more than slots, made while a handler was given up that has returned after all.
+          @threads -= 1
+          @work << nil
+        end
+      end
+      conclude(run, execution)
+    end
+
+    def conclude(run, execution)
+      @lock.synchronize do
+        return if run.over
+
+        run.over = true
+        @running.delete(run.request.held_id)
+        @idle.broadcast if @running.empty?
+      end
+      @deadlines.delete(run)
+      run.done.call(execution)
+    end
+
+    def verdict_of(run)
+      request, task = run.request, run.task
+      if Payload.exceeds?(request.text, @max_payload_bytes + MAX_ENVELOPE_BYTES)
+        return failed(PayloadTooLarge.new("The arguments of #{request.task} are larger than #{@max_payload_bytes} bytes."))
+      end
+
+      problems = task.args_problems(request.args)
+      return failed(Errors.of_problems("InvalidArgs", problems, request.task)) unless problems.empty?
+
+      result_of(task, task.run(request.args, run.context))
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      # Also SystemExit: a handler must not end a thread that serves others.
+      Verdict.new(nil, Failures.of(e), e)
+    end
+
+    def failed(error) = Verdict.new(nil, Failures.told(error))
+
+    def result_of(task, value)
+      text = Payload.encode(value)
+      if Payload.exceeds?(text, @max_payload_bytes)
+        return failed(InvalidResult.new("The result of #{task.full_name} is larger than #{@max_payload_bytes} bytes."))
+      end
+
+      # What counts is what travels.
+      problems = task.result_checked? ? task.result_problems(Payload.decode(text)) : []
+      problems.empty? ? Verdict.new(text) : failed(Errors.of_problems("InvalidResult", problems, task.full_name))
+    rescue Payload::Problem => e
+      failed(Errors.of_problems("InvalidResult", [e.problem], task.full_name))
+    end
+  end
+end

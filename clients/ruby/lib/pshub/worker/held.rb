@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+module Pshub
+  # What a worker holds, and under which ids: a call under its own, a job under job:<id>, and what was adopted under lost:<id> or
+  # lost:job:<id>. Nobody else reads these prefixes.
+  module Held
+    # Whether it was taken over from a lost worker, and may have been started there.
+    def self.lost?(held_id) = held_id.start_with?("lost:")
+    # Whether what was taken over is a job.
+    def self.lost_job?(held_id) = held_id.start_with?("lost:job:")
+    # Of what was taken over.
+    def self.own_id(held_id) = held_id.delete_prefix("lost:").delete_prefix("job:")
+  end
+
+  # A request that ended in this worker.
+  #
+  # +id+:: under which it is held
+  # +worker_id+:: the worker id it was claimed under
+  # +hub_id+:: nil when nobody waits for a reply
+  # +dead+:: the text of a job that is given up: it is kept with the dead ones before it is released
+  # +slot+:: what it ran in; nil for what did not run
+  Settlement = Struct.new(:id, :worker_id, :hub_id, :reply, :dead, :slot, keyword_init: true)
+end

@@ -1,0 +1,212 @@
+# frozen_string_literal: true
+
+require "monitor"
+require_relative "../../wire/clock"
+require_relative "../../wire/message"
+require_relative "../../wire/payload"
+require_relative "../../wire/phases"
+require_relative "../held"
+require_relative "../measures"
+
+module Pshub
+  module Roles
+    # From claimed list elements to running handlers, and from outcomes to replies.
+    class Intake
+      MAX_PUT_BACK = 1000
+      # After handing a request back a worker rests, so as not to take it again at once: at first so long, and then twice as long
+      # each time.
+      FIRST_REST_S = 0.05
+      LONGEST_REST_S = 0.4
+      LATE = { "code" => "Expired", "message" => "The deadline passed before the task was started.", "retryable" => true }.freeze
+
+      attr_reader :measures
+
+      # +crew+ is asked for #worker_id and #unserved, and told #settle, #hand_back_to_others and #problem.
+      def initialize(crew, keys, queue_name, tasks, executor, slots, clock, events)
+        @crew = crew
+        @keys = keys
+        @queue_name = queue_name
+        @tasks = tasks
+        @executor = executor
+        @slots = slots
+        @clock = clock
+        @events = events
+        @lock = Monitor.new
+        @counters = { "ok" => 0, "failed" => 0, "expired" => 0, "malformed" => 0, "unserved" => 0 }
+        @measures = Measures.new(clock)
+        # Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
+        @put_back = {}
+        # Given up when the worker leaves, and safe to run again.
+        @returning = {}
+        @rest_s = 0.0
+      end
+
+      # Starts what a claim brought, +age_s+ after Redis made it if that is more than its way here. Returns how long to rest before
+      # the next claim: what only others can run is in the list again.
+      def take(claimed, worker_id, age_s)
+        now = Clock.now
+        @clock.learn(claimed.now_us, now)
+        note_claim(claimed)
+        # Deadlines go on while an answer is on its way.
+        received_at = now - [age_s, (@clock.at_us(now) - claimed.now_us) / 1e6].max
+        foreign = claimed.requests.filter_map do |text, held_id|
+          request = accepted(text, held_id, worker_id, claimed.now_us)
+          request if request && !begun?(request, worker_id, received_at, claimed.now_us)
+        end
+        @rest_s = foreign.empty? ? 0.0 : (@rest_s * 2).clamp(FIRST_REST_S, LONGEST_REST_S)
+        @crew.hand_back_to_others(foreign) unless foreign.empty?
+        @rest_s
+      end
+
+      # Claims of these that were made up to then are void; a later one is a new one.
+      def ignore_claims_of(ids, now_us)
+        @lock.synchronize do
+          @put_back.clear if @put_back.size > MAX_PUT_BACK
+          ids.each { |id| @put_back[id] = now_us }
+        end
+      end
+
+      # Requests that were started, given up because the worker leaves, and may run again: as they go back to their list, as pairs
+      # of held id and text.
+      def returning = @lock.synchronize { @returning.to_a }
+
+      # Reads a request taken over from a lost worker; nil for what is none.
+      def decode_adopted(text, held_id)
+        Message.decode_request(text, Held.own_id(held_id), @keys)
+      rescue Message::Malformed
+        nil
+      end
+
+      def counters = @lock.synchronize { @counters.dup }
+
+      private
+
+      def note_claim(claimed)
+        @lock.synchronize { @counters["expired"] += claimed.expired }
+        return if claimed.requests.empty? && claimed.expired.zero?
+
+        @events.emit("claim:taken", queue: @queue_name, count: claimed.requests.size, left: claimed.left, expired: claimed.expired)
+      end
+
+      # The request of a list element that is to be run, here or elsewhere; nil when it is none, or not to be run.
+      def accepted(text, made_up_id, worker_id, now_us)
+        request = decode(text, made_up_id, worker_id) or return
+        return if @lock.synchronize { @put_back.fetch(request.held_id, 0) >= now_us }
+        return end_repeated(request, worker_id) if @slots.released?(request.held_id)
+
+        request if @slots.know(request.held_id)
+      end
+
+      # It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet.
+      def end_repeated(request, worker_id)
+        return unless @slots.know(request.held_id)
+
+        message = "#{request.task} had been run already when Redis failed over, and was not run again."
+        @crew.problem("failover", message)
+        refuse(request, worker_id, { "code" => "WorkerLost", "message" => message, "retryable" => false })
+        nil
+      end
+
+      # True unless only another worker can run it.
+      def begun?(request, worker_id, received_at, now_us)
+        return end_foreign?(request, worker_id, now_us) unless @executor.has?(request.task)
+
+        run(request, worker_id, received_at, now_us)
+        true
+      end
+
+      def decode(text, held_id, worker_id)
+        Message.decode_request(text, held_id, @keys)
+      rescue Message::Malformed => e
+        @lock.synchronize { @counters["malformed"] += 1 }
+        @events.emit("request:malformed", queue: @queue_name, reason: e.message)
+        # Held all the same, under the id the claim script read or made up: release it like any other.
+        id = held_id || Message.leading_id(Payload.utf8(text))
+        settle(id, worker_id) if id && @slots.know(id)
+        nil
+      end
+
+      def run(request, worker_id, received_at, now_us)
+        backlog_us = request.at_us ? [0, now_us - request.at_us].max : 0
+        limit_s = request.ttl_ms.positive? ? (request.ttl_ms / 1000.0) - (backlog_us / 1e6) : @tasks[request.task].timeout_s
+        slot = @slots.take
+        @executor.start(request, received_at, limit_s) do |execution|
+          if execution.verdict then finish(request, worker_id, slot, backlog_us, execution, received_at + limit_s)
+          else expire(request, worker_id, slot)
+          end
+        end
+      end
+
+      # Its time was up, where the claim script could not see that, or before it was its turn here.
+      def expire(request, worker_id, slot = nil)
+        @lock.synchronize { @counters["expired"] += 1 }
+        # Only for tasks of its own: anything may be written into a request.
+        @measures.expired(request, Message.told(request, LATE)) if @executor.has?(request.task)
+        refuse(request, worker_id, LATE, slot)
+      end
+
+      # True when a request for a task that this worker does not have ends here, because handing it back would be for ever.
+      def end_foreign?(request, worker_id, now_us)
+        if request.timed?
+          # Its deadline ends it; where the claim script cannot see that, here.
+          over = request.over?(now_us)
+          expire(request, worker_id) if over
+          return over
+        end
+        code, message = @crew.unserved(request.task)
+        return false unless code
+
+        @lock.synchronize { @counters["unserved"] += 1 }
+        error = Message.told(request, { "code" => code, "message" => message })
+        refuse(request, worker_id, error)
+        @events.emit("request:unserved", queue: @queue_name, task: request.task, code: error["code"],
+                                         answered: !request.hub_id.nil?)
+        true
+      end
+
+      def finish(request, worker_id, slot, backlog_us, execution, deadline)
+        return @slots.free(slot) if worker_id != @crew.worker_id
+
+        verdict = execution.verdict
+        left = verdict.error && verdict.error["code"] == "WorkerLost"
+        return give_back(request, slot) if left && @tasks[request.task].idempotent
+
+        error = verdict.error && Message.told(request, verdict.error)
+        phases = Phases.new(backlog_us, micros(execution.queue_s), micros(execution.exec_s))
+        count(request, error, phases)
+        reply = if error then Message.error_reply(request, error, worker_id, phases)
+                else Message.ok_reply(request.id, verdict.result, worker_id, phases)
+                end
+        # The caller's own deadline came before this one; nobody would read the reply.
+        late = request.ttl_ms.positive? && Clock.now > deadline
+        settle(request.held_id, worker_id, hub_id: late ? nil : request.hub_id, reply: reply, slot: slot)
+        tell(request, error || {}, verdict.raised, phases)
+      end
+
+      # This worker leaves: what may run twice stays held, and goes back to the list in its last step.
+      def give_back(request, slot)
+        @lock.synchronize { @returning[request.held_id] = Message.with_started(request.text) }
+        @slots.free(slot)
+      end
+
+      def micros(seconds) = [0, (seconds * 1e6).round].max
+
+      def count(request, error, phases)
+        @lock.synchronize { @counters[error ? "failed" : "ok"] += 1 }
+        @measures.ran(request, error, phases)
+      end
+
+      def tell(request, error, raised, phases)
+        @events.emit("task:settled", task: request.task, queue: @queue_name, id: request.id, ok: error.empty?,
+                                     code: error["code"], message: error["message"], raised: raised, us: phases)
+      end
+
+      def refuse(request, worker_id, error, slot = nil)
+        reply = Message.error_reply(request, error, worker_id)
+        settle(request.held_id, worker_id, hub_id: request.hub_id, reply: reply, slot: slot)
+      end
+
+      def settle(id, worker_id, **more) = @crew.settle(Settlement.new(id: id, worker_id: worker_id, **more))
+    end
+  end
+end

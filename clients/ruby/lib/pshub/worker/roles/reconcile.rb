@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "../../redis/connection"
+require_relative "../held"
+
+module Pshub
+  module Roles
+    # Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
+    # so nobody adopts from it. An id counts as lost when two looks in a row found it unknown, because at a single look its claim
+    # may just be on its way here.
+    #
+    # 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
+    #    would bring more than there is room for.
+    # 2. An adoption whose answer was lost: decided about as ever.
+    # 3. What was settled and released here: a replica was promoted that had not heard of that. Released again, and never run again.
+    class Reconcile
+      # +crew+ is asked for #worker_id, and told #ignore_claims_of, #redirect and #problem.
+      def initialize(crew, queue, connection, slots)
+        @crew = crew
+        @queue = queue
+        @connection = connection
+        @slots = slots
+        @suspects = []
+      end
+
+      # +now_us+ is the time of the beat that this look belongs to.
+      def look(now_us)
+        worker_id = @crew.worker_id
+        unknown = @queue.held_ids(@connection, worker_id).reject { |id| @slots.knows?(id) }
+        lost = unknown & @suspects
+        @suspects = unknown
+        return if lost.empty? || worker_id != @crew.worker_id
+
+        ended, open = lost.partition { |id| @slots.released?(id) }
+        adopted, own = open.partition { |id| Held.lost?(id) }
+        release_again(ended, worker_id)
+        put_back(own, worker_id, now_us)
+        redirect(adopted, worker_id, now_us)
+      end
+
+      private
+
+      def release_again(ids, held_by)
+        return if ids.empty?
+
+        @crew.problem("failover", "Redis had forgotten that #{ids.size} requests had ended here; they are not run again")
+        @connection.one(*@queue.release_command(held_by, ids))
+      end
+
+      # The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate
+      # of now is ahead of Redis by the beat's way, and would void the next claim too.
+      def put_back(ids, held_by, now_us)
+        return if ids.empty?
+
+        @crew.ignore_claims_of(ids, now_us)
+        @queue.handback(@connection, held_by, "head", ids.map { |id| [id, ""] })
+      rescue ReplyError => e
+        @crew.problem("reconcile", e)
+      end
+
+      def redirect(ids, held_by, now_us)
+        return if ids.empty?
+
+        found = @queue.held_texts(@connection, held_by, ids)
+        @crew.redirect(found, held_by, now_us) if held_by == @crew.worker_id
+      end
+    end
+  end
+end

@@ -1,0 +1,160 @@
+# frozen_string_literal: true
+
+require_relative "../../queue/batches"
+require_relative "../../redis/connection"
+require_relative "../../wire/clock"
+require_relative "../../wire/stop"
+
+module Pshub
+  module Roles
+    # Replies, then releases, on a thread of its own. What ended meanwhile goes in one write: one push per hub. What is held is
+    # removed once these were answered, together with the next replies if there are any: whatever happens in between repeats a
+    # reply, which the hub recognises, instead of losing one.
+    class Settle
+      # Commands that are sent for some settlements, and what to do when Redis has taken them; those that +must+ be done are tried
+      # again whatever refuses them.
+      Part = Struct.new(:commands, :entries, :confirmed, :must)
+
+      # +crew+ is asked for #worker_id, #lease_certain?, #beat_now, and told of each #problem.
+      def initialize(crew, queue, connection, slots, clock)
+        @crew = crew
+        @queue = queue
+        @connection = connection
+        @slots = slots
+        @clock = clock
+        @stopping = Stop.new
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @waiting = []
+        # What is under way; of @answered the replies are in Redis, and the releases are to follow.
+        @batch = []
+        @answered = []
+        # In a row: of replies, and of releases.
+        @failures = @refusals = 0
+        @release_at = 0.0
+      end
+
+      def start = @thread = Thread.new { serve }
+
+      # Its slot is for others at once, however long Redis does not take the reply.
+      def add(settlement)
+        @slots.free(settlement.slot) if settlement.slot
+        @lock.synchronize do
+          @waiting << settlement
+          @changed.broadcast
+        end
+      end
+
+      # Returns when everything added so far is confirmed or refused for good, or after so many seconds.
+      def drained(patience)
+        finish = Clock.now + patience
+        @lock.synchronize do
+          while pending? && (left = finish - Clock.now).positive?
+            @changed.wait(@lock, left)
+          end
+        end
+      end
+
+      # Ends the retries of what could not be sent.
+      def stop
+        @stopping.set
+        @lock.synchronize { @changed.broadcast }
+        @thread&.join
+      end
+
+      private
+
+      def pending? = [@waiting, @batch, @answered].any?(&:any?)
+
+      def serve
+        until @stopping.set?
+          next_batch if @batch.empty?
+          releases_due? ? send_batch(@answered, []) : send_batch([], @answered)
+          @failures = @batch.empty? ? 0 : @failures + 1
+          @stopping.wait(Clock.backoff(@failures - 1, 0.02, 1.0)) if @failures.positive?
+        end
+      end
+
+      def releases_due? = @answered.any? && Clock.now >= @release_at
+
+      def next_batch
+        @lock.synchronize do
+          until @waiting.any? || releases_due? || @stopping.set?
+            @changed.wait(@lock, @answered.any? ? [@release_at - Clock.now, 0.001].max : nil)
+          end
+          @batch = Batches.of(@waiting) { |each| each.reply.to_s.bytesize + each.dead.to_s.bytesize }.first || []
+          @waiting.shift(@batch.size)
+        end
+      end
+
+      # The replies of the batch, and the releases of +due+; those of +later+ have been refused a moment ago. What is left of the
+      # batch afterwards is to be tried again.
+      def send_batch(due, later)
+        @crew.beat_now unless @crew.lease_certain?
+        worker_id = @crew.worker_id
+        # Claimed under an identity that was lost: somebody else answers for it by now.
+        ended, due = [@batch, due].map { |each| each.select { |one| one.worker_id == worker_id } }
+        again = {}.compare_by_identity
+        deliver([*parts_of(ended), *release_part(due, worker_id)]).each { |part| part.entries.each { |each| again[each] = true } }
+        left, settled = ended.partition { |each| again.key?(each) }
+        due = due.select { |each| again.key?(each) }
+        @lock.synchronize do
+          @batch = left
+          @answered = later + settled + due
+          @changed.broadcast
+        end
+        put_off_releases(due.any?) if later.empty?
+      rescue NotConnected, ConnectionLost
+        put_off_releases(due.any?) if later.empty?
+        @connection.wait_ready(@stopping)
+      end
+
+      # Replies go on while releases are refused.
+      def put_off_releases(refused)
+        @refusals = refused ? @refusals + 1 : 0
+        @release_at = refused ? Clock.now + Clock.backoff(@refusals - 1, 0.02, 1.0) : 0.0
+      end
+
+      # Sends them in one write. Returns those that are to be tried again.
+      def deliver(parts)
+        return [] if parts.empty?
+
+        answers = @connection.run(*parts.flat_map(&:commands))
+        parts.reject { |part| done?(part, answers.shift(part.commands.size)) }
+      end
+
+      # One hub's spoilt reply list must not keep the others' replies back. A full disk is repaired in the end.
+      def done?(part, answers)
+        refused = answers.find { |answer| answer.is_a?(ReplyError) }
+        return part.confirmed&.call(*answers) || true unless refused
+        return false if refused.passing? || refused.full?
+
+        @crew.problem("settle", refused)
+        !part.must
+      end
+
+      def parts_of(ended)
+        dead, others = ended.partition(&:dead)
+        parts = others.select(&:hub_id).group_by(&:hub_id).map do |hub_id, entries|
+          Part.new([@queue.reply_command(hub_id, entries.map(&:reply))], entries)
+        end
+        dead.empty? ? parts : [*parts, burial(dead)]
+      end
+
+      def burial(entries)
+        commands = @queue.bury_commands(@clock.at_us(Clock.now), entries.map(&:dead))
+        Part.new(commands, entries, lambda { |_, gone|
+          @crew.problem("dead", "#{gone} of the oldest dead jobs were dropped to keep the latest ones") if gone.positive?
+        })
+      end
+
+      def release_part(answered, worker_id)
+        return [] if answered.empty?
+
+        ids = answered.map(&:id)
+        # A right that was taken away, for one: what is held would block its slots for ever.
+        [Part.new([@queue.release_command(worker_id, ids)], answered, ->(_) { @slots.released(ids) }, true)]
+      end
+    end
+  end
+end

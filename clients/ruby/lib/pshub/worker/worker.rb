@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require_relative "../figures/events"
+require_relative "../outlets/log"
+require_relative "../outlets/statsd"
+require_relative "../settings/read"
+require_relative "../task/task"
+require_relative "../wire/errors"
+require_relative "../wire/stop"
+require_relative "crew"
+
+module Pshub
+  # Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; the lease, claims and replies have
+  # threads of their own, which a handler that computes does not keep from their turn.
+  #
+  #   worker = Pshub::Worker.new(queue: "default", slots: 4, tasks: Pshub.tasks).start
+  #   worker.stop(grace: 5)
+  class Worker
+    attr_reader :events
+
+    # +redis+:: URL, or a hash of the redis gem's options. Default: PSHUB_REDIS, else redis://127.0.0.1:6379
+    # +tasks+:: what it runs, as +task+ made it. Default: all that were declared in this process
+    # +options+:: +queue+ (+default+), +slots+ (4), +namespace+, +grace+ (seconds to finish what runs when it is stopped, 10), +lease+
+    #             (seconds of silence after which others take over, 4), +max_payload_bytes+, +max_backlog+, +statsd+ (host:port)
+    #
+    # Raises ConfigError for what cannot work.
+    def initialize(redis: nil, tasks: Pshub.tasks, **options)
+      @settings = Settings.new(:worker, { redis: redis, **options })
+      @tasks = by_name(tasks)
+      @events = Events.new
+      Log.watch(@events)
+      @statsd = StatsD.watch(@events, @settings.statsd)
+      @pid = Process.pid
+      @stopped = Stop.new
+    end
+
+    # Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying
+    # then.
+    #
+    # Raises ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights).
+    def start
+      raise ConfigError, "A worker is started once; make a new one." if @crew
+
+      @pid = Process.pid
+      @crew = Crew.new(@settings, @tasks, @events)
+      @crew.start
+      self
+    end
+
+    # Takes no more work, lets what runs finish for +grace+ seconds (default: the setting), puts the rest back, and says goodbye
+    # to the registry. Never raises. A second call may shorten the grace of the first. Does nothing in a forked child.
+    def stop(grace: @settings.grace)
+      return if @crew.nil? || @stopped.set? || @pid != Process.pid
+
+      @crew.stop(grace)
+      @statsd&.flush
+      @stopped.set
+    end
+
+    # Waits until the worker was stopped, or so many seconds; true when it was.
+    def wait(seconds = nil) = @stopped.wait(seconds)
+
+    # Changes when the lease was lost. nil before the start.
+    def id = @crew&.worker_id
+
+    # Requests that run now.
+    def busy = @crew ? @crew.busy : 0
+
+    private
+
+    def by_name(tasks)
+      tasks = Array(tasks)
+      wrong = tasks.find { |each| !each.is_a?(Task) }
+      raise ConfigError, "tasks holds #{wrong.inspect}, which task did not make." if wrong
+      raise ConfigError, "A worker needs tasks: declare some with Pshub.task." if tasks.empty?
+
+      twice = tasks.map(&:full_name).tally.find { |_, count| count > 1 }
+      raise ConfigError, "The task #{twice.first} is given twice." if twice
+
+      tasks.to_h { |each| [each.full_name, each] }
+    end
+  end
+end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# What a worker tells of itself, for others to read.
+class TestFigures < PshubTest
+  ARGS = { type: "object", properties: { x: { type: "integer" } }, required: ["x"] }.freeze
+
+  def adder = declare("add:1.0", args: ARGS) { |args| args["x"] + 2 }
+
+  def test_cards_and_statistics
+    serving = worker(adder, declare("wait:1.0", timeout: 20, idempotent: true) { |args, ctx| ctx.wait(args["s"]) })
+    calling = hub
+    5.times { |x| calling.call("add:1.0", { x: x }) }
+    read = ->(key) { JSON.parse(server.client.hget(key, serving.id) || "{}") }
+    eventually { read.call("pshub:stats").dig("counters", "ok") == 5 && read.call("pshub:taskstats").dig("tasks", "add:1.0", "ok") == 5 }
+    window = read.call("pshub:taskstats")["tasks"]["add:1.0"]["window"]
+    %w[backlog queue exec].each { |phase| assert_equal 5, Pshub::Histogram.read(window["us"][phase]).count }
+    card = read.call("pshub:workers")
+    declared = JSON.parse(server.client.hget("pshub:tasks", "add:1.0"))
+    assert_equal declared["digest"], card["tasks"]["add:1.0"]
+    assert_equal Digest::SHA256.hexdigest(JSON.generate([declared["args"], nil]))[0, 12], declared["digest"]
+    assert_equal [false, 5000, "default"], declared.values_at("idempotent", "timeoutMs", "queue")
+    assert_equal [4, Process.pid, "pshub-ruby/#{Pshub::VERSION}"], card.values_at("slots", "pid", "client")
+  end
+
+  def test_recent_failures_and_callers
+    failing = declare("raise:1.0") { |_| raise ArgumentError, "the disk is full" }
+    # As a worker in another language that died left it.
+    %w[stats taskstats slow failures].each { |key| server.client.hset("pshub:#{key}", "dead", '{"seen":1}') }
+    serving = worker(adder, failing)
+    shop = hub(name: "shop")
+    error = nil
+    12.times { error = assert_raises(Pshub::TaskFailed) { shop.call("raise:1.0") } }
+    shop.call("add:1.0", { x: 1 })
+    seconds = server.client.time.first
+    late = { task: "add:1.0", id: "late", ttl: 5, at: (seconds - 60) * 1_000_000 }
+    server.client.rpush("pshub:{default}:calls", [late, { task: "add:1.0", id: "invalid", args: 1 }].map { |each| JSON.generate(each) })
+    server.client.rpush("pshub:{default}:bell", 1)
+    read = ->(key) { JSON.parse(server.client.hget(key, serving.id) || "{}") }
+    eventually { read.call("pshub:failures").fetch("add:1.0", []).size == 2 }
+    failures = read.call("pshub:failures")
+    assert_equal 10, failures["raise:1.0"].map { |each| each["id"] }.uniq.size
+    newest = failures["raise:1.0"].first
+    assert_equal [error.id, "TaskFailed", "the disk is full", "shop"], newest.values_at("id", "code", "message", "from")
+    assert_in_delta seconds, newest["at"] / 1e6, 10
+    by_id = failures["add:1.0"].to_h { |each| [each["id"], each] }
+    assert_equal ["Expired", 0, nil], by_id["late"].values_at("code", "execUs", "from")
+    assert_equal "InvalidArgs", by_id["invalid"]["code"]
+    eventually { read.call("pshub:taskstats").dig("tasks", "add:1.0", "callers") == { "shop" => 1, "" => 2 } }
+    assert_equal({ "shop" => 12 }, read.call("pshub:taskstats").dig("tasks", "raise:1.0", "window", "callers"))
+    serving.stop
+    %w[stats taskstats slow failures].each { |key| assert_empty server.client.hkeys("pshub:#{key}"), key }
+  end
+
+  def test_timings_go_to_statsd
+    daemon = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
+    address = "127.0.0.1:#{daemon.addr[1]}"
+    serving = worker(adder, statsd: address)
+    calling = hub(statsd: address)
+    calling.call("add:1.0", { x: 1 })
+    calling.close
+    serving.stop
+    lines = []
+    lines.concat(daemon.recv(2000).split("\n")) while daemon.wait_readable(0.3)
+    %w[call.time queue.backlog_wait worker.queue_wait worker.exec].each do |name|
+      assert lines.any? { |line| line.match?(/\Apshub\.#{name}:[0-9.]+\|ms\|#.*task:add_1.0/) }, "#{name} in #{lines}"
+    end
+  ensure
+    daemon.close
+  end
+end

@@ -1,0 +1,145 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { bestBranch } from '../model/fits.ts'
+import { initialOf } from '../model/initial.ts'
+import { isObject, own, ownObject, ownText } from '../model/json.ts'
+import { type Branch, shows, viewOf } from '../model/view.ts'
+import { useActions, useForm } from '../shared/context.ts'
+import type { ControlProps } from '../shared/control-props.ts'
+import { Prose } from '../shared/prose.tsx'
+
+interface Props extends ControlProps {
+  branches: readonly Branch[]
+  /** Draws the value by the chosen branch. */
+  Control: ComponentType<ControlProps>
+}
+
+const maxListed = 200
+
+/**
+ * One of several schemas. The branch is chosen by the value when that comes from outside, and by the person otherwise: never by
+ * what is being typed. Each branch keeps its data while another one is shown.
+ */
+export const Choice = (props: Props) => {
+  const { branches, value, pointer, attributes, label, put } = props
+  const { refs, setBranch } = useActions()
+  const { epoch } = useForm()
+  const kept = useRef(new Map<number, unknown>())
+  const [state, setState] = useState(() => ({ epoch, at: value === undefined ? -1 : bestOf(branches, value, refs) }))
+  let { at } = state
+  if (state.epoch !== epoch || (at < 0 && value !== undefined)) {
+    at = value === undefined ? -1 : bestOf(branches, value, refs)
+    setState({ epoch, at })
+  }
+  useEffect(() => {
+    setBranch(pointer, branches[at]?.index)
+    return () => setBranch(pointer, undefined)
+  }, [pointer, at])
+  const change = (next: number): void => {
+    if (at >= 0) kept.current.set(at, value)
+    setState({ epoch, at: next })
+    const schema = branches[next]!.schema
+    if (kept.current.has(next)) put(kept.current.get(next))
+    else put(carried(value, initialOf(schema, refs), branches[at]?.schema, schema, refs))
+  }
+  const branch = branches[at]
+  return (
+    <div class="choice">
+      <BranchList
+        branches={branches}
+        at={at}
+        pointer={pointer}
+        label={label}
+        invalid={attributes['aria-invalid']}
+        onChoose={change}
+      />
+      {branch && <BranchControl key={at} {...props} branch={branch} />}
+    </div>
+  )
+}
+
+type Refs = Parameters<typeof initialOf>[1]
+
+const bestOf = (branches: readonly Branch[], value: unknown, refs: Refs): number =>
+  bestBranch(
+    branches.map(branch => branch.schema),
+    value,
+    refs,
+  )
+
+const BranchControl = ({ branch, Control, ...props }: Props & { branch: Branch }) => {
+  const { refs } = useActions()
+  const view = useMemo(() => viewOf(branch.schema, refs), [branch.schema])
+  const about = ownText(view.flat.keywords, 'description')
+  return (
+    <>
+      {about !== undefined && (
+        <p class="about">
+          <Prose text={about} />
+        </p>
+      )}
+      <Control {...props} view={view} />
+    </>
+  )
+}
+
+interface ListProps {
+  branches: readonly Branch[]
+  at: number
+  pointer: string
+  label: string
+  invalid: 'true' | undefined
+  onChoose(at: number): void
+}
+
+const BranchList = ({ branches, at, pointer, label, invalid, onChoose }: ListProps) => {
+  const [search, setSearch] = useState('')
+  const many = branches.length > maxListed
+  const listed = branches.map((branch, i) => ({ ...branch, i }))
+  const near = many ? listed.filter(one => one.i === at || one.label.includes(search)).slice(0, maxListed) : listed
+  return (
+    <span class="branches">
+      {many && (
+        <input
+          type="search"
+          aria-label={`Search the ${branches.length} kinds of ${label}`}
+          placeholder={`one of ${branches.length}`}
+          value={search}
+          onInput={event => setSearch(event.currentTarget.value)}
+        />
+      )}
+      <select
+        data-branch={pointer}
+        aria-label={`Kind of ${label}`}
+        aria-invalid={invalid}
+        value={at}
+        onChange={event => onChoose(Number(event.currentTarget.value))}
+      >
+        {at < 0 && (
+          <option value={-1} disabled>
+            Choose ...
+          </option>
+        )}
+        {near.map(one => (
+          <option key={one.i} value={one.i}>
+            {one.label}
+          </option>
+        ))}
+      </select>
+    </span>
+  )
+}
+
+/** What both branches have a field for is taken along, unless the new branch fixes it. */
+const carried = (from: unknown, to: unknown, old: unknown, next: unknown, refs: Refs): unknown => {
+  if (!isObject(from) || !isObject(to)) return to
+  const known = ownObject(viewOf(old, refs).flat.keywords, 'properties')
+  const wanted = ownObject(viewOf(next, refs).flat.keywords, 'properties')
+  const entries = new Map(Object.entries(to))
+  for (const [key, value] of Object.entries(from)) {
+    if (own(known, key) === undefined || own(wanted, key) === undefined) continue
+    const view = viewOf(own(wanted, key), refs)
+    if (view.kind !== 'fixed' && view.kind !== 'options' && shows(view, value)) entries.set(key, value)
+  }
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { at, base, placeOf } from '../address/paths.ts'
+import { isPaused, startLive } from '../live/stream.ts'
+import { Text } from '../parts/text.tsx'
+import { ThemeChoice } from '../parts/theme-choice.tsx'
+import { namespace } from '../session/access.ts'
+import { ConnectionBanner } from './connection-banner.tsx'
+import { Help } from './help.tsx'
+import { isHelpOpen, startKeyboard } from './keyboard.ts'
+import { LiveState } from './live-state.tsx'
+import { Who } from './who.tsx'
+
+const places = [
+  { place: '', name: 'Overview' },
+  { place: 'tasks', name: 'Tasks' },
+  { place: 'workers', name: 'Workers' },
+  { place: 'queues', name: 'Queues' },
+]
+
+/** What is around every page. */
+export const Frame = ({ children }: { children: ComponentChildren }) => {
+  const { path, route } = useLocation()
+  const here = placeOf(path).split('/')[0]
+  useEffect(startLive, [])
+  useEffect(
+    () =>
+      startKeyboard({
+        go: place => route(at(place)),
+        pause: () => {
+          isPaused.value = !isPaused.value
+        },
+      }),
+    [],
+  )
+  return (
+    <>
+      <a class="skip" href="#content">
+        Skip to content
+      </a>
+      <header class="top">
+        <div class="top-inside">
+          <a class="brand" href={base}>
+            pshub{' '}
+            {namespace.value && namespace.value !== 'pshub' && (
+              <span class="namespace">
+                <Text>{namespace.value}</Text>
+              </span>
+            )}
+          </a>
+          <nav aria-label="Pages">
+            {places.map(({ place, name }) => (
+              <a key={place} href={at(place)} aria-current={here === place ? 'page' : undefined}>
+                {name}
+              </a>
+            ))}
+          </nav>
+          <div class="top-tools">
+            <LiveState />
+            <ThemeChoice />
+            <button
+              type="button"
+              class="small"
+              aria-label="Keys"
+              title="Keys ( ? )"
+              onClick={() => (isHelpOpen.value = true)}
+            >
+              ?
+            </button>
+            <Who />
+          </div>
+        </div>
+      </header>
+      <ConnectionBanner />
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+      <Help />
+    </>
+  )
+}

@@ -1,0 +1,70 @@
+import { signal } from '@preact/signals'
+import { isSearchWanted } from '../parts/search-field.tsx'
+
+/** All keys, as the help lists them. */
+export const keys = [
+  { keys: ['/'], does: 'Search on this page, or among all tasks' },
+  { keys: ['g', 'o'], does: 'Go to the overview' },
+  { keys: ['g', 't'], does: 'Go to the tasks' },
+  { keys: ['g', 'w'], does: 'Go to the workers' },
+  { keys: ['g', 'q'], does: 'Go to the queues' },
+  { keys: ['p'], does: 'Pause what is live, and go on' },
+  { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
+  { keys: ['Esc'], does: 'Close a dialog; leave the search' },
+  { keys: ['?'], does: 'This help' },
+] as const
+
+export const isHelpOpen = signal(false)
+
+export interface KeyActions {
+  go(place: string): void
+  pause(): void
+}
+
+const places: Record<string, string> = { o: '', t: 'tasks', w: 'workers', q: 'queues' }
+/** A second key belongs to `g` for so long. */
+const patienceMs = 1500
+
+/** Listens for the keys above; the function that is returned ends it. */
+export const startKeyboard = ({ go, pause }: KeyActions): (() => void) => {
+  let jumpedAt = Number.NEGATIVE_INFINITY
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.isComposing) return
+    if (document.querySelector('dialog[open]')) return
+    if (isTyping(event.target)) {
+      if (event.key !== 'Escape') return
+      // A browser's own Esc would empty the field, and tell nobody once it lost the focus.
+      event.preventDefault()
+      ;(event.target as HTMLElement).blur()
+      return
+    }
+    const isJump = event.timeStamp - jumpedAt < patienceMs
+    jumpedAt = Number.NEGATIVE_INFINITY
+    const place = isJump ? places[event.key] : undefined
+    if (place !== undefined) go(place)
+    else if (event.key === 'g') jumpedAt = event.timeStamp
+    else if (event.key === '/') search(go)
+    else if (event.key === '?') isHelpOpen.value = true
+    else if (event.key === 'p') pause()
+    else return
+    event.preventDefault()
+  }
+  document.addEventListener('keydown', onKey)
+  return () => document.removeEventListener('keydown', onKey)
+}
+
+const search = (go: KeyActions['go']): void => {
+  const field = document.querySelector<HTMLInputElement>('input[type=search]')
+  if (field) {
+    field.focus()
+    field.select()
+    return
+  }
+  isSearchWanted.value = true
+  go('tasks')
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName)) &&
+  !(target instanceof HTMLInputElement && ['checkbox', 'radio', 'button', 'submit'].includes(target.type))

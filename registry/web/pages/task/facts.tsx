@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact'
+import type { TaskDetail } from '../../../contract.ts'
+import { queuePath, taskPath } from '../../address/paths.ts'
+import { Sparkline } from '../../charts/sparkline.tsx'
+import { tasks } from '../../live/shown.ts'
+import { Text } from '../../parts/text.tsx'
+import { Ago } from '../../parts/time.tsx'
+import { ms, percent, perSecond, plural, us } from '../../text/figures.ts'
+
+/** What is worth to know at first sight: as it was declared, and the figures of the last minute. */
+export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
+  const row = tasks.value?.get(detail.row.task) ?? detail.row
+  const { load } = row
+  const others = detail.versions.filter(({ task }) => task !== row.task)
+  return (
+    <dl class="facts">
+      <Fact name={row.queues.length > 1 ? 'Queues' : 'Queue'}>
+        {row.queues.map(({ queue, first }) => (
+          <span key={queue}>
+            <a class="version-link" href={queuePath(queue)}>
+              <Text class="short">{queue}</Text>
+            </a>
+            {first && row.queues.length > 1 && ' (first) '}
+          </span>
+        ))}
+      </Fact>
+      <Fact name="Timeout">{ms(row.timeoutMs)}</Fact>
+      <Fact name="Idempotent" title="Whether it may run again when its worker dies">
+        {row.idempotent ? 'yes' : 'no'}
+      </Fact>
+      <Fact name="Workers">
+        {plural(row.workers, 'worker')} on {plural(row.hosts, 'host')}
+      </Fact>
+      <Fact name="Registered">
+        <Ago atMs={detail.registeredMs} />
+      </Fact>
+      <Fact name="Rate">
+        {perSecond(load.callsPerSecond)} <Sparkline values={row.trend} name="Calls per second" format={perSecond} />
+      </Fact>
+      <Fact name="Run p50 · p95 · p99">
+        {us(load.us.exec?.p50)} · {us(load.us.exec?.p95)} · {us(load.us.exec?.p99)}
+      </Fact>
+      <Fact name="Wait p95">{us(load.us.backlog?.p95)}</Fact>
+      <Fact name="Errors">
+        <span class={load.errorRate > 0 ? 'failing' : undefined}>{percent(load.errorRate)}</span>
+      </Fact>
+      {others.length > 0 && (
+        <Fact name="Other versions">
+          {others.slice(0, 5).map(({ task, version }) => (
+            <a key={task} class="version-link" href={taskPath(task)}>
+              <Text class="short">{version}</Text>
+            </a>
+          ))}
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+const Fact = ({ name, title, children }: { name: string; title?: string; children: ComponentChildren }) => (
+  <div>
+    <dt title={title}>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)

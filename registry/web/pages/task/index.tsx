@@ -1,0 +1,132 @@
+import { useMemo } from 'preact/hooks'
+import { useRoute } from 'preact-iso'
+import type { TaskDetail } from '../../../contract.ts'
+import { at } from '../../address/paths.ts'
+import { choiceOf } from '../../address/query.ts'
+import { useQuery } from '../../address/use-query.ts'
+import { HistoryCharts } from '../../charts/history.tsx'
+import { tasks } from '../../live/shown.ts'
+import { useLive } from '../../live/stream.ts'
+import { useTaskDetail } from '../../live/task-detail.ts'
+import { Empty, Loading } from '../../parts/empty.tsx'
+import { Markdown } from '../../parts/markdown.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { SchemaView } from '../../parts/schema-view.tsx'
+import { SwitchLinks } from '../../parts/switch-links.tsx'
+import { TaskBadges } from '../../parts/task-badges.tsx'
+import { printable } from '../../text/printable.ts'
+import { TryIt } from '../../try-it/index.tsx'
+import { SlowCalls } from './calls.tsx'
+import { TaskFacts } from './facts.tsx'
+import { Callers, Failures } from './failures.tsx'
+import { Providers } from './providers.tsx'
+import { UnknownTask } from './unknown.tsx'
+import { Versions } from './versions.tsx'
+
+export const TaskPage = () => {
+  const task = useRoute().params.task ?? ''
+  // Another task is another page: nothing of the form before stays.
+  return <OneTask key={task} task={task} />
+}
+
+const OneTask = ({ task }: { task: string }) => {
+  useLive('tasks', 'workers')
+  const state = useTaskDetail(task)
+  const row = tasks.value?.get(task)
+  return (
+    <>
+      <PageHead title={task} before={<a href={at('tasks')}>Tasks</a>}>
+        {row && <TaskBadges row={row} />}
+      </PageHead>
+      {state.kind === 'reading' && <Loading />}
+      {state.kind === 'unknown' && <UnknownTask task={task} />}
+      {state.kind === 'failed' && (
+        <Empty title="This task cannot be read now.">
+          <p class="wrap">{printable(state.message)} It is tried again.</p>
+        </Empty>
+      )}
+      {state.kind === 'there' && <Parts detail={state.detail} />}
+    </>
+  )
+}
+
+const parts = ['try', 'schema', 'versions', 'live', 'workers', 'failures'] as const
+
+/** The parts of the page; the form stays while another part is shown, with what was written into it. */
+const Parts = ({ detail }: { detail: TaskDetail }) => {
+  const state = useQuery()
+  const part = choiceOf(parts, state.query.part)
+  const names = {
+    try: 'Try it',
+    schema: 'Schema',
+    versions: 'Versions',
+    live: 'Charts',
+    workers: 'Workers',
+    failures: 'Failures',
+  }
+  return (
+    <>
+      <TaskFacts detail={detail} />
+      <SwitchLinks
+        label="Parts of this page"
+        name="part"
+        value={part}
+        state={state}
+        options={parts.map(value => ({ value, text: names[value] }))}
+      />
+      <div class="task-try" hidden={part !== 'try'}>
+        <Description text={detail.description} />
+        <Form detail={detail} />
+      </div>
+      {part === 'schema' && <Schemas detail={detail} />}
+      {part === 'versions' && <Versions detail={detail} />}
+      {part === 'live' && (
+        <>
+          <HistoryCharts of={{ task: detail.row.task }} charts={['rate', 'errors', 'run', 'waits']} />
+          <SlowCalls detail={detail} />
+        </>
+      )}
+      {part === 'workers' && (
+        <>
+          <Providers detail={detail} />
+          <Callers detail={detail} />
+        </>
+      )}
+      {part === 'failures' && <Failures detail={detail} />}
+    </>
+  )
+}
+
+/** Drawn anew only when what the form is made from changed, not with every figure. */
+const Form = ({ detail }: { detail: TaskDetail }) => {
+  const { row, description, args, result, unusable, versions } = detail
+  const kept = useMemo(
+    () => detail,
+    [row.task, row.timeoutMs, row.idempotent, row.workers, description, args, result, unusable, versions],
+  )
+  return useMemo(() => <TryIt detail={kept} />, [kept])
+}
+
+const Description = ({ text }: { text: string }) => (
+  <section class="description" aria-labelledby="description">
+    <h2 id="description">Description</h2>
+    {text.trim() === '' ? (
+      <p class="quiet">
+        It has none. <code>description</code> of its declaration is shown here, as Markdown.
+      </p>
+    ) : (
+      <Markdown>{text}</Markdown>
+    )}
+  </section>
+)
+
+const Schemas = ({ detail }: { detail: TaskDetail }) => (
+  <section class="part" aria-labelledby="schemas">
+    <h2 id="schemas">Schema</h2>
+    {detail.unusable !== undefined && <p class="note warn wrap">Not used for checks: {printable(detail.unusable)}</p>}
+    <div class="schemas">
+      <SchemaView name="Arguments" schema={detail.args} none="None declared: any JSON is taken." />
+      <SchemaView name="Result" schema={detail.result} none="None declared: it may be any JSON." />
+    </div>
+  </section>
+)

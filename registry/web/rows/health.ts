@@ -1,0 +1,154 @@
+import type { QueueRow, Summary } from '../../contract.ts'
+import { ms, percent, plural } from '../text/figures.ts'
+import { isGrowing } from './queue-state.ts'
+
+export interface Concern {
+  name: string
+  tone: 'good' | 'warn' | 'bad'
+  /** In words, so that it does not depend on its colour. */
+  state: string
+  text: string
+  /** Page that shows what is meant, with its query; below the base path. */
+  place: string
+}
+
+/** Calls that fail now and then are no cause for alarm; one in twenty is. */
+const alarmingErrors = 0.05
+
+/** Health in one glance: everything that may need somebody, the worst first. */
+export const healthOf = (summary: Summary, queues: Iterable<QueueRow>): Concern[] => {
+  const rows = [...queues]
+  const concerns = [
+    unserved(summary),
+    conflicts(summary),
+    lost(summary),
+    backlog(summary, rows),
+    paused(summary),
+    errors(summary),
+  ]
+  if (summary.dead > 0) concerns.push(dead(summary))
+  if (summary.doubled > 0) concerns.push(doubled(summary))
+  if (summary.unreadable.length > 0) concerns.push(unreadable(summary))
+  const order = { bad: 0, warn: 1, good: 2 }
+  return concerns.sort((a, b) => order[a.tone] - order[b.tone])
+}
+
+export const headlineOf = (concerns: readonly Concern[]): string => {
+  const bad = concerns.filter(({ tone }) => tone === 'bad').length
+  const warn = concerns.filter(({ tone }) => tone === 'warn').length
+  if (bad + warn === 0) return 'All is well'
+  const parts = [...(bad > 0 ? [plural(bad, 'problem')] : []), ...(warn > 0 ? [`${warn} to check`] : [])]
+  return parts.join(', ')
+}
+
+const good = (name: string, text: string, place: string): Concern => ({
+  name,
+  tone: 'good',
+  state: 'Fine',
+  text,
+  place,
+})
+
+const unserved = ({ unserved: count, tasks }: Summary): Concern =>
+  count === 0
+    ? good('Workers of tasks', tasks === 0 ? 'No task is known yet.' : 'Every task has a live worker.', 'tasks')
+    : {
+        name: 'Workers of tasks',
+        tone: 'bad',
+        state: 'Problem',
+        text: `${plural(count, 'task')} without a live worker: calls fail.`,
+        place: 'tasks?state=unserved',
+      }
+
+const conflicts = ({ conflicts: count }: Summary): Concern =>
+  count === 0
+    ? good('Schemas', 'Workers agree about every schema.', 'tasks')
+    : {
+        name: 'Schemas',
+        tone: 'warn',
+        state: 'Check',
+        text: `${plural(count, 'task')} declared with different schemas.`,
+        place: 'tasks?state=conflict',
+      }
+
+const lost = ({ lost: count, workers, draining }: Summary): Concern => {
+  const drains = draining > 0 ? ` ${plural(draining, 'worker')} draining.` : ''
+  if (count > 0)
+    return {
+      name: 'Workers',
+      tone: 'warn',
+      state: 'Check',
+      text: `${plural(count, 'worker')} lost: they died or are cut off.${drains}`,
+      place: 'workers?state=lost',
+    }
+  if (workers === 0)
+    return { name: 'Workers', tone: 'warn', state: 'Check', text: 'No worker is live.', place: 'workers' }
+  return good('Workers', `${plural(workers, 'worker')} live, none lost.${drains}`, 'workers')
+}
+
+const backlog = (summary: Summary, queues: QueueRow[]): Concern => {
+  const growing = queues.filter(isGrowing)
+  if (growing.length > 0)
+    return {
+      name: 'Backlog',
+      tone: 'bad',
+      state: 'Problem',
+      text: `Growing in ${growing.length === 1 ? growing[0]!.queue.slice(0, 60) : plural(growing.length, 'queue')}; the oldest request waits for ${ms(summary.oldestMs)}.`,
+      place: 'queues?sort=-backlog',
+    }
+  const waiting =
+    summary.backlog === 0 ? 'Nothing waits.' : `${plural(summary.backlog, 'request')} waiting, not growing.`
+  return good('Backlog', waiting, 'queues')
+}
+
+const paused = ({ paused: count }: Summary): Concern =>
+  count === 0
+    ? good('Pauses', 'No queue is paused.', 'queues')
+    : {
+        name: 'Pauses',
+        tone: 'warn',
+        state: 'Check',
+        text: `${plural(count, 'queue')} paused: requests wait until somebody resumes.`,
+        place: 'queues?state=paused',
+      }
+
+const errors = ({ load }: Summary): Concern => {
+  if (load.errorRate === 0) return good('Errors', 'No call failed in the last minute.', 'tasks')
+  const codes = Object.entries(load.errors).sort(([, a], [, b]) => b - a)
+  const most = codes[0] ? `, most of them ${codes[0][0].slice(0, 40)}` : ''
+  return {
+    name: 'Errors',
+    tone: load.errorRate >= alarmingErrors ? 'bad' : 'warn',
+    state: load.errorRate >= alarmingErrors ? 'Problem' : 'Check',
+    text: `${percent(load.errorRate)} of the calls of the last minute failed${most}.`,
+    place: 'tasks?sort=-errors&state=failing',
+  }
+}
+
+const doubled = ({ doubled: count }: Summary): Concern => ({
+  name: 'Queues of tasks',
+  tone: 'warn',
+  state: 'Check',
+  text: `${plural(count, 'task')} served in more than one queue.`,
+  place: 'tasks?state=doubled',
+})
+
+const unreadable = ({ unreadable: records }: Summary): Concern => {
+  const { key, field, reason } = records[0]!
+  const where = (field === undefined ? key : `${field} of ${key}`).slice(0, 120)
+  return {
+    name: 'Registry',
+    tone: 'warn',
+    state: 'Check',
+    text: `${plural(records.length, 'record')} in Redis cannot be read and counts as absent. ${where}: ${reason}.`,
+    place: '',
+  }
+}
+
+const dead = ({ dead: count }: Summary): Concern => ({
+  name: 'Jobs',
+  tone: 'warn',
+  state: 'Check',
+  text: `${plural(count, 'job')} given up.`,
+  place: 'queues?sort=-dead',
+})

@@ -1,0 +1,50 @@
+import type { Session } from '../../contract.ts'
+import { access, session } from './access.ts'
+import { type ApiFailure, post, request } from './request.ts'
+
+/** Asks who looks. Never throws: `access` says how it went. */
+export const openSession = async (): Promise<void> => {
+  try {
+    session.value = await request<Session>('session')
+    access.value = 'in'
+  } catch (error) {
+    access.value = (error as ApiFailure).status === 401 ? 'out' : 'away'
+  }
+}
+
+/** Throws ApiFailure when the token is refused. */
+export const logIn = async (token: string): Promise<void> => {
+  await post('login', { token })
+  await openSession()
+}
+
+/** Throws ApiFailure. */
+export const logOut = async (): Promise<void> => {
+  await post('logout', {})
+  session.value = undefined
+  access.value = 'out'
+}
+
+/** A token behind # in the address, which no server ever sees: it is taken out of the address, and out of the history. */
+export const takeToken = (): string | undefined => {
+  const token = /^#token=(.+)$/.exec(location.hash)?.[1]
+  if (token === undefined) return undefined
+  history.replaceState(null, '', location.pathname + location.search)
+  try {
+    return decodeURIComponent(token)
+  } catch {
+    return token
+  }
+}
+
+/** Once, at the start. */
+export const startSession = async (): Promise<void> => {
+  const token = takeToken()
+  if (token === undefined) return openSession()
+  try {
+    await logIn(token)
+  } catch {
+    // The token is refused or the service away: what is known without it says which.
+    await openSession()
+  }
+}

@@ -1,0 +1,59 @@
+import type { ApiError } from '../../contract.ts'
+import { at } from '../address/paths.ts'
+import { access, session } from './access.ts'
+
+/** What the service refused, or that it cannot be reached. */
+export class ApiFailure extends Error {
+  readonly status: number
+  readonly error: ApiError['error']
+
+  constructor(status: number, error: ApiError['error']) {
+    super(error.message)
+    this.status = status
+    this.error = error
+  }
+}
+
+/** Sends a request to the API. Throws ApiFailure. */
+export const request = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
+  const response = await send(path, init)
+  const text = await response.text()
+  if (response.ok) return parse(text) as T
+  if (response.status === 401) {
+    session.value = undefined
+    access.value = 'out'
+  }
+  throw failureOf(response.status, text)
+}
+
+/** What an answer that is not 2xx says. */
+export const failureOf = (status: number, text: string): ApiFailure => {
+  const error = (parse(text) as ApiError | undefined)?.error
+  return new ApiFailure(status, error ?? { code: 'Internal', message: `The registry answered ${status}.` })
+}
+
+export const post = <T>(path: string, body: unknown, init: RequestInit = {}): Promise<T> =>
+  request(path, {
+    ...init,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...init.headers },
+    body: JSON.stringify(body),
+  })
+
+/** The answer itself, whatever its status. Throws ApiFailure when there is none. */
+export const send = async (path: string, init: RequestInit): Promise<Response> => {
+  try {
+    return await fetch(at(`api/${path}`), init)
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error
+    throw new ApiFailure(0, { code: 'Internal', message: 'The registry cannot be reached.' })
+  }
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,30 @@
+import { withoutSecrets } from '../schema/secrets.ts'
+import { argsToFragment } from './share-link.ts'
+
+/** The part of the page's address that says how arguments are written. */
+export const tabOfAddress = (): 'form' | 'json' =>
+  new URLSearchParams(location.hash.slice(1)).get('as') === 'json' ? 'json' : 'form'
+
+export const keepTabInAddress = (tab: 'form' | 'json'): void => {
+  const parts = new URLSearchParams(location.hash.slice(1))
+  if (tab === 'json') parts.set('as', 'json')
+  else parts.delete('as')
+  setFragment(parts.toString())
+}
+
+/** Puts arguments into the page's address. Returns what to tell about it, and whether it worked. */
+export const keepArgsInAddress = async (
+  schema: unknown,
+  args: unknown,
+  tab: 'form' | 'json',
+): Promise<{ isKept: boolean; about: string }> => {
+  const { value, isWhole } = withoutSecrets(schema, args)
+  if (value === undefined) return { isKept: false, about: 'These arguments are secret, so there is no link to them.' }
+  const fragment = await argsToFragment(JSON.stringify(value))
+  if (fragment === undefined) return { isKept: false, about: 'The arguments are too large for a link.' }
+  setFragment(tab === 'json' ? `as=json&${fragment}` : fragment)
+  return { isKept: true, about: isWhole ? '' : ' Secret fields were left out.' }
+}
+
+const setFragment = (fragment: string): void =>
+  history.replaceState(history.state, '', `${location.pathname}${location.search}${fragment && `#${fragment}`}`)

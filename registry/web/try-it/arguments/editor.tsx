@@ -1,0 +1,118 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Problem } from 'pshub'
+import type { TaskDetail } from '../../../contract.ts'
+import { focusField, SchemaForm } from '../../form/index.tsx'
+import { printable } from '../../text/printable.ts'
+import { placeOfPointer } from '../json/place.ts'
+import { Tabs } from '../parts/tabs.tsx'
+import { own } from '../schema/steps.ts'
+import { FileDrop } from './file-drop.tsx'
+import { JsonTab } from './json-tab.tsx'
+import { ProblemList } from './problem-list.tsx'
+import { type Arguments, startOf } from './state.ts'
+import { EditorTools, textOfFile } from './tools.tsx'
+
+export type EditorTab = 'form' | 'json'
+
+interface EditorProps {
+  detail: TaskDetail
+  args: Arguments
+  tab: EditorTab
+  onTab(tab: EditorTab): void
+  /** What the worker found wrong. */
+  verdict: readonly Problem[]
+  /** What the form itself finds wrong, as soon as a run was refused for it. */
+  findings: readonly Problem[]
+  onFindings(problems: readonly Problem[]): void
+  /** Changes when a list of problems is to take the focus. */
+  attention: number
+  onSendAnyway: (() => void) | undefined
+  tell(message: string): void
+}
+
+/** The arguments as a form and as JSON, each following the other. */
+export const ArgumentsEditor = (props: EditorProps) => {
+  const { detail, args, tab, onTab, verdict, findings, tell } = props
+  const [goTo, setGoTo] = useState({ at: 0, wish: 0 })
+  const formRefusal = refusalOfForm(detail, args)
+  // The form offers the schema's own examples itself.
+  const hasOwnExamples = tab === 'form' && own(detail.args, 'examples') !== undefined
+  const onFile = async (file: File) => {
+    try {
+      args.setText(await textOfFile(file))
+      tell(`${file.name} is filled in.`)
+    } catch (error) {
+      tell((error as Error).message)
+    }
+  }
+  const onGo = (pointer: string) => {
+    if (tab === 'form') focusField(pointer)
+    else setGoTo({ at: placeOfPointer(args.text, pointer), wish: goTo.wish + 1 })
+  }
+  useEffect(() => {
+    // The form cannot show what is no JSON, from a file for example.
+    if (formRefusal !== undefined && tab === 'form') onTab('json')
+  }, [formRefusal, tab])
+  const tabs = [
+    { id: 'form', name: 'Form', refusal: formRefusal },
+    { id: 'json', name: 'JSON' },
+  ]
+  return (
+    <FileDrop onFile={onFile}>
+      <EditorTools
+        schema={hasOwnExamples ? undefined : detail.args}
+        onFill={args.setValue}
+        onReset={() => args.setValue(startOf(detail))}
+        onFile={onFile}
+      />
+      <Tabs label="How arguments are written" tabs={tabs} chosen={tab} onChoose={id => onTab(id as EditorTab)}>
+        {tab === 'json' && formRefusal !== undefined && <p class="quiet">{printable(formRefusal)}</p>}
+        {/* The form stays while it is hidden: it checks what the text says. */}
+        {detail.unusable === undefined && (
+          <div hidden={tab !== 'form'}>
+            <SchemaForm
+              schema={detail.args ?? true}
+              value={args.value}
+              onChange={args.setValue}
+              problems={verdict}
+              onProblems={props.onFindings}
+              showAll={findings.length > 0}
+            />
+          </div>
+        )}
+        {tab === 'json' && <JsonTab text={args.text} problem={args.textProblem} goTo={goTo} onText={args.setText} />}
+      </Tabs>
+      <Refusals {...props} onGo={onGo} />
+    </FileDrop>
+  )
+}
+
+const refusalOfForm = ({ unusable }: TaskDetail, { textProblem }: Arguments): string | undefined => {
+  if (unusable !== undefined) return `There is no form, because the schema of the arguments is not used: ${unusable}.`
+  return textProblem && 'The form comes back when the text is JSON.'
+}
+
+/** What the worker refused, else what the form itself finds wrong, which the worker may judge all the same. */
+const Refusals = ({
+  verdict,
+  findings,
+  attention,
+  onSendAnyway,
+  onGo,
+}: Pick<EditorProps, 'verdict' | 'findings' | 'attention' | 'onSendAnyway'> & { onGo(pointer: string): void }) => (
+  <>
+    {verdict.length > 0 && (
+      <ProblemList title="What the worker refused" problems={verdict} attention={attention} onGo={onGo} />
+    )}
+    {verdict.length === 0 && findings.length > 0 && (
+      <>
+        <ProblemList title="Not ready to run" problems={findings} attention={attention} onGo={onGo} />
+        {onSendAnyway && (
+          <button type="button" onClick={onSendAnyway}>
+            Let the worker judge
+          </button>
+        )}
+      </>
+    )}
+  </>
+)

@@ -1,0 +1,82 @@
+import '../looks/form/index.css'
+import '../looks/try-it/index.css'
+import type { TaskDetail } from '../../contract.ts'
+import { session } from '../session/access.ts'
+import { ArgumentsEditor } from './arguments/editor.tsx'
+import { HistoryView } from './history/view.tsx'
+import { OutcomeView } from './outcome/index.tsx'
+import { RunControls } from './run/controls.tsx'
+import { gatewayUrl } from './run/gateway.ts'
+import { Repeat } from './run/repeat.tsx'
+import { CopyAs } from './snippets/copy-as.tsx'
+import { useTrial } from './use-trial.ts'
+
+/** Runs a task with arguments from a form, and shows what became of it. */
+export const TryIt = ({ detail }: { detail: TaskDetail }) => <TryOne key={detail.row.task} detail={detail} />
+
+const TryOne = ({ detail }: { detail: TaskDetail }) => {
+  const { task, timeoutMs: defaultMs, idempotent } = detail.row
+  const trial = useTrial(detail)
+  const { args, run, checks, notice, timeoutMs } = trial
+  return (
+    <section class="tryit" aria-label="Try it" onKeyDown={onRunKey(() => void trial.start(false))}>
+      <div class="tryit-columns">
+        <div class="tryit-in">
+          <ArgumentsEditor
+            detail={detail}
+            args={args}
+            tab={trial.tab}
+            onTab={trial.choose}
+            verdict={checks.verdict}
+            findings={checks.shownFindings}
+            onFindings={checks.setFindings}
+            attention={checks.attention}
+            onSendAnyway={run.startedMs === undefined ? () => void trial.start(true) : undefined}
+            tell={notice.show}
+          />
+          <RunControls
+            timeout={trial.timeout}
+            defaultMs={defaultMs}
+            onTimeout={trial.setTimeout}
+            startedMs={run.startedMs}
+            onRun={() => void trial.start(false)}
+            onCancel={run.cancel}
+            onShare={() => void trial.share()}
+          />
+          {notice.line}
+        </div>
+        <div class="tryit-out">
+          {run.last ? (
+            <OutcomeView task={task} isIdempotent={idempotent} run={run.last} previous={run.previous} />
+          ) : (
+            <p class="no-outcome">The result will be here, with where its time went.</p>
+          )}
+        </div>
+      </div>
+      <CopyAs
+        call={{
+          task,
+          args: args.value,
+          timeoutMs,
+          namespace: session.value?.namespace ?? 'pshub',
+          url: gatewayUrl(task),
+        }}
+      />
+      <Repeat
+        task={task}
+        args={args.value}
+        timeoutMs={timeoutMs}
+        isIdempotent={idempotent}
+        obstacle={trial.obstacle}
+        tell={notice.show}
+      />
+      <HistoryView runs={trial.history.runs} onUse={trial.reuse} onClear={trial.history.clear} />
+    </section>
+  )
+}
+
+const onRunKey = (run: () => void) => (event: KeyboardEvent) => {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+  event.preventDefault()
+  run()
+}

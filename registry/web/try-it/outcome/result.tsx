@@ -1,0 +1,99 @@
+import { useState } from 'preact/hooks'
+import { bytes } from '../../text/figures.ts'
+import { changesBetween, type JsonChange } from '../json/changes.ts'
+import type { JsonNode } from '../json/text.ts'
+import { JsonTree, shortJson } from '../json/tree.tsx'
+import { download } from '../parts/clipboard.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import type { FinishedRun } from '../run/finished.ts'
+
+interface ResultProps {
+  task: string
+  text: string
+  node: JsonNode | undefined
+  /** The last successful run before it. */
+  previous: FinishedRun | undefined
+}
+
+/** What a task returned: as a tree, as it came, and beside what it returned before. */
+export const Result = ({ task, text, node, previous }: ResultProps) => {
+  const [chosen, setChosen] = useState('pretty')
+  const before = previous?.outcome.ok ? previous.outcome.node : undefined
+  const tabs = [
+    { id: 'pretty', name: 'Pretty', refusal: node ? undefined : 'What came is not JSON.' },
+    { id: 'raw', name: 'Raw' },
+    { id: 'changes', name: 'Changes', refusal: before && node ? undefined : 'There is no run before this one.' },
+  ]
+  const shown = tabs.find(({ id, refusal }) => id === chosen && refusal === undefined)?.id ?? (node ? 'pretty' : 'raw')
+  return (
+    <div class="result">
+      <div class="result-tools">
+        <span class="quiet">{bytes(new TextEncoder().encode(text).length)}</span>
+        <CopyButton label="Copy result" text={() => text} />
+        <button type="button" onClick={() => download(`${task.replace(/[^\w.-]/g, '-')}.json`, text)}>
+          Download
+        </button>
+      </div>
+      <Tabs label="How the result is shown" tabs={tabs} chosen={shown} onChoose={setChosen}>
+        {shown === 'pretty' && node && <JsonTree node={node} />}
+        {shown === 'raw' && <Raw text={text} />}
+        {shown === 'changes' && node && before && <Changes before={before} after={node} />}
+      </Tabs>
+    </div>
+  )
+}
+
+const maxRawLength = 200_000
+
+const Raw = ({ text }: { text: string }) => (
+  <>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+    <pre class="raw" tabIndex={0}>
+      {text.slice(0, maxRawLength)}
+    </pre>
+    {text.length > maxRawLength && (
+      <p class="quiet">These are the first {maxRawLength.toLocaleString('en')} characters. Download has all.</p>
+    )}
+  </>
+)
+
+const Changes = ({ before, after }: { before: JsonNode; after: JsonNode }) => {
+  const { changes, isComplete } = changesBetween(before, after)
+  if (changes.length === 0 && isComplete) return <p>The same as the run before.</p>
+  return (
+    <>
+      <p>
+        {changes.length} {changes.length === 1 ? 'place differs' : 'places differ'} from the run before
+        {isComplete ? '.' : '; there are more.'}
+      </p>
+      <ul class="changes">
+        {changes.map(change => (
+          <li key={change.pointer}>
+            <code>{change.pointer === '' ? 'the whole result' : change.pointer}</code> <Change {...change} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+const Change = ({ before, after }: JsonChange) => {
+  if (!before && after)
+    return (
+      <>
+        is new: <ins>{shortJson(after)}</ins>
+      </>
+    )
+  if (before && !after)
+    return (
+      <>
+        is gone: <del>{shortJson(before)}</del>
+      </>
+    )
+  return (
+    <>
+      was <del>{shortJson(before!)}</del>, is <ins>{shortJson(after!)}</ins>
+    </>
+  )
+}

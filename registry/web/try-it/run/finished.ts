@@ -1,0 +1,17 @@
+import type { CallPhases } from 'pshub'
+import type { ApiError } from '../../../contract.ts'
+import type { JsonNode } from '../json/text.ts'
+
+export type Failure = ApiError['error']
+
+/** How a run ended. `node` is undefined when what came is not JSON. */
+export type Outcome = { ok: true; text: string; node: JsonNode | undefined } | { ok: false; failure: Failure }
+
+export interface FinishedRun {
+  outcome: Outcome
+  atMs: number
+  /** As long as this page waited. */
+  tookMs: number
+  id: string | undefined
+  phases: CallPhases | undefined
+}

@@ -1,0 +1,73 @@
+import { useState } from 'preact/hooks'
+import type { TaskDetail } from '../../contract.ts'
+import { keepArgsInAddress, keepTabInAddress, tabOfAddress } from './arguments/address.ts'
+import type { EditorTab } from './arguments/editor.tsx'
+import { useArguments } from './arguments/state.ts'
+import { useHistory } from './history/state.ts'
+import type { PastRun } from './history/store.ts'
+import { obstacleTo } from './obstacle.ts'
+import { outcomeSentence } from './outcome/index.tsx'
+import { copyText } from './parts/clipboard.ts'
+import { useRun } from './run/state.ts'
+import { type TimeoutChoice, timeoutOf } from './run/timeout-field.tsx'
+import { useChecks } from './use-checks.ts'
+import { useNotice } from './use-notice.tsx'
+
+/** What somebody does with one task: arguments, runs of them, and what is told of both. */
+export const useTrial = (detail: TaskDetail) => {
+  const { task, timeoutMs: defaultMs } = detail.row
+  const notice = useNotice()
+  const args = useArguments(detail, notice.show)
+  const run = useRun(task)
+  const history = useHistory(task, detail.args)
+  const [tab, setTab] = useState<EditorTab>(() => (detail.unusable === undefined ? tabOfAddress() : 'json'))
+  const [timeout, setTimeoutChoice] = useState({ text: '', unit: defaultMs % 1000 === 0 ? 's' : 'ms' } as const)
+  const checks = useChecks(args.value)
+  const checkedTimeout = timeoutOf(timeout)
+  const timeoutMs = 'timeoutMs' in checkedTimeout ? checkedTimeout.timeoutMs : undefined
+
+  const obstacle = () => obstacleTo(args, checkedTimeout)
+  const start = async (isSentAnyway: boolean) => {
+    if (run.startedMs !== undefined) return
+    const wrong = obstacle()
+    if (wrong !== undefined) return notice.show(wrong)
+    if (!isSentAnyway && checks.isRefusing()) return checks.refuse()
+    notice.whisper('Running.')
+    checks.forget()
+    const finished = await run.start(args.value, timeoutMs)
+    if (!finished) return
+    history.add(args.value, finished)
+    checks.judge(args.value, finished)
+    notice.whisper(outcomeSentence(finished))
+  }
+  const share = async () => {
+    const { isKept, about } = await keepArgsInAddress(detail.args, args.value, tab)
+    if (!isKept) return notice.show(about)
+    const isCopied = await copyText(location.href)
+    notice.show((isCopied ? 'Link copied.' : 'The address of this page now holds the arguments.') + about)
+  }
+  const reuse = ({ args: text, isWhole }: PastRun) => {
+    args.setText(text ?? '')
+    notice.show(isWhole ? 'The arguments are filled in.' : 'The arguments are filled in, without their secret fields.')
+  }
+  const choose = (to: EditorTab) => {
+    setTab(to)
+    keepTabInAddress(to)
+  }
+  return {
+    args,
+    run,
+    history,
+    checks,
+    notice,
+    tab,
+    choose,
+    timeout,
+    setTimeout: (choice: TimeoutChoice) => setTimeoutChoice(choice as typeof timeout),
+    timeoutMs,
+    obstacle,
+    start,
+    share,
+    reuse,
+  }
+}

@@ -1,0 +1,41 @@
+import type { TaskVersion } from '../../contract.ts'
+import { type ChangeKind, compareSchemas, type SchemaChange } from '../../schema-diff/index.ts'
+import { ms } from '../text/figures.ts'
+
+/** All that differs between two versions of a task. */
+export interface VersionChanges {
+  args: SchemaChange[]
+  result: SchemaChange[]
+  options: SchemaChange[]
+}
+
+export const changesOf = (before: TaskVersion, after: TaskVersion): VersionChanges => ({
+  args: compareSchemas(before.args, after.args, 'args'),
+  result: compareSchemas(before.result, after.result, 'result'),
+  options: optionChanges(before, after),
+})
+
+const optionChanges = (before: TaskVersion, after: TaskVersion): SchemaChange[] => {
+  const changes: SchemaChange[] = []
+  const tell = (pointer: string, kind: ChangeKind, text: string) => changes.push({ pointer, kind, text })
+  if (before.timeoutMs !== after.timeoutMs) {
+    const kind = after.timeoutMs < before.timeoutMs ? 'unclear' : 'fits'
+    tell(
+      'timeout',
+      kind,
+      `Was ${ms(before.timeoutMs)}, is ${ms(after.timeoutMs)}, for calls that give no time of their own.`,
+    )
+  }
+  if (before.idempotent && !after.idempotent)
+    tell('idempotent', 'unclear', 'Is not idempotent any more: a call whose worker dies fails, and is not tried again.')
+  if (!before.idempotent && after.idempotent)
+    tell('idempotent', 'fits', 'Is idempotent now: it may run more than once.')
+  if (before.description !== after.description) tell('description', 'fits', 'The description changed.')
+  return changes
+}
+
+/** What all changes together come to: the worst of them. */
+export const worstOf = ({ args, result, options }: VersionChanges): ChangeKind => {
+  const kinds = new Set([...args, ...result, ...options].map(({ kind }) => kind))
+  return (['breaks', 'unclear', 'fits'] as const).find(kind => kinds.has(kind)) ?? 'fits'
+}

@@ -1,0 +1,227 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { onPath } from '../../tools/apt.mjs'
+import { read } from '../support/protocol-document.ts'
+import { tokens, useRegistry } from '../support/registry-fixture.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const fixture = useRegistry()
+const documents = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `docs/${name}`),
+]
+
+interface Block {
+  document: string
+  line: number
+  language: string
+  /** It is parsed, and not run. */
+  isOutline: boolean
+  text: string
+}
+
+const blocksOf = (document: string): Block[] => {
+  const blocks: Block[] = []
+  let text: string[] | undefined
+  for (const [at, line] of read(document).split('\n').entries()) {
+    const fence = /^```(\S*)( outline)?$/.exec(line)
+    if (!fence) text?.push(line)
+    else if (text) {
+      blocks.at(-1)!.text = `${text.join('\n')}\n`
+      text = undefined
+    } else {
+      blocks.push({ document, line: at + 1, language: fence[1]!, isOutline: fence[2] !== undefined, text: '' })
+      text = []
+    }
+  }
+  return blocks
+}
+const blocks = documents.flatMap(blocksOf)
+const ofLanguage = (language: string, isOutline: boolean) =>
+  blocks.filter(block => block.language === language && block.isOutline === isOutline)
+
+let folder: string
+let children: ChildProcess[] = []
+
+beforeAll(() => {
+  if (!existsSync(join(root, 'dist/.built'))) execFileSync(process.execPath, ['tools/build.mjs'], { cwd: root })
+  folder = mkdtempSync(join(tmpdir(), 'pshub-documents-'))
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(root, join(folder, 'node_modules/pshub'))
+  symlinkSync(join(root, 'node_modules/fastify'), join(folder, 'node_modules/fastify'))
+  mkdirSync(join(folder, 'bin'))
+  const main = join(root, 'dist/cli/main.js')
+  writeFileSync(join(folder, 'bin/pshub'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 })
+  writeFileSync(join(folder, 'bin/npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 })
+}, 120_000)
+afterEach(() => {
+  for (const { pid } of children) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  children = []
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const environment = () => ({
+  PATH: [join(folder, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
+  HOME: folder,
+  PSHUB_REDIS: fixture.url,
+  PSHUB_NAMESPACE: fixture.namespace,
+  PSHUB_LOG_LEVEL: 'error',
+  ADMIN_TOKEN: tokens.admin,
+  TOKEN: tokens.run,
+})
+
+/** With the addresses of this test in the place of those that a reader has. */
+const here = (text: string, registry = 'http://127.0.0.1:7421') =>
+  text
+    .replaceAll('redis://127.0.0.1:6379', fixture.url)
+    .replaceAll('http://127.0.0.1:7421', registry.replace(/\/$/, ''))
+    .replace('port: 3000', 'port: 0')
+
+const run = (program: string, ...args: string[]) =>
+  new Promise<{ status: number | null; said: string }>(resolve => {
+    const child = spawn(program, args, { cwd: folder, env: environment(), detached: true })
+    children.push(child)
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (said += chunk))
+    child.once('close', status => {
+      children.splice(children.indexOf(child), 1)
+      resolve({ status, said })
+    })
+  })
+
+const place = ({ document, line }: Block) => `${document}:${line}`
+
+describe('code in README and docs', () => {
+  it('says what it is', () => {
+    expect(blocks.length).toBeGreaterThan(25)
+    const known = ['js', 'sh', 'python outline', 'ruby outline', 'nginx outline', 'text', 'js outline', 'sh outline']
+    for (const block of blocks)
+      expect(known, place(block)).toContain(`${block.language}${block.isOutline ? ' outline' : ''}`)
+  })
+
+  it('is short in README: 250 lines at most', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(250)
+  })
+
+  it('and its links lead somewhere', () => {
+    for (const document of documents)
+      for (const [, path, anchor] of read(document).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+        const target = path === '' ? document : join(dirname(document), path!)
+        expect(existsSync(join(root, target)), `${document}: ${path}`).toBe(true)
+        if (anchor === undefined) continue
+        const headings = [...read(target).matchAll(/^#+ (.*)$/gm)]
+        const anchors = headings.map(([, title]) =>
+          title!
+            .toLowerCase()
+            .replace(/[^\w -]/g, '')
+            .replaceAll(' ', '-'),
+        )
+        expect(anchors, `${document}: ${path}#${anchor}`).toContain(anchor)
+      }
+  })
+
+  it('works as the first task in five minutes', async () => {
+    const [declared, called] = ofLanguage('js', false).filter(({ document }) => document === 'README.md')
+    const [serve, call] = ofLanguage('sh', false).filter(({ document }) => document === 'README.md')
+    writeFileSync(join(folder, 'tasks.mjs'), declared!.text)
+    const served = run('sh', '-c', serve!.text)
+    const hub = fixture.hub()
+    const args = { width: 4000, height: 3000, box: 800 }
+    await expect
+      .poll(() => hub.call('resize:1.0', args).catch(error => error.code))
+      .toEqual({ width: 800, height: 600 })
+    const { status, said } = await run('sh', '-c', call!.text)
+    expect([status, JSON.parse(said)]).toEqual([0, { width: 800, height: 600 }])
+    writeFileSync(
+      join(folder, 'caller.mjs'),
+      `${here(called!.text)}\nconsole.log(JSON.stringify(size))\nawait hub.close()\n`,
+    )
+    expect(await run(process.execPath, 'caller.mjs')).toEqual({ status: 0, said: '{"width":800,"height":600}\n' })
+    for (const { pid } of children) process.kill(-pid!, 'SIGTERM')
+    await served
+  }, 60_000)
+
+  const modules = ofLanguage('js', false).filter(block => !ofLanguage('js', false).slice(0, 2).includes(block))
+  it.each(modules.map(block => [place(block), block] as const))(
+    '%s runs',
+    async (_, block) => {
+      fixture.allowLeftovers()
+      writeFileSync(join(folder, 'block.mjs'), here(block.text))
+      const runner = join(folder, 'run-snippet.mjs')
+      writeFileSync(runner, read('test/support/run-snippet.mjs'))
+      const { status, said } = await run(process.execPath, runner, join(folder, 'block.mjs'))
+      expect(status, said).toBe(0)
+      expect(said).not.toMatch(/error/i)
+    },
+    60_000,
+  )
+
+  const shells = ofLanguage('sh', false).slice(2)
+  it.each(shells.map(block => [place(block), block] as const))(
+    '%s runs in a shell',
+    async (_, { text }) => {
+      if (text.includes('curl') && !onPath('curl')) throw new Error('there is no curl here; install one')
+      fixture.allowLeftovers()
+      const add = defineTask('add:1.0', {}, args => {
+        const { a, b } = args as { a: number; b: number }
+        return a + b
+      })
+      const name = defineTask('name:1.0', {}, () => 1)
+      await fixture.worker([add, name], { queue: 'mail' })
+      await expect
+        .poll(() =>
+          fixture
+            .hub()
+            .call('add:1.0', { a: 1, b: 2 })
+            .catch(error => error.code),
+        )
+        .toBe(3)
+      const { url } = await fixture.registry()
+      // A registry does not end by itself; that it starts is its own tests' affair.
+      const lines = here(text, url).replace(/^pshub registry\b.*$/m, '')
+      const { status, said } = await run('sh', '-e', '-c', lines)
+      expect(status, said).toBe(0)
+      expect(said).not.toMatch(/error"|Error:/)
+    },
+    60_000,
+  )
+
+  it.each([
+    ['js', 'mjs', process.execPath, ['--check']],
+    ['sh', 'sh', 'sh', ['-n']],
+    ['python', 'py', 'python3', ['-m', 'py_compile']],
+    ['ruby', 'rb', 'ruby', ['-c']],
+  ] as const)('can be parsed where it is an outline in %s', (language, extension, program, args) => {
+    if (!existsSync(program) && !onPath(program)) throw new Error(`there is no ${program} here; npm test installs it`)
+    const outlines = ofLanguage(language, true)
+    expect(outlines.length).toBeGreaterThan(0)
+    for (const block of outlines) {
+      const file = join(folder, `outline.${extension}`)
+      writeFileSync(file, block.text)
+      const { status, stderr } = spawnSync(program, [...args, file], { encoding: 'utf8' })
+      expect(status, `${place(block)}: ${stderr}`).toBe(0)
+    }
+  })
+
+  it('names commands and options that there are', async () => {
+    const lines = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => text.split('\n'))
+    const commands = lines.flatMap(line => /^(?:npx )?pshub (\w+)([^#>]*)/.exec(line)?.slice(1, 3) ?? [])
+    expect(commands.length).toBeGreaterThan(20)
+    const helps = new Map<string, string>()
+    for (const command of new Set(commands.filter((_, at) => at % 2 === 0))) {
+      const { status, said } = await run('pshub', command, '--help')
+      expect(status, command).toBe(0)
+      helps.set(command, said)
+    }
+    for (let at = 0; at < commands.length; at += 2)
+      for (const [flag] of commands[at + 1]!.matchAll(/--[\w-]+/g))
+        expect(helps.get(commands[at]!), commands[at]).toContain(flag)
+  }, 60_000)
+})
