@@ -3,7 +3,7 @@ import { Catalogue, unreadableTeller } from './catalogue.ts'
 import { monotonicMs, signalAfter } from './clock.ts'
 import { type MeasuringSetting, readSettings, type Settings } from './config.ts'
 import { makeConnections } from './connections.ts'
-import { type Caller, Dispatch } from './dispatch.ts'
+import { Dispatch } from './dispatch.ts'
 import { HubError, messageOf } from './errors.ts'
 import { type CallOptions, type GatherEntry, type Gathered, gatherCalls, type WithPhases } from './gather.ts'
 import { newId } from './ids.ts'
@@ -18,7 +18,7 @@ import { Routes } from './routes.ts'
 import { subscribeStatsd } from './statsd.ts'
 import type { Task } from './task.ts'
 import { Events } from './telemetry.ts'
-import { makeTracing, type Tracing } from './tracing.ts'
+import { type CallSpan, makeTracing, type Tracing } from './tracing.ts'
 
 export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
@@ -104,12 +104,11 @@ export class Hub {
     const startedAt = monotonicMs()
     const called = typeof task === 'string' ? task : task?.name?.full
     const wrong = this.#wrongCall(called, options)
-    if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt))
+    if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
     const route = this.#routes.known(called, options.queue)
-    if (!this.#tracing?.isHeard(options))
-      return this.#start(called, route, args, options, { startedAt, span: undefined })
+    if (!this.#tracing?.isHeard(options)) return this.#start(called, route, args, options, startedAt, undefined)
     const span = this.#tracing.startCall(route?.task ?? called, options)
-    return this.#tracing.detached(() => this.#start(called, route, args, options, { startedAt, span }))
+    return this.#tracing.detached(() => this.#start(called, route, args, options, startedAt, span))
   }
 
   /**
@@ -239,13 +238,12 @@ export class Hub {
     route: Route | undefined,
     args: unknown,
     options: CallOptions,
-    since: Pick<Caller, 'startedAt' | 'span'>,
+    startedAt: number,
+    span: CallSpan | undefined,
   ): Promise<unknown> {
     this.#commands.open()
     this.#blocking.open()
-    if (!route) return this.#callUnknown(called, args, options, since)
-    const { startedAt, span } = since
-    // Field by field: spreading `since` cost 3 us here, a fifth of all that a call costs the hub.
+    if (!route) return this.#callUnknown(called, args, options, startedAt, span)
     return new Promise((resolve, reject) =>
       this.#dispatch.send(route, args, options, { startedAt, span, resolve, reject }),
     )
@@ -256,19 +254,19 @@ export class Hub {
     called: string,
     args: unknown,
     options: CallOptions,
-    since: Pick<Caller, 'startedAt' | 'span'>,
+    startedAt: number,
+    span: CallSpan | undefined,
   ): Promise<unknown> {
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
     try {
-      const route = await this.#routes.find(called, options.queue, since.startedAt + patienceMs, options.signal)
-      since.span?.resolved(route.task)
+      const route = await this.#routes.find(called, options.queue, startedAt + patienceMs, options.signal)
+      span?.resolved(route.task)
       // The signal or close() may have come in the same moment as the route.
       const wrong = this.#wrongCall(called, options)
       if (wrong) throw wrong
-      return this.#start(called, route, args, options, since)
+      return this.#start(called, route, args, options, startedAt, span)
     } catch (error) {
-      since.span?.end(error as HubError, undefined)
-      throw this.#dispatch.refused(called, error as HubError, since.startedAt)
+      throw this.#dispatch.refused(called, error as HubError, startedAt, span)
     }
   }
 

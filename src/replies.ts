@@ -4,6 +4,7 @@ import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
 import { maxBatchBytes } from './queue.ts'
 import { type Connection, isFull, isPassing, isRefusal, NotConnected, type Redis } from './redis.ts'
+import { explained } from './refusals.ts'
 import { replyTtlMs } from './replylists.ts'
 
 export interface InboxOptions {
@@ -16,8 +17,8 @@ export interface InboxOptions {
   expected(): number
   /** `again` marks what may have been read before, because the connection broke in between. */
   onReply(reply: Reply, again: boolean): void
-  onMalformed(): void
-  onProblem(error: Error): void
+  /** Something went wrong that no caller will hear of. */
+  onProblem(reason: string): void
 }
 
 /** So many replies are read at first, and never more than that. In between the largest ones say how many. */
@@ -147,7 +148,7 @@ export class Inbox {
       longest = Math.max(longest, text.length)
       const reply = decodeReply(text)
       if (reply) this.#options.onReply(reply, again)
-      else this.#options.onMalformed()
+      else this.#options.onProblem('a reply that is not one was dropped')
     }
     // Twice as many at the most: a page is asked for before anybody knows how large its replies are.
     if (longest > 0) this.#page = Math.max(1, Math.min(maxPage, this.#page * 2, Math.floor(maxBatchBytes / longest)))
@@ -158,7 +159,7 @@ export class Inbox {
     const { expected, onProblem } = this.#options
     const full = isFull(error)
     // What passes by itself the callers hear of.
-    if (error.name === 'ReplyError' && !full && !isPassing(error)) onProblem(error)
+    if (error.name === 'ReplyError' && !full && !isPassing(error)) onProblem(explained(error.message))
     // The trim ahead of a refused command was run, and may be run again only with a new count.
     this.#delivered = 0
     this.#expiresAt = 0
