@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { command } from './client.ts'
-import { isNoScript, type Redis } from './redis.ts'
+import type { Redis } from './redis.ts'
 
 /** A Lua script of src/lua, sent by its digest and once in full to a server that does not know it yet. */
 export class Script {
@@ -25,7 +25,7 @@ export class Script {
     }
     return command(client, 'evalsha', this.digest, keys.length, ...keys, ...args).catch(error => {
       // A NOSCRIPT answer means that nothing was run, so sending it again in full is safe.
-      if (!isNoScript(error)) throw error
+      if (!error.message.startsWith('NOSCRIPT')) throw error
       return inFull()
     })
   }
