@@ -55,25 +55,12 @@ export interface Adopted {
   requests: { id: string; text: string }[]
 }
 
-type PushAnswer = [accepted: number, length: number, at: string, repeated?: number, lateMs?: number]
-
 export const readPushed = (answer: unknown): Pushed => {
-  const [accepted, length, at, repeated = 0, lateMs = 0] = answer as PushAnswer
+  const [accepted, length, at, repeated = 0, lateMs = 0] = answer as [number, number, string, number?, number?]
   return { accepted, length, at, repeated: repeated === 1, lateMs }
 }
 
-type ClaimAnswer =
-  | [now: string, noLease: -1]
-  | [now: string, texts: string[]]
-  | [
-      now: string,
-      texts: string[],
-      left: number,
-      expired: number,
-      named: (string | number)[],
-      calls: number,
-      jobsLeft: number,
-    ]
+type ClaimAnswer = [string, string[] | -1, number?, number?, (string | number)[]?, number?, number?]
 
 /** Undefined when the worker holds no lease. */
 export const readClaimed = (answer: unknown): Claimed | undefined => {

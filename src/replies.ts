@@ -2,10 +2,9 @@ import { command } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
-import { maxBatchBytes } from './queue.ts'
+import { maxBatchBytes, replyTtlMs } from './queue.ts'
 import { type Connection, isFull, isPassing, isRefusal, NotConnected, type Redis } from './redis.ts'
 import { explained } from './refusals.ts'
-import { replyTtlMs } from './replylists.ts'
 
 export interface InboxOptions {
   connection: Connection

@@ -59,8 +59,6 @@ const layers: string[][] = [
   ],
   ['scripts', 'task', 'settings', 'config', 'tasklog', 'connections'],
   [
-    'bellwaits',
-    'replylists',
     'queue',
     'batches',
     'cards',
