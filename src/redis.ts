@@ -20,11 +20,6 @@ export class NotConnected extends Error {}
 /** The connection broke or stalled with the command under way: it may have run. */
 export class ConnectionLost extends Error {}
 
-interface Flight {
-  sentAt: number
-  reject(error: Error): void
-}
-
 /** How long a new client gets to become ready, handshake and INFO included, before the next one is tried. */
 const openTimeoutMs = 3000
 const stallCheckMs = 250
@@ -38,7 +33,8 @@ const stallCheckMs = 250
 export class Connection {
   readonly #options: ConnectionOptions
   readonly #closing = new AbortController()
-  readonly #flights = new Set<Flight>()
+  /** What is under way: whom to tell when it is lost, and since when, the oldest first. */
+  readonly #flights = new Map<(lost: Error) => void, number>()
   /** The present one, which may still be on its way to its server. */
   #client: Redis | undefined
   #isReady = false
@@ -98,16 +94,15 @@ export class Connection {
     if (!client || !this.#isReady)
       return Promise.reject(new NotConnected(this.#down?.message ?? 'not connected to Redis yet'))
     return new Promise<T>((resolve, reject) => {
-      const flight: Flight = { sentAt: monotonicMs(), reject }
-      this.#flights.add(flight)
+      this.#flights.set(reject, monotonicMs())
       this.#watch ??= this.#startWatch()
       commands(client).then(
         value => {
-          this.#flights.delete(flight)
+          this.#flights.delete(reject)
           resolve(value)
         },
         error => {
-          this.#flights.delete(flight)
+          this.#flights.delete(reject)
           reject(this.#classify(client, error))
         },
       )
@@ -187,7 +182,7 @@ export class Connection {
     this.#client = undefined
     this.#isReady = false
     if (client) destroy(client, reason)
-    for (const flight of this.#flights) flight.reject(new ConnectionLost(reason.message))
+    for (const reject of this.#flights.keys()) reject(new ConnectionLost(reason.message))
     this.#flights.clear()
   }
 
@@ -211,8 +206,8 @@ export class Connection {
     const isHeard = bytesRead !== undefined && bytesRead !== this.#heardBytes
     if (isHeard || lateMs > stallCheckMs) this.#heardAt = now
     this.#heardBytes = bytesRead ?? 0
-    const [oldest] = this.#flights
-    const silentMs = now - Math.max(oldest!.sentAt, this.#heardAt)
+    const [oldest] = this.#flights.values()
+    const silentMs = now - Math.max(oldest!, this.#heardAt)
     if (silentMs > this.#options.stallMs) {
       this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
     }
