@@ -154,7 +154,7 @@ export class Outbox {
 
   /** Pushes a batch under one number until its outcome is known or nobody waits for it any more. */
   async #deliver(parcels: Parcel[]): Promise<void> {
-    const { connection, closing } = this.#options
+    const { connection, queue, hubId, clock, closing } = this.#options
     const number = ++this.#number
     const firstTry = monotonicMs()
     let lost = false
@@ -166,8 +166,14 @@ export class Outbox {
       // The number may be forgotten soon; repeating the push after that could run it twice.
       if (lost && now - firstTry > pushMemoryMs / 2) return giveUp(parcels)
       const ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
+      const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
       try {
-        return this.#answered(parcels, ttls, await this.#send(number, parcels, ttls, now))
+        const pushed = await connection.send(client => {
+          for (const parcel of parcels) parcel.inDoubt = true
+          const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
+          return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
+        })
+        return this.#answered(parcels, ttls, pushed)
       } catch (error) {
         lost ||= error instanceof ConnectionLost
         for (const parcel of parcels) {
@@ -179,16 +185,6 @@ export class Outbox {
       await sleep(backoffMs(attempt, 10, 500), closing)
       await connection.whenReady(closing)
     }
-  }
-
-  #send(number: number, parcels: Parcel[], ttls: number[], countedAt: number): Promise<Pushed> {
-    const { connection, queue, hubId, clock } = this.#options
-    const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
-    return connection.send(client => {
-      for (const parcel of parcels) parcel.inDoubt = true
-      const maxLength = this.#maxLengthFor(leftOf(parcels, countedAt), countedAt)
-      return queue.push(client, hubId, number, maxLength, messages, clock.atUs(countedAt))
-    })
   }
 
   /** The longest list in which a call with so much time left would be served in time. */
