@@ -12,7 +12,7 @@ import { command } from './client.ts'
 import { blockSeconds } from './connections.ts'
 import type { Keys, QueueKeys } from './keys.ts'
 import { isFull, type Redis } from './redis.ts'
-import { type Script, scripts } from './scripts.ts'
+import { scripts } from './scripts.ts'
 
 /** What a worker asks a claim for. */
 export interface ClaimOptions {
@@ -147,12 +147,7 @@ export class Queue {
   }
 
   /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
-  beatCommand(
-    workerId: string,
-    leaseMs: number,
-    isNew: boolean,
-    reports = false,
-  ): { script: Script; keys: string[]; args: (string | number)[] } {
+  beatCommand(workerId: string, leaseMs: number, isNew: boolean, reports = false) {
     const { leases, cancelled, reporter, calls, paused } = this.keys
     const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0]
     return { script: scripts.beat, keys: [leases, cancelled, reporter, calls, paused], args }

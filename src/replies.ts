@@ -74,8 +74,10 @@ export class Inbox {
 
   async #run(): Promise<void> {
     const { connection, expected } = this.#options
-    while ((expected() > 0 || this.#leaves()) && !this.#closing.signal.aborted) {
-      if (!connection.isReady) await connection.whenReady(this.#closing.signal)
+    const { signal } = this.#closing
+    // What nobody needs any more once all calls are settled is not left in Redis.
+    while ((expected() > 0 || this.#unsure || this.#delivered > 0 || this.#keptChars > 0) && !signal.aborted) {
+      if (!connection.isReady) await connection.whenReady(signal)
       try {
         if (this.#unsure) await this.#readAgain()
         else {
@@ -86,7 +88,7 @@ export class Inbox {
         // The calls these replies set off are written first; they are what somebody waits for.
         await new Promise(resolve => setImmediate(resolve))
       } catch (error) {
-        if (this.#closing.signal.aborted) return
+        if (signal.aborted) return
         await this.#recover(error as Error, this.#failures++)
       }
     }
@@ -121,11 +123,6 @@ export class Inbox {
     if (first === null) return rest
     this.#keptChars += first.length + 64
     return [first, ...rest]
-  }
-
-  /** Whether something of this inbox is in Redis that nobody needs any more once all calls are settled. */
-  #leaves(): boolean {
-    return this.#unsure || this.#delivered > 0 || this.#keptChars > 0
   }
 
   /** Nobody waits: leaves nothing behind. */

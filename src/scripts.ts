@@ -5,14 +5,12 @@ import type { Redis } from './redis.ts'
 
 /** A Lua script of src/lua, sent by its digest and once in full to a server that does not know it yet. */
 export class Script {
-  readonly name: string
   readonly text: string
   readonly digest: string
   /** In full once per connection: nothing that is pipelined behind a script may run ahead of its second try. */
   readonly #known = new WeakSet<Redis>()
 
   constructor(name: string) {
-    this.name = name
     this.text = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
     this.digest = createHash('sha1').update(this.text).digest('hex')
   }
@@ -31,15 +29,9 @@ export class Script {
   }
 }
 
+const names = ['push', 'claim', 'reply', 'beat', 'handback', 'leave', 'adopt', 'cancel', 'declare'] as const
+
 /** Every script, read once per process. A worker in another language loads the same files. */
-export const scripts = {
-  push: new Script('push'),
-  claim: new Script('claim'),
-  reply: new Script('reply'),
-  beat: new Script('beat'),
-  handback: new Script('handback'),
-  leave: new Script('leave'),
-  adopt: new Script('adopt'),
-  cancel: new Script('cancel'),
-  declare: new Script('declare'),
-} as const
+export const scripts = Object.fromEntries(names.map(name => [name, new Script(name)])) as {
+  readonly [name in (typeof names)[number]]: Script
+}
