@@ -114,7 +114,7 @@ export class Forecast {
   see(length: number, added: number, leftMs = 0): void {
     const now = monotonicMs()
     this.#leftMs = Math.max(leftMs, this.#leftMs * decay)
-    if (this.#isForgotten(now)) {
+    if (this.#isForgotten(this.#seenAt, now)) {
       this.#waitingSince = this.#longSince = never
       this.#stands = false
     }
@@ -184,18 +184,15 @@ export class Forecast {
 
   /** How long the list may be, whoever calls: no longer than its target while it stands. */
   #most(now: number): number {
-    if (this.#stands && !this.#isForgotten(now)) return this.#target()
-    if (now - this.#stoodAt > this.#memoryMs()) return Number.POSITIVE_INFINITY
+    if (this.#stands && !this.#isForgotten(this.#seenAt, now)) return this.#target()
+    if (this.#isForgotten(this.#stoodAt, now)) return Number.POSITIVE_INFINITY
     // Perhaps it was empty for a moment only, when a hub paused or a lot expired: it is not a first burst that may fill it.
     return 2 * this.#target()
   }
 
-  #isForgotten(now: number): boolean {
-    return now - this.#seenAt > this.#memoryMs()
-  }
-
-  #memoryMs(): number {
-    return Math.max(lookMemoryMs, this.#intervalMs())
+  /** Whether a look was so long ago that it tells nothing of the list any more. */
+  #isForgotten(at: number, now: number): boolean {
+    return now - at > Math.max(lookMemoryMs, this.#intervalMs())
   }
 
   #intervalMs(): number {
