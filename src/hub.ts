@@ -29,7 +29,7 @@ const closePatienceMs = 1000
 
 const hubClosed = () => new HubError('HubClosed', 'This hub was closed; make a new one.')
 
-const wrong = (task: string, code: ErrorCode, message: string, cause?: unknown) =>
+const refusal = (task: string, code: ErrorCode, message: string, cause?: unknown) =>
   new HubError(code, message, { task, cause })
 
 /**
@@ -215,17 +215,17 @@ export class Hub {
     const { timeoutMs, signal, queue } = options
     if (queue !== undefined && !isQueueName(queue)) {
       const given = typeof queue === 'string' ? `'${(queue as string).slice(0, 80)}'` : typeof queue
-      return wrong(called, 'InvalidArgs', `queue must be the name of a queue, not ${given}.`)
+      return refusal(called, 'InvalidArgs', `queue must be the name of a queue, not ${given}.`)
     }
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       // A nested call whose time is up comes here with 0; it certainly was not sent.
       if (typeof timeoutMs === 'number' && timeoutMs <= 0)
-        return wrong(called, 'Expired', `No time was left for ${called}.`)
+        return refusal(called, 'Expired', `No time was left for ${called}.`)
       const given = JSON.stringify(timeoutMs)
-      return wrong(called, 'InvalidArgs', `timeoutMs must be a number of milliseconds, not ${given}.`)
+      return refusal(called, 'InvalidArgs', `timeoutMs must be a number of milliseconds, not ${given}.`)
     }
     if (signal?.aborted)
-      return wrong(called, 'Aborted', `The signal had fired before ${called} was called.`, signal.reason)
+      return refusal(called, 'Aborted', `The signal had fired before ${called} was called.`, signal.reason)
     return undefined
   }
 
