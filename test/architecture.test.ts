@@ -58,8 +58,6 @@ const layers: string[][] = [
   ],
   ['scripts', 'task', 'settings', 'config', 'tasklog', 'connections'],
   [
-    'bellwaits',
-    'replylists',
     'queue',
     'batches',
     'cards',
