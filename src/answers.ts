@@ -55,25 +55,12 @@ export interface Adopted {
   requests: { id: string; text: string }[]
 }
 
-type PushAnswer = [accepted: number, length: number, at: string, repeated?: number, lateMs?: number]
-
 export const readPushed = (answer: unknown): Pushed => {
-  const [accepted, length, at, repeated = 0, lateMs = 0] = answer as PushAnswer
+  const [accepted, length, at, repeated = 0, lateMs = 0] = answer as [number, number, string, number?, number?]
   return { accepted, length, at, repeated: repeated === 1, lateMs }
 }
 
-type ClaimAnswer =
-  | [now: string, noLease: -1]
-  | [now: string, texts: string[]]
-  | [
-      now: string,
-      texts: string[],
-      left: number,
-      expired: number,
-      named: (string | number)[],
-      calls: number,
-      jobsLeft: number,
-    ]
+type ClaimAnswer = [string, string[] | -1, number?, number?, (string | number)[]?, number?, number?]
 
 /** Undefined when the worker holds no lease. */
 export const readClaimed = (answer: unknown): Claimed | undefined => {
@@ -92,16 +79,12 @@ type BeatFigures = [] | [length: number, at: string]
 type BeatAnswer = [now: string, held: number, cancelled: string[], ended: string[], BeatFigures?, paused?: string]
 
 export const readBeat = (answer: unknown): Beat => {
-  const [now, held, cancelled, ended, figures, paused] = answer as BeatAnswer
+  const [now, held, cancelled, ended, [length, at] = [], paused] = answer as BeatAnswer
   const nowUs = Number(now)
   const pausedMs = paused ? Number(paused) : undefined
-  return { nowUs, held: held === 1, cancelled, ended, figures: figuresOf(nowUs, figures), pausedMs }
-}
-
-const figuresOf = (nowUs: number, [length, at]: BeatFigures = []): QueueFigures | undefined => {
-  if (length === undefined) return undefined
-  if (length === 0) return { length, oldestMs: 0 }
-  return { length, oldestMs: at ? Math.max(0, nowUs - Number(at)) / 1000 : undefined }
+  const oldestMs = length === 0 ? 0 : at ? Math.max(0, nowUs - Number(at)) / 1000 : undefined
+  const figures = length === undefined ? undefined : { length, oldestMs }
+  return { nowUs, held: held === 1, cancelled, ended, figures, pausedMs }
 }
 
 /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */

@@ -32,8 +32,13 @@ export class Deadlines {
     this.#entries.delete(entry)
   }
 
-  /** Looks now, after a deadline was moved to an earlier time. */
-  look(): void {
+  stop(): void {
+    clearTimeout(this.#timer)
+    clearImmediate(this.#due)
+    this.#nextLook = Number.POSITIVE_INFINITY
+  }
+
+  #look(): void {
     const now = monotonicMs()
     let earliest = Number.POSITIVE_INFINITY
     for (const entry of this.#entries) {
@@ -42,26 +47,20 @@ export class Deadlines {
         entry.expire()
       } else if (entry.deadline < earliest) earliest = entry.deadline
     }
-    this.#nextLook = Number.POSITIVE_INFINITY
+    this.stop()
     if (earliest < Number.POSITIVE_INFINITY) this.#sleepUntil(Math.max(earliest, now + pauseMs))
-    else this.stop()
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer)
-    clearImmediate(this.#due)
-    this.#timer = undefined
-    this.#nextLook = Number.POSITIVE_INFINITY
   }
 
   #sleepUntil(at: number): void {
     clearTimeout(this.#timer)
     this.#nextLook = at
-    // A timer can hold 24 days at most and fires at once above that.
-    const onTime = () => {
-      // What came in time may lie unread in a socket: after a pause of the process timers run before anything is read.
-      this.#due = setImmediate(() => this.look())
-    }
-    this.#timer = setTimeout(onTime, Math.min(Math.max(0, Math.ceil(at - monotonicMs())), 0x7fff_ffff))
+    this.#timer = setTimeout(
+      () => {
+        // What came in time may lie unread in a socket: after a pause of the process timers run before anything is read.
+        this.#due = setImmediate(() => this.#look())
+      },
+      // A timer can hold 24 days at most and fires at once above that.
+      Math.min(Math.max(0, Math.ceil(at - monotonicMs())), 0x7fff_ffff),
+    )
   }
 }

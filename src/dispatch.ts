@@ -1,19 +1,17 @@
 import { encodeArgs } from './arguments.ts'
-import { Call, type CallHost, type CallSpec, type Settled, unsentMs } from './call.ts'
+import { Call, type Caller, type CallHost, unsentMs } from './call.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import type { Settings } from './config.ts'
 import { Deadlines } from './deadlines.ts'
 import { HubError } from './errors.ts'
-import { Forecast } from './forecast.ts'
 import type { CallOptions } from './gather.ts'
 import type { Keys } from './keys.ts'
 import { type Reply, requestTail, type TraceContext } from './message.ts'
 import { Outbox } from './outbox.ts'
-import { type CallPhases, callPhases } from './phases.ts'
+import { type CallPhases, callPhases, type Phases } from './phases.ts'
 import { Queue } from './queue.ts'
 import type { Connection } from './redis.ts'
 import { RedisClock } from './redisclock.ts'
-import { explained } from './refusals.ts'
 import { Inbox } from './replies.ts'
 import type { Route } from './resolver.ts'
 import { maxTries, mayRetry, RetryBudget } from './retries.ts'
@@ -31,20 +29,6 @@ export interface DispatchOptions {
   closing: AbortSignal
 }
 
-/** Who waits for a call. */
-export interface Caller {
-  /** Monotonic milliseconds. */
-  startedAt: number
-  span: CallSpan | undefined
-  resolve: (value: unknown) => void
-  reject: (error: HubError) => void
-}
-
-interface Destination {
-  outbox: Outbox
-  forecast: Forecast
-}
-
 const retryFirstMs = 10
 const retryMostMs = 200
 
@@ -52,7 +36,7 @@ const retryMostMs = 200
 export class Dispatch implements CallHost {
   readonly #options: DispatchOptions
   readonly #inbox: Inbox
-  readonly #destinations = new Map<string, Destination>()
+  readonly #outboxes = new Map<string, Outbox>()
   readonly #pending = new Map<string, Call>()
   readonly #deadlines = new Deadlines()
   readonly #budget = new RetryBudget()
@@ -64,15 +48,13 @@ export class Dispatch implements CallHost {
     const { hubId, keys, blocking, events } = options
     this.#options = options
     this.#tail = this.#tailFor({})
-    const problem = (reason: string) => events.emit('problem', { where: 'inbox', reason })
     this.#inbox = new Inbox({
       connection: blocking,
       key: keys.reply(hubId),
       readKey: keys.read(hubId),
       expected: () => this.#pending.size,
       onReply: (reply, again) => this.#deliver(reply, again),
-      onMalformed: () => problem('a reply that is not one was dropped'),
-      onProblem: error => problem(explained(error.message)),
+      onProblem: reason => events.emit('problem', { where: 'inbox', reason }),
     })
   }
 
@@ -82,28 +64,24 @@ export class Dispatch implements CallHost {
     const { maxPayloadBytes, maxBacklog } = this.#options.settings
     const json = encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
     if (json instanceof HubError) {
-      span?.end(json, undefined)
-      caller.reject(this.refused(route.task, json, startedAt))
+      caller.reject(this.refused(route.task, json, startedAt, span))
       return
     }
     this.#budget.onCall()
-    const { outbox, forecast } = this.#destinationOf(route.queue)
+    const outbox = this.#outboxOf(route.queue)
     outbox.maxLength = Math.min(maxBacklog, route.maxBacklog)
-    forecast.slots = route.slots
+    outbox.forecast.slots = route.slots
     const trace = span?.trace ?? options
-    const spec: CallSpec = {
+    const spec = {
+      caller,
       task: route.task,
-      queue: route.queue,
       idempotent: route.idempotent,
+      outbox,
       args: json,
       tail: trace.traceparent === undefined ? this.#tail : this.#tailFor(trace),
-      startedAt,
       end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
       signal: options.signal,
       phases: options.phases === true,
-      span,
-      resolve: caller.resolve,
-      reject: caller.reject,
     }
     const call = new Call(spec, this)
     span?.sent(route.queue, call.id)
@@ -113,14 +91,7 @@ export class Dispatch implements CallHost {
 
   /** Settles what is in flight: nobody answers it any more. */
   async stop(): Promise<void> {
-    for (const call of [...this.#pending.values()]) {
-      const { task, id } = call
-      const mayRun = call.placed !== undefined || call.inDoubt
-      const aborted = `The hub was closed while ${task} was running.`
-      call.fail(
-        mayRun ? new HubError('Aborted', aborted, { task, id }) : new HubError('HubClosed', undefined, { task, id }),
-      )
-    }
+    for (const call of [...this.#pending.values()]) call.close()
     this.#deadlines.stop()
     // For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
     await Promise.all([this.#options.blocking.close(), this.#inbox.stop()])
@@ -129,67 +100,70 @@ export class Dispatch implements CallHost {
   /** The keys this hub may have left in Redis. */
   usedKeys(): string[] {
     const { keys, hubId } = this.#options
-    const pushed = [...this.#destinations]
-      .filter(([, { outbox }]) => outbox.used)
+    const pushed = [...this.#outboxes]
+      .filter(([, outbox]) => outbox.used)
       .map(([queue]) => keys.queue(queue).pushed(hubId))
     return pushed.length === 0 ? [] : [keys.reply(hubId), keys.read(hubId), ...pushed]
-  }
-
-  whyDown(): string | undefined {
-    return this.#options.commands.downReason?.message
-  }
-
-  isSending(call: Call): boolean {
-    return this.#destinationOf(call.spec.queue).outbox.isSending
   }
 
   onPostponed(call: Call): void {
     this.#deadlines.add(call)
   }
 
-  onEnded(call: Call, { error, us }: Settled): void {
+  onSettled(call: Call, error: HubError | undefined, us: Phases | undefined, result: unknown): void {
     this.#pending.delete(call.id)
     this.#deadlines.delete(call)
-    const { outbox, forecast } = this.#destinationOf(call.spec.queue)
+    const { outbox, caller, phases: isAsked } = call.spec
     outbox.drop(call)
-    const { ahead } = call.placed ?? {}
-    if (ahead === undefined) return
-    if (us) forecast.learn(ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
-    else if (error?.code === 'Timeout') forecast.miss(ahead, call.end - call.spec.startedAt)
+    const ahead = call.placed?.ahead
+    if (ahead !== undefined && us) outbox.forecast.learn(ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
+    else if (ahead !== undefined && error?.code === 'Timeout') outbox.forecast.miss(ahead, call.end - caller.startedAt)
+    if (!error) {
+      const phases = this.#told(call, undefined, us)
+      caller.resolve(isAsked ? { result, phases } : result)
+    } else if (!this.#retry(call, error)) {
+      const verdict = call.verdict(error)
+      verdict.phases = this.#told(call, verdict, us)
+      caller.reject(verdict)
+    }
   }
 
-  onFailed(call: Call, error: HubError): boolean {
+  /** True when a further try was started; that one settles the caller's promise then. */
+  #retry(call: Call, error: HubError): boolean {
     const { events, closing } = this.#options
     const { spec } = call
+    const { startedAt, span } = spec.caller
     if (!mayRetry(error, spec.idempotent) || call.tries + 1 >= maxTries || closing.aborted) return false
-    const now = monotonicMs()
     const waitMs = backoffMs(call.tries, retryFirstMs, retryMostMs)
     // A Redis that cannot be reached is tried for a second all along; its calls fail then.
-    const end = error.code === 'NotEnqueued' ? Math.min(spec.end, spec.startedAt + unsentMs) : spec.end
-    if (now + waitMs >= end || !this.#budget.take()) return false
+    const end = error.code === 'NotEnqueued' ? Math.min(spec.end, startedAt + unsentMs) : spec.end
+    if (monotonicMs() + waitMs >= end || !this.#budget.take()) return false
     const next = new Call(spec, this, { call, error })
     this.#expect(next)
-    spec.span?.retried(error.code, call.id, next.id)
+    span?.retried(error.code, call.id, next.id)
     events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code })
-    sleep(waitMs, closing).then(() => this.#destinationOf(spec.queue).outbox.add(next))
+    sleep(waitMs, closing).then(() => spec.outbox.add(next))
     return true
   }
 
   /** Tells of a call that ended before there was a request. Returns its error. */
-  refused(task: string, error: HubError, startedAt: number): HubError {
+  refused(task: string, error: HubError, startedAt: number, span: CallSpan | undefined): HubError {
     const ms = monotonicMs() - startedAt
     this.#options.events.emit('call:settled', { task, id: undefined, ok: false, code: error.code, ms, us: undefined })
+    span?.end(error, undefined)
     return error
   }
 
-  onSettled(call: Call, { ok, error, us }: Settled): CallPhases | undefined {
+  /** The caller's promise is about to settle. Returns its phases, where somebody wants to know them. */
+  #told(call: Call, error: HubError | undefined, us: Phases | undefined): CallPhases | undefined {
     const { events } = this.#options
-    const { span } = call.spec
+    const { startedAt, span } = call.spec.caller
     const isHeard = events.has('call:settled')
-    if (ok && !isHeard && !call.spec.phases && !span) return undefined
-    const ms = monotonicMs() - call.spec.startedAt
+    if (!error && !isHeard && !call.spec.phases && !span) return undefined
+    const ms = monotonicMs() - startedAt
     const phases = us && callPhases(us, ms)
-    if (isHeard) events.emit('call:settled', { task: call.task, id: call.id, ok, code: error?.code, ms, us: phases })
+    const { task, id } = call
+    if (isHeard) events.emit('call:settled', { task, id, ok: !error, code: error?.code, ms, us: phases })
     span?.end(error, phases)
     return phases
   }
@@ -211,23 +185,13 @@ export class Dispatch implements CallHost {
     return requestTail(keys.reply(hubId), settings.name, trace)
   }
 
-  #destinationOf(name: string): Destination {
-    let destination = this.#destinations.get(name)
-    if (!destination) {
-      const { commands, keys, hubId, events, closing } = this.#options
-      const forecast = new Forecast()
-      const outbox = new Outbox({
-        connection: commands,
-        queue: new Queue(name, keys),
-        hubId,
-        forecast,
-        clock: this.#clock,
-        events,
-        closing,
-      })
-      destination = { outbox, forecast }
-      this.#destinations.set(name, destination)
+  #outboxOf(queue: string): Outbox {
+    let outbox = this.#outboxes.get(queue)
+    if (!outbox) {
+      const { commands: connection, keys, hubId, events, closing } = this.#options
+      outbox = new Outbox({ connection, queue: new Queue(queue, keys), hubId, clock: this.#clock, events, closing })
+      this.#outboxes.set(queue, outbox)
     }
-    return destination
+    return outbox
   }
 }

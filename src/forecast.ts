@@ -114,10 +114,13 @@ export class Forecast {
   see(length: number, added: number, leftMs = 0): void {
     const now = monotonicMs()
     this.#leftMs = Math.max(leftMs, this.#leftMs * decay)
-    if (this.#isForgotten(now)) this.#waitingSince = this.#longSince = never
+    if (this.#isForgotten(this.#seenAt, now)) {
+      this.#waitingSince = this.#longSince = never
+      this.#stands = false
+    }
     this.#waitingSince = length === 0 ? never : Math.min(this.#waitingSince, now)
     // At the target all slots may end at once and leave half of it, never as little as this.
-    this.#stands = this.#standsAt(now) ? length > this.slots / 4 : this.#isStanding(length, now)
+    this.#stands = this.#stands ? length > this.slots / 4 : this.#isStanding(length, now)
     if (this.#stands) this.#stoodAt = now
     this.#length = length + added
     this.#seenAt = now
@@ -181,22 +184,15 @@ export class Forecast {
 
   /** How long the list may be, whoever calls: no longer than its target while it stands. */
   #most(now: number): number {
-    if (this.#standsAt(now)) return this.#target()
-    if (now - this.#stoodAt > this.#memoryMs()) return Number.POSITIVE_INFINITY
+    if (this.#stands && !this.#isForgotten(this.#seenAt, now)) return this.#target()
+    if (this.#isForgotten(this.#stoodAt, now)) return Number.POSITIVE_INFINITY
     // Perhaps it was empty for a moment only, when a hub paused or a lot expired: it is not a first burst that may fill it.
     return 2 * this.#target()
   }
 
-  #standsAt(now: number): boolean {
-    return this.#stands && !this.#isForgotten(now)
-  }
-
-  #isForgotten(now: number): boolean {
-    return now - this.#seenAt > this.#memoryMs()
-  }
-
-  #memoryMs(): number {
-    return Math.max(lookMemoryMs, this.#intervalMs())
+  /** Whether a look was so long ago that it tells nothing of the list any more. */
+  #isForgotten(at: number, now: number): boolean {
+    return now - at > Math.max(lookMemoryMs, this.#intervalMs())
   }
 
   #intervalMs(): number {

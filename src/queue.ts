@@ -8,12 +8,11 @@ import {
   readClaimed,
   readPushed,
 } from './answers.ts'
-import { BellWaits } from './bellwaits.ts'
 import { command } from './client.ts'
+import { blockSeconds } from './connections.ts'
 import type { Keys, QueueKeys } from './keys.ts'
-import type { Redis } from './redis.ts'
-import { pushReplies } from './replylists.ts'
-import { type Script, scripts } from './scripts.ts'
+import { isFull, type Redis } from './redis.ts'
+import { scripts } from './scripts.ts'
 
 /** What a worker asks a claim for. */
 export interface ClaimOptions {
@@ -25,6 +24,9 @@ export interface ClaimOptions {
 
 /** A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most. */
 export const pushMemoryMs = 60_000
+
+/** Replies nobody fetches go after this long. */
+export const replyTtlMs = 60_000
 
 /** Each live worker has read the word by then: they look every second. */
 const cancelMemoryMs = 5000
@@ -41,14 +43,13 @@ export const maxDead = 10_000
 export class Queue {
   readonly name: string
   readonly keys: QueueKeys
-  readonly waits: BellWaits
   readonly #allKeys: Keys
+  readonly #clientIds = new WeakMap<Redis, Promise<number | undefined>>()
 
   constructor(name: string, keys: Keys) {
     this.name = name
     this.keys = keys.queue(name)
     this.#allKeys = keys
-    this.waits = new BellWaits(this.keys)
   }
 
   /** `countedAtUs` is Redis' time when the messages' ttls were counted, as far as that is known; else 0. */
@@ -77,7 +78,8 @@ export class Queue {
    * moment a bell wakes this connection.
    */
   async waitAndClaim(client: Redis, workerId: string, wanted: ClaimOptions): Promise<Claimed | undefined> {
-    const waited = this.waits.wait(client, wanted.jobs > 0)
+    const { bell, jobBell } = this.keys
+    const waited = command(client, 'blpop', ...(wanted.jobs > 0 ? [bell, jobBell] : [bell]), blockSeconds)
     const claiming = this.claim(client, workerId, wanted)
     claiming.catch(() => undefined)
     // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
@@ -85,9 +87,42 @@ export class Queue {
     return claiming
   }
 
-  /** Puts replies on a hub's list. */
-  reply(client: Redis, hubId: string, replies: readonly string[]): Promise<void> {
-    return pushReplies(client, this.#allKeys, hubId, replies)
+  /**
+   * How Redis calls a connection, for endWait(); undefined where it may not be asked. Asked once per connection, or `anew` ahead
+   * of the wait that is sent next: so it is answered when that has arrived.
+   */
+  clientId(client: Redis, anew: boolean): Promise<number | undefined> {
+    let id = this.#clientIds.get(client)
+    if (!id || anew) {
+      id = command(client, 'client', 'id').then(Number, () => undefined)
+      this.#clientIds.set(client, id)
+    }
+    return id
+  }
+
+  /** Ends a wait for the bell early; does nothing when it is over. */
+  async endWait(client: Redis, clientId: number): Promise<void> {
+    await command(client, 'client', 'unblock', clientId)
+  }
+
+  /**
+   * Puts replies on a hub's list. As two plain commands, because the script costs Redis three times as much, and twelve times
+   * as much with replies of 10 kB: its Lua hashes every byte that it is given (redis/redis#9449). Both leave in one packet, so
+   * there is no list without an end of life. A full Redis refuses the plain push and takes the script.
+   */
+  async reply(client: Redis, hubId: string, replies: readonly string[]): Promise<void> {
+    const key = this.#allKeys.reply(hubId)
+    const pushed = command(client, 'rpush', key, ...replies)
+    const expires = command(client, 'pexpire', key, replyTtlMs)
+    try {
+      await pushed
+    } catch (error) {
+      expires.catch(() => undefined)
+      if (!isFull(error as Error)) throw error
+      await scripts.reply.run(client, [key], [replyTtlMs, ...replies])
+      return
+    }
+    await expires
   }
 
   /** Keeps jobs that are given up. Repeating it is harmless. Returns how many older ones had to go for them. */
@@ -112,12 +147,7 @@ export class Queue {
   }
 
   /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
-  beatCommand(
-    workerId: string,
-    leaseMs: number,
-    isNew: boolean,
-    reports = false,
-  ): { script: Script; keys: string[]; args: (string | number)[] } {
+  beatCommand(workerId: string, leaseMs: number, isNew: boolean, reports = false) {
     const { leases, cancelled, reporter, calls, paused } = this.keys
     const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0]
     return { script: scripts.beat, keys: [leases, cancelled, reporter, calls, paused], args }

@@ -20,11 +20,6 @@ export class NotConnected extends Error {}
 /** The connection broke or stalled with the command under way: it may have run. */
 export class ConnectionLost extends Error {}
 
-interface Flight {
-  sentAt: number
-  reject(error: Error): void
-}
-
 /** How long a new client gets to become ready, handshake and INFO included, before the next one is tried. */
 const openTimeoutMs = 3000
 const stallCheckMs = 250
@@ -38,12 +33,14 @@ const stallCheckMs = 250
 export class Connection {
   readonly #options: ConnectionOptions
   readonly #closing = new AbortController()
-  readonly #flights = new Set<Flight>()
+  /** What is under way: whom to tell when it is lost, and since when, the oldest first. */
+  readonly #flights = new Map<(lost: Error) => void, number>()
+  /** The present one, which may still be on its way to its server. */
   #client: Redis | undefined
-  #candidate: Redis | undefined
+  #isReady = false
   /** Ends the waiting for the present client's end. */
   #giveUp: (() => void) | undefined
-  #waiting: (() => void)[] = []
+  readonly #waiting: (() => void)[] = []
   #watch: NodeJS.Timeout | undefined
   #checkedAt = 0
   /** When the last bytes of an answer were seen, and how many there were by then. */
@@ -51,7 +48,9 @@ export class Connection {
   #heardBytes = 0
   #down: Error | undefined
   #opening: Promise<void> | undefined
-  /** How many clients in all never became ready. */
+  /** Clients since the last one that was ready. */
+  #attempt = 0
+  /** How many clients in all never became ready, or not yet. */
   #failures = 0
 
   constructor(options: ConnectionOptions) {
@@ -64,7 +63,7 @@ export class Connection {
   }
 
   get isReady(): boolean {
-    return this.#client !== undefined
+    return this.#isReady
   }
 
   /** Why there is no connection at the moment, once an attempt failed. */
@@ -74,7 +73,7 @@ export class Connection {
 
   /** Resolves when there is a connection, or when the signal fires or the connection is closed: look at isReady. */
   whenReady(signal?: AbortSignal): Promise<void> {
-    if (this.#client || this.#closing.signal.aborted || signal?.aborted) return Promise.resolve()
+    if (this.#isReady || this.#closing.signal.aborted || signal?.aborted) return Promise.resolve()
     return new Promise(resolve => {
       // Taken off again: the signals of hubs and workers live as long as they do, through any number of outages.
       const done = () => {
@@ -92,18 +91,18 @@ export class Connection {
    */
   send<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
     const client = this.#client
-    if (!client) return Promise.reject(new NotConnected(this.#down?.message ?? 'not connected to Redis yet'))
+    if (!client || !this.#isReady)
+      return Promise.reject(new NotConnected(this.#down?.message ?? 'not connected to Redis yet'))
     return new Promise<T>((resolve, reject) => {
-      const flight: Flight = { sentAt: monotonicMs(), reject }
-      this.#flights.add(flight)
+      this.#flights.set(reject, monotonicMs())
       this.#watch ??= this.#startWatch()
       commands(client).then(
         value => {
-          this.#flights.delete(flight)
+          this.#flights.delete(reject)
           resolve(value)
         },
         error => {
-          this.#flights.delete(flight)
+          this.#flights.delete(reject)
           reject(this.#classify(client, error))
         },
       )
@@ -112,11 +111,8 @@ export class Connection {
 
   /** Drops the present client: everything under way is rejected as ConnectionLost and a new client is made. */
   discard(reason: Error): void {
-    const client = this.#client ?? this.#candidate
-    this.#client = undefined
-    this.#candidate = undefined
-    if (client) destroy(client, reason)
-    this.#rejectFlights(reason)
+    const client = this.#client
+    this.#part(reason)
     // One that is still looking for its server does not end when it is told to; any other one does, with its socket.
     if (!client || !socketOf(client).destroy) this.#giveUp?.()
   }
@@ -132,27 +128,23 @@ export class Connection {
   }
 
   async #connect(): Promise<void> {
-    for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
-      let isReady = false
-      const reason = await this.#lifeOfOneClient(() => {
-        attempt = 0
-        isReady = true
-      })
-      if (!isReady) this.#failures++
-      if (this.#closing.signal.aborted) return
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      const reason = await this.#lifeOfOneClient()
+      if (signal.aborted) return
       // An outage that turns into a refusal, of a password that was changed for one, is told once more.
       const isNews = reason.name === 'ReplyError' && reason.message !== this.#down?.message
       if (!this.#down || isNews) this.#options.onDown?.(reason)
       this.#down = reason
-      await sleep(backoffMs(attempt), this.#closing.signal)
+      await sleep(backoffMs(this.#attempt++), signal)
     }
   }
 
   /** Makes a client, announces it when it is ready, and resolves with the reason when it is gone. */
-  async #lifeOfOneClient(onReady: () => void): Promise<Error> {
+  async #lifeOfOneClient(): Promise<Error> {
     let lastError: Error | undefined
-    const client = makeClient(this.#options.target, this.#options.name, this.#failures)
-    this.#candidate = client
+    const client = makeClient(this.#options.target, this.#options.name, this.#failures++)
+    this.#client = client
     const gone = new Promise<void>(resolve => {
       client.once('end', resolve)
       this.#giveUp = resolve
@@ -166,9 +158,10 @@ export class Connection {
     client.once('ready', () => {
       clearTimeout(tooSlow)
       // It may have been given up meanwhile.
-      if (this.#candidate !== client || this.#closing.signal.aborted) return destroy(client, new Error('closed'))
-      onReady()
-      this.#client = client
+      if (this.#client !== client) return destroy(client, new Error('closed'))
+      this.#failures--
+      this.#attempt = 0
+      this.#isReady = true
       this.#down = undefined
       this.#options.onUp?.()
       this.#release()
@@ -179,12 +172,18 @@ export class Connection {
     await gone
     clearTimeout(tooSlow)
     const reason = lastError ?? new Error('Redis closed the connection')
-    // Not discarded: it ended by itself, but for its connections to sentinels.
-    if (this.#candidate === client) destroy(client, reason)
-    this.#client = undefined
-    this.#candidate = undefined
-    this.#rejectFlights(reason)
+    // If it was not discarded, it ended by itself, but for its connections to sentinels.
+    this.#part(reason)
     return reason
+  }
+
+  #part(reason: Error): void {
+    const client = this.#client
+    this.#client = undefined
+    this.#isReady = false
+    if (client) destroy(client, reason)
+    for (const reject of this.#flights.keys()) reject(new ConnectionLost(reason.message))
+    this.#flights.clear()
   }
 
   #startWatch(): NodeJS.Timeout {
@@ -207,8 +206,8 @@ export class Connection {
     const isHeard = bytesRead !== undefined && bytesRead !== this.#heardBytes
     if (isHeard || lateMs > stallCheckMs) this.#heardAt = now
     this.#heardBytes = bytesRead ?? 0
-    const [oldest] = this.#flights
-    const silentMs = now - Math.max(oldest!.sentAt, this.#heardAt)
+    const [oldest] = this.#flights.values()
+    const silentMs = now - Math.max(oldest!, this.#heardAt)
     if (silentMs > this.#options.stallMs) {
       this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
     }
@@ -217,18 +216,13 @@ export class Connection {
   #classify(client: Redis, error: Error): Error {
     if (error.name !== 'ReplyError') return new ConnectionLost(this.#down?.message ?? error.message)
     if (isWrongServer(error) && this.#client === client) this.discard(error)
-    return stripCommand(error)
-  }
-
-  #rejectFlights(reason: Error): void {
-    for (const flight of this.#flights) flight.reject(new ConnectionLost(reason.message))
-    this.#flights.clear()
+    // ioredis hangs the whole command, payload included, on its errors; payloads must not reach logs.
+    delete (error as { command?: unknown }).command
+    return error
   }
 
   #release(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const resolve of waiting) resolve()
+    for (const resolve of this.#waiting.splice(0)) resolve()
   }
 }
 
@@ -249,11 +243,3 @@ export const isRefusal = (error: unknown): boolean =>
 
 /** Memory or disk of the server is full; what grows is refused. */
 export const isFull = (error: Error): boolean => /^(OOM|MISCONF)\b/.test(error.message)
-
-export const isNoScript = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT')
-
-/** ioredis hangs the whole command, payload included, on its errors; payloads must not reach logs. */
-const stripCommand = (error: Error): Error => {
-  delete (error as { command?: unknown }).command
-  return error
-}

@@ -2,9 +2,9 @@ import { command } from './client.ts'
 import { backoffMs, monotonicMs, sleep } from './clock.ts'
 import { blockSeconds } from './connections.ts'
 import { decodeReply, type Reply } from './message.ts'
-import { maxBatchBytes } from './queue.ts'
+import { maxBatchBytes, replyTtlMs } from './queue.ts'
 import { type Connection, isFull, isPassing, isRefusal, NotConnected, type Redis } from './redis.ts'
-import { replyTtlMs } from './replylists.ts'
+import { explained } from './refusals.ts'
 
 export interface InboxOptions {
   connection: Connection
@@ -16,8 +16,8 @@ export interface InboxOptions {
   expected(): number
   /** `again` marks what may have been read before, because the connection broke in between. */
   onReply(reply: Reply, again: boolean): void
-  onMalformed(): void
-  onProblem(error: Error): void
+  /** Something went wrong that no caller will hear of. */
+  onProblem(reason: string): void
 }
 
 /** So many replies are read at first, and never more than that. In between the largest ones say how many. */
@@ -74,8 +74,10 @@ export class Inbox {
 
   async #run(): Promise<void> {
     const { connection, expected } = this.#options
-    while ((expected() > 0 || this.#leaves()) && !this.#closing.signal.aborted) {
-      if (!connection.isReady) await connection.whenReady(this.#closing.signal)
+    const { signal } = this.#closing
+    // What nobody needs any more once all calls are settled is not left in Redis.
+    while ((expected() > 0 || this.#unsure || this.#delivered > 0 || this.#keptChars > 0) && !signal.aborted) {
+      if (!connection.isReady) await connection.whenReady(signal)
       try {
         if (this.#unsure) await this.#readAgain()
         else {
@@ -86,7 +88,7 @@ export class Inbox {
         // The calls these replies set off are written first; they are what somebody waits for.
         await new Promise(resolve => setImmediate(resolve))
       } catch (error) {
-        if (this.#closing.signal.aborted) return
+        if (signal.aborted) return
         await this.#recover(error as Error, this.#failures++)
       }
     }
@@ -123,11 +125,6 @@ export class Inbox {
     return [first, ...rest]
   }
 
-  /** Whether something of this inbox is in Redis that nobody needs any more once all calls are settled. */
-  #leaves(): boolean {
-    return this.#unsure || this.#delivered > 0 || this.#keptChars > 0
-  }
-
   /** Nobody waits: leaves nothing behind. */
   async #tidy(client: Redis): Promise<void> {
     const { key, readKey } = this.#options
@@ -147,7 +144,7 @@ export class Inbox {
       longest = Math.max(longest, text.length)
       const reply = decodeReply(text)
       if (reply) this.#options.onReply(reply, again)
-      else this.#options.onMalformed()
+      else this.#options.onProblem('a reply that is not one was dropped')
     }
     // Twice as many at the most: a page is asked for before anybody knows how large its replies are.
     if (longest > 0) this.#page = Math.max(1, Math.min(maxPage, this.#page * 2, Math.floor(maxBatchBytes / longest)))
@@ -158,7 +155,7 @@ export class Inbox {
     const { expected, onProblem } = this.#options
     const full = isFull(error)
     // What passes by itself the callers hear of.
-    if (error.name === 'ReplyError' && !full && !isPassing(error)) onProblem(error)
+    if (error.name === 'ReplyError' && !full && !isPassing(error)) onProblem(explained(error.message))
     // The trim ahead of a refused command was run, and may be run again only with a new count.
     this.#delivered = 0
     this.#expiresAt = 0

@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { command } from './client.ts'
-import { isNoScript, type Redis } from './redis.ts'
+import type { Redis } from './redis.ts'
 
 /** A Lua script of src/lua, sent by its digest and once in full to a server that does not know it yet. */
 export class Script {
-  readonly name: string
   readonly text: string
   readonly digest: string
   /** In full once per connection: nothing that is pipelined behind a script may run ahead of its second try. */
   readonly #known = new WeakSet<Redis>()
 
   constructor(name: string) {
-    this.name = name
     this.text = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
     this.digest = createHash('sha1').update(this.text).digest('hex')
   }
@@ -25,7 +23,7 @@ export class Script {
     }
     return command(client, 'evalsha', this.digest, keys.length, ...keys, ...args).catch(error => {
       // A NOSCRIPT answer means that nothing was run, so sending it again in full is safe.
-      if (!isNoScript(error)) throw error
+      if (!error.message.startsWith('NOSCRIPT')) throw error
       return inFull()
     })
   }

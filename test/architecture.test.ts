@@ -56,8 +56,6 @@ const layers: string[][] = [
   ],
   ['scripts', 'task', 'settings', 'config', 'tasklog', 'connections'],
   [
-    'bellwaits',
-    'replylists',
     'queue',
     'batches',
     'cards',

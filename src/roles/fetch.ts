@@ -81,7 +81,7 @@ export class FetchLoop {
     void wait.clientId?.then(clientId => {
       if (clientId === undefined || this.#wait !== wait) return
       // Refused or lost: the wait ends by itself within seconds.
-      commands.send(client => queue.waits.end(client, clientId)).catch(() => undefined)
+      commands.send(client => queue.endWait(client, clientId)).catch(() => undefined)
     })
   }
 
@@ -111,7 +111,7 @@ export class FetchLoop {
     return waiting
       .send(client => {
         // The answer of a deaf one's own question tells that the wait, behind it, has arrived: then it can be ended.
-        wait.clientId = queue.waits.clientId(client, wait.isDeaf)
+        wait.clientId = queue.clientId(client, wait.isDeaf)
         return queue.waitAndClaim(client, workerId, wanted)
       })
       .finally(() => {

@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { vi } from 'vitest'
 import type { Pushed } from '../../src/answers.ts'
-import type { HubError } from '../../src/errors.ts'
-import { Forecast } from '../../src/forecast.ts'
+import type { ErrorCode } from '../../src/errors.ts'
 import { Outbox, type Parcel, type Placed } from '../../src/outbox.ts'
 import type { Queue } from '../../src/queue.ts'
 import type { Connection } from '../../src/redis.ts'
@@ -48,12 +47,8 @@ export class SimulatedCall implements Parcel {
     return this.id
   }
 
-  enqueued(placed: Placed): void {
-    this.placed = placed
-  }
-
-  refused(error: HubError): void {
-    this.settle(error.code === 'Overloaded' ? 'refused' : 'late', performance.now())
+  refused(code: ErrorCode): void {
+    this.settle(code === 'Overloaded' ? 'refused' : 'late', performance.now())
   }
 
   settle(outcome: SimulatedCall['outcome'], now: number): void {
@@ -68,7 +63,7 @@ export class SimulatedCall implements Parcel {
 export class SimulatedQueue {
   readonly calls: SimulatedCall[] = []
   readonly #load: Load
-  readonly #hubs: { outbox: Outbox; forecast: Forecast }[]
+  readonly #hubs: Outbox[]
   readonly #list: { call: SimulatedCall; hub: number; at: number; endsBy: number }[] = []
   readonly #events: { at: number; happens: () => void }[] = []
   #seed = 7
@@ -121,13 +116,13 @@ export class SimulatedQueue {
   call(hub: number): SimulatedCall {
     const call = new SimulatedCall(String(this.calls.length), this.#now, this.#now + this.#load.deadlineMs)
     this.calls.push(call)
-    const { outbox, forecast } = this.#hubs[hub]!
+    const outbox = this.#hubs[hub]!
     outbox.add(call)
     this.in(this.#load.deadlineMs, () => {
       if (call.settled) return
       call.settle('late', this.#now)
       outbox.drop(call)
-      if (call.placed?.ahead !== undefined) forecast.miss(call.placed.ahead, this.#load.deadlineMs)
+      if (call.placed?.ahead !== undefined) outbox.forecast.miss(call.placed.ahead, this.#load.deadlineMs)
     })
     return call
   }
@@ -153,9 +148,7 @@ export class SimulatedQueue {
     this.#now = end
   }
 
-  #makeHub(hub: number): { outbox: Outbox; forecast: Forecast } {
-    const forecast = new Forecast()
-    forecast.slots = this.#load.slots
+  #makeHub(hub: number): Outbox {
     const push = (_: unknown, _hub: string, _number: number, maxLength: number, messages: string[]) =>
       new Promise<Pushed>(resolve => this.in(wayMs, () => this.#push(hub, maxLength, messages, resolve)))
     const connection = { isReady: true, send: (commands: (client: unknown) => unknown) => commands({}) }
@@ -163,13 +156,13 @@ export class SimulatedQueue {
       connection: connection as unknown as Connection,
       queue: { name: 'q', push } as unknown as Queue,
       hubId: String(hub),
-      forecast,
       clock: new RedisClock(),
       events: new Events(),
       closing: new AbortController().signal,
     })
     outbox.maxLength = 10_000
-    return { outbox, forecast }
+    outbox.forecast.slots = this.#load.slots
+    return outbox
   }
 
   #push(hub: number, maxLength: number, messages: string[], answer: (pushed: Pushed) => void): void {
@@ -214,11 +207,11 @@ export class SimulatedQueue {
   }
 
   #reply(call: SimulatedCall, hub: number, waitedMs: number, runMs: number): void {
-    const { outbox, forecast } = this.#hubs[hub]!
+    const outbox = this.#hubs[hub]!
     if (call.settled) return
     call.settle('ok', this.#now)
     outbox.drop(call)
-    if (call.placed?.ahead !== undefined) forecast.learn(call.placed.ahead, waitedMs, runMs)
+    if (call.placed?.ahead !== undefined) outbox.forecast.learn(call.placed.ahead, waitedMs, runMs)
   }
 }
 

@@ -13,8 +13,7 @@ it('a reply survives that its answer is lost, and the answer of the look for it 
     readKey: 'reply:read',
     expected: () => 3 - seen.size,
     onReply: ({ id }) => seen.add(id),
-    onMalformed: () => expect.unreachable(),
-    onProblem: error => expect.unreachable(error.message),
+    onProblem: reason => expect.unreachable(reason),
   })
   onTestFinished(() => inbox.stop())
   for (const id of ['first', 'second', 'third']) {

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { Forecast } from '../../src/forecast.ts'
 import { makeKeys } from '../../src/keys.ts'
 import { Outbox, type Parcel } from '../../src/outbox.ts'
 import { Queue } from '../../src/queue.ts'
@@ -32,7 +31,6 @@ it('keeps nothing of a call that is over, however long Redis is away', async () 
     connection: away,
     queue: new Queue('q', makeKeys('t')),
     hubId: 'h',
-    forecast: new Forecast(),
     clock: new RedisClock(),
     events: new Events(),
     closing: new AbortController().signal,

@@ -26,7 +26,7 @@ import {
 } from '../../src/message.ts'
 import { parseCalledName, tryParseTaskName } from '../../src/names.ts'
 import { maxDepth } from '../../src/payload.ts'
-import { maxDead, pushMemoryMs, Queue } from '../../src/queue.ts'
+import { maxDead, pushMemoryMs, Queue, replyTtlMs } from '../../src/queue.ts'
 import {
   type Failure,
   failureMemoryMs,
@@ -38,7 +38,6 @@ import {
 import type { Redis } from '../../src/redis.ts'
 import { RedisClock } from '../../src/redisclock.ts'
 import { Registrar, republishMs } from '../../src/registrar.ts'
-import { replyTtlMs } from '../../src/replylists.ts'
 import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
 import { staleMs } from '../../src/routes.ts'
 import { foreignBounds } from '../../src/schema.ts'
