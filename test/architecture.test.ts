@@ -1,112 +1,54 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeKeys } from '../src/keys.ts'
+import { makeKeys } from '../src/wire/keys.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const source = join(root, 'src')
 
-/** The layers, lowest first: a file imports only from its own row's lower ones. Roles import no other role. */
-const layers: string[][] = [
-  [
-    'errors',
-    'keys',
-    'payload',
-    'foreign',
-    'phases',
-    'failures',
-    'names',
-    'clock',
-    'ids',
-    'message',
-    'answers',
-    'deadlines',
-    'slots',
-    'held',
-    'version',
-    'infer',
-    'forecast',
-    'redisclock',
-    'retries',
-    'pulse',
-    'loopdelay',
-    'refusals',
-    'histogram',
-    'callers',
-    'taskstats',
-    'keptcalls',
-    'slowcalls',
-    'recentfailures',
-    'metrics',
-    'statsdaddress',
-    'settingkinds',
-  ],
-  [
-    'target',
-    'client',
-    'redis',
-    'schema',
-    'telemetry',
-    'logger',
-    'statsdwire',
-    'statsdoutlet',
-    'statsdmeter',
-    'statsd',
-    'tracing',
-  ],
-  ['scripts', 'task', 'settings', 'config', 'tasklog', 'connections'],
-  [
-    'queue',
-    'batches',
-    'cards',
-    'catalogue',
-    'overview',
-    'calllists',
-    'pause',
-    'prometheus',
-    'load',
-    'measures',
-    'replies',
-    'resolver',
-    'routes',
-    'executor',
-    'outbox',
-    'call',
-    'registrar',
-    'rights',
-    'rightscheck',
-    'bootcheck',
-    'arguments',
-    'gather',
-    'unserved',
-    'context',
-  ],
-  [
-    'roles/fetch',
-    'roles/settle',
-    'roles/beat',
-    'roles/reconcile',
-    'roles/intake',
-    'roles/adopt',
-    'roles/inspect',
-    'roles/keepalive',
-    'roles/keepalive-thread',
-    'roles/farewell',
-  ],
-  ['dispatch', 'hub', 'nested', 'crew', 'worker'],
-  ['index', 'cli/'],
+/** The rooms of src, from the ground up: a room imports only from those before it. */
+const rooms = [
+  'wire',
+  'task',
+  'figures',
+  'redis',
+  'queue',
+  'settings',
+  'catalogue',
+  'outlets',
+  'jobs',
+  'hub',
+  'worker',
+  'cli',
 ]
+
+/** What other rooms may import of a room. All of `wire` is what everybody speaks. */
+const doors: Record<string, string[]> = {
+  task: ['task', 'schema', 'infer'],
+  figures: ['callers', 'events', 'load', 'loop-delay', 'pulse', 'recent-failures', 'slow-calls', 'task-stats'],
+  redis: ['boot-check', 'client', 'connection', 'connections', 'refusals', 'rights-check', 'rights', 'target'],
+  queue: ['batches', 'pause', 'queue', 'scripts'],
+  settings: ['read', 'statsd-address'],
+  catalogue: ['call-lists', 'cards', 'catalogue', 'overview', 'registrar'],
+  outlets: ['log', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
+  jobs: ['dead', 'held-job'],
+  hub: ['hub', 'gather'],
+  worker: ['worker'],
+  cli: [],
+}
+/** So many files a newcomer can look over. The command line has one for each command. */
+const mostInRoom = 20
 
 /** The only importers of the outside packages. */
 const importers: Record<string, string[]> = {
-  ioredis: ['target', 'client', 'roles/keepalive-thread'],
-  ajv: ['schema'],
-  'ajv-formats': ['schema'],
-  pino: ['logger'],
-  'pino-pretty': ['logger'],
-  'hot-shots': ['statsdmeter'],
-  'unix-dgram': ['statsdwire'],
-  '@opentelemetry': ['tracing'],
+  ioredis: ['redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
+  ajv: ['task/schema'],
+  'ajv-formats': ['task/schema'],
+  pino: ['outlets/log'],
+  'pino-pretty': ['outlets/log'],
+  'hot-shots': ['outlets/statsd/meter'],
+  'unix-dgram': ['outlets/statsd/wire'],
+  '@opentelemetry': ['outlets/tracing'],
 }
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
@@ -115,25 +57,55 @@ const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
 const importedBy = (text: string) =>
   [...text.matchAll(/from '([^']+)'|(?:import|import\.meta\.url\))\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
 const importsOf = (file: string) => importedBy(textOf(file))
-const layerOf = (module: string) =>
-  layers.findIndex(row => row.some(name => module === name || (name.endsWith('/') && module.startsWith(name))))
+const roomOf = (module: string) => (module.includes('/') ? module.slice(0, module.indexOf('/')) : undefined)
 
 const local = (file: string) =>
   importsOf(file)
     .filter(name => name.startsWith('.'))
     .map(name => moduleOf(relative(source, resolve(dirname(join(source, file)), name))))
 
-describe('layers', () => {
-  it.each(files)('%s is in a layer and imports only from lower ones or its own', file => {
+describe('rooms', () => {
+  it('are all there is in src, but for its index', () => {
+    expect(
+      readdirSync(source)
+        .filter(name => !/^index\.ts$|^README\.md$/.test(name))
+        .sort(),
+    ).toEqual([...rooms].sort())
+  })
+
+  it.each(files)('%s imports only from its own room and those before it, through their doors', file => {
     const module = moduleOf(file)
-    const layer = layerOf(module)
-    expect(layer, `${module} is in no layer`).toBeGreaterThanOrEqual(0)
+    const room = roomOf(module)
+    if (room === undefined) return
     for (const imported of local(file)) {
-      if (imported.startsWith('..')) continue
-      expect(layerOf(imported), `${module} imports ${imported}`).toBeLessThanOrEqual(layer)
-      if (module.startsWith('roles/'))
-        expect(imported.startsWith('roles/'), `${module} imports the role ${imported}`).toBe(false)
+      const other = roomOf(imported)
+      if (imported.startsWith('..') || other === room) continue
+      // The command line is made of what every user of the library has.
+      if (imported === 'index') expect(room).toBe('cli')
+      else {
+        expect(rooms.indexOf(other!), `${module} imports ${imported}`).toBeLessThan(rooms.indexOf(room))
+        const isOpen = other === 'wire' || doors[other!]!.includes(imported.slice(other!.length + 1))
+        expect(isOpen, `${module} imports ${imported}, which is no door of its room`).toBe(true)
+      }
     }
+  })
+
+  it('have no door that nobody uses', () => {
+    const used = new Set(files.flatMap(file => local(file).filter(name => roomOf(name) !== roomOf(moduleOf(file)))))
+    for (const [room, open] of Object.entries(doors))
+      for (const door of open) expect(used, `${room}/${door}`).toContain(`${room}/${door}`)
+  })
+
+  it.each(rooms.filter(room => room !== 'cli'))('%s can be looked over', room => {
+    const inside = files.filter(file => roomOf(moduleOf(file)) === room && file.split('/').length === 2)
+    expect(inside.length).toBeGreaterThan(0)
+    expect(inside.length).toBeLessThanOrEqual(mostInRoom)
+  })
+
+  it('has roles of a worker that import no other role', () => {
+    const roles = files.filter(file => file.startsWith('worker/roles/'))
+    expect(roles.length).toBeGreaterThan(8)
+    for (const role of roles) for (const imported of local(role)) expect(imported, role).not.toMatch(/^worker\/roles\//)
   })
 
   it('has no import cycle', () => {
@@ -308,15 +280,15 @@ describe('files', () => {
   })
 
   it('only keys.ts writes a key name', () => {
-    for (const file of files.filter(name => name !== 'keys.ts')) {
+    for (const file of files.filter(name => name !== 'wire/keys.ts')) {
       const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
       expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled|reporter|paused)\b|:reply:/)
     }
   })
 
   it('each Lua script states its keys, arguments and returns', () => {
-    for (const name of readdirSync(join(source, 'lua'))) {
-      const header = readFileSync(join(source, 'lua', name), 'utf8').split(/\n(?!--)/)[0]!
+    for (const name of readdirSync(join(source, 'queue/lua'))) {
+      const header = readFileSync(join(source, 'queue/lua', name), 'utf8').split(/\n(?!--)/)[0]!
       expect(header, name).toMatch(/^-- \w+: /)
       for (const part of ['KEYS[1]', 'ARGV[1]', 'Returns']) expect(header, name).toContain(part)
     }

@@ -10,6 +10,6 @@ export const copyScripts = () => {
     const target = join(folder, 'lua')
     rmSync(target, { recursive: true, force: true })
     mkdirSync(target)
-    cpSync(join(root, 'src/lua'), target, { recursive: true })
+    cpSync(join(root, 'src/queue/lua'), target, { recursive: true })
   }
 }

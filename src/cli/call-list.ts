@@ -1,5 +1,5 @@
-import { type Keys, makeKeys } from '../keys.ts'
-import type { Redis } from '../redis.ts'
+import type { Redis } from '../redis/connection.ts'
+import { type Keys, makeKeys } from '../wire/keys.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
-import { HubError } from '../errors.ts'
-import { isQueueName } from '../keys.ts'
-import type { CallPhases } from '../phases.ts'
+import { HubError } from '../wire/errors.ts'
+import { isQueueName } from '../wire/keys.ts'
+import type { CallPhases } from '../wire/phases.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { parseDuration } from './duration.ts'
@@ -22,7 +22,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const timeoutMs = flags.timeout === undefined ? undefined : timeoutOf(flags.timeout)
   const args = await argumentsOf(positionals[1], output.err)
   // Loaded here, because schemas and logs cost all other commands a third of their time.
-  const { Hub } = await import('../hub.ts')
+  const { Hub } = await import('../hub/hub.ts')
   const hub = new Hub(settings)
   const awayBecause = watchRedis(hub.events)
   const interrupt = new AbortController()

@@ -1,4 +1,4 @@
-import type { Settings } from '../config.ts'
+import type { Settings } from '../settings/read.ts'
 import type { Output } from './output.ts'
 
 /** An option as it is parsed and as help shows it. */

@@ -1,4 +1,4 @@
-import { ConfigError, HubError } from '../errors.ts'
+import { ConfigError, HubError } from '../wire/errors.ts'
 
 /** What scripts can decide by. The three kinds of failed calls follow `ran` of the error table. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, notRun: 3, maybeRun: 4 } as const

@@ -1,4 +1,4 @@
-import { type FailureOverview, readFailures } from '../calllists.ts'
+import { type FailureOverview, readFailures } from '../catalogue/call-lists.ts'
 import { showCalls } from './call-list.ts'
 import type { Command } from './command.ts'
 import { formatDuration } from './duration.ts'

@@ -1,5 +1,5 @@
-import { messageOf } from '../errors.ts'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '../outlets/log.ts'
+import { messageOf } from '../wire/errors.ts'
 
 /**
  * Faults of tasks that nothing catches. A rejection of a promise nobody awaits concerns that one task: it is logged,

@@ -1,6 +1,6 @@
-import type { Load, Waits } from '../load.ts'
-import type { Phases } from '../phases.ts'
-import { phaseNames } from '../taskstats.ts'
+import type { Load, Waits } from '../figures/load.ts'
+import { phaseNames } from '../figures/task-stats.ts'
+import type { Phases } from '../wire/phases.ts'
 import type { Column } from './table.ts'
 
 /** Figures as tables show them; those of all commands look alike. `-` stands where nothing happened. */

@@ -1,5 +1,5 @@
-import { settingsTable, variableOf } from '../config.ts'
-import { version } from '../version.ts'
+import { settingsTable, variableOf } from '../settings/read.ts'
+import { version } from '../wire/version.ts'
 import { optionsOf } from './arguments.ts'
 import type { Command, Option } from './command.ts'
 import type { Sink } from './output.ts'

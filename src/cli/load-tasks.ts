@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { ConfigError, messageOf } from '../errors.ts'
-import { isTask, type Task } from '../task.ts'
+import { isTask, type Task } from '../task/task.ts'
+import { ConfigError, messageOf } from '../wire/errors.ts'
 
 /** A module was found, and broke while it was loaded. */
 export class BrokenModule extends Error {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { nearNames } from '../names.ts'
-import { version } from '../version.ts'
+import { nearNames } from '../wire/names.ts'
+import { version } from '../wire/version.ts'
 import { parseCommandLine, UsageError } from './arguments.ts'
 import { callCommand } from './call.ts'
 import { checkCommand } from './check.ts'

@@ -1,4 +1,4 @@
-import { prometheusText } from '../prometheus.ts'
+import { prometheusText } from '../outlets/prometheus.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'

@@ -1,9 +1,9 @@
-import { monotonicMs, sleep } from '../clock.ts'
-import type { Settings } from '../config.ts'
-import { type Keys, makeKeys } from '../keys.ts'
-import { type Overview, readOverview } from '../overview.ts'
-import { Connection } from '../redis.ts'
-import { explained } from '../refusals.ts'
+import { type Overview, readOverview } from '../catalogue/overview.ts'
+import { Connection } from '../redis/connection.ts'
+import { explained } from '../redis/refusals.ts'
+import type { Settings } from '../settings/read.ts'
+import { monotonicMs, sleep } from '../wire/clock.ts'
+import { type Keys, makeKeys } from '../wire/keys.ts'
 
 const everyMs = 1000
 const stallMs = 1800

@@ -1,7 +1,7 @@
-import { HubError } from '../errors.ts'
-import { explained } from '../refusals.ts'
-import { describeTarget, type RedisTarget } from '../target.ts'
-import type { Events } from '../telemetry.ts'
+import type { Events } from '../figures/events.ts'
+import { explained } from '../redis/refusals.ts'
+import { describeTarget, type RedisTarget } from '../redis/target.ts'
+import { HubError } from '../wire/errors.ts'
 
 /** Redis cannot be reached: the same sentence from every command, with what to do about it. */
 export class RedisAway extends HubError {

@@ -1,6 +1,6 @@
-import type { Settings } from '../config.ts'
-import { Connection, ConnectionLost, NotConnected } from '../redis.ts'
-import { explained } from '../refusals.ts'
+import { Connection, ConnectionLost, NotConnected } from '../redis/connection.ts'
+import { explained } from '../redis/refusals.ts'
+import type { Settings } from '../settings/read.ts'
 import { RedisAway } from './redis-away.ts'
 
 /** A person waits: a first failure is told at once, and silence after this long. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import type { Settings } from '../config.ts'
-import { ConfigError } from '../errors.ts'
+import type { Settings } from '../settings/read.ts'
+import { ConfigError } from '../wire/errors.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'

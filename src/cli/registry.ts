@@ -1,6 +1,6 @@
-import type { Settings } from '../config.ts'
-import { makeKeys } from '../keys.ts'
-import { type Overview, readOverview } from '../overview.ts'
+import { type Overview, readOverview } from '../catalogue/overview.ts'
+import type { Settings } from '../settings/read.ts'
+import { makeKeys } from '../wire/keys.ts'
 import { withRedis } from './redis-session.ts'
 
 /** Reads all there is to see, over a connection of its own. */

@@ -1,4 +1,4 @@
-import { ConfigError, HubError, messageOf, type Problem } from '../errors.ts'
+import { ConfigError, HubError, messageOf, type Problem } from '../wire/errors.ts'
 import { UsageError } from './arguments.ts'
 import { exitCodeOf } from './exit-codes.ts'
 import type { Output, Sink } from './output.ts'

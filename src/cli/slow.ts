@@ -1,4 +1,4 @@
-import { readSlowCalls, type SlowCallOverview } from '../calllists.ts'
+import { readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
 import { showCalls } from './call-list.ts'
 import type { Command } from './command.ts'
 import { formatDuration } from './duration.ts'

@@ -1,5 +1,5 @@
-import type { Load } from '../load.ts'
-import type { Overview, QueueOverview, TaskOverview, WorkerOverview } from '../overview.ts'
+import type { Overview, QueueOverview, TaskOverview, WorkerOverview } from '../catalogue/overview.ts'
+import type { Load } from '../figures/load.ts'
 import { errorRateOf, formatRate, formatShare } from './figures.ts'
 import type { Sink } from './output.ts'
 import { queueColumns } from './queues.ts'

@@ -1,5 +1,5 @@
-import type { Settings } from '../config.ts'
-import { describeTarget } from '../target.ts'
+import { describeTarget } from '../redis/target.ts'
+import type { Settings } from '../settings/read.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import { makePaint } from './colour.ts'
 import type { Command, Invocation } from './command.ts'

@@ -1,4 +1,4 @@
-import type { Overview, TaskOverview, TaskQueue } from '../overview.ts'
+import type { Overview, TaskOverview, TaskQueue } from '../catalogue/overview.ts'
 import type { Sink } from './output.ts'
 import { printable } from './printable.ts'
 

@@ -1,6 +1,6 @@
-import type { Settings } from '../config.ts'
-import type { Logger } from '../logger.ts'
-import type { Worker } from '../worker.ts'
+import type { Logger } from '../outlets/log.ts'
+import type { Settings } from '../settings/read.ts'
+import type { Worker } from '../worker/worker.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'
@@ -15,9 +15,9 @@ const faultGraceMs = 2000
 const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('worker', workerCommand, invocation, 'info')
   // Loaded here, because schemas and logs cost all other commands a third of their time.
-  const { makeLogger } = await import('../logger.ts')
+  const { makeLogger } = await import('../outlets/log.ts')
   const { loadTasks } = await import('./load-tasks.ts')
-  const { Worker } = await import('../worker.ts')
+  const { Worker } = await import('../worker/worker.ts')
   const log = makeLogger(settings)
   let onFatal = (): void => process.exit(exitCodes.failed)
   watchFaults(log, () => onFatal())

@@ -1,5 +1,5 @@
-import type { QueueOverview, WorkerOverview } from '../overview.ts'
-import { describeTarget } from '../target.ts'
+import type { QueueOverview, WorkerOverview } from '../catalogue/overview.ts'
+import { describeTarget } from '../redis/target.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'

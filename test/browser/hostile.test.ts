@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { makeKeys } from '../../src/keys.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { useBrowser } from '../support/browser.ts'
 import { openPage } from '../support/pages-fixture.ts'
 import { useRegistry } from '../support/registry-fixture.ts'

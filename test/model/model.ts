@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Adopted, Beat, Claimed, Pushed } from '../../src/answers.ts'
-import type { ClaimOptions } from '../../src/queue.ts'
+import type { ClaimOptions } from '../../src/queue/queue.ts'
+import type { Adopted, Beat, Claimed, Pushed } from '../../src/wire/answers.ts'
 import { type HubModel, makeWorker, type WorkerModel } from './processes.ts'
 import {
   heldIdOf,

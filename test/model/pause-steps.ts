@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { pauseQueue, resumeQueue } from '../../src/pause.ts'
+import { pauseQueue, resumeQueue } from '../../src/queue/pause.ts'
 import { beat } from './lease-steps.ts'
 import { keys, queueKeys } from './redis-state.ts'
 import { anyWorker, aside, isOutOfMemory, readTime, type Step, step, workerOf } from './step.ts'

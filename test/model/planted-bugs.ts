@@ -1,4 +1,4 @@
-import type { scripts } from '../../src/scripts.ts'
+import type { scripts } from '../../src/queue/scripts.ts'
 
 /** A bug that somebody might write into a script: a change of its text. */
 export interface PlantedBug {

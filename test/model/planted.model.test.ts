@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Script, scripts } from '../../src/scripts.ts'
+import { Script, scripts } from '../../src/queue/scripts.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 import { plantedBugs } from './planted-bugs.ts'
 import { anySteps, run } from './run.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Keys, makeKeys } from '../../src/keys.ts'
-import type { Redis } from '../../src/redis.ts'
+import type { Redis } from '../../src/redis/connection.ts'
+import { type Keys, makeKeys } from '../../src/wire/keys.ts'
 import type { Model, Waiting } from './model.ts'
 import { nameOf, namespace, shortReply } from './requests.ts'
 

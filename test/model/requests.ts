@@ -1,4 +1,4 @@
-import { requestBody, requestTail, unstamped } from '../../src/message.ts'
+import { requestBody, requestTail, unstamped } from '../../src/wire/message.ts'
 import type { Situation } from './situations.ts'
 
 /** Where a request is: in the list, held by one worker, or over. */

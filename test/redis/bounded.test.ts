@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { batchesOf } from '../../src/batches.ts'
 import { defineTask } from '../../src/index.ts'
-import { makeKeys } from '../../src/keys.ts'
-import { maxBatchBytes, maxDead, Queue } from '../../src/queue.ts'
+import { bury, maxDead } from '../../src/jobs/dead.ts'
+import { batchesOf } from '../../src/queue/batches.ts'
+import { maxBatchBytes, Queue } from '../../src/queue/queue.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -70,7 +71,7 @@ describe('what is kept is bounded', () => {
     const queue = queueOf()
     const old = Array.from({ length: maxDead }, (_, n) => [n + 1, `old ${n}`]).flat()
     await it_.redis.zadd(queue.keys.dead, ...old)
-    expect(await queue.bury(it_.redis, ['a', 'b'], Date.now())).toBe(2)
+    expect(await bury(it_.redis, queue, ['a', 'b'], Date.now())).toBe(2)
     expect(await it_.redis.zcard(queue.keys.dead)).toBe(maxDead)
     expect(await it_.redis.zscore(queue.keys.dead, 'old 1')).toBeNull()
     expect(await it_.redis.zscore(queue.keys.dead, 'b')).not.toBeNull()

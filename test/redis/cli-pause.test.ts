@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { makeKeys } from '../../src/keys.ts'
-import { rulesOf } from '../../src/rights.ts'
+import { rulesOf } from '../../src/redis/rights.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeKeys } from '../../src/keys.ts'
-import { rulesOf } from '../../src/rights.ts'
+import { rulesOf } from '../../src/redis/rights.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { root, useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()

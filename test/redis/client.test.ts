@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { command, destroy, makeClient, type Redis } from '../../src/client.ts'
+import { command, destroy, makeClient, type Redis } from '../../src/redis/client.ts'
 import { failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { makeKeys } from '../../src/keys.ts'
-import { Queue } from '../../src/queue.ts'
+import { Queue } from '../../src/queue/queue.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()

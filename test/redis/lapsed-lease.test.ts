@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { makeKeys } from '../../src/keys.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()

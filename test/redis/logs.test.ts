@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { Events } from '../../src/figures/events.ts'
 import { defineTask, type EventMap } from '../../src/index.ts'
-import { Events } from '../../src/telemetry.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const server = useRedis()

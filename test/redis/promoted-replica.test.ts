@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { expect, it, onTestFinished } from 'vitest'
 import { defineTask, Hub, Worker } from '../../src/index.ts'
-import { makeKeys } from '../../src/keys.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { startServer } from '../../tools/redis-server.mjs'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { eventually } from '../support/hub-fixture.ts'

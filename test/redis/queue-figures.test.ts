@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, type Worker } from '../../src/index.ts'
-import { makeKeys } from '../../src/keys.ts'
-import { Queue, reporterMs } from '../../src/queue.ts'
+import { Queue, reporterMs } from '../../src/queue/queue.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 

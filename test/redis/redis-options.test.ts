@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { command, destroy, makeClient } from '../../src/client.ts'
 import { defineTask } from '../../src/index.ts'
+import { command, destroy, makeClient } from '../../src/redis/client.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()

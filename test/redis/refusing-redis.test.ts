@@ -1,8 +1,8 @@
 import { mkdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { sleep } from '../../src/clock.ts'
 import { defineTask, Worker } from '../../src/index.ts'
+import { sleep } from '../../src/wire/clock.ts'
 import { startServer } from '../../tools/redis-server.mjs'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 

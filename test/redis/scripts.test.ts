@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { makeKeys } from '../../src/keys.ts'
-import { Queue } from '../../src/queue.ts'
-import { scripts } from '../../src/scripts.ts'
+import { Queue } from '../../src/queue/queue.ts'
+import { scripts } from '../../src/queue/scripts.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 

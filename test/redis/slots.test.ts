@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { Slots } from '../../src/slots.ts'
+import { Slots } from '../../src/worker/slots.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 

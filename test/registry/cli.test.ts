@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/settings/read.ts'
 import { useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()

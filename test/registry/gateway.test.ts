@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { errorTable } from '../../src/errors.ts'
 import { defineTask, TaskError } from '../../src/index.ts'
+import { errorTable } from '../../src/wire/errors.ts'
 import { eventually } from '../support/hub-fixture.ts'
 import { jsonOf, type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
 

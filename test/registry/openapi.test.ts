@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { movedSchema } from '../../registry/server/schema-parts.ts'
-import { errorTable } from '../../src/errors.ts'
 import { defineTask } from '../../src/index.ts'
-import { compileForeign, type JsonSchema, whyUnusable } from '../../src/schema.ts'
+import { compileForeign, type JsonSchema, whyUnusable } from '../../src/task/schema.ts'
+import { errorTable } from '../../src/wire/errors.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()

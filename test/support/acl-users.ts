@@ -1,5 +1,5 @@
-import { makeKeys } from '../../src/keys.ts'
-import { type Role, roles, rulesOf } from '../../src/rights.ts'
+import { type Role, roles, rulesOf } from '../../src/redis/rights.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import type { Fixture } from './hub-fixture.ts'
 
 /** Redis users with the rights of a role in the test's own namespace, and no others. Gone at the end of the test. */

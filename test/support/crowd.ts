@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { makeKeys } from '../../src/keys.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 
 /** So many workers that serve so many tasks, as the registry says; none of them runs. */
 export interface CrowdSize {

@@ -1,4 +1,4 @@
-import { makeKeys } from '../../src/keys.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 
 /** The keys of one queue in a test's own namespace, and the names of reply lists there. */
 export const queueKeys = ({ namespace }: { namespace: string }, queue = 'q') => {

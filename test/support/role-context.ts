@@ -1,4 +1,4 @@
-import type { WorkerContext } from '../../src/context.ts'
+import type { WorkerContext } from '../../src/worker/context.ts'
 
 type Part<T> = T extends (...args: never[]) => unknown ? T : Partial<T>
 

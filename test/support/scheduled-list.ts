@@ -1,5 +1,5 @@
 import type { Command } from 'ioredis'
-import { type Connection, ConnectionLost, type Redis } from '../../src/redis.ts'
+import { type Connection, ConnectionLost, type Redis } from '../../src/redis/connection.ts'
 
 /** A hub's reply list with its second one, and the connection that reads them and may break at any moment. */
 export class ScheduledList {
@@ -42,7 +42,7 @@ export class ScheduledList {
     } as unknown as Connection
   }
 
-  /** The commands of replies.ts, each run when the one before it has been. */
+  /** The commands of hub/inbox.ts, each run when the one before it has been. */
   #client(): Redis {
     let previous: Promise<unknown> = Promise.resolve()
     const next = <T>(command: () => T | Promise<T>): Promise<T> => {

@@ -1,9 +1,9 @@
 import type { Scheduler } from 'fast-check'
-import type { Pushed } from '../../src/answers.ts'
-import { monotonicMs } from '../../src/clock.ts'
-import { errorReply, okReply } from '../../src/message.ts'
-import { pushMemoryMs } from '../../src/queue.ts'
-import { type Connection, ConnectionLost, NotConnected, type Redis } from '../../src/redis.ts'
+import { pushMemoryMs } from '../../src/queue/queue.ts'
+import { type Connection, ConnectionLost, NotConnected, type Redis } from '../../src/redis/connection.ts'
+import type { Pushed } from '../../src/wire/answers.ts'
+import { monotonicMs } from '../../src/wire/clock.ts'
+import { errorReply, okReply } from '../../src/wire/message.ts'
 import { ScheduledList } from './scheduled-list.ts'
 
 /** What becomes of one try of a push. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
-import { makeKeys } from '../../src/keys.ts'
-import type { Role } from '../../src/rights.ts'
+import type { Role } from '../../src/redis/rights.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { read, root } from './protocol-document.ts'
 
 /** Who runs which script. */
@@ -19,9 +19,9 @@ export const commandsOfScripts = (): Map<Role, ScriptCommand[]> => {
     ['hub', []],
     ['worker', []],
   ])
-  for (const file of readdirSync(new URL('src/lua/', root))) {
+  for (const file of readdirSync(new URL('src/queue/lua/', root))) {
     const script = file.replace('.lua', '')
-    byRole.get(callers.includes(script) ? 'hub' : 'worker')!.push(...commandsOf(script, read(`src/lua/${file}`)))
+    byRole.get(callers.includes(script) ? 'hub' : 'worker')!.push(...commandsOf(script, read(`src/queue/lua/${file}`)))
   }
   return byRole
 }

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { vi } from 'vitest'
-import type { Pushed } from '../../src/answers.ts'
-import type { ErrorCode } from '../../src/errors.ts'
-import { Outbox, type Parcel, type Placed } from '../../src/outbox.ts'
-import type { Queue } from '../../src/queue.ts'
-import type { Connection } from '../../src/redis.ts'
-import { RedisClock } from '../../src/redisclock.ts'
-import { Events } from '../../src/telemetry.ts'
+import { Events } from '../../src/figures/events.ts'
+import { Outbox, type Parcel, type Placed } from '../../src/hub/outbox.ts'
+import type { Queue } from '../../src/queue/queue.ts'
+import type { Connection } from '../../src/redis/connection.ts'
+import type { Pushed } from '../../src/wire/answers.ts'
+import type { ErrorCode } from '../../src/wire/errors.ts'
+import { RedisClock } from '../../src/wire/redis-clock.ts'
 
 export interface Load {
   slots: number

@@ -1,9 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { newId } from '../../src/ids.ts'
-import { hubIdOf, isId, makeKeys } from '../../src/keys.ts'
-import { decodeReply, decodeRequest, MalformedMessage, requestBody, requestTail, stamped } from '../../src/message.ts'
-import { decodePayload, encodePayload, maxDepth, PayloadProblem } from '../../src/payload.ts'
+import { newId } from '../../src/wire/ids.ts'
+import { hubIdOf, isId, makeKeys } from '../../src/wire/keys.ts'
+import {
+  decodeReply,
+  decodeRequest,
+  MalformedMessage,
+  requestBody,
+  requestTail,
+  stamped,
+} from '../../src/wire/message.ts'
+import { decodePayload, encodePayload, maxDepth, PayloadProblem } from '../../src/wire/payload.ts'
 import { anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
 
 /** What holds for every payload, reply list name and list element there can be. */

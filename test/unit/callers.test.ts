@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { maxCallers, otherCallers } from '../../src/callers.ts'
-import { CallerSum, parseWorkerRecord } from '../../src/load.ts'
-import { sliceMs, TaskStats, type TaskStatsJson, type WorkerTasksJson } from '../../src/taskstats.ts'
+import { maxCallers, otherCallers } from '../../src/figures/callers.ts'
+import { CallerSum, parseWorkerRecord } from '../../src/figures/load.ts'
+import { sliceMs, TaskStats, type TaskStatsJson, type WorkerTasksJson } from '../../src/figures/task-stats.ts'
 
 const us = { backlog: 0, queue: 0, exec: 1 }
 const ran = (stats: TaskStats, from: string | undefined, now: number, times = 1) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { Overview } from '../../src/catalogue/overview.ts'
 import { formatBytes, formatMs, formatRate, formatShare } from '../../src/cli/figures.ts'
 import { type Sort, summaryOf, writeOverviewTables } from '../../src/cli/top-view.ts'
-import type { Load } from '../../src/load.ts'
-import type { Overview } from '../../src/overview.ts'
+import type { Load } from '../../src/figures/load.ts'
 import { linesOf } from '../support/lines-of.ts'
 
 describe('figures', () => {

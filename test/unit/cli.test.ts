@@ -10,7 +10,7 @@ import { formatDuration, parseDuration } from '../../src/cli/duration.ts'
 import { exitCodeOf } from '../../src/cli/exit-codes.ts'
 import { printable, printableJson } from '../../src/cli/printable.ts'
 import { writeTable } from '../../src/cli/table.ts'
-import { ConfigError, type ErrorCode, errorTable, HubError } from '../../src/errors.ts'
+import { ConfigError, type ErrorCode, errorTable, HubError } from '../../src/wire/errors.ts'
 import { linesOf } from '../support/lines-of.ts'
 
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u

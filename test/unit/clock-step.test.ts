@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { monotonicMs } from '../../src/clock.ts'
-import type { WorkerContext } from '../../src/context.ts'
-import { RedisClock } from '../../src/redisclock.ts'
-import { Adopt } from '../../src/roles/adopt.ts'
+import { monotonicMs } from '../../src/wire/clock.ts'
+import { RedisClock } from '../../src/wire/redis-clock.ts'
+import type { WorkerContext } from '../../src/worker/context.ts'
+import { Adopt } from '../../src/worker/roles/adopt.ts'
 
 const startUs = 1_795_220_163_000_000
 

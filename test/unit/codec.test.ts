@@ -1,12 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeArgs } from '../../src/arguments.ts'
-import { monotonicMs } from '../../src/clock.ts'
-import { readSettings } from '../../src/config.ts'
-import { fromWire, HubError, TaskError } from '../../src/errors.ts'
-import { type Execution, Executor } from '../../src/executor.ts'
-import { newId } from '../../src/ids.ts'
+import type { Registrar } from '../../src/catalogue/registrar.ts'
+import { Events } from '../../src/figures/events.ts'
+import { Pulse } from '../../src/figures/pulse.ts'
+import { encodeArgs } from '../../src/hub/arguments.ts'
+import type { Route } from '../../src/hub/resolver.ts'
 import { defineTask } from '../../src/index.ts'
+import type { Queue } from '../../src/queue/queue.ts'
+import type { Connection, Redis } from '../../src/redis/connection.ts'
+import { readSettings } from '../../src/settings/read.ts'
+import { monotonicMs } from '../../src/wire/clock.ts'
+import { fromWire, HubError, TaskError } from '../../src/wire/errors.ts'
+import { newId } from '../../src/wire/ids.ts'
 import {
   decodeReply,
   decodeRequest,
@@ -18,17 +23,12 @@ import {
   requestTail,
   type TraceContext,
   unstamped,
-} from '../../src/message.ts'
-import { maxDepth } from '../../src/payload.ts'
-import { Pulse } from '../../src/pulse.ts'
-import type { Queue } from '../../src/queue.ts'
-import type { Connection, Redis } from '../../src/redis.ts'
-import { RedisClock } from '../../src/redisclock.ts'
-import type { Registrar } from '../../src/registrar.ts'
-import type { Route } from '../../src/resolver.ts'
-import { Adopt } from '../../src/roles/adopt.ts'
-import { Slots } from '../../src/slots.ts'
-import { Events } from '../../src/telemetry.ts'
+} from '../../src/wire/message.ts'
+import { maxDepth } from '../../src/wire/payload.ts'
+import { RedisClock } from '../../src/wire/redis-clock.ts'
+import { type Execution, Executor } from '../../src/worker/executor.ts'
+import { Adopt } from '../../src/worker/roles/adopt.ts'
+import { Slots } from '../../src/worker/slots.ts'
 import { anyDeepJson, anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
 import { contextOf } from '../support/role-context.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bucketOf, Histogram, largestUs, middleOf } from '../../src/histogram.ts'
+import { bucketOf, Histogram, largestUs, middleOf } from '../../src/figures/histogram.ts'
 import { read } from '../support/protocol-document.ts'
 
 const recorded = (values: number[]): Histogram => {

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { okReply } from '../../src/message.ts'
-import { Inbox } from '../../src/replies.ts'
+import { Inbox } from '../../src/hub/inbox.ts'
+import { okReply } from '../../src/wire/message.ts'
 import { eventually } from '../support/hub-fixture.ts'
 import { ScheduledList } from '../support/scheduled-list.ts'
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Measures } from '../../src/measures.ts'
-import { decodeRequest } from '../../src/message.ts'
-import { Slots } from '../../src/slots.ts'
-import { TaskStats } from '../../src/taskstats.ts'
-import { Events } from '../../src/telemetry.ts'
+import { Events } from '../../src/figures/events.ts'
+import { TaskStats } from '../../src/figures/task-stats.ts'
+import { decodeRequest } from '../../src/wire/message.ts'
+import { Measures } from '../../src/worker/measures.ts'
+import { Slots } from '../../src/worker/slots.ts'
 
 const request = decodeRequest('{"at":1,"ttl":0,"id":"a","task":"t:1.0"}', undefined, 'pshub')
 const good = { request, outcome: { ok: true, result: '1' } as const, us: { backlog: 1, queue: 2, exec: 3 }, now: 0 }

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { Histogram } from '../../src/histogram.ts'
-import { maxKeptCalls, maxKeptTasks } from '../../src/keptcalls.ts'
-import { LoadSum, parseWorkerRecord } from '../../src/load.ts'
-import { LoopDelay } from '../../src/loopdelay.ts'
-import type { Phases } from '../../src/phases.ts'
-import { Slots } from '../../src/slots.ts'
-import { parseSlowCalls, type SlowCall, SlowCalls, slowMemoryMs } from '../../src/slowcalls.ts'
-import { maxWindows, maxWindowsLength, TaskStats, type WorkerTasksJson } from '../../src/taskstats.ts'
+import { Histogram } from '../../src/figures/histogram.ts'
+import { maxKeptCalls, maxKeptTasks } from '../../src/figures/kept-calls.ts'
+import { LoadSum, parseWorkerRecord } from '../../src/figures/load.ts'
+import { LoopDelay } from '../../src/figures/loop-delay.ts'
+import { parseSlowCalls, type SlowCall, SlowCalls, slowMemoryMs } from '../../src/figures/slow-calls.ts'
+import { maxWindows, maxWindowsLength, TaskStats, type WorkerTasksJson } from '../../src/figures/task-stats.ts'
+import type { Phases } from '../../src/wire/phases.ts'
+import { Slots } from '../../src/worker/slots.ts'
 
 const us = (exec: number, backlog = 0, queue = 0): Phases => ({ backlog, queue, exec })
 const readAt = (stats: TaskStats, now: number): WorkerTasksJson => JSON.parse(stats.text(now))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { flagOf, type Settings, settingsTable, variableOf } from '../../src/config.ts'
-import { formats, metrics } from '../../src/metrics.ts'
+import { formats, metrics } from '../../src/outlets/metrics.ts'
+import { flagOf, type Settings, settingsTable, variableOf } from '../../src/settings/read.ts'
 import { read, rowsOf, section, unquoted } from '../support/protocol-document.ts'
 
 const measuring = read('docs/measuring.md')

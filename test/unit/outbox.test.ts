@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { makeKeys } from '../../src/keys.ts'
-import { Outbox, type Parcel } from '../../src/outbox.ts'
-import { Queue } from '../../src/queue.ts'
-import type { Connection } from '../../src/redis.ts'
-import { RedisClock } from '../../src/redisclock.ts'
-import { Events } from '../../src/telemetry.ts'
+import { Events } from '../../src/figures/events.ts'
+import { Outbox, type Parcel } from '../../src/hub/outbox.ts'
+import { Queue } from '../../src/queue/queue.ts'
+import type { Connection } from '../../src/redis/connection.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
+import { RedisClock } from '../../src/wire/redis-clock.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { HubError } from '../../src/errors.ts'
-import { Forecast } from '../../src/forecast.ts'
-import { mayRetry, RetryBudget } from '../../src/retries.ts'
+import { Forecast } from '../../src/hub/forecast.ts'
+import { mayRetry, RetryBudget } from '../../src/hub/retries.ts'
+import { HubError } from '../../src/wire/errors.ts'
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => vi.useRealTimers())

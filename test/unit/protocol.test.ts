@@ -2,18 +2,34 @@ import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
 import type { Command } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { maxCallers } from '../../src/callers.ts'
-import { readSettings, settingsTable } from '../../src/config.ts'
-import { blockSeconds } from '../../src/connections.ts'
-import { errorTable, type ToldError } from '../../src/errors.ts'
-import { abandonAfterMs } from '../../src/executor.ts'
-import { intervalPart, intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/forecast.ts'
-import { maxCardLength, maxNesting, maxRecordLength } from '../../src/foreign.ts'
-import { newId } from '../../src/ids.ts'
+import { Registrar, republishMs } from '../../src/catalogue/registrar.ts'
+import { maxCallers } from '../../src/figures/callers.ts'
+import { Events } from '../../src/figures/events.ts'
+import { maxKeptCalls, maxKeptTasks } from '../../src/figures/kept-calls.ts'
+import {
+  type Failure,
+  failureMemoryMs,
+  maxFailureMessage,
+  maxFailuresLength,
+  parseFailures,
+  RecentFailures,
+} from '../../src/figures/recent-failures.ts'
+import { type SlowCall, SlowCalls, slowMemoryMs } from '../../src/figures/slow-calls.ts'
+import { maxWindows, maxWindowsLength, sliceCount, sliceMs, TaskStats } from '../../src/figures/task-stats.ts'
+import { intervalPart, intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/hub/forecast.ts'
+import { staleMs } from '../../src/hub/routes.ts'
 import { defineTask } from '../../src/index.ts'
-import { maxKeptCalls, maxKeptTasks } from '../../src/keptcalls.ts'
-import { isId, isNamespace, isQueueName, makeKeys } from '../../src/keys.ts'
-import { Measures } from '../../src/measures.ts'
+import { maxDead } from '../../src/jobs/dead.ts'
+import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue/queue.ts'
+import type { Redis } from '../../src/redis/connection.ts'
+import { blockSeconds } from '../../src/redis/connections.ts'
+import { readSettings, settingsTable } from '../../src/settings/read.ts'
+import { foreignBounds } from '../../src/task/schema.ts'
+import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task/task.ts'
+import { errorTable, type ToldError } from '../../src/wire/errors.ts'
+import { maxCardLength, maxNesting, maxRecordLength } from '../../src/wire/foreign.ts'
+import { newId } from '../../src/wire/ids.ts'
+import { isId, isNamespace, isQueueName, makeKeys } from '../../src/wire/keys.ts'
 import {
   decodeReply,
   decodeRequest,
@@ -23,30 +39,15 @@ import {
   requestBody,
   requestTail,
   stamped,
-} from '../../src/message.ts'
-import { parseCalledName, tryParseTaskName } from '../../src/names.ts'
-import { maxDepth } from '../../src/payload.ts'
-import { maxDead, pushMemoryMs, Queue, replyTtlMs } from '../../src/queue.ts'
-import {
-  type Failure,
-  failureMemoryMs,
-  maxFailureMessage,
-  maxFailuresLength,
-  parseFailures,
-  RecentFailures,
-} from '../../src/recentfailures.ts'
-import type { Redis } from '../../src/redis.ts'
-import { RedisClock } from '../../src/redisclock.ts'
-import { Registrar, republishMs } from '../../src/registrar.ts'
-import { beatMs, beatsPerLease } from '../../src/roles/beat.ts'
-import { staleMs } from '../../src/routes.ts'
-import { foreignBounds } from '../../src/schema.ts'
-import { Slots } from '../../src/slots.ts'
-import { type SlowCall, SlowCalls, slowMemoryMs } from '../../src/slowcalls.ts'
-import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task.ts'
-import { maxWindows, maxWindowsLength, sliceCount, sliceMs, TaskStats } from '../../src/taskstats.ts'
-import { Events } from '../../src/telemetry.ts'
-import { unservedPatienceMs } from '../../src/unserved.ts'
+} from '../../src/wire/message.ts'
+import { parseCalledName, tryParseTaskName } from '../../src/wire/names.ts'
+import { maxDepth } from '../../src/wire/payload.ts'
+import { RedisClock } from '../../src/wire/redis-clock.ts'
+import { abandonAfterMs } from '../../src/worker/executor.ts'
+import { Measures } from '../../src/worker/measures.ts'
+import { beatMs, beatsPerLease } from '../../src/worker/roles/beat.ts'
+import { Slots } from '../../src/worker/slots.ts'
+import { unservedPatienceMs } from '../../src/worker/unserved.ts'
 import { examples, protocol, read, root, rowsOf, section, unquoted } from '../support/protocol-document.ts'
 
 /** What the code sends for one operation of the queue `<queue>`. */
@@ -188,11 +189,11 @@ describe('PROTOCOL.md', () => {
   })
 
   it('says the same about each script as its header', () => {
-    const scripts = readdirSync(new URL('src/lua/', root)).filter(file => file.endsWith('.lua'))
+    const scripts = readdirSync(new URL('src/queue/lua/', root)).filter(file => file.endsWith('.lua'))
     const rows = rowsOf(section('13. Scripts'))
     expect(rows.map(([file]) => unquoted(file!)).sort()).toEqual(scripts.sort())
     for (const [file, keyCount, argCount, list] of rows) {
-      const text = read(`src/lua/${unquoted(file!)}`)
+      const text = read(`src/queue/lua/${unquoted(file!)}`)
       expect(text.startsWith('--'), `${file} has a shebang`).toBe(true)
       const header = text.split('\n').filter(line => line.startsWith('-- '))
       const keyShapes = header.flatMap(line => /^-- KEYS\[\d+\] +\w+ +(\S.*)$/.exec(line)?.[1] ?? [])

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { maxKeptCalls, maxKeptTasks } from '../../src/keptcalls.ts'
+import { maxKeptCalls, maxKeptTasks } from '../../src/figures/kept-calls.ts'
 import {
   type Failure,
   failureMemoryMs,
   maxFailuresLength,
   parseFailures,
   RecentFailures,
-} from '../../src/recentfailures.ts'
+} from '../../src/figures/recent-failures.ts'
 
 const failure = (id: string, message = 'no'): Failure => ({ id, at: 1, code: 'TaskFailed', message, execUs: 5 })
 const allOwn = new Proxy({}, { getOwnPropertyDescriptor: () => ({ configurable: true, value: '' }) })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { Hub, Worker } from '../../src/index.ts'
-import { checkTarget, clientArguments, knownOptions } from '../../src/target.ts'
+import { checkTarget, clientArguments, knownOptions } from '../../src/redis/target.ts'
 
 const declared = (file: string): string =>
   readFileSync(new URL(`../../node_modules/ioredis/built/${file}.d.ts`, import.meta.url), 'utf8')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RedisClock } from '../../src/redisclock.ts'
+import { RedisClock } from '../../src/wire/redis-clock.ts'
 
 const redisAt = (ms: number) => 1_795_000_000_000_000 + ms * 1000
 

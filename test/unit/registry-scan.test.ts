@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { Catalogue } from '../../src/catalogue.ts'
-import { makeKeys } from '../../src/keys.ts'
-import type { Redis } from '../../src/redis.ts'
+import { Catalogue } from '../../src/catalogue/catalogue.ts'
+import type { Redis } from '../../src/redis/connection.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 
 /** A server with one hash, which tells what was fetched of it. */
 const serving = (fields: Record<string, string | undefined>, fetched: string[] = []): Redis =>

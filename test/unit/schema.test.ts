@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileForeign, compileOwn, foreignBounds, UnusableSchema } from '../../src/schema.ts'
+import { compileForeign, compileOwn, foreignBounds, UnusableSchema } from '../../src/task/schema.ts'
 
 const foreign = (schema: unknown) => compileForeign(JSON.stringify(schema))
 const check = (schema: unknown, value: unknown) => foreign(schema)(value, JSON.stringify(value).length)

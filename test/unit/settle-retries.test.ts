@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { WorkerContext } from '../../src/context.ts'
-import { ConnectionLost } from '../../src/redis.ts'
-import { Settle } from '../../src/roles/settle.ts'
+import { ConnectionLost } from '../../src/redis/connection.ts'
+import type { WorkerContext } from '../../src/worker/context.ts'
+import { Settle } from '../../src/worker/roles/settle.ts'
 
 it('any number of replies may wait for Redis without a warning of Node', async () => {
   const warnings: Error[] = []

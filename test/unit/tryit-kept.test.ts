@@ -17,7 +17,7 @@ import type { FinishedRun } from '../../registry/web/try-it/run/finished.ts'
 import { summaryOf } from '../../registry/web/try-it/run/repeat-summary.ts'
 import { examplesOf } from '../../registry/web/try-it/schema/examples.ts'
 import { withoutSecrets } from '../../registry/web/try-it/schema/secrets.ts'
-import { errorTable } from '../../src/errors.ts'
+import { errorTable } from '../../src/wire/errors.ts'
 import { anyJson } from '../support/any-json.ts'
 
 const secret = { type: 'string', format: 'password' }

@@ -261,7 +261,7 @@ def test_measured() -> None:
 
 def test_scripts_are_those_of_the_reference_to_the_byte() -> None:
     mine = Path(pshub.__file__).parent / "queue/lua"
-    theirs = ROOT / "src/lua"
+    theirs = ROOT / "src/queue/lua"
     names = sorted(path.name for path in theirs.glob("*.lua"))
     assert sorted(path.name for path in mine.iterdir()) == names and names
     for name in names:

@@ -233,7 +233,7 @@ class TestVectors < Minitest::Test
   end
 
   def test_the_scripts_are_those_of_the_reference_to_the_byte
-    theirs = Dir[File.join(ROOT, "src/lua/*.lua")].sort
+    theirs = Dir[File.join(ROOT, "src/queue/lua/*.lua")].sort
     mine = Dir[File.join(Pshub::Script::FOLDER, "*")].sort
     refute_empty theirs
     assert_equal theirs.map { |path| File.basename(path) }, mine.map { |path| File.basename(path) }

@@ -12,11 +12,11 @@ export const bugs = [
     breaks: ['I6'],
     what: 'a worker that lost its lease goes on and answers',
     edits: [
-      ['worker.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
-      ['roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
-      ['roles/settle.js', 'settlements.every(settlement => settlement.workerId === workerId)', 'true'],
-      ['roles/settle.js', 'workerId === this.#context.workerId(); attempt++', 'true; attempt++'],
-      ['roles/settle.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
+      ['worker/worker.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
+      ['worker/roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
+      ['worker/roles/settle.js', 'settlements.every(settlement => settlement.workerId === workerId)', 'true'],
+      ['worker/roles/settle.js', 'workerId === this.#context.workerId(); attempt++', 'true; attempt++'],
+      ['worker/roles/settle.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
     ],
   },
   {
@@ -25,9 +25,9 @@ export const bugs = [
     breaks: ['lost'],
     what: 'what a lost worker held is taken out in one step and recorded in the next',
     edits: [
-      ['lua/adopt.lua', "redis.call('HSET', KEYS[3], field, message)", ''],
+      ['queue/lua/adopt.lua', "redis.call('HSET', KEYS[3], field, message)", ''],
       [
-        'queue.js',
+        'queue/queue.js',
         'return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, maxBatchBytes]))',
         'const adopted = readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, maxBatchBytes])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted',
       ],
@@ -38,14 +38,14 @@ export const bugs = [
     row: 'F04',
     breaks: ['lost'],
     what: 'a claim whose answer was lost is never looked for',
-    edits: [['roles/reconcile.js', 'async look(nowUs) {', 'async look(nowUs) { return;']],
+    edits: [['worker/roles/reconcile.js', 'async look(nowUs) {', 'async look(nowUs) { return;']],
   },
   {
     name: 'plain BLPOP claim',
     row: 'F37',
     breaks: ['lost'],
     what: 'a claim takes requests off the list without recording who holds them',
-    edits: [['lua/claim.lua', "redis.pcall('HSET', KEYS[3], unpack(held))", '0']],
+    edits: [['queue/lua/claim.lua', "redis.pcall('HSET', KEYS[3], unpack(held))", '0']],
   },
   {
     name: 'release before reply',
@@ -54,7 +54,7 @@ export const bugs = [
     what: 'a request is forgotten before its reply was pushed',
     edits: [
       [
-        'roles/settle.js',
+        'worker/roles/settle.js',
         'async #deliver(batch, workerId) {',
         'async #deliver(batch, workerId) { const { queue, commands } = this.#context; const early = batch.map(({ id }) => id); await commands.send(client => queue.release(client, workerId, early)); await sleep(200);',
       ],
@@ -65,35 +65,35 @@ export const bugs = [
     row: 'F40-deploy',
     breaks: ['I2'],
     what: 'a call that a leaving worker had started goes back to the list like one that nobody touched',
-    edits: [['message.js', 'withMark(text, \'"started":true\')', 'text']],
+    edits: [['wire/message.js', 'withMark(text, \'"started":true\')', 'text']],
   },
   {
     name: 'forgets what it released',
     row: 'F32',
     breaks: ['I5'],
     what: 'what a promoted replica still calls held is put back, though it ended here',
-    edits: [['slots.js', 'this.#released.add(ids)', '']],
+    edits: [['worker/slots.js', 'this.#released.add(ids)', '']],
   },
   {
     name: 'adopts after a step of the clock',
     row: 'F44-redis',
     breaks: ['I16', 'class'],
     what: 'leases that ended because a clock was set are taken for deaths',
-    edits: [['roles/adopt.js', 'this.#context.clock.steppedAt + graceMs', '0']],
+    edits: [['worker/roles/adopt.js', 'this.#context.clock.steppedAt + graceMs', '0']],
   },
   {
     name: 'claim without a bound in bytes',
     row: 'F10-heavy',
     breaks: ['steady'],
     what: 'a claim for all idle slots brings whatever fits into these',
-    edits: [['queue.js', '[workerId, slots, jobs, maxBatchBytes]', '[workerId, slots, jobs, 1e9]']],
+    edits: [['queue/queue.js', '[workerId, slots, jobs, maxBatchBytes]', '[workerId, slots, jobs, 1e9]']],
   },
   {
     name: 'no rest after a foreign request',
     row: 'F29-foreign',
     breaks: ['busy'],
     what: 'what only others can run is handed back and taken again at once',
-    edits: [['roles/intake.js', 'return this.#restMs', 'return 0']],
+    edits: [['worker/roles/intake.js', 'return this.#restMs', 'return 0']],
   },
 ]
 

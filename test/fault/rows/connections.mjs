@@ -20,7 +20,7 @@ export const killClients = async (redis, name) => {
 
 export const digestOf = script =>
   createHash('sha1')
-    .update(readFileSync(join(root, 'dist/lua', `${script}.lua`)))
+    .update(readFileSync(join(root, 'dist/queue/lua', `${script}.lua`)))
     .digest('hex')
 
 /** Again and again: a command of one of these kinds runs, its answer is lost, and its connection is cut a moment later. */

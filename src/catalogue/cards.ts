@@ -1,0 +1,134 @@
+import type { LoopMs } from '../figures/loop-delay.ts'
+import type { JsonSchema } from '../task/schema.ts'
+import { maxTimeoutMs, type TaskCard } from '../task/task.ts'
+import {
+  isAmount,
+  isCount,
+  isMoment,
+  isObject,
+  maxCardLength,
+  maxRecordLength,
+  nameOf,
+  objectOf,
+  textOf,
+} from '../wire/foreign.ts'
+import { isQueueName } from '../wire/keys.ts'
+import { tryParseTaskName } from '../wire/names.ts'
+
+/** What a worker publishes once per identity. */
+export interface WorkerCard {
+  id: string
+  queue: string
+  host: string
+  pid: number
+  slots: number
+  /** name:version -> digest of its schemas */
+  tasks: Record<string, string>
+  /** Client library and its version. */
+  client: string
+  /** Redis seconds. */
+  started: number
+}
+
+/** What a worker publishes with every beat. */
+export interface WorkerStats {
+  /** Redis milliseconds of the beat. */
+  seen: number
+  busy: number
+  /** It was told to stop and finishes what runs: it takes nothing new, and callers do not count on it. */
+  draining: boolean
+  counters: WorkerCounters
+  /** Slots' time that was used in the last minute, as a share of all there was: 0 to 1. */
+  busyShare?: number
+  /** How late the event loop was with its timers in the last minute, milliseconds. */
+  loopMs?: LoopMs
+  /** Memory of the worker's process. */
+  rssBytes?: number
+}
+
+/** `unserved` are requests without a deadline that no worker takes. */
+const counterNames = ['ok', 'failed', 'expired', 'malformed', 'unserved'] as const
+export type WorkerCounters = Record<(typeof counterNames)[number], number>
+
+/** A worker as its readers see it. */
+export interface LiveWorker extends WorkerCard {
+  stats: WorkerStats | undefined
+}
+
+/** Where the card of a further queue of a task is; the queue that had it first is in the task's own field. */
+export const furtherField = (task: string, queue: string): string => `${task}@${queue}`
+
+/** The task of a field of the hash of task cards. */
+export const taskOf = (field: string): string => {
+  const at = field.lastIndexOf('@')
+  const task = field.slice(0, at)
+  // No valid name has an @ in it.
+  return at > 0 && isQueueName(field.slice(at + 1)) && tryParseTaskName(task) ? task : field
+}
+
+/*
+ * Readers. They take what a record's author may have written and nothing else: a member of a wrong type counts as missing, and
+ * without those that are required the record is Unreadable.
+ */
+
+const defaultTimeoutMs = 5000
+const maxDescription = 65_536
+
+/** @throws Unreadable */
+export const readTaskCard = (text: string): TaskCard => {
+  const card = objectOf(text, maxCardLength)
+  const { args, result, timeoutMs, maxPayloadBytes, maxBacklog, at } = card
+  return {
+    task: nameOf(card, 'task'),
+    queue: nameOf(card, 'queue'),
+    description: textOf(card.description, maxDescription),
+    // Whoever uses a schema says what is wrong with it.
+    ...(args === undefined ? {} : { args: args as JsonSchema }),
+    ...(result === undefined ? {} : { result: result as JsonSchema }),
+    timeoutMs: isLimit(timeoutMs) ? Math.min(timeoutMs, maxTimeoutMs) : defaultTimeoutMs,
+    idempotent: card.idempotent === true,
+    digest: textOf(card.digest, 64),
+    ...(isLimit(maxPayloadBytes) ? { maxPayloadBytes } : {}),
+    ...(isLimit(maxBacklog) ? { maxBacklog } : {}),
+    at: isAmount(at) && isMoment(at * 1000) ? at : 0,
+  }
+}
+
+const isLimit = (value: unknown): value is number => isAmount(value) && value > 0
+
+/** @throws Unreadable */
+export const readWorkerCard = (text: string): WorkerCard => {
+  const card = objectOf(text, maxRecordLength)
+  const { pid, slots, tasks, started } = card
+  const names = isObject(tasks) ? Object.entries(tasks) : []
+  return {
+    id: nameOf(card, 'id'),
+    queue: nameOf(card, 'queue'),
+    host: textOf(card.host, 256),
+    pid: isCount(pid) ? pid : 0,
+    slots: isCount(slots, 65_536) ? slots : 0,
+    tasks: Object.fromEntries(names.map(([name, digest]) => [name, textOf(digest, 64)])),
+    client: textOf(card.client, 64),
+    started: isAmount(started) && isMoment(started * 1000) ? started : 0,
+  }
+}
+
+/** @throws Unreadable */
+export const readStats = (text: string): WorkerStats => {
+  const { seen, busy, draining, counters, busyShare, loopMs, rssBytes } = objectOf(text, maxRecordLength)
+  return {
+    seen: isMoment(seen) ? seen : Number.NaN,
+    busy: isCount(busy) ? busy : 0,
+    draining: draining === true,
+    counters: countersOf(isObject(counters) ? counters : {}),
+    ...(isAmount(busyShare) ? { busyShare: Math.min(1, busyShare) } : {}),
+    ...(isObject(loopMs) ? loopMsOf(loopMs) : {}),
+    ...(isAmount(rssBytes) ? { rssBytes } : {}),
+  }
+}
+
+const loopMsOf = ({ mean, p99, max }: Record<string, unknown>): { loopMs?: LoopMs } =>
+  isAmount(mean) && isAmount(p99) && isAmount(max) ? { loopMs: { mean, p99, max } } : {}
+
+const countersOf = (counters: Record<string, unknown>): WorkerCounters =>
+  Object.fromEntries(counterNames.map(name => [name, isCount(counters[name]) ? counters[name] : 0])) as WorkerCounters

@@ -1,0 +1,204 @@
+import type { Events } from '../figures/events.ts'
+import { parseWorkerRecord, type WorkerRecord } from '../figures/load.ts'
+import { type FailuresJson, parseFailures } from '../figures/recent-failures.ts'
+import { parseSlowCalls, type SlowCallsJson } from '../figures/slow-calls.ts'
+import { command, nowMsOf } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
+import type { TaskCard } from '../task/task.ts'
+import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from '../wire/foreign.ts'
+import type { Keys } from '../wire/keys.ts'
+import { furtherField, type LiveWorker, readStats, readTaskCard, readWorkerCard, type WorkerCard } from './cards.ts'
+
+/** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */
+const maxCards = 10_000
+/** Statistics read at a time: nearly always the first worker looked at takes calls. */
+const statsPage = 8
+/** Fields of a hash read at a time, so that no answer is unbounded; of what workers measured fewer, because that is long. */
+const page = 200
+const measuredPage = 20
+/** What is longer is not even fetched; no record that can be read takes so many bytes. */
+const maxRecordBytes = 4 * maxRecordLength
+
+/** @throws Unreadable */
+type Read<T> = (text: string, field: string) => T
+
+/**
+ * The one reader of the registry, for callers, workers and those who look. What is read was written by others and may be
+ * anything: what cannot be read counts as absent and is noted.
+ */
+export class Catalogue {
+  readonly #keys: Keys
+  readonly #note: (record: UnreadableRecord) => void
+  /** What a worker provides never changes under its id, so a card is read once. */
+  readonly #workers = new Map<string, WorkerCard>()
+
+  constructor(keys: Keys, note: (record: UnreadableRecord) => void = () => undefined) {
+    this.#keys = keys
+    this.#note = note
+  }
+
+  /** Where there are cards of tasks. */
+  taskFields(client: Redis): Promise<string[]> {
+    return this.ask(client, [], 'hkeys', this.#keys.tasks)
+  }
+
+  /** The cards in the given fields; those that are missing or cannot be read are left out. */
+  async taskCards(client: Redis, fields: string[]): Promise<TaskCard[]> {
+    return (await this.#pick(client, this.#keys.tasks, fields, taskCardIn)).flatMap(card => card ?? [])
+  }
+
+  /** Ids of workers whose lease on the queue has not ended at `nowMs` (Redis clock). */
+  liveIds(client: Redis, queue: string, nowMs: number): Promise<string[]> {
+    return this.ask(client, [], 'zrangebyscore', this.#keys.queue(queue).leases, nowMs, '+inf')
+  }
+
+  /**
+   * Slots of the workers that take requests for a task in a queue at the moment, together; 0 without any. These are the workers
+   * whose lease holds, that list the task on their card, and that are not draining: the one place that decides it, for callers
+   * and for workers alike.
+   */
+  async slots(client: Redis, queue: string, task: string): Promise<number> {
+    const live = await this.#liveCards(client, queue)
+    const providers = live.filter(({ tasks }) => Object.hasOwn(tasks, task))
+    for (let from = 0; from < providers.length; from += statsPage) {
+      // A worker may do without statistics; then nobody can know better. One that takes calls is enough to know: that
+      // others may be draining makes the sum too large by their slots, for as long as they leave.
+      if ((await this.#serving(client, providers.slice(from, from + statsPage))).length > 0)
+        return providers.reduce((sum, { slots }) => sum + Math.max(1, slots), 0)
+    }
+    return 0
+  }
+
+  /** The workers that take requests in a queue at the moment. */
+  async providers(client: Redis, queue: string): Promise<WorkerCard[]> {
+    return this.#serving(client, await this.#liveCards(client, queue))
+  }
+
+  async #serving(client: Redis, workers: WorkerCard[]): Promise<WorkerCard[]> {
+    const stats = await this.#pick(client, this.#keys.stats, idsOf(workers), readStats)
+    return workers.filter((_, at) => stats[at]?.draining !== true)
+  }
+
+  async #liveCards(client: Redis, queue: string): Promise<WorkerCard[]> {
+    const ids = await this.liveIds(client, queue, await nowMsOf(client))
+    if (this.#workers.size > maxCards) this.#workers.clear()
+    const unread = ids.filter(id => !this.#workers.has(id))
+    for (const card of await this.#pick(client, this.#keys.workers, unread, workerCardIn))
+      if (card) this.#workers.set(card.id, card)
+    return ids.flatMap(id => this.#workers.get(id) ?? [])
+  }
+
+  /** The cards of all tasks with their fields, page by page. */
+  allTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
+    return this.all(client, this.#keys.tasks, (text, field) => ({ ...taskCardIn(text, field), field }))
+  }
+
+  /** All workers with a card and their last statistics, page by page. */
+  async allWorkers(client: Redis): Promise<LiveWorker[]> {
+    const cards = await this.all(client, this.#keys.workers, workerCardIn)
+    const stats = await this.#pick(client, this.#keys.stats, idsOf(cards), readStats)
+    return cards.map((card, at) => ({ ...card, stats: stats[at] }))
+  }
+
+  /** All that can be read of a hash, page by page. */
+  async all<T>(client: Redis, key: string, read: Read<T>): Promise<T[]> {
+    const fields: string[] = await this.ask(client, [], 'hkeys', key)
+    return (await this.#pick(client, key, fields, read)).filter(value => value !== undefined)
+  }
+
+  /** What these workers published of their tasks; those that published nothing, or something else, are left out. */
+  workerRecords(client: Redis, workers: WorkerCard[]): Promise<Map<string, WorkerRecord>> {
+    return this.#measured(client, this.#keys.taskStats, workers, parseWorkerRecord)
+  }
+
+  /** The slowest calls of these workers. */
+  slowCalls(client: Redis, workers: WorkerCard[]): Promise<Map<string, SlowCallsJson>> {
+    return this.#measured(client, this.#keys.slow, workers, parseSlowCalls)
+  }
+
+  /** The recent failures of these workers. */
+  failures(client: Redis, workers: WorkerCard[]): Promise<Map<string, FailuresJson>> {
+    return this.#measured(client, this.#keys.failures, workers, parseFailures)
+  }
+
+  async #measured<T>(
+    client: Redis,
+    key: string,
+    workers: WorkerCard[],
+    parse: (value: unknown, own: Record<string, unknown>) => T | undefined,
+  ): Promise<Map<string, T>> {
+    const tasksOf = new Map(workers.map(({ id, tasks }) => [id, tasks]))
+    const read = (text: string, id: string) => parse(objectOf(text, maxRecordLength), tasksOf.get(id)!)
+    const measured = await this.#pick(client, key, idsOf(workers), read, measuredPage)
+    return new Map(workers.flatMap(({ id }, at) => (measured[at] ? [[id, measured[at]]] : [])))
+  }
+
+  /**
+   * Fields of a hash, in their order, page by page; undefined for what is missing or cannot be read. Asked for their lengths first:
+   * one field of many megabytes would hold up all that this connection is for.
+   */
+  async #pick<T>(client: Redis, key: string, fields: string[], read: Read<T>, size = page): Promise<(T | undefined)[]> {
+    const values: (T | undefined)[] = []
+    for (let from = 0; from < fields.length; from += size) {
+      const some = fields.slice(from, from + size)
+      const lengths = await Promise.all(some.map(field => this.ask(client, 0, 'hstrlen', key, field)))
+      const fitting = some.filter((_, at) => lengths[at]! <= maxRecordBytes)
+      const answer: (string | null)[] = fitting.length === 0 ? [] : await this.ask(client, [], 'hmget', key, ...fitting)
+      const texts = new Map(fitting.map((field, at) => [field, answer[at] ?? null]))
+      for (const field of some) values.push(this.#readOne(key, field, texts.get(field), read))
+    }
+    return values
+  }
+
+  /** `text` is null where there is none, and undefined where it is too long. */
+  #readOne<T>(key: string, field: string, text: string | null | undefined, read: Read<T>): T | undefined {
+    try {
+      if (text === undefined) throw new Unreadable(`it is longer than ${maxRecordBytes} bytes`)
+      return text === null ? undefined : read(text, field)
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+      this.#note({ key, field: field.slice(0, 256), reason: error.message })
+      return undefined
+    }
+  }
+
+  /** Sends a command about one key. Of one that is of another type there is nothing to read, which hurts nobody else. */
+  async ask<T>(client: Redis, nothing: T, name: string, key: string, ...args: (string | number)[]): Promise<T> {
+    try {
+      return (await command(client, name, key, ...args)) as T
+    } catch (error) {
+      if (!(error as Error).message.startsWith('WRONGTYPE')) throw error
+      this.#note({ key, reason: 'it is of another type (WRONGTYPE)' })
+      return nothing
+    }
+  }
+}
+
+const idsOf = (workers: WorkerCard[]): string[] => workers.map(({ id }) => id)
+
+const taskCardIn = (text: string, field: string): TaskCard => {
+  const card = readTaskCard(text)
+  if (field === card.task || field === furtherField(card.task, card.queue)) return card
+  throw new Unreadable('it names another task or queue than its field')
+}
+
+const workerCardIn = (text: string, field: string): WorkerCard => {
+  const card = readWorkerCard(text)
+  if (card.id !== field) throw new Unreadable('it names another worker than its field')
+  return card
+}
+
+/** Passes on each unreadable record once, and so many at most. */
+export const eachOnce = (most: number, pass: (record: UnreadableRecord) => void): typeof pass => {
+  const passed = new Set<string>()
+  return record => {
+    const name = `${record.key} ${record.field ?? ''}`
+    if (passed.has(name) || passed.size >= most) return
+    passed.add(name)
+    pass(record)
+  }
+}
+
+/** Tells of each unreadable record once. */
+export const unreadableTeller = (events: Events): ((record: UnreadableRecord) => void) =>
+  eachOnce(1000, record => events.emit('registry:unreadable', record))

@@ -1,0 +1,255 @@
+import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from '../figures/load.ts'
+import { addCounts, type Counts } from '../figures/task-stats.ts'
+import { pausedMsOf } from '../queue/pause.ts'
+import { nowMsOf } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
+import type { TaskCard } from '../task/task.ts'
+import type { UnreadableRecord } from '../wire/foreign.ts'
+import type { Keys, QueueKeys } from '../wire/keys.ts'
+import { newestFirst, tryParseTaskName } from '../wire/names.ts'
+import type { LiveWorker } from './cards.ts'
+import { Catalogue, eachOnce } from './catalogue.ts'
+
+/** A task, by the card of the queue that hubs call now. */
+export interface TaskOverview extends TaskCard {
+  /** Ids of live workers that provide it; one that drains takes nothing new and is not among them. */
+  workers: string[]
+  /** All queues that have it: nearly always one. More than one with workers is worth a warning. */
+  queues: TaskQueue[]
+  /** True when live workers of one queue declare it with different schemas. */
+  conflict: boolean
+  /** Of the last minute, on all live workers of these queues. */
+  load: Load
+  /** Calls that ended since each of these workers' start. */
+  totals: Counts
+  /** Who makes them, busiest first. */
+  callers: TaskCaller[]
+}
+
+export interface TaskQueue {
+  queue: string
+  /** How many of the task's live workers serve it. */
+  workers: number
+  /** It had the task before all others, which are called only while this one has no workers. */
+  first: boolean
+}
+
+export interface WorkerOverview extends LiveWorker {
+  /** False for a worker whose lease ended: it died or is cut off. One that drains is live: `stats.draining` says so. */
+  live: boolean
+  /** Of the last minute. */
+  load: Load
+  /** Calls that ended since its start, by task. */
+  totals: Record<string, Counts>
+}
+
+export interface QueueOverview {
+  queue: string
+  /** Requests waiting in Redis. */
+  backlog: number
+  /** Milliseconds the oldest one has waited; undefined when none waits or it carries no time. */
+  oldestMs: number | undefined
+  /** When it was paused, Redis milliseconds; undefined when it is served. */
+  pausedMs: number | undefined
+  /** Jobs waiting, and jobs that were given up. */
+  jobs: number
+  dead: number
+  /** Requests held by workers. */
+  held: number
+  /** Live workers that take requests; those that drain are not counted. */
+  workers: number
+  /** Slots of these workers. */
+  slots: number
+  /** Slots in use, those of draining workers included. */
+  busy: number
+  /** Share of these slots' time that was used in the last minute, 0 to 1; undefined where no worker says. */
+  busyShare: number | undefined
+  /** Of the last minute. */
+  load: Load
+}
+
+/** What the registry and the queues say at one moment. */
+export interface Overview {
+  /** When it was read, milliseconds of Redis' clock. */
+  atMs: number
+  tasks: TaskOverview[]
+  workers: WorkerOverview[]
+  queues: QueueOverview[]
+  /** Of the last minute, on all live workers. */
+  load: Load
+  /** What is not what its key is for and counts as absent; the first hundred of it. */
+  unreadable: UnreadableRecord[]
+}
+
+const maxUnreadable = 100
+
+/** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
+export const readOverview = async (client: Redis, keys: Keys): Promise<Overview> => {
+  const unreadable: UnreadableRecord[] = []
+  const catalogue = new Catalogue(
+    keys,
+    eachOnce(maxUnreadable, record => unreadable.push(record)),
+  )
+  const [cards, known, nowMs] = await Promise.all([
+    catalogue.allTasks(client),
+    catalogue.allWorkers(client),
+    nowMsOf(client),
+  ])
+  const queueNames = [...new Set([...cards, ...known].map(({ queue }) => queue))].sort()
+  const leases = await inPages(queueNames, name => catalogue.liveIds(client, name, nowMs))
+  const liveIds = new Set(leases.flat())
+  const records = await catalogue.workerRecords(
+    client,
+    known.filter(({ id }) => liveIds.has(id)),
+  )
+  const workers = known
+    .map(worker => ({
+      ...worker,
+      live: liveIds.has(worker.id),
+      load: workerLoad([worker], records),
+      totals: totalsOf(records.get(worker.id)),
+    }))
+    .sort(byQueueAndHost)
+  const live = workers.filter(worker => worker.live)
+  const liveIn = grouped(live, ({ queue }) => queue)
+  const queues = await inPages(queueNames, async queue => {
+    const own = liveIn.get(queue) ?? []
+    const counts = await readCounts(client, catalogue, keys.queue(queue), own, nowMs)
+    return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records) }
+  })
+  const tasks = [...grouped(cards, ({ task }) => task).values()].map(found => taskOverview(found, liveIn, records))
+  return { atMs: nowMs, tasks: tasks.sort(byName), workers, queues, load: workerLoad(live, records), unreadable }
+}
+
+/** Queues that are asked for at once: their commands go out together, and no more answers than these wait here. */
+const queuePage = 20
+
+const inPages = async <T>(names: string[], read: (name: string) => Promise<T>): Promise<T[]> => {
+  const all: T[] = []
+  for (let from = 0; from < names.length; from += queuePage)
+    all.push(...(await Promise.all(names.slice(from, from + queuePage).map(read))))
+  return all
+}
+
+const grouped = <T>(all: T[], keyOf: (one: T) => string): Map<string, T[]> => {
+  const groups = new Map<string, T[]>()
+  for (const one of all) {
+    const group = groups.get(keyOf(one)) ?? []
+    group.push(one)
+    groups.set(keyOf(one), group)
+  }
+  return groups
+}
+
+/** What live workers published of their tasks, by worker id. */
+type Records = ReadonlyMap<string, WorkerRecord>
+
+const workerLoad = (workers: LiveWorker[], records: Records): Load => {
+  const sum = new LoadSum()
+  for (const { id } of workers) {
+    const { ms = 1, tasks, others } = records.get(id) ?? {}
+    for (const { window } of tasks?.values() ?? []) sum.add(window, ms)
+    sum.add(others, ms)
+  }
+  return sum.load()
+}
+
+const totalsOf = (record: WorkerRecord | undefined): Record<string, Counts> =>
+  Object.fromEntries([...(record?.tasks ?? [])].map(([task, { totals }]) => [task, totals]))
+
+const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== true
+
+type FoundCard = TaskCard & { field: string }
+
+const taskOverview = (
+  found: FoundCard[],
+  liveIn: ReadonlyMap<string, WorkerOverview[]>,
+  records: Records,
+): TaskOverview => {
+  // The field of the first queue is the task's name, which the others only begin with.
+  const cards = found.sort((a, b) => (a.field < b.field ? -1 : 1))
+  const { task } = cards[0]!
+  const places = cards.map(card => {
+    const live = liveIn.get(card.queue) ?? []
+    const providers = live.filter(worker => isServing(worker) && Object.hasOwn(worker.tasks, task))
+    return { card, live, providers, digests: new Set(providers.map(worker => worker.tasks[task])) }
+  })
+  const { field: _, ...card } = (places.find(({ providers }) => providers.length > 0) ?? places[0]!).card
+  const sum = new LoadSum()
+  const totals: Counts = { ok: 0, errors: {} }
+  const callers = new CallerSum()
+  for (const { id } of places.flatMap(({ live }) => live)) {
+    const record = records.get(id)
+    const counted = record?.tasks.get(task)
+    if (!record || !counted) continue
+    sum.add(counted.window, record.ms)
+    addCounts(totals, counted.totals)
+    callers.add(counted, record.ms)
+  }
+  return {
+    ...card,
+    workers: places.flatMap(({ providers }) => providers.map(({ id }) => id)),
+    queues: places.map(({ card: { field, queue }, providers }) => ({
+      queue,
+      workers: providers.length,
+      first: field === task,
+    })),
+    conflict: places.some(({ digests }) => digests.size > 1),
+    load: sum.load(),
+    totals,
+    callers: callers.list(),
+  }
+}
+
+type Counted = Pick<QueueOverview, 'backlog' | 'oldestMs' | 'pausedMs' | 'jobs' | 'dead' | 'held'>
+
+const readCounts = async (
+  client: Redis,
+  catalogue: Catalogue,
+  { calls, jobs, dead, held, paused }: QueueKeys,
+  live: WorkerOverview[],
+  nowMs: number,
+): Promise<Counted> => {
+  const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
+    catalogue.ask(client, 0, 'llen', calls),
+    catalogue.ask<string[]>(client, [], 'lrange', calls, 0, 0),
+    catalogue.ask(client, 0, 'llen', jobs),
+    catalogue.ask(client, 0, 'zcard', dead),
+    catalogue.ask<string | null>(client, null, 'get', paused),
+    ...live.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
+  ])
+  const at = /^\{"at":(\d{1,16}),/.exec(head[0] ?? '')?.[1]
+  return {
+    backlog,
+    oldestMs: at === undefined ? undefined : Math.max(0, nowMs - Number(at) / 1000),
+    pausedMs: pausedMsOf(pausedText),
+    jobs: jobCount,
+    dead: deadCount,
+    held: sumOf(heldCounts, count => count),
+  }
+}
+
+/** Of the live workers of a queue. */
+const capacityOf = (live: WorkerOverview[]): Pick<QueueOverview, 'workers' | 'slots' | 'busy' | 'busyShare'> => {
+  const slotsOf = (workers: WorkerOverview[]) => sumOf(workers, ({ slots }) => slots)
+  const serving = live.filter(isServing)
+  const telling = live.filter(({ stats }) => stats?.busyShare !== undefined)
+  const used = sumOf(telling, ({ stats, slots }) => stats!.busyShare! * slots)
+  return {
+    workers: serving.length,
+    slots: slotsOf(serving),
+    busy: sumOf(live, ({ stats }) => stats?.busy ?? 0),
+    busyShare: slotsOf(telling) === 0 ? undefined : used / slotsOf(telling),
+  }
+}
+
+const sumOf = <T>(all: T[], amountOf: (one: T) => number): number => all.reduce((sum, one) => sum + amountOf(one), 0)
+
+const byQueueAndHost = (a: WorkerOverview, b: WorkerOverview): number =>
+  a.queue.localeCompare(b.queue) || a.host.localeCompare(b.host) || a.pid - b.pid || (a.id < b.id ? -1 : 1)
+
+const byName = (a: TaskOverview, b: TaskOverview): number => {
+  const [nameA, nameB] = [tryParseTaskName(a.task), tryParseTaskName(b.task)]
+  if (!nameA || !nameB) return a.task < b.task ? -1 : 1
+  return nameA.name.localeCompare(nameB.name) || newestFirst(nameA, nameB)
+}

@@ -1,0 +1,228 @@
+import { hostname } from 'node:os'
+import type { Events } from '../figures/events.ts'
+import { batchesOf } from '../queue/batches.ts'
+import type { Queue } from '../queue/queue.ts'
+import { scripts } from '../queue/scripts.ts'
+import { command } from '../redis/client.ts'
+import type { Connection, Redis } from '../redis/connection.ts'
+import type { Settings } from '../settings/read.ts'
+import { cardOf, type Task, type TaskCard } from '../task/task.ts'
+import { isQueueName, type Keys } from '../wire/keys.ts'
+import { version } from '../wire/version.ts'
+import { furtherField, readStats, type WorkerCard, type WorkerStats } from './cards.ts'
+import { Catalogue, unreadableTeller } from './catalogue.ts'
+
+/** Why a request is not run. */
+export interface Verdict {
+  code: 'NoSuchTask' | 'NoWorkers'
+  message: string
+}
+
+/** Texts of what a worker measured of its tasks; undefined where nothing has changed since the last ones. */
+export interface MeasuredTexts {
+  tasks: string | undefined
+  slow: string | undefined
+  failures: string | undefined
+}
+
+/** What a worker says of itself with a beat. */
+export interface Published {
+  stats: WorkerStats
+  /** What it measured: what has changed, or all of it. */
+  measured(isAll: boolean): MeasuredTexts
+}
+
+/** A card to be declared, and a queue that had its task first and has no live worker for it any more, or ''. */
+interface Declared {
+  task: string
+  text: string
+  dead: string
+}
+
+export interface RegistrarOptions {
+  keys: Keys
+  queue: Queue
+  tasks: readonly Task[]
+  settings: Readonly<Settings>
+  events: Events
+}
+
+/** Cards are rewritten this often, and go when none of their workers did so for a day. */
+export const republishMs = 10 * 60_000
+/** What each card counts for beside its length, so that a hundred at most go to Redis in one step: it does nothing else meanwhile. */
+const batchShare = 10_000
+const forgetTaskSeconds = 24 * 3600
+const forgetWorkerMs = 3600_000
+
+/** Hashes with a field for each worker. */
+const ofWorkers = ['stats', 'taskStats', 'slow', 'failures', 'workers'] as const
+type OfWorkers = (typeof ofWorkers)[number]
+
+/**
+ * The one writer of the registry: publishes what one worker provides, its tasks and its card once per identity, its statistics
+ * with each beat.
+ */
+export class Registrar {
+  readonly #options: RegistrarOptions
+  readonly #catalogue: Catalogue
+  #publishedId: string | undefined
+  #publishedAt = 0
+  /** Under which identity it was told that a task is elsewhere. */
+  readonly #told = new Map<string, string>()
+
+  constructor(options: RegistrarOptions) {
+    this.#options = options
+    this.#catalogue = new Catalogue(options.keys, unreadableTeller(options.events))
+  }
+
+  /** Cards go out with the first beat of an identity that gets them through, and again from time to time. */
+  async publish(client: Redis, workerId: string, nowMs: number, { stats, measured }: Published): Promise<void> {
+    const isNew = this.#publishedId !== workerId
+    const isDue = isNew || nowMs - this.#publishedAt > republishMs
+    const seconds = Math.floor(nowMs / 1000)
+    const { tasks: taskStats, slow, failures } = measured(isDue)
+    const workers = isDue ? JSON.stringify(this.#card(workerId, seconds)) : undefined
+    await Promise.all([
+      this.#write(client, workerId, { stats: JSON.stringify(stats), taskStats, slow, failures, workers }),
+      isDue && this.#declare(client, workerId, seconds),
+      isDue && this.#sweep(client, nowMs),
+      isNew && this.#warnOfConflicts(client, workerId),
+    ])
+    if (!isDue) return
+    this.#publishedId = workerId
+    this.#publishedAt = nowMs
+  }
+
+  /** Statistics out of turn, at the `seen` of the last ones. */
+  publishStats(client: Redis, workerId: string, stats: WorkerStats): Promise<void> {
+    return this.#write(client, workerId, { stats: JSON.stringify(stats) })
+  }
+
+  /** Of a task of this queue, declared here or elsewhere; false when that cannot be found out. */
+  async isIdempotent(name: string, connection: Connection): Promise<boolean> {
+    const own = this.#options.tasks.find(task => task.name.full === name)
+    if (own) return own.idempotent
+    const cards = await connection.send(client => this.#cardsOf(client, name)).catch(() => [])
+    return cards[0]?.idempotent ?? false
+  }
+
+  /** Why a request for a task is not run in this queue; undefined as long as a live worker of it takes them. */
+  async whyUnserved(client: Redis, name: string): Promise<Verdict | undefined> {
+    const isServedIn = async (queue: string) => (await this.#catalogue.slots(client, queue, name)) > 0
+    const own = this.#options.queue.name
+    if (await isServedIn(own)) return undefined
+    const first = (await this.#cardsOf(client, name)).at(-1)?.queue
+    if (first === undefined) return { code: 'NoSuchTask', message: `No worker ever declared ${name}.` }
+    const message = `No live worker of queue ${own} provides ${name}.`
+    if (first === own) return { code: 'NoWorkers', message }
+    const isServed = isQueueName(first) && (await isServedIn(first))
+    const place = `${isServed ? 'It is served' : 'Its last workers were'} in queue ${first}.`
+    return { code: 'NoWorkers', message: `${message} ${place}` }
+  }
+
+  /** Of this queue, where that is not the first one of the task, and of the first. */
+  #cardsOf(client: Redis, name: string): Promise<TaskCard[]> {
+    return this.#catalogue.taskCards(client, [furtherField(name, this.#options.queue.name), name])
+  }
+
+  async remove(client: Redis, workerIds: string[]): Promise<void> {
+    if (workerIds.length === 0) return
+    const { keys } = this.#options
+    await Promise.all(ofWorkers.map(hash => command(client, 'hdel', keys[hash], ...workerIds)))
+  }
+
+  async #write(client: Redis, workerId: string, texts: { [hash in OfWorkers]?: string | undefined }): Promise<void> {
+    const { keys } = this.#options
+    const given = ofWorkers.filter(hash => texts[hash] !== undefined)
+    await Promise.all(given.map(hash => command(client, 'hset', keys[hash], workerId, texts[hash]!)))
+  }
+
+  /**
+   * A task stays with the queue that had it first as long as that one has live workers for it. Then this one's card is a further
+   * one, of which its operators should know; else its queue is the first one from now on, as in any move.
+   */
+  async #declare(client: Redis, workerId: string, seconds: number): Promise<void> {
+    const { tasks, queue, settings } = this.#options
+    const cards = tasks.map(task => ({
+      task: task.name.full,
+      text: JSON.stringify(cardOf(task, queue.name, settings, seconds)),
+      dead: '',
+    }))
+    const left: Declared[] = []
+    const providers = new Map<string, WorkerCard[]>()
+    for (const { card, first } of await this.#place(client, cards)) {
+      if (!providers.has(first))
+        providers.set(first, isQueueName(first) ? await this.#catalogue.providers(client, first) : [])
+      const isServed = providers.get(first)!.some(({ tasks }) => Object.hasOwn(tasks, card.task))
+      if (isServed) this.#tellElsewhere(workerId, card.task, first)
+      else left.push({ ...card, dead: first })
+    }
+    for (const { card, first } of await this.#place(client, left)) this.#tellElsewhere(workerId, card.task, first)
+  }
+
+  /** Puts cards where they belong. Returns those whose tasks another queue has first, with that queue. */
+  async #place(client: Redis, cards: Declared[]): Promise<{ card: Declared; first: string }[]> {
+    const { keys, queue } = this.#options
+    const elsewhere: { card: Declared; first: string }[] = []
+    for (const batch of batchesOf(cards, ({ text }) => text.length + batchShare)) {
+      const args = batch.flatMap(({ task, text, dead }) => [task, text, dead])
+      const answer = (await scripts.declare.run(client, [keys.tasks], [queue.name, ...args])) as string[]
+      for (const card of batch) {
+        // Tasks and queues in turn; no queue has the name of a task.
+        const at = answer.indexOf(card.task)
+        if (at >= 0) elsewhere.push({ card, first: answer[at + 1]! })
+      }
+    }
+    return elsewhere
+  }
+
+  /** Once per identity and task. */
+  #tellElsewhere(workerId: string, task: string, first: string): void {
+    const { queue, events } = this.#options
+    if (this.#told.get(task) === workerId) return
+    this.#told.set(task, workerId)
+    events.emit('task:elsewhere', { task, queue: queue.name, first })
+  }
+
+  /**
+   * Removes cards of tasks nobody published for a day and of workers that are long gone. What cannot be read stays: its
+   * worker may be alive, and only a person can tell what it is.
+   */
+  async #sweep(client: Redis, nowMs: number): Promise<void> {
+    const { keys } = this.#options
+    const cards = await this.#catalogue.allTasks(client)
+    const stale = cards.filter(({ at }) => nowMs / 1000 - at > forgetTaskSeconds).map(({ field }) => field)
+    if (stale.length > 0) await command(client, 'hdel', keys.tasks, ...stale)
+    const seen = await this.#catalogue.all(client, keys.stats, (text, id) => ({ id, ...readStats(text) }))
+    const gone = seen.filter(({ seen }) => nowMs - seen > forgetWorkerMs)
+    await this.remove(
+      client,
+      gone.map(({ id }) => id),
+    )
+  }
+
+  #card(id: string, started: number): WorkerCard {
+    const { queue, settings, tasks } = this.#options
+    return {
+      id,
+      queue: queue.name,
+      host: hostname(),
+      pid: process.pid,
+      slots: settings.slots,
+      tasks: Object.fromEntries(tasks.map(task => [task.name.full, task.digest])),
+      client: `pshub-js/${version}`,
+      started,
+    }
+  }
+
+  /** Two live workers with one version and two schemas: whoever of them takes a call decides what is valid. */
+  async #warnOfConflicts(client: Redis, workerId: string): Promise<void> {
+    const { queue, tasks, events } = this.#options
+    const providers = await this.#catalogue.providers(client, queue.name)
+    for (const { name, digest } of tasks) {
+      const other = providers.find(({ id, tasks }) => id !== workerId && (tasks[name.full] ?? digest) !== digest)
+      if (!other) continue
+      events.emit('task:conflict', { task: name.full, queue: queue.name, other: `${other.host}/${other.pid}` })
+    }
+  }
+}

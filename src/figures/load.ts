@@ -1,0 +1,168 @@
+import { isErrorCode } from '../wire/errors.ts'
+import { isCount, isObject } from '../wire/foreign.ts'
+import type { Phases } from '../wire/phases.ts'
+import { maxCallers, otherCallers } from './callers.ts'
+import { Histogram } from './histogram.ts'
+import { addCounts, type Counts, countOf, errorCountOf, phaseNames } from './task-stats.ts'
+
+/** How long one phase of the calls of the last minute took, microseconds; quantiles are off by at most 1/32. */
+export interface Waits {
+  count: number
+  sum: number
+  p50: number
+  p95: number
+  p99: number
+  max: number
+}
+
+/** What happened in the last minute, on all live workers together. */
+export interface Load {
+  callsPerSecond: number
+  /** Share of the calls that did not end well, 0 to 1. */
+  errorRate: number
+  /** These by code. `Expired` were not started any more. */
+  errors: Record<string, number>
+  /** Undefined where nothing ran. */
+  us: Record<keyof Phases, Waits | undefined>
+}
+
+/** What one task did on one worker, as the registry says. */
+export interface TaskRecord {
+  totals: Counts
+  /** Calls by calling service, since the worker's start. */
+  callers: ReadonlyMap<string, number>
+  window: TaskWindow | undefined
+}
+
+export interface TaskWindow extends Counts {
+  callers: ReadonlyMap<string, number>
+  us: Record<keyof Phases, Histogram>
+}
+
+/** What a worker published of its tasks. */
+export interface WorkerRecord {
+  ms: number
+  tasks: Map<string, TaskRecord>
+  others: TaskWindow | undefined
+}
+
+/** Adds up windows of many tasks and workers. */
+export class LoadSum {
+  readonly #counts: Counts = { ok: 0, errors: {} }
+  readonly #us = { backlog: new Histogram(), queue: new Histogram(), exec: new Histogram() }
+  #callsPerSecond = 0
+
+  /** `ms` is what this window covers. */
+  add(window: TaskWindow | undefined, ms: number): void {
+    if (!window) return
+    addCounts(this.#counts, window)
+    for (const phase of phaseNames) this.#us[phase].add(window.us[phase])
+    this.#callsPerSecond += (countOf(window) * 1000) / ms
+  }
+
+  load(): Load {
+    const count = countOf(this.#counts)
+    const { backlog, queue, exec } = this.#us
+    return {
+      callsPerSecond: this.#callsPerSecond,
+      errorRate: count === 0 ? 0 : errorCountOf(this.#counts) / count,
+      errors: this.#counts.errors,
+      us: { backlog: waitsOf(backlog), queue: waitsOf(queue), exec: waitsOf(exec) },
+    }
+  }
+}
+
+const waitsOf = (histogram: Histogram): Waits | undefined => {
+  const { count, sum, max } = histogram
+  const at = (q: number) => histogram.quantile(q)!
+  return count === 0 ? undefined : { count, sum, p50: at(0.5), p95: at(0.95), p99: at(0.99), max }
+}
+
+/** A service that calls a task, on all live workers together. */
+export interface TaskCaller {
+  /** As it names itself; '' where it gave no name, '*' for all services that workers did not count by name. */
+  name: string
+  /** Calls that ended since each of these workers' start. */
+  calls: number
+  /** In the last minute. */
+  callsPerSecond: number
+}
+
+/** Adds up who calls a task. */
+export class CallerSum {
+  readonly #callers = new Map<string, TaskCaller>()
+
+  /** `ms` is what its window covers. */
+  add({ callers, window }: TaskRecord, ms: number): void {
+    for (const [name, calls] of callers) this.#of(name).calls += calls
+    for (const [name, calls] of window?.callers ?? []) this.#of(name).callsPerSecond += (calls * 1000) / ms
+  }
+
+  /** Busiest first: in the last minute, then in all. The others that have no name here come last. */
+  list(): TaskCaller[] {
+    const isOthers = ({ name }: TaskCaller) => Number(name === otherCallers)
+    return [...this.#callers.values()].sort(
+      (a, b) =>
+        isOthers(a) - isOthers(b) ||
+        b.callsPerSecond - a.callsPerSecond ||
+        b.calls - a.calls ||
+        (a.name < b.name ? -1 : 1),
+    )
+  }
+
+  #of(name: string): TaskCaller {
+    let caller = this.#callers.get(name)
+    if (!caller) this.#callers.set(name, (caller = { name, calls: 0, callsPerSecond: 0 }))
+    return caller
+  }
+}
+
+/** A worker that covers more than this at once was not written for this protocol. */
+const maxMs = 3_600_000
+const maxNameLength = 64
+
+/**
+ * Reads what a worker wrote, who may have written anything: what is not as it should be counts as absent. Names that are not
+ * in `own`, the tasks of the worker's card, are left out. Never throws.
+ */
+export const parseWorkerRecord = (value: unknown, own: Record<string, unknown>): WorkerRecord | undefined => {
+  if (!isObject(value) || !isObject(value.tasks)) return undefined
+  const { ms } = value
+  const isTimed = typeof ms === 'number' && ms >= 1 && ms <= maxMs
+  const tasks = new Map<string, TaskRecord>()
+  for (const [name, record] of Object.entries(value.tasks)) {
+    const totals = Object.hasOwn(own, name) ? countsOf(record) : undefined
+    if (!totals) continue
+    const { callers, window } = record as { callers?: unknown; window?: unknown }
+    tasks.set(name, { totals, callers: callersOf(callers), window: isTimed ? windowOf(window) : undefined })
+  }
+  return { ms: isTimed ? ms : 1, tasks, others: isTimed ? windowOf(value.others) : undefined }
+}
+
+const windowOf = (value: unknown): TaskWindow | undefined => {
+  const counts = countsOf(value)
+  const { us, callers } = (value ?? {}) as { us?: unknown; callers?: unknown }
+  if (!counts || !isObject(us)) return undefined
+  const [backlog, queue, exec] = phaseNames.map(phase => Histogram.from(us[phase]))
+  return backlog && queue && exec ? { ...counts, callers: callersOf(callers), us: { backlog, queue, exec } } : undefined
+}
+
+/** What is no count of a service is left out. */
+const callersOf = (value: unknown): ReadonlyMap<string, number> => {
+  const entries = isObject(value) ? Object.entries(value) : []
+  const counted = entries.filter((entry): entry is [string, number] => {
+    const [name, count] = entry
+    return name.length <= maxNameLength && isCount(count) && count > 0
+  })
+  return new Map(counted.slice(0, maxCallers + 1))
+}
+
+const countsOf = (value: unknown): Counts | undefined => {
+  if (!isObject(value) || !isCount(value.ok) || !isObject(value.errors)) return undefined
+  const counts: Counts = { ok: value.ok, errors: {} }
+  for (const [code, count] of Object.entries(value.errors)) {
+    if (!isCount(count)) return undefined
+    if (count > 0) addCounts(counts, { ok: 0, errors: { [isErrorCode(code) ? code : 'TaskFailed']: count } })
+  }
+  return counts
+}

@@ -1,0 +1,141 @@
+import type { CallSpan } from '../outlets/tracing.ts'
+import { explained } from '../redis/refusals.ts'
+import { monotonicMs } from '../wire/clock.ts'
+import type { Timed } from '../wire/deadlines.ts'
+import { type ErrorCode, fromWire, HubError, type HubErrorDetails } from '../wire/errors.ts'
+import { newId } from '../wire/ids.ts'
+import { type Reply, requestBody } from '../wire/message.ts'
+import type { Phases } from '../wire/phases.ts'
+import type { Outbox, Parcel, Placed } from './outbox.ts'
+
+/** Who waits for a call. */
+export interface Caller {
+  /** Monotonic milliseconds. */
+  readonly startedAt: number
+  readonly span: CallSpan | undefined
+  resolve(value: unknown): void
+  reject(error: HubError): void
+}
+
+/** What a call asks for, the same in each of its tries. */
+export interface CallSpec {
+  readonly caller: Caller
+  readonly task: string
+  readonly idempotent: boolean
+  /** That of its queue. */
+  readonly outbox: Outbox
+  /** Arguments, as JSON. */
+  readonly args: string
+  /** The request's end, from requestTail(). */
+  readonly tail: string
+  /** Monotonic milliseconds. */
+  readonly end: number
+  readonly signal: AbortSignal | undefined
+  /** The caller wants to know how long each part took. */
+  readonly phases: boolean
+}
+
+/** Who keeps the calls in flight. */
+export interface CallHost {
+  /** Its deadline is later now. */
+  onPostponed(call: Call): void
+  /** This try is over, with an error or a result: nothing may refer to it any more, and its caller is to be told. */
+  onSettled(call: Call, error: HubError | undefined, us: Phases | undefined, result: unknown): void
+}
+
+/** A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline. */
+export const unsentMs = 1000
+
+/**
+ * One try of a call from the moment its request exists until it settles, exactly once: by its reply, its deadline, its
+ * caller's signal, or a refusal.
+ */
+export class Call implements Parcel, Timed {
+  readonly id: string = newId()
+  readonly spec: CallSpec
+  readonly task: string
+  readonly body: string
+  readonly end: number
+  /** 0 is the first one. */
+  readonly tries: number
+  readonly #host: CallHost
+  #waitsSince: number
+  /** How an earlier try ended that may have been run; then no later one can say that it certainly was not. */
+  readonly #earlier: HubError | undefined
+  settled = false
+  inDoubt = false
+  abandoned = false
+  setback: string | undefined
+  placed: Placed | undefined
+
+  constructor(spec: CallSpec, host: CallHost, previous?: { call: Call; error: HubError }) {
+    this.spec = spec
+    this.task = spec.task
+    this.end = spec.end
+    this.#host = host
+    this.body = requestBody(this.id, spec.task, spec.args, spec.tail)
+    this.tries = previous ? previous.call.tries + 1 : 0
+    this.#waitsSince = previous ? monotonicMs() : spec.caller.startedAt
+    if (previous) this.#earlier = previous.error.ran === 'no' ? previous.call.#earlier : previous.error
+    spec.signal?.addEventListener('abort', this, { once: true })
+  }
+
+  /** Earlier than the call's own while its request cannot be sent. */
+  get deadline(): number {
+    return this.placed || this.inDoubt ? this.end : Math.min(this.end, this.#waitsSince + unsentMs)
+  }
+
+  /** The signal fired. */
+  handleEvent(): void {
+    this.abandoned = true
+    this.refused('Aborted', `The caller gave up waiting for ${this.task}.`, { cause: this.spec.signal?.reason })
+  }
+
+  /** Its hub was closed: nobody answers it any more. */
+  close(): void {
+    const mayRun = this.placed !== undefined || this.inDoubt
+    if (mayRun) this.refused('Aborted', `The hub was closed while ${this.task} was running.`)
+    else this.refused('HubClosed')
+  }
+
+  /** What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent. */
+  expire(): void {
+    const now = monotonicMs()
+    const { outbox, caller } = this.spec
+    if (now < this.end && outbox.isSending) {
+      this.#waitsSince = now
+      this.#host.onPostponed(this)
+      return
+    }
+    const waited = Math.round(now - caller.startedAt)
+    if (this.placed) this.refused('Timeout', `${this.task} did not answer within ${waited} ms.`)
+    else if (this.inDoubt)
+      this.refused('OutcomeUnknown', `Redis did not confirm the request within ${waited} ms; it may have been run.`)
+    else {
+      const reason = explained(this.setback ?? outbox.whyDown ?? 'it did not answer')
+      this.refused('NotEnqueued', `Redis could not be given the request for ${waited} ms: ${reason}.`)
+    }
+  }
+
+  answer(reply: Reply): void {
+    if (reply.ok) this.#settle(undefined, reply.us, reply.result)
+    else this.#settle(fromWire(reply.error, { task: this.task, id: this.id }), reply.us)
+  }
+
+  /** It ends without a reply. */
+  refused(code: ErrorCode, message?: string, details?: HubErrorDetails): void {
+    this.#settle(new HubError(code, message, { task: this.task, id: this.id, ...details }))
+  }
+
+  /** What its caller is told when this try, which ended so, was the last one. */
+  verdict(error: HubError): HubError {
+    return error.ran === 'no' ? (this.#earlier ?? error) : error
+  }
+
+  #settle(error: HubError | undefined, us?: Phases, result?: unknown): void {
+    if (this.settled) return
+    this.settled = true
+    this.spec.signal?.removeEventListener('abort', this)
+    this.#host.onSettled(this, error, us, result)
+  }
+}

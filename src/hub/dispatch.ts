@@ -1,0 +1,197 @@
+import type { Events } from '../figures/events.ts'
+import type { CallSpan } from '../outlets/tracing.ts'
+import { Queue } from '../queue/queue.ts'
+import type { Connection } from '../redis/connection.ts'
+import type { Settings } from '../settings/read.ts'
+import { maxTimeoutMs } from '../task/task.ts'
+import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
+import { Deadlines } from '../wire/deadlines.ts'
+import { HubError } from '../wire/errors.ts'
+import type { Keys } from '../wire/keys.ts'
+import { type Reply, requestTail, type TraceContext } from '../wire/message.ts'
+import { type CallPhases, callPhases, type Phases } from '../wire/phases.ts'
+import { RedisClock } from '../wire/redis-clock.ts'
+import { encodeArgs } from './arguments.ts'
+import { Call, type Caller, type CallHost, unsentMs } from './call.ts'
+import type { CallOptions } from './gather.ts'
+import { Inbox } from './inbox.ts'
+import { Outbox } from './outbox.ts'
+import type { Route } from './resolver.ts'
+import { maxTries, mayRetry, RetryBudget } from './retries.ts'
+
+export interface DispatchOptions {
+  hubId: string
+  settings: Readonly<Settings>
+  keys: Keys
+  commands: Connection
+  blocking: Connection
+  events: Events
+  closing: AbortSignal
+}
+
+const retryFirstMs = 10
+const retryMostMs = 200
+
+/** The calls in flight of one hub: from a route and its arguments to a settled promise. */
+export class Dispatch implements CallHost {
+  readonly #options: DispatchOptions
+  readonly #inbox: Inbox
+  readonly #outboxes = new Map<string, Outbox>()
+  readonly #pending = new Map<string, Call>()
+  readonly #deadlines = new Deadlines()
+  readonly #budget = new RetryBudget()
+  readonly #clock = new RedisClock()
+  /** The end of most requests. */
+  readonly #tail: string
+
+  constructor(options: DispatchOptions) {
+    const { hubId, keys, blocking, events } = options
+    this.#options = options
+    this.#tail = this.#tailFor({})
+    this.#inbox = new Inbox({
+      connection: blocking,
+      key: keys.reply(hubId),
+      readKey: keys.read(hubId),
+      expected: () => this.#pending.size,
+      onReply: (reply, again) => this.#deliver(reply, again),
+      onProblem: reason => events.emit('problem', { where: 'inbox', reason }),
+    })
+  }
+
+  /** Sends a call, or rejects it at once when its arguments do not fit. */
+  send(route: Route, args: unknown, options: CallOptions, caller: Caller): void {
+    const { startedAt, span } = caller
+    const { maxPayloadBytes, maxBacklog } = this.#options.settings
+    const json = encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
+    if (json instanceof HubError) {
+      caller.reject(this.refused(route.task, json, startedAt, span))
+      return
+    }
+    this.#budget.onCall()
+    const outbox = this.#outboxOf(route.queue)
+    outbox.maxLength = Math.min(maxBacklog, route.maxBacklog)
+    outbox.forecast.slots = route.slots
+    const trace = span?.trace ?? options
+    const spec = {
+      caller,
+      task: route.task,
+      idempotent: route.idempotent,
+      outbox,
+      args: json,
+      tail: trace.traceparent === undefined ? this.#tail : this.#tailFor(trace),
+      end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
+      signal: options.signal,
+      phases: options.phases === true,
+    }
+    const call = new Call(spec, this)
+    span?.sent(route.queue, call.id)
+    this.#expect(call)
+    outbox.add(call)
+  }
+
+  /** Settles what is in flight: nobody answers it any more. */
+  async stop(): Promise<void> {
+    for (const call of [...this.#pending.values()]) call.close()
+    this.#deadlines.stop()
+    // For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
+    await Promise.all([this.#options.blocking.close(), this.#inbox.stop()])
+  }
+
+  /** The keys this hub may have left in Redis. */
+  usedKeys(): string[] {
+    const { keys, hubId } = this.#options
+    const pushed = [...this.#outboxes]
+      .filter(([, outbox]) => outbox.used)
+      .map(([queue]) => keys.queue(queue).pushed(hubId))
+    return pushed.length === 0 ? [] : [keys.reply(hubId), keys.read(hubId), ...pushed]
+  }
+
+  onPostponed(call: Call): void {
+    this.#deadlines.add(call)
+  }
+
+  onSettled(call: Call, error: HubError | undefined, us: Phases | undefined, result: unknown): void {
+    this.#pending.delete(call.id)
+    this.#deadlines.delete(call)
+    const { outbox, caller, phases: isAsked } = call.spec
+    outbox.drop(call)
+    const ahead = call.placed?.ahead
+    if (ahead !== undefined && us) outbox.forecast.learn(ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
+    else if (ahead !== undefined && error?.code === 'Timeout') outbox.forecast.miss(ahead, call.end - caller.startedAt)
+    if (!error) {
+      const phases = this.#told(call, undefined, us)
+      caller.resolve(isAsked ? { result, phases } : result)
+    } else if (!this.#retry(call, error)) {
+      const verdict = call.verdict(error)
+      verdict.phases = this.#told(call, verdict, us)
+      caller.reject(verdict)
+    }
+  }
+
+  /** True when a further try was started; that one settles the caller's promise then. */
+  #retry(call: Call, error: HubError): boolean {
+    const { events, closing } = this.#options
+    const { spec } = call
+    const { startedAt, span } = spec.caller
+    if (!mayRetry(error, spec.idempotent) || call.tries + 1 >= maxTries || closing.aborted) return false
+    const waitMs = backoffMs(call.tries, retryFirstMs, retryMostMs)
+    // A Redis that cannot be reached is tried for a second all along; its calls fail then.
+    const end = error.code === 'NotEnqueued' ? Math.min(spec.end, startedAt + unsentMs) : spec.end
+    if (monotonicMs() + waitMs >= end || !this.#budget.take()) return false
+    const next = new Call(spec, this, { call, error })
+    this.#expect(next)
+    span?.retried(error.code, call.id, next.id)
+    events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code })
+    sleep(waitMs, closing).then(() => spec.outbox.add(next))
+    return true
+  }
+
+  /** Tells of a call that ended before there was a request. Returns its error. */
+  refused(task: string, error: HubError, startedAt: number, span: CallSpan | undefined): HubError {
+    const ms = monotonicMs() - startedAt
+    this.#options.events.emit('call:settled', { task, id: undefined, ok: false, code: error.code, ms, us: undefined })
+    span?.end(error, undefined)
+    return error
+  }
+
+  /** The caller's promise is about to settle. Returns its phases, where somebody wants to know them. */
+  #told(call: Call, error: HubError | undefined, us: Phases | undefined): CallPhases | undefined {
+    const { events } = this.#options
+    const { startedAt, span } = call.spec.caller
+    const isHeard = events.has('call:settled')
+    if (!error && !isHeard && !call.spec.phases && !span) return undefined
+    const ms = monotonicMs() - startedAt
+    const phases = us && callPhases(us, ms)
+    const { task, id } = call
+    if (isHeard) events.emit('call:settled', { task, id, ok: !error, code: error?.code, ms, us: phases })
+    span?.end(error, phases)
+    return phases
+  }
+
+  #expect(call: Call): void {
+    this.#pending.set(call.id, call)
+    this.#deadlines.add(call)
+    this.#inbox.wake()
+  }
+
+  #deliver(reply: Reply, again: boolean): void {
+    const call = this.#pending.get(reply.id)
+    if (call) call.answer(reply)
+    else if (!again) this.#options.events.emit('reply:late', { id: reply.id })
+  }
+
+  #tailFor(trace: TraceContext): string {
+    const { keys, hubId, settings } = this.#options
+    return requestTail(keys.reply(hubId), settings.name, trace)
+  }
+
+  #outboxOf(queue: string): Outbox {
+    let outbox = this.#outboxes.get(queue)
+    if (!outbox) {
+      const { commands: connection, keys, hubId, events, closing } = this.#options
+      outbox = new Outbox({ connection, queue: new Queue(queue, keys), hubId, clock: this.#clock, events, closing })
+      this.#outboxes.set(queue, outbox)
+    }
+    return outbox
+  }
+}

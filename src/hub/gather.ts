@@ -1,0 +1,59 @@
+import type { Task } from '../task/task.ts'
+import { monotonicMs } from '../wire/clock.ts'
+import { HubError } from '../wire/errors.ts'
+import type { CallPhases } from '../wire/phases.ts'
+
+export interface CallOptions {
+  /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
+  timeoutMs?: number
+  /** Only workers of this queue count. Default: the queue that had the task first, while it has live workers, else another one. */
+  queue?: string | undefined
+  /** Ends the wait with Aborted. */
+  signal?: AbortSignal
+  /** W3C trace context to pass on. Default: that of the caller's active OpenTelemetry span. */
+  traceparent?: string | undefined
+  /** Goes along with traceparent; left out when longer than 512 characters. */
+  tracestate?: string | undefined
+  /** True: resolve to the result and how long each part of the wait took. Default false. */
+  phases?: boolean
+}
+
+/** What a call with `phases: true` resolves to. Phases are undefined when its worker, of another language, told none. */
+export interface WithPhases<R = unknown> {
+  result: R
+  phases: CallPhases | undefined
+}
+
+/** One entry of a gather: a task with its arguments, and options that differ from the common ones. */
+export type GatherEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: CallOptions]
+
+/** How one entry of a gather ended; `ms` is its own wait, and `phases` its parts where they were asked for. */
+export type Gathered<T = unknown> =
+  | { ok: true; value: T; ms: number; phases?: CallPhases | undefined }
+  | { ok: false; error: HubError; ms: number; phases?: CallPhases | undefined }
+
+/** Makes all calls at once and resolves when each has settled, under the names they were given. Never rejects. */
+export const gatherCalls = async <const C extends Record<string, GatherEntry>>(
+  calls: C,
+  options: CallOptions,
+  call: (task: GatherEntry[0], args: unknown, options: CallOptions) => Promise<unknown>,
+): Promise<{ [K in keyof C]: Gathered }> => {
+  const settleOne = async ([name, entry]: [string, GatherEntry]): Promise<[string, Gathered]> => {
+    const startedAt = monotonicMs()
+    try {
+      if (!Array.isArray(entry)) throw new HubError('InvalidArgs', `gather: '${name}' must be [task, args].`)
+      const merged = { ...options, ...entry[2] }
+      const value = await call(entry[0], entry[1], merged)
+      const ms = monotonicMs() - startedAt
+      if (!merged.phases) return [name, { ok: true, value, ms }]
+      const { result, phases } = value as WithPhases
+      return [name, { ok: true, value: result, ms, phases }]
+    } catch (thrown) {
+      const error = thrown as HubError
+      const ms = monotonicMs() - startedAt
+      return [name, error.phases ? { ok: false, error, ms, phases: error.phases } : { ok: false, error, ms }]
+    }
+  }
+  const settled = await Promise.all(Object.entries(calls ?? {}).map(settleOne))
+  return Object.fromEntries(settled) as { [K in keyof C]: Gathered }
+}

@@ -1,0 +1,252 @@
+import type { Events } from '../figures/events.ts'
+import { maxBatchBytes, pushMemoryMs, type Queue } from '../queue/queue.ts'
+import { type Connection, ConnectionLost, isTransient } from '../redis/connection.ts'
+import { explained } from '../redis/refusals.ts'
+import type { Pushed } from '../wire/answers.ts'
+import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
+import { type ErrorCode, type HubErrorDetails, messageOf } from '../wire/errors.ts'
+import { stamped, unstamped } from '../wire/message.ts'
+import type { RedisClock } from '../wire/redis-clock.ts'
+import { Forecast } from './forecast.ts'
+
+/** Where a message is in its list: with its time and ttl, which make its exact text, and its place there if that is known. */
+export interface Placed {
+  at: string
+  ttlMs: number
+  /** How many others were before it. */
+  ahead: number | undefined
+}
+
+/** A request on its way into a queue's list. */
+export interface Parcel {
+  readonly id: string
+  readonly task: string
+  readonly body: string
+  /** Monotonic time of its call's deadline. */
+  readonly end: number
+  /** True once the call is over: it is not sent any more. */
+  readonly settled: boolean
+  /** True when its caller gave up: it need not run any more. */
+  readonly abandoned: boolean
+  /** Undefined until it is known to be in the list, or to have been there. */
+  placed: Placed | undefined
+  /** True from the moment it is written until Redis answered: it may be running. */
+  inDoubt: boolean
+  /** Why the last try to push it failed. */
+  setback: string | undefined
+  /** It will not get there. */
+  refused(code: ErrorCode, message: string, details?: HubErrorDetails): void
+}
+
+export interface OutboxOptions {
+  connection: Connection
+  queue: Queue
+  hubId: string
+  clock: RedisClock
+  events: Events
+  closing: AbortSignal
+}
+
+const maxBatch = 256
+/** Taken off each ttl: a push that is on its way for longer has its time taken off by the script. */
+const wayMs = 2
+/** Without an answer for this long nothing counts as being sent. */
+const sendingMs = 500
+
+/**
+ * Requests of one hub for one queue. One push is under way at a time and what is called meanwhile goes with the next,
+ * so batches grow with the load by themselves, and only the last push can ever be in doubt: when its answer is lost it
+ * is repeated under the same number, before anything new, and the script knows whether it had arrived.
+ */
+export class Outbox {
+  readonly forecast = new Forecast()
+  readonly #options: OutboxOptions
+  /** Longest list that is pushed to, whatever a call could wait for. */
+  maxLength = 0
+  /** Only of calls that are not over: an outage may last, and they do not wait for its end. */
+  readonly #waiting = new Set<Parcel>()
+  #number = 0
+  #answeredAt = Number.NEGATIVE_INFINITY
+  /** What waits is being sent, or will be with the end of this tick. */
+  #isBusy = false
+
+  constructor(options: OutboxOptions) {
+    this.#options = options
+  }
+
+  /** True when something was pushed, so that there is a push number in Redis to clean up. */
+  get used(): boolean {
+    return this.#number > 0
+  }
+
+  /** True while pushes are answered, so that what waits here has its turn soon. */
+  get isSending(): boolean {
+    return monotonicMs() - this.#answeredAt < sendingMs
+  }
+
+  /** Why there is no connection at the moment. */
+  get whyDown(): string | undefined {
+    return this.#options.connection.downReason?.message
+  }
+
+  add(parcel: Parcel): void {
+    // A retry may be over before its time to be sent has come.
+    if (parcel.settled) return
+    this.#waiting.add(parcel)
+    if (this.#isBusy) return
+    this.#isBusy = true
+    // Behind all that is called in this tick and in the promise reactions it sets off: they go together.
+    process.nextTick(() => void this.#run())
+  }
+
+  /** Lets go of a parcel whose call is over. When its caller gave up, its request is cancelled too. */
+  drop(parcel: Parcel): void {
+    this.#waiting.delete(parcel)
+    if (parcel.abandoned) this.#cancel(parcel)
+  }
+
+  /**
+   * Takes a request out of the list, or has its worker told. Does nothing for one whose push is under way; that is
+   * cancelled once it is known to have arrived.
+   */
+  #cancel(parcel: Parcel): void {
+    const { placed, id, task } = parcel
+    if (!placed) return
+    const { connection, queue, events } = this.#options
+    const text = placed.ttlMs > 0 ? stamped(placed.at, placed.ttlMs, parcel.body) : ''
+    connection
+      .send(client => queue.cancel(client, id, text))
+      .then(
+        removed => events.emit('call:cancelled', { task, id, removed }),
+        // The request runs or expires by itself then; nobody waits for it.
+        () => undefined,
+      )
+  }
+
+  async #run(): Promise<void> {
+    const { connection, closing } = this.#options
+    while (this.#waiting.size > 0 && !closing.aborted) {
+      if (!connection.isReady) await connection.whenReady(closing)
+      const batch = this.#nextBatch()
+      if (batch.length > 0) await this.#deliver(batch)
+    }
+    this.#isBusy = false
+  }
+
+  /** What goes with the next push. Calls that a list as long as it was a moment ago cannot serve in time are refused. */
+  #nextBatch(): Parcel[] {
+    const batch: Parcel[] = []
+    const now = monotonicMs()
+    const length = this.forecast.lengthAt(now)
+    let chars = 0
+    for (const parcel of this.#waiting) {
+      if (batch.length === maxBatch || (chars > 0 && chars + parcel.body.length > maxBatchBytes)) break
+      this.#waiting.delete(parcel)
+      if (length !== undefined && length + batch.length >= this.forecast.lengthWithin(parcel.end - now, now)) {
+        this.#refuseOne(parcel, length + batch.length)
+        continue
+      }
+      chars += parcel.body.length
+      batch.push(parcel)
+    }
+    return batch
+  }
+
+  /** Pushes a batch under one number until its outcome is known or nobody waits for it any more. */
+  async #deliver(parcels: Parcel[]): Promise<void> {
+    const { connection, queue, hubId, clock, closing } = this.#options
+    const number = ++this.#number
+    const firstTry = monotonicMs()
+    let lost = false
+    for (let attempt = 0; ; attempt++) {
+      // Once a try is in doubt, all further ones are the same list: the answer counts how many of it were taken.
+      if (!lost) parcels = parcels.filter(parcel => !parcel.settled)
+      if (parcels.every(parcel => parcel.settled) || closing.aborted) return
+      const now = monotonicMs()
+      // The number may be forgotten soon; repeating the push after that could run it twice.
+      if (lost && now - firstTry > pushMemoryMs / 2) return giveUp(parcels)
+      const ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
+      const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
+      try {
+        const pushed = await connection.send(client => {
+          for (const parcel of parcels) parcel.inDoubt = true
+          const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
+          return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
+        })
+        return this.#answered(parcels, ttls, pushed)
+      } catch (error) {
+        lost ||= error instanceof ConnectionLost
+        for (const parcel of parcels) {
+          parcel.inDoubt = lost
+          parcel.setback = (error as Error).message
+        }
+        if (!isTransient(error)) return lost ? giveUp(parcels) : refuse(parcels, error)
+      }
+      await sleep(backoffMs(attempt, 10, 500), closing)
+      await connection.whenReady(closing)
+    }
+  }
+
+  /** The longest list in which a call with so much time left would be served in time. */
+  #maxLengthFor(leftMs: number, now: number): number {
+    return Math.min(this.maxLength, this.forecast.lengthWithin(leftMs, now))
+  }
+
+  #answered(batch: Parcel[], ttls: number[], { accepted, length, at, lateMs, repeated }: Pushed): void {
+    const { queue, clock, events } = this.#options
+    const now = monotonicMs()
+    this.#answeredAt = now
+    // A repeat tells the length of now and the time of its first try.
+    if (!repeated) {
+      this.forecast.see(length, accepted, leftOf(batch, now))
+      clock.learn(Number(at), now)
+    }
+    batch.forEach((parcel, index) => {
+      if (index >= accepted) this.#refuseOne(parcel, length)
+      else {
+        // The ttls of a repeat are those of the try that arrived, so its messages are not known exactly.
+        const ttlMs = repeated ? 0 : Math.max(1, ttls[index]! - lateMs)
+        parcel.placed = { at, ttlMs, ahead: repeated ? undefined : length + index }
+        parcel.inDoubt = false
+        if (parcel.abandoned) this.#cancel(parcel)
+      }
+    })
+    if (!events.has('queue:pushed')) return
+    const refused = batch.length - accepted
+    events.emit('queue:pushed', { queue: queue.name, count: accepted, refused, length, repeated })
+  }
+
+  /** It would be behind `about` so many others, and cannot wait for them. */
+  #refuseOne(parcel: Parcel, about: number): void {
+    const now = monotonicMs()
+    const leftMs = parcel.end - now
+    const length = Math.round(about)
+    const maxLength = this.#maxLengthFor(leftMs, now)
+    const waitMs = Math.round(this.forecast.waitMs(length, now))
+    const patienceMs = Math.round(this.forecast.patienceMs(leftMs, now))
+    const { name } = this.#options.queue
+    const reason =
+      length >= this.maxLength
+        ? `${length} requests wait in queue ${name}, and its limit is ${maxLength}.`
+        : waitMs > patienceMs
+          ? `About ${waitMs} ms of work waits in queue ${name}, and this call could wait ${patienceMs} ms.`
+          : `More is called than queue ${name} serves: ${length} requests wait, and while that is so no more than ${maxLength} may.`
+    const data = { length, maxLength, waitMs }
+    parcel.refused('Overloaded', `${reason} Add workers or slots, or try later.`, { data })
+  }
+}
+
+/** Redis answered with an error, so nothing was enqueued: the script refuses before it writes. */
+const refuse = (parcels: Parcel[], error: unknown): void => {
+  const message = `Redis refused the request: ${explained(messageOf(error))}.`
+  for (const parcel of parcels) parcel.refused('NotEnqueued', message)
+}
+
+const giveUp = (parcels: Parcel[]): void => {
+  const message = 'The connection broke during the push, and Redis cannot tell any more whether it had arrived.'
+  for (const parcel of parcels) parcel.refused('OutcomeUnknown', message)
+}
+
+/** How much time the most patient of these calls has left. */
+const leftOf = (parcels: Parcel[], now: number): number =>
+  parcels.reduce((most, { end }) => Math.max(most, end - now), 0)

@@ -1,0 +1,219 @@
+import { furtherField, taskOf } from '../catalogue/cards.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Events } from '../figures/events.ts'
+import { type Connection, isRefusal } from '../redis/connection.ts'
+import { missingRights } from '../redis/rights-check.ts'
+import { compileForeign, UnusableSchema, type Validate } from '../task/schema.ts'
+import type { TaskCard } from '../task/task.ts'
+import { HubError, messageOf } from '../wire/errors.ts'
+import { isQueueName, type Keys } from '../wire/keys.ts'
+import { type CalledName, nearNames, newestFirst, parseCalledName, tryParseTaskName } from '../wire/names.ts'
+
+/** Where a called name leads at the moment. */
+export interface Route {
+  task: string
+  queue: string
+  timeoutMs: number
+  idempotent: boolean
+  /** Limits that the queue's workers declare. */
+  maxPayloadBytes: number
+  maxBacklog: number
+  /** Slots of all live workers that provide it. */
+  slots: number
+  /** Undefined when there is no schema or it cannot be used here. */
+  checkArgs: Validate | undefined
+}
+
+/** The schema of a card, and what it was compiled to. */
+interface Compiled {
+  text: string
+  checkArgs: Validate | undefined
+}
+
+/** When there is more of what is kept here it is forgotten. */
+const maxKept = 10_000
+/** Cards of one name, of all versions and queues, that are read at most. */
+const maxCardsOfName = 1000
+
+/**
+ * Task name to queue, from the registry. Reads are bounded by what is called: the cards of that name, and the live workers of
+ * its queues.
+ */
+export class Resolver {
+  readonly #connection: Connection
+  readonly #catalogue: Catalogue
+  readonly #keys: Keys
+  readonly #events: Events
+  /** By task and queue. */
+  readonly #compiled = new Map<string, Compiled>()
+  /** Queues where this user has all rights that a caller needs. */
+  readonly #allowed = new Set<string>()
+
+  constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
+    this.#connection = connection
+    this.#catalogue = catalogue
+    this.#keys = keys
+    this.#events = events
+  }
+
+  /**
+   * Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
+   * the first by name. Rejects with NoSuchTask, NoWorkers, or the connection's error.
+   */
+  async resolve(called: string, queue: string | undefined): Promise<Route> {
+    const wanted = parseCalledName(called)
+    if (!wanted) {
+      const shown = String(called).slice(0, 120)
+      throw new HubError('NoSuchTask', `'${shown}' is not a task name. Write name:1.0, name:1 or name.`)
+    }
+    if (wanted.minor !== undefined) {
+      // Nearly always the task has one card, and this is all that is read of cards.
+      const fields = queue === undefined ? [called] : [called, furtherField(called, queue)]
+      const route = await this.#liveOf(await this.#cards(fields), queue)
+      if (route) return route
+    }
+    const known = await this.#connection.send(client => this.#catalogue.taskFields(client))
+    const cards = await this.#cards(fieldsOf(wanted, known).slice(0, maxCardsOfName))
+    const route = await this.#liveOf(cards, queue)
+    if (route) return route
+    throw cards.length === 0 ? noSuchTask(called, wanted.name, known) : await this.#noWorkers(called, cards, queue)
+  }
+
+  #cards(fields: string[]): Promise<TaskCard[]> {
+    return this.#connection.send(client => this.#catalogue.taskCards(client, fields))
+  }
+
+  /** The first of these that a live worker provides. A queue that this user may not use only counts where there is no other. */
+  async #liveOf(cards: TaskCard[], queue: string | undefined): Promise<Route | undefined> {
+    let refused: unknown
+    for (const card of cards) {
+      if (!isQueueName(card.queue) || (queue !== undefined && card.queue !== queue)) continue
+      try {
+        const slots = await this.#connection.send(client => this.#catalogue.slots(client, card.queue, card.task))
+        if (slots === 0) continue
+        await this.#checkRights(card)
+        return this.#routeOf(card, slots)
+      } catch (error) {
+        if (!(error instanceof HubError) && !isRefusal(error)) throw error
+        refused ??= error
+      }
+    }
+    if (refused) throw refused
+    return undefined
+  }
+
+  async #noWorkers(called: string, cards: TaskCard[], queue: string | undefined): Promise<HubError> {
+    const all = (member: 'task' | 'queue') => [...new Set(cards.map(card => card[member]))].join(', ')
+    const details = { task: called }
+    if (queue === undefined) {
+      const start = `Start one: pshub worker <module> --queue ${all('queue')}`
+      return new HubError('NoWorkers', `No live worker provides ${all('task')}. ${start}`, details)
+    }
+    const elsewhere = await this.#liveOf(cards, undefined)
+    const where = elsewhere
+      ? `It is served in queue ${elsewhere.queue}.`
+      : `Nor does one elsewhere; known in: ${all('queue')}.`
+    return new HubError('NoWorkers', `No live worker of queue ${queue} provides ${called}. ${where}`, details)
+  }
+
+  /**
+   * Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
+   * run and hear only of timeouts.
+   */
+  async #checkRights({ task, queue }: TaskCard): Promise<void> {
+    if (this.#allowed.has(queue)) return
+    const missing = await this.#connection
+      .send(client => missingRights(client, 'hub', this.#keys, queue))
+      .catch(error => {
+        // A server that cannot tell refuses in time what it refuses.
+        if (isRefusal(error)) return undefined
+        throw error
+      })
+    if (missing?.isNeeded) {
+      const message = `The Redis user may not call tasks of queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
+      throw new HubError('NotEnqueued', message, { task })
+    }
+    if (this.#allowed.size >= maxKept) this.#allowed.clear()
+    this.#allowed.add(queue)
+  }
+
+  #routeOf(card: TaskCard, slots: number): Route {
+    const { task, queue, timeoutMs, idempotent } = card
+    const { maxPayloadBytes = Number.POSITIVE_INFINITY, maxBacklog = Number.POSITIVE_INFINITY } = card
+    return { task, queue, timeoutMs, idempotent, maxPayloadBytes, maxBacklog, slots, checkArgs: this.#checkOf(card) }
+  }
+
+  #checkOf(card: TaskCard): Validate | undefined {
+    if (card.args === undefined) return undefined
+    const place = furtherField(card.task, card.queue)
+    const text = JSON.stringify(card.args)
+    const known = this.#compiled.get(place)
+    if (known?.text === text) return known.checkArgs
+    const checkArgs = this.#compile(card.task, text)
+    if (this.#compiled.size >= maxKept) this.#compiled.clear()
+    this.#compiled.set(place, { text, checkArgs })
+    return checkArgs
+  }
+
+  /**
+   * What cannot be used is told; the worker's verdict counts then. A schema that turns out to run too long is not run again: the
+   * argument at hand goes to the worker unchecked, and so do all others.
+   */
+  #compile(task: string, text: string): Validate | undefined {
+    const tell = (reason: string) => this.#events.emit('schema:unused', { task, reason })
+    let check: Validate | undefined
+    try {
+      check = compileForeign(text)
+    } catch (error) {
+      tell(messageOf(error))
+      return undefined
+    }
+    return (value, size) => {
+      try {
+        return check?.(value, size) ?? []
+      } catch (error) {
+        if (!(error instanceof UnusableSchema)) throw error
+        check = undefined
+        tell(error.message)
+        return []
+      }
+    }
+  }
+}
+
+/** Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name. */
+const fieldsOf = ({ name, major, minor }: CalledName, known: string[]): string[] =>
+  known
+    .flatMap(field => {
+      const version = tryParseTaskName(taskOf(field))
+      const isMeant =
+        version?.name === name &&
+        (major === undefined || version.major === major) &&
+        (minor === undefined || version.minor === minor)
+      return isMeant ? [{ field, version }] : []
+    })
+    // The field of the first queue is the task's name, which the others only begin with.
+    .sort((a, b) => newestFirst(a.version, b.version) || (a.field < b.field ? -1 : 1))
+    .map(({ field }) => field)
+
+const noSuchTask = (called: string, name: string, known: string[]): HubError => {
+  const tasks = [...new Set(known.map(taskOf))]
+  return new HubError('NoSuchTask', whyUnknown(called, name, tasks), { task: called })
+}
+
+const whyUnknown = (called: string, name: string, tasks: string[]): string => {
+  if (tasks.includes(called)) {
+    const what = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
+    return `${what} Workers of the task write it when they start.`
+  }
+  const versions = tasks.filter(task => task.startsWith(`${name}:`)).sort()
+  if (versions.length > 0) return `There is no ${called}. Known versions: ${versions.join(', ')}.`
+  const near = nearNames(called, tasks)
+  const hint =
+    near.length > 0
+      ? `Did you mean ${near.join(' or ')}?`
+      : tasks.length > 0
+        ? "See 'pshub tasks' for those that are."
+        : 'No worker has declared any task in this namespace yet.'
+  return `No worker ever declared ${called}. ${hint}`
+}

@@ -1,0 +1,5 @@
+/** Under which id a worker holds a job; scripts that put something back know its list by that. */
+export const heldAsJob = (id: string): string => `job:${id}`
+
+/** Whether a held id, of a lost worker too, is that of a job. */
+export const isHeldJob = (heldId: string): boolean => /^(lost:)?job:/.test(heldId)

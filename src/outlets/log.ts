@@ -1,0 +1,122 @@
+import { createRequire } from 'node:module'
+import { isatty } from 'node:tty'
+import { type Logger, pino } from 'pino'
+import type { EventMap, EventName, Events } from '../figures/events.ts'
+import { explained, isAboutRights } from '../redis/refusals.ts'
+import type { Problem } from '../wire/errors.ts'
+
+export type { Logger }
+
+export interface LogOptions {
+  logLevel: string
+  logFormat: 'auto' | 'json' | 'pretty'
+}
+
+/** Lines on stderr, so that stdout stays the command's own. Payloads and secrets are never among the fields. */
+export const makeLogger = ({ logLevel: level, logFormat }: LogOptions): Logger => {
+  const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && isatty(2))
+  // Written before the call returns: what a process says last, before it ends, must not be what is missing.
+  const stderr = pino.destination({ dest: 2, sync: true })
+  const options = { level, base: { pid: process.pid }, redact: ['args', 'result', 'password'] }
+  return pino(options, isPretty ? prettyTo(stderr) : stderr)
+}
+
+/** For people. Loaded when it is wanted, because it takes as long as all the rest of this package. */
+const prettyTo = (stderr: { write(text: string): unknown }): { write(line: string): void } => {
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  const isColoured = process.env.NO_COLOR === undefined && (isatty(2) || process.env.FORCE_COLOR !== undefined)
+  const pretty = prettyFactory({ colorize: isColoured, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' })
+  return { write: line => void stderr.write(pretty(line) ?? '') }
+}
+
+/** Level and words of the lines that say no more than their event. */
+const lines = {
+  'call:settled': ['debug', 'call settled'],
+  'call:retried': ['debug', 'a failed try is followed by another one'],
+  'request:expired': ['debug', 'its time was up, so it was not started'],
+  'request:redelivered': ['debug', 'its worker was lost; another one will run it'],
+  'reply:late': ['info', 'a reply came after its call was over'],
+  'worker:started': ['info', 'worker started'],
+  'worker:stopped': ['info', 'worker stopped'],
+  'queue:paused': ['info', 'the queue is paused; what is held is finished, nothing is taken'],
+  'queue:resumed': ['info', 'the queue is served again'],
+  'redis:up': ['info', 'connected to Redis'],
+  'schema:unused': ['warn', 'a schema of the registry is not used here; the worker judges'],
+  'registry:unreadable': ['warn', 'something in Redis cannot be read and counts as absent'],
+  'task:conflict': ['warn', 'live workers declare this task with different schemas'],
+  'request:malformed': ['warn', 'something in the list is not a request and was dropped'],
+  'request:handedback': ['warn', 'handed back: only another worker of this queue has this task'],
+  'lease:lost': ['warn', 'the lease ended; going on under a new id'],
+  'loop:blocked': ['warn', 'the event loop was blocked; nothing else ran meanwhile'],
+  'worker:lost': ['warn', 'a worker was lost; what it held was taken over'],
+  'request:unserved': ['error', 'a request without a deadline for a task that nobody here provides; it was ended'],
+  'job:dead': ['error', 'a job was given up; it is kept with the dead ones'],
+  problem: ['error', 'problem'],
+} as const satisfies Partial<Record<EventName, readonly [level: 'debug' | 'info' | 'warn' | 'error', message: string]>>
+
+/** Turns events into log lines; the one place that words them. Returns the end of the subscription. */
+export const subscribeLog = (events: Events, log: Logger): (() => void) => {
+  const verbose = log.isLevelEnabled('debug')
+  const subscriptions = [
+    events.on('task:settled', event => {
+      // The common case must not cost an object.
+      if (event.ok && !verbose) return
+      const { message, thrown, ...fields } = event
+      if (event.ok) log.debug(fields, 'task done')
+      else log.warn({ ...fields, reason: reasonOf(event), ...stackOf(fields.code, thrown) }, 'task failed')
+    }),
+    events.on('task:elsewhere', fields =>
+      log.warn(
+        fields,
+        `Task ${fields.task} is served in queue ${fields.first} too, which had it first: callers go there while it has live workers. They reach this worker only by naming queue ${fields.queue}.`,
+      ),
+    ),
+    events.on('redis:down', fields => {
+      if (!isAboutRights(fields.reason)) log.warn(fields, 'lost Redis; trying again')
+      else log.error({ ...fields, reason: explained(fields.reason) }, 'Redis does not let us in; trying again')
+    }),
+  ]
+  // What only a verbose log says must not cost the others an event.
+  for (const [name, [level, message]] of Object.entries(lines))
+    if (level !== 'debug' || verbose)
+      subscriptions.push(events.on(name as keyof typeof lines, fields => log[level](fields, message)))
+  return () => {
+    for (const end of subscriptions) end()
+  }
+}
+
+/** What the thread beside a blocked loop writes, in two lines of this log; undefined where the level leaves them out. */
+export interface BlockedLines {
+  stuck: string | undefined
+  givenUp: string | undefined
+}
+
+export const blockedLines = (log: Logger): BlockedLines => ({
+  stuck: log.isLevelEnabled('warn') ? rawLine(40, 'the event loop is blocked now') : undefined,
+  givenUp: log.isLevelEnabled('error')
+    ? rawLine(50, 'the event loop is blocked for too long; the lease ends, others take over')
+    : undefined,
+})
+
+/** A line of JSON up to the fields of its writer. */
+const rawLine = (level: number, msg: string): string => JSON.stringify({ level, pid: process.pid, msg }).slice(0, -1)
+
+/**
+ * Why a request failed, in words that are not the payload's: what a handler says with its error is its author's choice,
+ * a thrown object is not, nor are keys of arguments or results.
+ */
+const reasonOf = ({ code, message, thrown }: EventMap['task:settled']): string | undefined => {
+  if (code === 'InvalidArgs' || code === 'InvalidResult') {
+    const problems = (thrown as { data?: { problems?: Problem[] } }).data?.problems
+    if (!problems) return message
+    return [
+      ...new Set(problems.slice(0, 5).map(problem => problem.message.replace(/^not JSON: .*/s, 'not JSON'))),
+    ].join('; ')
+  }
+  if (thrown instanceof Error || typeof thrown === 'string') return message
+  return 'a value that is not an Error was thrown'
+}
+
+/** Where a handler failed is for its authors, who read this log; callers never see it. */
+const stackOf = (code: string | undefined, thrown: unknown): { stack?: string } =>
+  code === 'TaskFailed' && thrown instanceof Error && thrown.stack ? { stack: thrown.stack } : {}

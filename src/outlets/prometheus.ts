@@ -1,0 +1,183 @@
+import type { WorkerStats } from '../catalogue/cards.ts'
+import type { Overview, QueueOverview, TaskOverview, WorkerOverview } from '../catalogue/overview.ts'
+
+/** What is known under these values of the labels; undefined where nothing is. */
+type Sample = readonly [values: readonly string[], value: number | boolean | undefined]
+type Told = Pick<Overview, 'tasks' | 'queues' | 'workers'>
+
+interface Metric {
+  type: 'counter' | 'gauge'
+  help: string
+  /** In this order in each sample. */
+  labels: readonly string[]
+  samples(told: Told): Sample[]
+}
+
+const metric = (type: Metric['type'], help: string, labels: string[], samples: Metric['samples']): Metric => ({
+  type,
+  help,
+  labels,
+  samples,
+})
+
+const ofTasks = (help: string, labels: string[], samples: (task: TaskOverview) => Sample[]) =>
+  metric('gauge', help, labels, ({ tasks }) => tasks.flatMap(samples))
+
+const ofQueues = (help: string, value: (queue: QueueOverview) => Sample[1]) =>
+  metric('gauge', help, ['queue'], ({ queues }) => queues.map(each => [[each.queue], value(each)]))
+
+const workerLabels = ['queue', 'worker', 'host', 'pid']
+const labelsOf = ({ queue, id, host, pid }: WorkerOverview) => [queue, id, host, String(pid)]
+
+const ofWorkers = (type: Metric['type'], help: string, value: (worker: WorkerOverview) => Sample[1]) =>
+  metric(type, help, workerLabels, ({ workers }) => workers.map(each => [labelsOf(each), value(each)]))
+
+const ofLiveWorkers = (type: Metric['type'], help: string, value: (stats: WorkerStats) => Sample[1]) =>
+  ofWorkers(type, help, ({ live, stats }) => (live && stats ? value(stats) : undefined))
+
+const quantiles = [
+  ['0.5', 'p50'],
+  ['0.95', 'p95'],
+  ['0.99', 'p99'],
+  ['1', 'max'],
+] as const
+
+const waitsOf = ({ queue, task, load }: TaskOverview): Sample[] =>
+  Object.entries(load.us).flatMap(([phase, waits]) =>
+    quantiles.map(([quantile, name]): Sample => [[queue, task, phase, quantile], waits && waits[name] / 1e6]),
+  )
+
+/** A queue that lost its workers to another one is no alarm; a task without any is. */
+const taskWorkersOf = ({ queue, task, queues }: TaskOverview): Sample[] => {
+  const live = queues.filter(({ workers }) => workers > 0)
+  return live.length === 0 ? [[[queue, task], 0]] : live.map(each => [[each.queue, task], each.workers])
+}
+
+const callsOf = ({ live, queue, id, tasks, totals }: WorkerOverview): Sample[] =>
+  Object.keys(live ? tasks : {}).flatMap(task => {
+    // From 0 on, because Prometheus does not count what a counter begins with: the first failure would not be seen.
+    const { ok, errors } = Object.hasOwn(totals, task) ? totals[task]! : { ok: 0, errors: {} }
+    const counts = Object.entries({ ok, TaskFailed: 0, ...errors })
+    return counts.map(([code, count]): Sample => [[queue, task, id, code], count])
+  })
+
+const loopDelayOf = (worker: WorkerOverview): Sample[] => {
+  const { p99, max } = (worker.live ? worker.stats?.loopMs : undefined) ?? {}
+  return [
+    [[...labelsOf(worker), '0.99'], seconds(p99)],
+    [[...labelsOf(worker), '1'], seconds(max)],
+  ]
+}
+
+const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
+
+/**
+ * All metrics there are; the table in docs/measuring.md, the dashboard and the alert rules are tested against this one.
+ *
+ * Counters carry the id of the worker that counted. A sum over all workers would fall when one of them leaves, and
+ * Prometheus takes a fall for a restart from 0 and counts what is left as new calls. Under an id a counter never falls; it
+ * ends with its worker, and `sum without (worker) (rate(...))` is right all along. Host and pid would not do: in containers
+ * all pids are 1, and one process may have several workers.
+ */
+export const prometheusMetrics = {
+  pshub_calls_total: metric(
+    'counter',
+    "Calls that ended on a worker since it started, by how: 'ok' or the error's code.",
+    ['queue', 'task', 'worker', 'code'],
+    ({ workers }) => workers.flatMap(callsOf),
+  ),
+  pshub_wait_seconds: ofTasks(
+    'How long calls of the last minute took, by phase: backlog (in Redis), queue (in a worker with a blocked event loop), exec (the handler). Quantile 1 is the longest.',
+    ['queue', 'task', 'phase', 'quantile'],
+    waitsOf,
+  ),
+  pshub_task_workers: ofTasks('Live workers that provide a task.', ['queue', 'task'], taskWorkersOf),
+  pshub_task_queues: ofTasks(
+    'Queues with live workers that provide a task; more than 1 is rarely meant.',
+    ['task'],
+    ({ task, queues }) => [[[task], queues.filter(({ workers }) => workers > 0).length]],
+  ),
+  pshub_task_conflict: ofTasks(
+    '1 when live workers declare a task with different schemas.',
+    ['queue', 'task'],
+    ({ queue, task, conflict }) => [[[queue, task], conflict]],
+  ),
+  pshub_queue_backlog: ofQueues('Requests that wait in Redis.', ({ backlog }) => backlog),
+  pshub_queue_oldest_seconds: ofQueues(
+    'How long the oldest of them has waited; 0 when none waits.',
+    // Where something waits that does not say since when, nothing is known; 0 would be a lie.
+    ({ backlog, oldestMs }) => seconds(oldestMs ?? (backlog > 0 ? undefined : 0)),
+  ),
+  pshub_queue_paused: ofQueues('1 while the queue is paused.', ({ pausedMs }) => pausedMs !== undefined),
+  pshub_queue_jobs: ofQueues('Jobs that wait in Redis.', ({ jobs }) => jobs),
+  pshub_queue_dead_jobs: ofQueues('Jobs that were given up.', ({ dead }) => dead),
+  pshub_queue_held: ofQueues('Requests that workers hold: claimed, not settled yet.', ({ held }) => held),
+  pshub_queue_workers: ofQueues('Live workers that take requests.', ({ workers }) => workers),
+  pshub_queue_slots: ofQueues('Their slots.', ({ slots }) => slots),
+  pshub_queue_busy: ofQueues('Slots in use.', ({ busy }) => busy),
+  pshub_queue_busy_ratio: ofQueues(
+    "Share of the slots' time that was used in the last minute, 0 to 1.",
+    ({ busyShare }) => busyShare,
+  ),
+  pshub_worker_up: ofWorkers('gauge', '1 while its lease holds; 0 when it died or is cut off.', ({ live }) => live),
+  pshub_worker_draining: ofLiveWorkers(
+    'gauge',
+    '1 while it was told to stop and finishes what runs.',
+    ({ draining }) => draining,
+  ),
+  pshub_worker_slots: ofWorkers('gauge', 'Requests it runs at once.', ({ live, slots }) => (live ? slots : undefined)),
+  pshub_worker_busy: ofLiveWorkers('gauge', 'Requests it runs now.', ({ busy }) => busy),
+  pshub_worker_busy_ratio: ofLiveWorkers(
+    'gauge',
+    "Share of its slots' time that was used in the last minute, 0 to 1.",
+    ({ busyShare }) => busyShare,
+  ),
+  pshub_worker_loop_delay_seconds: metric(
+    'gauge',
+    'How late its event loop was in the last minute. Quantile 1 is the latest.',
+    [...workerLabels, 'quantile'],
+    ({ workers }) => workers.flatMap(loopDelayOf),
+  ),
+  pshub_worker_resident_memory_bytes: ofLiveWorkers('gauge', 'Memory of its process.', ({ rssBytes }) => rssBytes),
+  pshub_worker_last_beat_timestamp_seconds: ofWorkers(
+    'gauge',
+    "When it last gave a sign, on Redis' clock, since 1970.",
+    ({ stats }) => seconds(stats?.seen),
+  ),
+  pshub_worker_malformed_total: ofLiveWorkers(
+    'counter',
+    'List elements that it dropped, because they were no requests.',
+    ({ counters }) => counters.malformed,
+  ),
+  pshub_worker_unserved_total: ofLiveWorkers(
+    'counter',
+    'Requests without a deadline that it ended, because no worker has their task.',
+    ({ counters }) => counters.unserved,
+  ),
+} as const satisfies Record<string, Metric>
+
+/** What an overview says, in Prometheus' text format 0.0.4: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
+export const prometheusText = (told: Told): string =>
+  Object.entries(prometheusMetrics)
+    .map(([name, metric]) => textOf(name, metric, told))
+    .join('')
+
+const textOf = (name: string, { type, help, labels, samples }: Metric, told: Told): string => {
+  const values = new Map<string, number>()
+  for (const [texts, value] of samples(told)) {
+    const own = labels.map((label, at) => `${label}="${escaped(texts[at]!)}"`).join(',')
+    // Not what is unknown, nor a second value under the same labels, for which all would be refused.
+    if (value !== undefined && Number.isFinite(Number(value)) && !values.has(own)) values.set(own, Number(value))
+  }
+  if (values.size === 0) return ''
+  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
+  for (const [own, value] of values) lines.push(`${name}{${own}} ${value}`)
+  return lines.map(line => `${line}\n`).join('')
+}
+
+/**
+ * Names come from whoever can write to Redis: no quote or line break of theirs may begin another sample, and no control a
+ * terminal's command.
+ */
+const escaped = (value: string): string =>
+  value.replace(/[\\"\n]/g, char => (char === '\n' ? '\\n' : `\\${char}`)).replace(/\p{Cc}/gu, '\ufffd')

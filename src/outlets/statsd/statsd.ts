@@ -1,0 +1,102 @@
+import type { EventMap, EventName, Events } from '../../figures/events.ts'
+import { parseStatsdAddress } from '../../settings/statsd-address.ts'
+import { errorTable } from '../../wire/errors.ts'
+import { type Metric, metrics } from '../metrics.ts'
+import { Meter, type StatsdOptions } from './meter.ts'
+import { Outlet } from './outlet.ts'
+import { wireTo } from './wire.ts'
+
+/** How many of this process had gauges of their own, to tell them apart. */
+let workers = 0
+
+/**
+ * Sends the metrics of one hub or worker to a StatsD daemon. A daemon that is away delays and fails nothing: its metrics
+ * are dropped, and there is one `problem` event per outage.
+ *
+ * @returns the end of the subscription, which resolves when the last metrics have left
+ * @throws ConfigError when the address needs a package that is not installed
+ */
+export const subscribeStatsd = (events: Events, options: StatsdOptions): (() => Promise<void>) => {
+  const wire = wireTo(parseStatsdAddress(options.statsd)!)
+  const outlet = new Outlet(wire, reason =>
+    events.emit('problem', { where: 'statsd', reason: `No metrics reach ${options.statsd}: ${reason}` }),
+  )
+  const meter = new Meter(outlet, options)
+  const subscriptions = [
+    ...measureCounts(events, meter),
+    measureCalls(events, meter),
+    ...measureRequests(events, meter),
+    ...measureWorker(events, meter, options.name),
+  ]
+  return () => {
+    for (const end of subscriptions) end()
+    return meter.close()
+  }
+}
+
+/** Each of these events is one more of its metric, with those of its members as tags that the metric names. */
+const counted = {
+  'call:retried': metrics.callRetried,
+  'reply:late': metrics.lateReply,
+  'request:unserved': metrics.refused,
+  'request:malformed': metrics.malformed,
+  'request:expired': metrics.expired,
+  'request:redelivered': metrics.redelivered,
+  'task:elsewhere': metrics.elsewhere,
+} as const satisfies Partial<Record<EventName, Metric>>
+
+const measureCounts = (events: Events, meter: Meter) =>
+  Object.entries(counted).map(([name, metric]) =>
+    events.on(name as keyof typeof counted, (event: object) => meter.count(metric, event)),
+  )
+
+const measureCalls = (events: Events, meter: Meter) =>
+  events.on('call:settled', ({ task, ok, code, ms }) => {
+    // Without the name of what does not exist: it may be anything, each time another one.
+    const tags = code === 'NoSuchTask' ? { code } : { task, code }
+    if (wasNotRun(code)) return meter.count(metrics.callRefused, tags)
+    meter.count(ok ? metrics.callOk : metrics.callError, tags)
+    meter.timing(metrics.callTime, tags, ms)
+  })
+
+const measureRequests = (events: Events, meter: Meter) => [
+  events.on('task:settled', ({ task, queue, ok, code, us }) => {
+    const tags = { queue, task, code }
+    meter.timing(metrics.backlogWait, tags, us.backlog / 1000)
+    meter.timing(metrics.queueWait, tags, us.queue / 1000)
+    if (wasNotRun(code)) return meter.count(metrics.refused, tags)
+    meter.timing(metrics.exec, tags, us.exec / 1000)
+    if (!ok) meter.count(metrics.error, tags)
+  }),
+  events.on('claim:taken', ({ queue, expired }) => {
+    if (expired > 0) meter.count(metrics.expired, { queue }, expired)
+  }),
+  events.on('worker:lost', ({ queue, adopted }) => {
+    if (adopted > 0) meter.count(metrics.adopted, { queue }, adopted)
+  }),
+  // Real figures of the list, from the worker that reports it; nobody else knows them at the right moments.
+  events.on('queue:measured', ({ queue, length, oldestMs }) => {
+    meter.gauge(metrics.backlog, { queue }, length)
+    if (oldestMs !== undefined) meter.gauge(metrics.oldest, { queue }, oldestMs)
+  }),
+]
+
+const measureWorker = (events: Events, meter: Meter, name: string) => {
+  let worker: string | undefined
+  const send = (queue: string, slots: number, busy: number, { mean, max }: { mean: number; max: number }) => {
+    worker ??= `${name}-${process.pid}${++workers > 1 ? `-${workers}` : ''}`
+    const tags = { queue, worker }
+    meter.gauge(metrics.slots, tags, slots)
+    meter.gauge(metrics.busy, tags, busy)
+    meter.gauge(metrics.loopDelayMean, tags, mean)
+    meter.gauge(metrics.loopDelayMax, tags, max)
+  }
+  return [
+    events.on('worker:beat', ({ queue, slots, busy, loopDelayMs }) => send(queue, slots, busy, loopDelayMs)),
+    // A daemon repeats a gauge until it hears another one.
+    events.on('worker:stopped', ({ queue }) => send(queue, 0, 0, { mean: 0, max: 0 })),
+  ]
+}
+
+const wasNotRun = (code: EventMap['call:settled']['code']): boolean =>
+  code !== undefined && errorTable[code].ran === 'no'

@@ -1,0 +1,195 @@
+import { command } from '../redis/client.ts'
+import { isFull, type Redis } from '../redis/connection.ts'
+import { blockSeconds } from '../redis/connections.ts'
+import {
+  type Adopted,
+  type Beat,
+  type Claimed,
+  type Pushed,
+  readAdopted,
+  readBeat,
+  readClaimed,
+  readPushed,
+} from '../wire/answers.ts'
+import type { Keys, QueueKeys } from '../wire/keys.ts'
+import { scripts } from './scripts.ts'
+
+/** What a worker asks a claim for. */
+export interface ClaimOptions {
+  /** Idle slots. */
+  slots: number
+  /** How many of them may go to jobs. */
+  jobs: number
+}
+
+/** A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most. */
+export const pushMemoryMs = 60_000
+
+/** Replies nobody fetches go after this long. */
+export const replyTtlMs = 60_000
+
+/** Each live worker has read the word by then: they look every second. */
+const cancelMemoryMs = 5000
+
+/** A worker that reports its queue and does not beat for this long is replaced by another one. */
+export const reporterMs = 3000
+const adoptBatch = 64
+/** What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late. */
+export const maxBatchBytes = 1_000_000
+
+/** The queue's operations, one atomic step each: one method per script, and nothing above them writes a Redis command. */
+export class Queue {
+  readonly name: string
+  readonly keys: QueueKeys
+  readonly #allKeys: Keys
+  readonly #clientIds = new WeakMap<Redis, Promise<number | undefined>>()
+
+  constructor(name: string, keys: Keys) {
+    this.name = name
+    this.keys = keys.queue(name)
+    this.#allKeys = keys
+  }
+
+  /** `countedAtUs` is Redis' time when the messages' ttls were counted, as far as that is known; else 0. */
+  async push(
+    client: Redis,
+    hubId: string,
+    number: number,
+    maxLength: number,
+    messages: readonly string[],
+    countedAtUs = 0,
+  ): Promise<Pushed> {
+    const { calls, bell, pushed } = this.keys
+    const args = [number, pushMemoryMs, maxLength, countedAtUs, ...messages]
+    return readPushed(await scripts.push.run(client, [calls, bell, pushed(hubId)], args))
+  }
+
+  /** Takes requests for idle slots. Undefined when the worker's lease has ended; then nothing was taken. */
+  async claim(client: Redis, workerId: string, { slots, jobs }: ClaimOptions): Promise<Claimed | undefined> {
+    const { calls, bell, held, leases, jobs: jobList, jobBell } = this.keys
+    const keys = [calls, bell, held(workerId), leases, jobList, jobBell]
+    return readClaimed(await scripts.claim.run(client, keys, [workerId, slots, jobs, maxBatchBytes]))
+  }
+
+  /**
+   * Waits for the bell, and for that of the jobs when they are wanted, then claims, in one go: Redis runs the claim the
+   * moment a bell wakes this connection.
+   */
+  async waitAndClaim(client: Redis, workerId: string, wanted: ClaimOptions): Promise<Claimed | undefined> {
+    const { bell, jobBell } = this.keys
+    const waited = command(client, 'blpop', ...(wanted.jobs > 0 ? [bell, jobBell] : [bell]), blockSeconds)
+    const claiming = this.claim(client, workerId, wanted)
+    claiming.catch(() => undefined)
+    // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
+    await waited
+    return claiming
+  }
+
+  /**
+   * How Redis calls a connection, for endWait(); undefined where it may not be asked. Asked once per connection, or `anew` ahead
+   * of the wait that is sent next: so it is answered when that has arrived.
+   */
+  clientId(client: Redis, anew: boolean): Promise<number | undefined> {
+    let id = this.#clientIds.get(client)
+    if (!id || anew) {
+      id = command(client, 'client', 'id').then(Number, () => undefined)
+      this.#clientIds.set(client, id)
+    }
+    return id
+  }
+
+  /** Ends a wait for the bell early; does nothing when it is over. */
+  async endWait(client: Redis, clientId: number): Promise<void> {
+    await command(client, 'client', 'unblock', clientId)
+  }
+
+  /**
+   * Puts replies on a hub's list. As two plain commands, because the script costs Redis three times as much, and twelve times
+   * as much with replies of 10 kB: its Lua hashes every byte that it is given (redis/redis#9449). Both leave in one packet, so
+   * there is no list without an end of life. A full Redis refuses the plain push and takes the script.
+   */
+  async reply(client: Redis, hubId: string, replies: readonly string[]): Promise<void> {
+    const key = this.#allKeys.reply(hubId)
+    const pushed = command(client, 'rpush', key, ...replies)
+    const expires = command(client, 'pexpire', key, replyTtlMs)
+    try {
+      await pushed
+    } catch (error) {
+      expires.catch(() => undefined)
+      if (!isFull(error as Error)) throw error
+      await scripts.reply.run(client, [key], [replyTtlMs, ...replies])
+      return
+    }
+    await expires
+  }
+
+  /** Forgets settled requests. Never sent before their replies are in Redis: a crash in between repeats a reply, which is harmless. */
+  async release(client: Redis, workerId: string, ids: readonly string[]): Promise<void> {
+    await command(client, 'hdel', this.keys.held(workerId), ...ids)
+  }
+
+  /** `reports`: this worker would report the queue's figures, if no other one does. */
+  async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean, reports = false): Promise<Beat> {
+    const { script, keys, args } = this.beatCommand(workerId, leaseMs, isNew, reports)
+    return readBeat(await script.run(client, keys, args))
+  }
+
+  /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
+  beatCommand(workerId: string, leaseMs: number, isNew: boolean, reports = false) {
+    const { leases, cancelled, reporter, calls, paused } = this.keys
+    const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0]
+    return { script: scripts.beat, keys: [leases, cancelled, reporter, calls, paused], args }
+  }
+
+  /** Puts held requests back, as they are or with another text. Returns how many were still held. */
+  async handback(
+    client: Redis,
+    workerId: string,
+    side: 'head' | 'tail',
+    requests: readonly { id: string; text?: string }[],
+  ): Promise<number> {
+    const { held, calls, bell, jobs, jobBell } = this.keys
+    const pairs = requests.flatMap(({ id, text }) => [id, text ?? ''])
+    const keys = [held(workerId), calls, bell, jobs, jobBell]
+    return (await scripts.handback.run(client, keys, [side, ...pairs])) as number
+  }
+
+  /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
+  async adopt(client: Redis, lostId: string, workerId: string): Promise<Adopted | undefined> {
+    const { leases, held } = this.keys
+    const keys = [leases, held(lostId), held(workerId)]
+    return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, maxBatchBytes]))
+  }
+
+  /** True when the request still waited and is gone now; else the worker that runs it is told with its next beat. */
+  async cancel(client: Redis, id: string, text: string): Promise<boolean> {
+    const { calls, cancelled } = this.keys
+    return (await scripts.cancel.run(client, [calls, cancelled], [id, text, cancelMemoryMs])) === 1
+  }
+
+  /** Ids this worker holds, as Redis knows it. */
+  async heldIds(client: Redis, workerId: string): Promise<string[]> {
+    return (await command(client, 'hkeys', this.keys.held(workerId))) as string[]
+  }
+
+  /** What is held under some of these ids: one after the other, until the texts are as long as an answer may be. */
+  async heldTexts(client: Redis, workerId: string, ids: readonly string[]): Promise<{ id: string; text: string }[]> {
+    const found: { id: string; text: string }[] = []
+    let chars = 0
+    for (const id of ids) {
+      if (chars >= maxBatchBytes) break
+      const text = await command(client, 'hget', this.keys.held(workerId), id)
+      if (typeof text !== 'string') continue
+      found.push({ id, text })
+      chars += text.length
+    }
+    return found
+  }
+
+  /** Ends the lease and puts back all that was not started. Returns how many went back. */
+  async leave(client: Redis, workerId: string, started: readonly string[]): Promise<number> {
+    const { held, calls, bell, leases, jobs, jobBell, reporter } = this.keys
+    const keys = [held(workerId), calls, bell, leases, jobs, jobBell, reporter]
+    return (await scripts.leave.run(client, keys, [workerId, ...started])) as number
+  }
+}

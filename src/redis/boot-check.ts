@@ -1,0 +1,116 @@
+import { ConfigError } from '../wire/errors.ts'
+import type { Keys } from '../wire/keys.ts'
+import { command } from './client.ts'
+import type { Redis } from './connection.ts'
+import { explained } from './refusals.ts'
+import type { Role } from './rights.ts'
+import { missingRights } from './rights-check.ts'
+
+/** One thing the boot check looked at. */
+export interface Finding {
+  what: string
+  level: 'ok' | 'warning' | 'error'
+  message: string
+}
+
+/** What this user is going to do here, so that its rights can be checked. */
+export interface Purpose {
+  role: Role
+  keys: Keys
+  /** The queue to call or to serve. */
+  queue: string
+}
+
+/** Looks whether this Redis can keep pshub's promises, with the rights that the connected user has. */
+export const bootCheck = async (client: Redis, purposes: Purpose[]): Promise<Finding[]> => {
+  const info = await readInfo(client)
+  const verdicts = Object.entries(checks).map(([what, check]) => [what, check(info)] as const)
+  const ofRights = purposes.map(
+    async purpose => [`${purpose.role} rights`, await checkRights(client, purpose)] as const,
+  )
+  return [...verdicts, ...(await Promise.all(ofRights))].map(([what, [level, message]]) => ({ what, level, message }))
+}
+
+/** What makes this server unfit for that purpose, one sentence each; empty when it is fit as far as can be seen. */
+export const findUnfit = async (client: Redis, purpose: Purpose): Promise<string[]> => {
+  const findings = await bootCheck(client, [purpose])
+  return findings.filter(({ level }) => level === 'error').map(({ message }) => message)
+}
+
+export const unfitError = (reasons: string[]): ConfigError =>
+  new ConfigError(`This Redis cannot be used: ${reasons.join('; ')}.`)
+
+type Info = ReadonlyMap<string, string>
+
+/** Empty for a user who may not read it: then nothing is known, which is no error. */
+const readInfo = async (client: Redis): Promise<Info> => {
+  try {
+    const text = (await command(client, 'info')) as string
+    return new Map([...text.matchAll(/^([^:\r\n]+):([^\r\n]*)/gm)].map(([, name, value]) => [name!, value!]))
+  } catch (error) {
+    if ((error as Error).name === 'ReplyError') return new Map()
+    throw error
+  }
+}
+
+type Verdict = [level: Finding['level'], message: string]
+
+const checks: Record<string, (info: Info) => Verdict> = {
+  version: info => {
+    const valkey = info.get('valkey_version')
+    if (valkey) return ['ok', `Valkey ${valkey}`]
+    const version = info.get('redis_version')
+    if (!version) return ['warning', 'the server does not tell its version; 7.0 or newer is needed']
+    if (Number(version.split('.')[0]) >= 7) return ['ok', `Redis ${version}`]
+    return ['error', `Redis ${version} is too old; 7.0 or newer is needed`]
+  },
+  role: info => {
+    const role = info.get('role')
+    if (role === undefined) return ['warning', 'the server does not tell its role; it must be a master']
+    if (role === 'master') return ['ok', 'master']
+    return ['error', `this server is a ${role}, which refuses writes; connect to its master`]
+  },
+  eviction: info => {
+    const policy = info.get('maxmemory_policy')
+    if (policy === undefined)
+      return ['warning', "the server does not tell its maxmemory-policy; it must be 'noeviction'"]
+    if (policy === 'noeviction') return ['ok', 'noeviction']
+    const wrong = `maxmemory-policy is ${policy}: a full server would silently drop requests`
+    return ['error', `${wrong}. Set it with: redis-cli config set maxmemory-policy noeviction`]
+  },
+  mode: info => {
+    const mode = info.get('redis_mode') ?? info.get('server_mode')
+    if (mode === undefined) return ['warning', 'the server does not tell its mode; it must not be a Cluster']
+    if (mode !== 'cluster') return ['ok', mode]
+    return ['error', 'this is a Cluster node; this version of pshub does not connect to Clusters']
+  },
+  persistence: info => {
+    const aof = info.get('aof_enabled')
+    if (aof === '1') return ['ok', 'append-only file on']
+    const lost = 'requests that wait are lost when Redis restarts (callers get a Timeout)'
+    if (aof !== undefined) return ['warning', `append-only file off: ${lost}`]
+    return ['warning', `the server does not tell whether its append-only file is on; without it ${lost}`]
+  },
+}
+
+const purposes: Record<Role, string> = {
+  hub: 'call tasks',
+  worker: 'serve a queue',
+  view: 'look at tasks, workers and queues',
+  admin: 'look at tasks, workers and queues, and pause these',
+}
+
+const checkRights = async (client: Redis, { role, keys, queue }: Purpose): Promise<Verdict> => {
+  const purpose = purposes[role]
+  try {
+    const missing = await missingRights(client, role, keys, queue)
+    if (!missing) return ['ok', `this user may ${purpose}`]
+    const lacks = `it lacks ${missing.what}. What grants it: ${missing.grant}`
+    if (missing.isNeeded) return ['error', `this user may not ${purpose}: ${lacks}`]
+    return ['warning', `this user may ${purpose}, but not all that helps: ${lacks}`]
+  } catch (error) {
+    const { name, message } = error as Error
+    if (name !== 'ReplyError') throw error
+    return ['warning', `it cannot be found out whether this user may ${purpose}: ${explained(message)}`]
+  }
+}

@@ -1,0 +1,102 @@
+import type { Keys } from '../wire/keys.ts'
+
+/**
+ * What a Redis user may be for: to call, to serve a queue, to look (`pshub tasks`, `workers`, `queues`), or to look and to
+ * pause queues (`pshub pause`, `resume`).
+ */
+export const roles = ['hub', 'worker', 'view', 'admin'] as const
+export type Role = (typeof roles)[number]
+
+/** How a role uses one key, or, without one, what it sends that concerns no key. */
+export interface Use {
+  key: string | undefined
+  /** As access rules call it: R is %R~key, RW is ~key. Scripts need both on each key they are given. */
+  access: 'R' | 'RW'
+  /** True for a key that is given to a script. */
+  script: boolean
+  /** Sent, or run by a script. */
+  commands: readonly string[]
+}
+
+const use =
+  (access: Use['access'], script: boolean) =>
+  (key: string | undefined, commands: string): Use => ({ key, access, script, commands: commands.split(' ') })
+const reads = use('R', false)
+const writes = use('RW', false)
+const runs = use('RW', true)
+const sends = (commands: string) => reads(undefined, commands)
+
+/**
+ * Everything that pshub sends to Redis, by role and key: the one list that access rules, the boot check and PROTOCOL.md
+ * are made of. `queue` and `id` may be names or `*`.
+ */
+export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => {
+  const { calls, bell, jobs, jobBell, dead, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
+  /** What everybody who looks reads. */
+  const looking = [
+    sends('TIME INFO CLIENT|SETNAME'),
+    reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
+    reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
+    reads(keys.stats, 'HMGET HSTRLEN'),
+    reads(keys.taskStats, 'HMGET HSTRLEN'),
+    reads(keys.slow, 'HMGET HSTRLEN'),
+    reads(keys.failures, 'HMGET HSTRLEN'),
+    reads(leases, 'ZRANGEBYSCORE'),
+    reads(calls, 'LLEN LRANGE'),
+    reads(jobs, 'LLEN'),
+    reads(dead, 'ZCARD'),
+    reads(held(id), 'HLEN'),
+  ]
+  const uses: Record<Role, Use[]> = {
+    hub: [
+      sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME'),
+      reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
+      reads(keys.workers, 'HMGET HSTRLEN'),
+      reads(keys.stats, 'HMGET HSTRLEN'),
+      reads(leases, 'ZRANGEBYSCORE'),
+      runs(calls, 'LLEN LPOS LREM RPUSH'),
+      runs(bell, 'LLEN RPUSH'),
+      runs(pushed(id), 'SET UNLINK'),
+      runs(cancelled, 'PEXPIRE ZADD'),
+      writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
+      writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE UNLINK'),
+    ],
+    worker: [
+      sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
+      runs(keys.tasks, 'HDEL HGET HKEYS HMGET HSET HSTRLEN'),
+      writes(keys.workers, 'HDEL HMGET HSET HSTRLEN'),
+      writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
+      writes(keys.taskStats, 'HDEL HSET'),
+      writes(keys.slow, 'HDEL HSET'),
+      writes(keys.failures, 'HDEL HSET'),
+      runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE'),
+      runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
+      runs(bell, 'BLPOP DEL LLEN RPUSH'),
+      runs(jobs, 'LLEN LPOP LPUSH RPUSH'),
+      runs(jobBell, 'BLPOP DEL LLEN RPUSH'),
+      writes(dead, 'ZADD ZREMRANGEBYRANK'),
+      runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
+      runs(reporter, 'DEL GET SET'),
+      runs(paused, 'GET'),
+      runs(held(id), 'HDEL HGET HKEYS HLEN HRANDFIELD HSET'),
+      runs(keys.reply(id), 'PEXPIRE RPUSH'),
+    ],
+    view: [...looking, reads(paused, 'GET')],
+    admin: [...looking, writes(paused, 'GET GETEX SET')],
+  }
+  return uses[role]
+}
+
+/**
+ * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, and ending a
+ * wait early when there is room for jobs again or the queue was paused.
+ */
+export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK']
+
+/** The access rules that grant a role what it needs and nothing else. */
+export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
+  const uses = usesOf(role, keys, queue, '*')
+  const patterns = uses.flatMap(({ key, access }) => (key === undefined ? [] : `${access === 'R' ? '%R' : ''}~${key}`))
+  const commands = [...new Set(uses.flatMap(use => use.commands))].map(command => `+${command.toLowerCase()}`)
+  return [...patterns, ...commands].join(' ')
+}

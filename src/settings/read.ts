@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { ConfigError, messageOf } from '../wire/errors.ts'
+import { type Settings, type SettingsUser, settingsTable } from './table.ts'
+
+export { type MeasuringSetting, measuringSettings, type Settings, settingsTable } from './table.ts'
+
+/** Where values come from, strongest first. `flags` are texts as typed; `options` are values from code. */
+export interface Sources {
+  options?: Record<string, unknown>
+  flags?: Record<string, string | undefined>
+  env?: Record<string, string | undefined>
+  /** Path of a JSON file with settings by their names. */
+  file?: string | undefined
+}
+
+/**
+ * Reads all settings of one user from their sources and checks them.
+ * @throws ConfigError that names the setting, where its value came from, and what would be right
+ */
+export const readSettings = (user: SettingsUser, sources: Sources): Readonly<Settings> => {
+  const fromFile = sources.file === undefined ? {} : readFile(sources.file)
+  const names = (Object.keys(settingsTable) as (keyof Settings)[]).filter(name =>
+    settingsTable[name].users.includes(user),
+  )
+  refuseUnknown(names, sources.options ?? {}, 'option')
+  refuseUnknown(Object.keys(settingsTable), fromFile, `setting in ${sources.file}`)
+  const settings: Record<string, unknown> = {}
+  for (const name of names) {
+    const { value, origin, text } = pick(name, sources, fromFile)
+    const { check, isSecret } = settingsTable[name]
+    // Only a default is undefined: nothing is set.
+    const wrong = value === undefined ? undefined : check(value)
+    if (wrong) throw new ConfigError(`${origin} ${wrong}${isSecret ? '' : `; it is ${JSON.stringify(text ?? value)}`}.`)
+    settings[name] = value
+  }
+  return Object.freeze(settings) as unknown as Readonly<Settings>
+}
+
+const pick = (
+  name: keyof Settings,
+  sources: Sources,
+  fromFile: Record<string, unknown>,
+): { value: unknown; origin: string; text?: string } => {
+  const setting = settingsTable[name]
+  const option = sources.options?.[name]
+  if (option !== undefined) return { value: option, origin: `option '${name}'` }
+  const flag = sources.flags?.[name]
+  if (flag !== undefined) return { value: setting.parse(flag), origin: `--${flagOf(name)}`, text: flag }
+  const variable = variableOf(name)
+  const inEnv = sources.env?.[variable]
+  if (inEnv) return { value: setting.parse(inEnv), origin: variable, text: inEnv }
+  if (fromFile[name] !== undefined) return { value: fromFile[name], origin: `'${name}' in ${sources.file}` }
+  const { fallback } = setting
+  return { value: typeof fallback === 'function' ? fallback() : fallback, origin: `'${name}'` }
+}
+
+/** maxPayloadBytes -> max-payload-bytes */
+export const flagOf = (name: string): string => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+
+/** maxPayloadBytes -> PSHUB_MAX_PAYLOAD_BYTES; with REGISTRY_ in between for what only the registry's service uses. */
+export const variableOf = (name: keyof Settings): string => {
+  const isRegistrys = settingsTable[name].users.every(user => user === 'registry')
+  return `PSHUB_${isRegistrys ? 'REGISTRY_' : ''}${flagOf(name).replaceAll('-', '_').toUpperCase()}`
+}
+
+const refuseUnknown = (known: string[], given: Record<string, unknown>, what: string): void => {
+  const unknown = Object.keys(given).find(key => !known.includes(key))
+  if (unknown !== undefined) throw new ConfigError(`There is no ${what} '${unknown}'. Known are ${known.join(', ')}.`)
+}
+
+const readFile = (path: string): Record<string, unknown> => {
+  try {
+    const value = JSON.parse(readFileSync(path, 'utf8'))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch (error) {
+    throw new ConfigError(`The settings file ${path} cannot be read: ${messageOf(error)}`)
+  }
+  throw new ConfigError(`The settings file ${path} must hold a JSON object.`)
+}

@@ -1,0 +1,173 @@
+import { hostname } from 'node:os'
+import { checkTarget, type RedisTarget } from '../redis/target.ts'
+import { isNamespace, isQueueName } from '../wire/keys.ts'
+import { integer, type Kind, list, number, oneOf, onOrOff, text } from './kinds.ts'
+import { parseStatsdAddress } from './statsd-address.ts'
+
+/** Every setting there is. The table below says who uses it. */
+export interface Settings {
+  /** Redis URL, or ioredis options. Default redis://127.0.0.1:6379. */
+  redis: RedisTarget
+  /** Prefix of every key. Default pshub. */
+  namespace: string
+  /** Name of the calling service, shown to workers. Default the host's name. */
+  name: string
+  /** The worker's queue. Default 'default'. */
+  queue: string
+  /** Requests a worker runs at once, 1 to 256. Default 4. */
+  slots: number
+  /** How many of them may run jobs, which only get what calls leave idle. 0: this worker takes none. Default half, rounded up. */
+  jobSlots: number | undefined
+  /** Largest arguments or result, in bytes of JSON. Default 1 MiB. */
+  maxPayloadBytes: number
+  /** Longest backlog a hub pushes to. Default 10000. */
+  maxBacklog: number
+  /** What the worker has when its process is told to stop, to finish what runs. Default 10000. */
+  graceMs: number
+  /** How long a worker that stopped beating keeps what it holds. Default 4000. */
+  leaseMs: number
+  /**
+   * A handler that blocks the event loop keeps the worker's lease for this long; after it the worker counts as dead and
+   * others take over. 0: the lease ends as if the process had died. Default 60000.
+   */
+  maxBlockedMs: number
+  /** StatsD daemon: host:port or udp://host:port, tcp://host:port, unix:///path (datagrams). Default none. */
+  statsd: string | undefined
+  /** What names of metrics begin with. Default 'pshub.'. */
+  statsdPrefix: string
+  /** `tags` as DogStatsD has them, or `graphite`: their values become parts of the name. Default tags. */
+  statsdFormat: 'tags' | 'graphite'
+  /** Part of the timings that is sent, above 0 up to 1; counters are always exact. Default 1. */
+  statsdSampleRate: number
+  /** How often metrics are sent, in milliseconds. Default 500. */
+  statsdFlushMs: number
+  /** What is logged on stderr: debug, info, warn, error or silent. Default warn; info for `pshub worker`. */
+  logLevel: string
+  /** Spans of OpenTelemetry, where its API is installed: calls carry the trace context anyway. Default true. */
+  tracing: boolean
+  /** Lines of `json`, or `pretty` ones for people; `auto` is pretty on a terminal. Default auto. */
+  logFormat: 'auto' | 'json' | 'pretty'
+
+  // What the registry's service is set up with, besides what every user of Redis is.
+
+  /** Address it binds. Default 127.0.0.1: this machine only. */
+  host: string
+  /** Default 7421; 0 takes a free one. */
+  port: number
+  /** Where its pages begin, as in /registry. Default /. */
+  basePath: string
+  /** Who has it may look. Tokens have at least 16 characters. Default none. */
+  viewToken: string | undefined
+  /** The same, for who may run tasks too. */
+  runToken: string | undefined
+  /** The same, for who may do all that can be done here. */
+  adminToken: string | undefined
+  /** Nobody may run or change anything. Default false. */
+  readOnly: boolean
+  /** Names of hosts it answers to, besides 127.0.0.1, localhost, [::1] and `host`. */
+  allowedHosts: readonly string[]
+  /** A proxy in front of it says in X-Forwarded-Host and X-Forwarded-Proto what the browser asked for. Default false. */
+  behindProxy: boolean
+  /** Tasks that may be run: names, in which * stands for any characters. Default all. */
+  runTasks: readonly string[]
+  /** Longest arguments that are taken, bytes; at most `maxPayloadBytes`. Default 256 KiB. */
+  maxBodyBytes: number
+  /** Runs that one session or token may start in a second. Default 10. */
+  maxRunsPerSecond: number
+}
+
+/** Those about metrics, logs and traces, which a hub inside a worker takes over. */
+export const measuringSettings = [
+  'statsd',
+  'statsdPrefix',
+  'statsdFormat',
+  'statsdSampleRate',
+  'statsdFlushMs',
+  'logLevel',
+  'logFormat',
+  'tracing',
+] as const satisfies (keyof Settings)[]
+export type MeasuringSetting = (typeof measuringSettings)[number]
+
+export type SettingsUser = 'hub' | 'worker' | 'registry'
+
+/** One setting: who uses it, what it is when nobody says, and which values are right. */
+export interface Setting<T> extends Kind {
+  users: readonly SettingsUser[]
+  fallback: T | (() => T)
+  /** Messages do not show it. */
+  isSecret?: true
+}
+
+const all = ['hub', 'worker', 'registry'] as const
+const worker = ['worker'] as const
+const registry = ['registry'] as const
+
+/** What is wrong with it checkTarget throws. */
+const target: Kind = { parse: url => url, check: value => void checkTarget(value) }
+const payload = integer(1024, 64 * 1024 * 1024)
+const upToAnHour = integer(0, 3_600_000)
+const statsdAddress = text(parseStatsdAddress, 'must be host:port, udp://host:port, tcp://host:port or unix:///path')
+const metricPrefix = text(/^[A-Za-z0-9_.-]{0,64}$/, 'must be up to 64 letters, digits, and _ . -')
+const sampleRate = number(value => value > 0 && value <= 1, 'must be a number above 0, and up to 1')
+const hosts = list(
+  /^[A-Za-z0-9_.:[\]-]{1,255}$/,
+  'must be names of hosts with commas in between, a list in code and files',
+)
+const tasks = list(
+  /^[A-Za-z0-9_./:*-]{1,120}$/,
+  'must be names of tasks like mail/*:1.0 with commas in between, a list in code and files',
+)
+const token: Setting<string | undefined> = {
+  users: registry,
+  fallback: undefined,
+  isSecret: true,
+  ...text(
+    /^[\x21-\x7e]{16,512}$/,
+    'must have 16 to 512 characters, without spaces; `openssl rand -base64 24` makes one',
+  ),
+}
+
+/** The one schema of all settings. Precedence: option or flag, environment, file, default. */
+export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
+  redis: { users: all, fallback: 'redis://127.0.0.1:6379', ...target },
+  namespace: { users: all, fallback: 'pshub', ...text(isNamespace, 'must be 1 to 32 letters, digits, and _ . -') },
+  name: {
+    users: ['hub', 'worker'],
+    fallback: () => hostname().slice(0, 64),
+    ...text(/^.{1,64}$/s, 'must be a text of 1 to 64 characters'),
+  },
+  queue: { users: worker, fallback: 'default', ...text(isQueueName, 'must be 1 to 64 letters, digits, and _ . -') },
+  slots: { users: worker, fallback: 4, ...integer(1, 256) },
+  jobSlots: { users: worker, fallback: undefined, ...integer(0, 256) },
+  maxPayloadBytes: { users: all, fallback: 1024 * 1024, ...payload },
+  maxBacklog: { users: all, fallback: 10_000, ...integer(1, 10_000_000) },
+  graceMs: { users: worker, fallback: 10_000, ...upToAnHour },
+  // A beat is sent every second; with less, one that is late would pass for a death.
+  leaseMs: { users: worker, fallback: 4000, ...integer(2000, 600_000) },
+  maxBlockedMs: { users: worker, fallback: 60_000, ...upToAnHour },
+  statsd: { users: all, fallback: undefined, ...statsdAddress },
+  statsdPrefix: { users: all, fallback: 'pshub.', ...metricPrefix },
+  statsdFormat: { users: all, fallback: 'tags', ...oneOf('tags', 'graphite') },
+  statsdSampleRate: { users: all, fallback: 1, ...sampleRate },
+  statsdFlushMs: { users: all, fallback: 500, ...integer(10, 60_000) },
+  logLevel: { users: all, fallback: 'warn', ...oneOf('debug', 'info', 'warn', 'error', 'silent') },
+  logFormat: { users: all, fallback: 'auto', ...oneOf('auto', 'json', 'pretty') },
+  tracing: { users: all, fallback: true, ...onOrOff },
+  host: { users: registry, fallback: '127.0.0.1', ...text(/^[A-Za-z0-9_.:-]{1,255}$/, 'must be an address or a name') },
+  port: { users: registry, fallback: 7421, ...integer(0, 65_535) },
+  basePath: {
+    users: registry,
+    fallback: '/',
+    ...text(/^(?!$)(\/[A-Za-z0-9_.~-]+)*\/?$/, 'must be a path like /registry'),
+  },
+  viewToken: token,
+  runToken: token,
+  adminToken: token,
+  readOnly: { users: registry, fallback: false, ...onOrOff },
+  allowedHosts: { users: registry, fallback: [], ...hosts },
+  behindProxy: { users: registry, fallback: false, ...onOrOff },
+  runTasks: { users: registry, fallback: ['*'], ...tasks },
+  maxBodyBytes: { users: registry, fallback: 256 * 1024, ...payload },
+  maxRunsPerSecond: { users: registry, fallback: 10, ...integer(1, 1_000_000) },
+}

@@ -1,0 +1,177 @@
+import vm from 'node:vm'
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormatsModule from 'ajv-formats'
+import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
+import { escapePointer } from '../wire/payload.ts'
+
+/** A JSON Schema, draft 2020-12. */
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** Checks a value; an empty list says it fits. `size` is the length of the value's JSON, as far as it is known. */
+export type Validate = (value: unknown, size: number) => Problem[]
+
+/** Why a schema of the registry is not used. */
+export class UnusableSchema extends Error {}
+
+// ajv-formats is CommonJS: its function is the module itself or its `default`, depending on who loads it.
+const addFormats = ('default' in addFormatsModule ? addFormatsModule.default : addFormatsModule) as unknown as (
+  ajv: Ajv2020,
+) => void
+
+const none: Problem[] = []
+
+/** More offending fields than these are not listed. */
+const maxProblems = 50
+
+const options: Options = { allErrors: true, strict: false, logger: false, validateFormats: true, $data: false }
+
+/** Judges schemas themselves. Compiling the rules for that takes some 20 ms, so it is done once and not per schema. */
+const judge = new Ajv2020(options)
+
+/** An instance of its own for each schema: their `$id`s and definitions must not meet. Throws for what is no schema. */
+const compile = (schema: JsonSchema): ValidateFunction => {
+  if (!judge.validateSchema(schema)) throw new Error(judge.errorsText(judge.errors, { dataVar: 'schema' }))
+  const ajv = new Ajv2020({ ...options, validateSchema: false, addUsedSchema: false })
+  addFormats(ajv)
+  return ajv.compile(schema)
+}
+
+/** Compiles a schema of this program's own. Throws ConfigError when it is not a valid one. */
+export const compileOwn = (schema: unknown, what: string): Validate => {
+  try {
+    return problemsOf(compile(asSchema(schema)))
+  } catch (error) {
+    throw new ConfigError(`${what} is not a valid JSON Schema (2020-12): ${messageOf(error)}`)
+  }
+}
+
+const asSchema = (schema: unknown): JsonSchema => {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) throw new Error('it must be an object')
+  return schema as JsonSchema
+}
+
+const problemsOf =
+  (validate: ValidateFunction): Validate =>
+  value =>
+    validate(value) ? none : (validate.errors ?? []).slice(0, maxProblems).map(toProblem)
+
+/** The pointer names the offending field itself: for a missing or surplus one, the field and not its parent. */
+const toProblem = ({ instancePath: pointer, keyword, params, message }: ErrorObject): Problem => {
+  switch (keyword) {
+    case 'required':
+      return { pointer: `${pointer}/${escapePointer(params.missingProperty)}`, message: 'is required' }
+    case 'additionalProperties':
+      return { pointer: `${pointer}/${escapePointer(params.additionalProperty)}`, message: 'is not a known field' }
+    case 'enum': {
+      const known = JSON.stringify(params.allowedValues).slice(1, 201).replace(/\]$/, '')
+      return { pointer, message: `must be one of ${known}` }
+    }
+    case 'const':
+      return { pointer, message: `must be ${JSON.stringify(params.allowedValue)}` }
+    default:
+      return { pointer, message: message ?? `fails '${keyword}'` }
+  }
+}
+
+/** Bounds for schemas that come from the registry, which is somebody else's data. */
+export const foreignBounds = { bytes: 65_536, depth: 32, nodes: 2_000, validationMs: 50 } as const
+
+/** Up to which length arguments are checked without a guard: when the schema has patterns that cannot run away, and without any. */
+const tameLength = 2_000
+const plainLength = 65_536
+
+/**
+ * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, refers to
+ * anything outside itself, or is not valid. `$data` is off; a schema that could run long (recursion, patterns that
+ * backtrack, pairwise comparisons) is checked under a time limit; one that exceeds it throws UnusableSchema from the
+ * returned function.
+ */
+export const compileForeign = (text: string): Validate => {
+  if (text.length > foreignBounds.bytes) throw new UnusableSchema(`it is larger than ${foreignBounds.bytes} bytes`)
+  const schema = asSchema(JSON.parse(text))
+  const unguardedLength = survey(schema)
+  let validate: ValidateFunction
+  try {
+    validate = compile(schema)
+  } catch (error) {
+    throw new UnusableSchema(messageOf(error).slice(0, 200))
+  }
+  const direct = problemsOf(validate)
+  return (value, size) => (size <= unguardedLength ? direct(value, size) : guarded(() => direct(value, size)))
+}
+
+/**
+ * Why a schema that came from the registry is not to be used: too large, too deep, or referring to something outside itself.
+ * It is looked at as data and never compiled. Undefined when it may be used.
+ */
+export const whyUnusable = (schema: unknown): string | undefined => {
+  try {
+    survey(asSchema(schema))
+    // After the walk, which knows that it is not too deep for this.
+    const isLarge = JSON.stringify(schema).length > foreignBounds.bytes
+    return isLarge ? `it is larger than ${foreignBounds.bytes} bytes` : undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** Walks a schema as data: how long arguments may be that it checks without a guard. Throws UnusableSchema beyond the bounds. */
+const survey = (schema: JsonSchema): number => {
+  let nodes = 0
+  let unguardedLength = plainLength
+  const walk = (value: unknown, depth: number, inNames: boolean): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (++nodes > foreignBounds.nodes) throw new UnusableSchema(`it has more than ${foreignBounds.nodes} nodes`)
+    if (depth > foreignBounds.depth) throw new UnusableSchema(`it is nested deeper than ${foreignBounds.depth} levels`)
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '__proto__') throw new UnusableSchema('it has a key named __proto__')
+      if (!inNames) unguardedLength = Math.min(unguardedLength, lengthUnder(key, inner))
+      walk(inner, depth + 1, !inNames && namesFields.has(key))
+    }
+  }
+  walk(schema, 1, false)
+  return unguardedLength
+}
+
+/** Keywords whose keys are names of the user's and not keywords. */
+const namesFields = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
+const lengthUnder = (keyword: string, value: unknown): number => {
+  if (keyword === '$ref' || keyword === '$dynamicRef') {
+    if (typeof value !== 'string' || !value.startsWith('#')) throw new UnusableSchema(`${keyword} leaves the schema`)
+    return 0
+  }
+  if (keyword === 'uniqueItems' && value === true) return 0
+  if (keyword === 'pattern') return typeof value === 'string' && tame(value) ? tameLength : 0
+  if (keyword === 'patternProperties') return Object.keys(value ?? {}).every(tame) ? tameLength : 0
+  return keyword === 'format' ? tameLength : plainLength
+}
+
+/**
+ * True for a pattern whose matching is at worst quadratic: no groups, alternatives or back references, and at most two
+ * things of variable length, an open start counting as one. Everything else (`^(a+)+$` needs seconds for 28 letters)
+ * runs under the time limit.
+ */
+const tame = (pattern: string): boolean => {
+  if (pattern.length > 200 || /[(|]|\\[0-9k]/.test(pattern)) return false
+  const variable = pattern.match(/[*+?]|\{\d+,\d*\}/g)?.length ?? 0
+  return variable + (pattern.startsWith('^') ? 0 : 1) <= 2
+}
+
+/** The guard's cost is about 0.1 ms a call: a timer thread of V8's own, which also stops a regular expression. */
+const script = new vm.Script('run()')
+const context = vm.createContext({ run: () => none })
+
+const guarded = (validate: () => Problem[]): Problem[] => {
+  context.run = validate
+  try {
+    return script.runInContext(context, { timeout: foreignBounds.validationMs })
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
+      throw new UnusableSchema(`checking arguments took longer than ${foreignBounds.validationMs} ms`)
+    }
+    throw new UnusableSchema(messageOf(error).slice(0, 200))
+  } finally {
+    context.run = () => none
+  }
+}

@@ -1,0 +1,59 @@
+import type { WorkerStats } from '../catalogue/cards.ts'
+import type { Registrar } from '../catalogue/registrar.ts'
+import type { Events } from '../figures/events.ts'
+import type { Pulse } from '../figures/pulse.ts'
+import type { BlockedLines } from '../outlets/log.ts'
+import type { Queue } from '../queue/queue.ts'
+import type { Connection } from '../redis/connection.ts'
+import type { Settings } from '../settings/read.ts'
+import type { Task } from '../task/task.ts'
+import type { Claimed } from '../wire/answers.ts'
+import type { RedisClock } from '../wire/redis-clock.ts'
+import type { Executor } from './executor.ts'
+import type { HeldText, Settlement } from './held.ts'
+import type { Measures } from './measures.ts'
+import type { Slots } from './slots.ts'
+
+/** What the roles of one worker share: its parts, and its identity. */
+export interface WorkerParts {
+  readonly settings: Readonly<Settings>
+  readonly tasks: ReadonlyMap<string, Task>
+  readonly queue: Queue
+  /** For beats, replies, releases, and claims while work waits. */
+  readonly commands: Connection
+  /** Where it waits for the bell. */
+  readonly waiting: Connection
+  readonly slots: Slots
+  readonly executor: Executor
+  readonly pulse: Pulse
+  /** Redis' time, as its answers told it. */
+  readonly clock: RedisClock
+  readonly registrar: Registrar
+  readonly measures: Measures
+  readonly events: Events
+  /** Log lines for when this thread cannot write any. */
+  readonly blockedLines: BlockedLines
+  /** The present identity. */
+  workerId(): string
+  /** The lease was lost: from now on workerId() is another. */
+  becomeNew(): void
+  isServing(): boolean
+}
+
+/** The parts, and what roles ask of each other: none of them knows another, or more of it than this. */
+export interface WorkerContext extends WorkerParts {
+  /** For a rejection: what was refused is told, with the part of the worker that it concerns. */
+  problem(where: string): (error: Error) => void
+  /** The worker as others see it, at this time of Redis. */
+  stats(seenMs: number): WorkerStats
+
+  readonly intake: {
+    take(claimed: Claimed, workerId: string, ageMs: number): number
+    ignoreClaimsOf(ids: readonly string[], nowUs: number): void
+    returning(): HeldText[]
+  }
+  readonly settle: { add(settlement: Settlement): void }
+  readonly fetch: { slotsIdle(): void }
+  readonly beat: { readonly isCertain: boolean; beatNow(): Promise<boolean>; beatAnew(): Promise<boolean> }
+  readonly adopt: { redirect(requests: readonly HeldText[], workerId: string, nowUs: number): Promise<void> }
+}

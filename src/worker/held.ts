@@ -1,0 +1,33 @@
+import type { Slot } from './slots.ts'
+
+/*
+ * What a worker holds, and under which ids: a call under its own, a job under job:<id>, and what was adopted under lost:<id> or
+ * lost:job:<id>. Scripts that put something back know its list by that; nobody else reads these prefixes.
+ */
+
+/** Whether it was taken over from a lost worker, and may have been started there. */
+export const isHeldLost = (heldId: string): boolean => heldId.startsWith('lost:')
+
+/** Under which id the lost worker held it. */
+export const withoutLost = (heldId: string): string => heldId.replace(/^lost:/, '')
+
+export interface HeldText {
+  /** The id under which it is held. */
+  id: string
+  text: string
+}
+
+/** A request that ended in this worker. */
+export interface Settlement {
+  /** The id under which it is held. */
+  id: string
+  /** The worker id it was claimed under. */
+  workerId: string
+  /** Undefined when nobody waits for a reply. */
+  hubId: string | undefined
+  reply: string
+  /** The text of a job that is given up: it is kept with the dead ones before it is released. */
+  dead?: string
+  /** What it ran in; undefined for what did not run. */
+  slot: Slot | undefined
+}

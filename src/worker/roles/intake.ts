@@ -1,0 +1,217 @@
+import { heldAsJob, isHeldJob } from '../../jobs/held-job.ts'
+import { defaultTimeoutMs } from '../../task/task.ts'
+import type { Claimed } from '../../wire/answers.ts'
+import { monotonicMs } from '../../wire/clock.ts'
+import type { ToldError } from '../../wire/errors.ts'
+import { decodeRequest, errorReply, leadingId, okReply, type Request, told, withStarted } from '../../wire/message.ts'
+import type { Phases } from '../../wire/phases.ts'
+import type { WorkerContext } from '../context.ts'
+import type { Execution } from '../executor.ts'
+import type { HeldText } from '../held.ts'
+import type { Slot } from '../slots.ts'
+import { Unserved } from '../unserved.ts'
+
+const maxPutBack = 1000
+/** After handing a request back a worker rests, so as not to take it again at once: at first so long, and then twice as long each time. */
+const firstRestMs = 50
+const longestRestMs = 400
+
+/** From claimed list elements to running handlers, and from outcomes to replies. */
+export class Intake {
+  readonly #context: WorkerContext
+  readonly #unserved: Unserved
+  /** Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them. */
+  readonly #putBack = new Map<string, number>()
+  /** Given up when the worker leaves, and safe to run again. */
+  readonly #returning = new Map<string, string>()
+  #restMs = 0
+  #running = 0
+  readonly #onIdle: (() => void)[] = []
+
+  constructor(context: WorkerContext) {
+    const { registrar, commands } = context
+    this.#context = context
+    this.#unserved = new Unserved(task => commands.send(client => registrar.whyUnserved(client, task)))
+  }
+
+  /**
+   * Starts what a claim brought, `ageMs` after Redis made it if that is more than its way here. Returns how long to rest before
+   * the next claim: what only others can run is in the list again.
+   */
+  take(claimed: Claimed, workerId: string, ageMs: number): number {
+    const { clock, executor } = this.#context
+    this.#tell(claimed)
+    const now = monotonicMs()
+    clock.learn(claimed.nowUs, now)
+    // Deadlines go on while an answer is on its way.
+    const wayMs = (clock.atUs(now) - claimed.nowUs) / 1000
+    const receivedAt = now - Math.max(ageMs, wayMs)
+    const foreign: Request[] = []
+    for (const element of claimed.requests) {
+      const request = this.#accepted(element, workerId, claimed.nowUs)
+      if (!request) continue
+      if (executor.has(request.task)) this.#run(request, workerId, receivedAt, claimed.nowUs)
+      else if (!this.#endForeign(request, workerId, claimed.nowUs)) foreign.push(request)
+    }
+    this.#restMs = foreign.length > 0 ? Math.min(longestRestMs, Math.max(firstRestMs, this.#restMs * 2)) : 0
+    if (foreign.length > 0) void this.#handBack(foreign)
+    return this.#restMs
+  }
+
+  /** Claims of these that were made up to `nowUs` (Redis) are void; a later one is a new one. */
+  ignoreClaimsOf(ids: readonly string[], nowUs: number): void {
+    if (this.#putBack.size > maxPutBack) this.#putBack.clear()
+    for (const id of ids) this.#putBack.set(id, nowUs)
+  }
+
+  /** Requests that were started, given up because the worker leaves, and may run again: as they go back to their lists. */
+  returning(): HeldText[] {
+    return [...this.#returning].map(([id, text]) => ({ id, text }))
+  }
+
+  /** Resolves when nothing runs, and all that ended is told of. */
+  async idle(): Promise<void> {
+    if (this.#running > 0) await new Promise<void>(resolve => this.#onIdle.push(resolve))
+    this.#context.measures.tell()
+  }
+
+  #tell({ expired, requests, left }: Claimed): void {
+    const { measures, events, queue } = this.#context
+    measures.counters.expired += expired
+    if (!events.has('claim:taken') || requests.length + expired === 0) return
+    events.emit('claim:taken', { queue: queue.name, count: requests.length, left, expired })
+  }
+
+  /** The request of a list element that is to be run, here or elsewhere; undefined when it is none, or not to be run. */
+  #accepted(element: Claimed['requests'][number], workerId: string, nowUs: number): Request | undefined {
+    const { slots, problem } = this.#context
+    const request = this.#read(element, workerId)
+    if (!request || (this.#putBack.get(request.heldId) ?? 0) >= nowUs) return undefined
+    const isRepeated = slots.isRepeated(request.heldId)
+    if (!slots.know(request.heldId)) return undefined
+    if (!isRepeated) return request
+    // It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet.
+    const message = `${request.task} had been run already when Redis failed over, and was not run again.`
+    problem('failover')(new Error(message))
+    this.#end(request, workerId, { code: 'WorkerLost', message, retryable: false }, undefined)
+    return undefined
+  }
+
+  #read({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
+    const { settings, measures, events, queue, settle, slots } = this.#context
+    try {
+      const request = decodeRequest(text, madeUpId, settings.namespace)
+      if (isJob) request.heldId = heldAsJob(request.heldId)
+      return request
+    } catch (error) {
+      measures.counters.malformed++
+      events.emit('request:malformed', { queue: queue.name, reason: (error as Error).message })
+      // Held all the same, under the id the claim script read or made up: release it like any other.
+      const plainId = madeUpId ?? leadingId(text)
+      if (plainId === undefined) return undefined
+      const id = isJob ? heldAsJob(plainId) : plainId
+      if (slots.know(id)) settle.add({ id, workerId, hubId: undefined, reply: '', slot: undefined })
+      return undefined
+    }
+  }
+
+  #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
+    const { executor, tasks, slots } = this.#context
+    const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
+    const ownMs = tasks.get(request.task)?.timeoutMs ?? defaultTimeoutMs
+    const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : ownMs
+    const slot = slots.take(isHeldJob(request.heldId))
+    this.#running++
+    const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
+      this.#finish(request, workerId, slot, backlogUs, execution)
+      this.#ended()
+    })
+    if (isStarted) return
+    this.#expire(request, workerId, slot)
+    this.#ended()
+  }
+
+  #ended(): void {
+    this.#running--
+    if (this.#running === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
+  }
+
+  /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
+  #expire(request: Request, workerId: string, slot: Slot | undefined): void {
+    const { measures, executor, events, queue } = this.#context
+    const message = 'The deadline passed before the task was started.'
+    const error = told(request, { code: 'Expired', message, retryable: true })
+    measures.counters.expired++
+    // Only for tasks of its own: anything may be written into a request.
+    if (executor.has(request.task)) measures.expired(request, error)
+    events.emit('request:expired', { queue: queue.name, task: request.task, id: request.id })
+    this.#end(request, workerId, error, slot)
+  }
+
+  /** True when a request for a task that this worker does not have ends here, because handing it back would be for ever. */
+  #endForeign(request: Request, workerId: string, nowUs: number): boolean {
+    const { settle, measures, events, queue } = this.#context
+    if (request.ttlMs > 0 && request.atUs !== undefined) {
+      // Its deadline ends it; where the claim script cannot see that, here.
+      const isOver = nowUs - request.atUs >= request.ttlMs * 1000
+      if (isOver) this.#expire(request, workerId, undefined)
+      return isOver
+    }
+    const verdict = this.#unserved.verdict(request.task)
+    if (!verdict) return false
+    const { task, id, hubId, text: dead } = request
+    measures.counters.unserved++
+    if (isHeldJob(request.heldId)) {
+      settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', dead, slot: undefined })
+      events.emit('job:dead', { queue: queue.name, task, id, reason: verdict.message })
+      return true
+    }
+    const error = told(request, verdict)
+    this.#end(request, workerId, error, undefined)
+    events.emit('request:unserved', { queue: queue.name, task, code: error.code, answered: hubId !== undefined })
+    return true
+  }
+
+  /** Answers what did not run. */
+  #end(request: Request, workerId: string, error: ToldError, slot: Slot | undefined): void {
+    const reply = errorReply(request, error, workerId, undefined)
+    this.#context.settle.add({ id: request.heldId, workerId, hubId: request.hubId, reply, slot })
+  }
+
+  #finish(request: Request, workerId: string, slot: Slot, backlogUs: number, execution: Execution): void {
+    const { settle, slots, tasks, measures } = this.#context
+    const { outcome, queueMs, execMs } = execution
+    if (workerId !== this.#context.workerId()) return
+    const us: Phases = {
+      backlog: Math.round(backlogUs),
+      queue: Math.round(queueMs * 1000),
+      exec: Math.round(execMs * 1000),
+    }
+    const isJob = isHeldJob(request.heldId)
+    const isLeft = !outcome.ok && outcome.error.code === 'WorkerLost'
+    if (isLeft && (isJob || tasks.get(request.task)?.idempotent)) {
+      // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
+      slots.free(slot)
+      this.#returning.set(request.heldId, isJob ? request.text : withStarted(request.text))
+      return
+    }
+    if (!outcome.ok) outcome.error = told(request, outcome.error)
+    const reply = outcome.ok
+      ? okReply(request.id, outcome.result, workerId, us)
+      : errorReply(request, outcome.error, workerId, us)
+    // The caller's own deadline came before this one; nobody would read the reply.
+    const isLate = request.ttlMs > 0 && backlogUs / 1000 + queueMs + execMs > request.ttlMs
+    settle.add({ id: request.heldId, workerId, hubId: isLate ? undefined : request.hubId, reply, slot })
+    measures.ran({ request, outcome, us, now: monotonicMs() })
+  }
+
+  async #handBack(foreign: readonly Request[]): Promise<void> {
+    const { queue, commands, slots, events, workerId, problem } = this.#context
+    const ids = foreign.map(({ heldId }) => heldId)
+    events.emit('request:handedback', { queue: queue.name, task: foreign[0]!.task, count: ids.length })
+    // Before they are sent back, since they may come again ahead of the answer. Did it fail, reconcile finds them.
+    slots.forget(ids)
+    const held = ids.map(id => ({ id }))
+    await commands.send(client => queue.handback(client, workerId(), 'tail', held)).catch(problem('handback'))
+  }
+}

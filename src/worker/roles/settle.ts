@@ -1,0 +1,157 @@
+import { setMaxListeners } from 'node:events'
+import { bury } from '../../jobs/dead.ts'
+import { batchesOf } from '../../queue/batches.ts'
+import { isFull, isTransient, NotConnected } from '../../redis/connection.ts'
+import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
+import type { WorkerContext } from '../context.ts'
+import type { Settlement } from '../held.ts'
+
+/** For so long a release waits for further replies to go with. */
+const releaseMs = 5
+
+/**
+ * Replies, then releases. What ended in one tick goes in one write: one push per hub. What is held is removed once these were
+ * answered, together with the next replies if there are any: whatever happens in between repeats a reply, which the hub
+ * recognises, instead of losing one.
+ */
+export class Settle {
+  readonly #context: WorkerContext
+  readonly #stopping = new AbortController()
+  readonly #underWay = new Set<Promise<void>>()
+  #batch: Settlement[] = []
+  /** Their replies are in Redis: to be released with the next flush. */
+  #answered: Settlement[] = []
+  #later: NodeJS.Timeout | undefined
+
+  constructor(context: WorkerContext) {
+    this.#context = context
+    // One for each delivery that is tried again: Node takes more than ten for a leak, and says so.
+    setMaxListeners(0, this.#stopping.signal)
+  }
+
+  add(settlement: Settlement): void {
+    if (this.#batch.push(settlement) > 1) return
+    // A lone reply leaves at the end of this tick; under load those of a whole turn of the loop go together.
+    if (this.#underWay.size === 0) process.nextTick(() => this.#flush())
+    else setImmediate(() => this.#flush())
+  }
+
+  /** Resolves when everything added so far is confirmed, refused for good, or left to stop(). */
+  async drained(): Promise<void> {
+    for (this.#flush(); this.#underWay.size > 0; this.#flush()) await Promise.all(this.#underWay)
+  }
+
+  /** Ends the retries of what could not be sent. */
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  #flush(): void {
+    const { slots, fetch, workerId } = this.#context
+    const current = workerId()
+    this.#releaseAnswered(current)
+    const ended = this.#batch
+    if (ended.length === 0) return
+    this.#batch = []
+    for (const batch of batchesOf(ownOf(ended, current), ({ reply }) => reply.length))
+      this.#track(this.#deliver(batch, current))
+    for (const { slot } of ended) if (slot) slots.free(slot)
+    fetch.slotsIdle()
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#underWay.delete(tracked))
+    this.#underWay.add(tracked)
+  }
+
+  async #deliver(batch: Settlement[], workerId: string): Promise<void> {
+    await this.#untilDone(() => this.#reply(batch, workerId), workerId, mayPass)
+    const dead = batch.flatMap(settlement => settlement.dead ?? [])
+    // Whatever refuses it: a job is done, or dead, or held.
+    if (dead.length > 0) await this.#untilDone(() => this.#bury(dead), workerId)
+    if (this.#stopping.signal.aborted) return
+    this.#answered.push(...batch)
+    // With the next replies, in one write: a write of their own would cost more than the releases do.
+    if (this.#context.slots.idle <= 0) setImmediate(() => this.#flush())
+    else this.#later ??= setTimeout(() => this.#flush(), releaseMs)
+  }
+
+  /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or it is others' now, or this ends. */
+  async #untilDone(act: () => Promise<unknown>, workerId: string, isWorthIt = always): Promise<void> {
+    const { commands, problem } = this.#context
+    for (let attempt = 0; workerId === this.#context.workerId(); attempt++) {
+      try {
+        await act()
+        return
+      } catch (error) {
+        if (!mayPass(error as Error)) problem('settle')(error as Error)
+        if (!isWorthIt(error as Error)) return
+      }
+      await sleep(backoffMs(attempt, 20, 1000), this.#stopping.signal)
+      await commands.whenReady(this.#stopping.signal)
+      if (this.#stopping.signal.aborted) return
+    }
+  }
+
+  async #reply(batch: Settlement[], workerId: string): Promise<void> {
+    const { queue, commands, beat, problem } = this.#context
+    if (!beat.isCertain && !(await beat.beatAnew())) throw new NotConnected('the lease could not be renewed')
+    if (workerId !== this.#context.workerId()) return
+    const repliesOf = new Map<string, string[]>()
+    for (const { hubId, reply } of batch) {
+      if (hubId === undefined) continue
+      const replies = repliesOf.get(hubId)
+      if (replies) replies.push(reply)
+      else repliesOf.set(hubId, [reply])
+    }
+    if (repliesOf.size === 0) return
+    const replied = [...repliesOf].map(([hubId, replies]) =>
+      commands
+        .send(client => queue.reply(client, hubId, replies))
+        .catch(error => {
+          // One hub's spoilt reply list must not keep the others' replies back.
+          if (mayPass(error)) throw error
+          problem('settle')(error)
+        }),
+    )
+    await Promise.all(replied)
+  }
+
+  async #bury(dead: string[]): Promise<void> {
+    const { queue, commands, clock, problem } = this.#context
+    const nowMs = clock.atUs(monotonicMs()) / 1000
+    const gone = await commands.send(client => bury(client, queue, dead, nowMs))
+    if (gone > 0) problem('dead')(new Error(`${gone} of the oldest dead jobs were dropped to keep the latest ones`))
+  }
+
+  #releaseAnswered(workerId: string): void {
+    const answered = this.#answered
+    if (answered.length === 0) return
+    this.#answered = []
+    clearTimeout(this.#later)
+    this.#later = undefined
+    const ids = ownOf(answered, workerId).map(({ id }) => id)
+    if (ids.length > 0) this.#track(this.#release(ids, workerId))
+  }
+
+  async #release(ids: string[], workerId: string): Promise<void> {
+    const { queue, commands, slots, fetch } = this.#context
+    const release = async () => {
+      await commands.send(client => queue.release(client, workerId, ids))
+      slots.released(ids)
+    }
+    // Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
+    await this.#untilDone(release, workerId)
+    fetch.slotsIdle()
+  }
+}
+
+/** What was claimed under an identity that was lost somebody else answers for by now. */
+const ownOf = (settlements: Settlement[], workerId: string): Settlement[] =>
+  settlements.every(settlement => settlement.workerId === workerId)
+    ? settlements
+    : settlements.filter(settlement => settlement.workerId === workerId)
+
+/** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */
+const mayPass = (error: Error): boolean => isTransient(error) || isFull(error)
+const always = (_: Error): boolean => true

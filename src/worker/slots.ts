@@ -1,0 +1,191 @@
+import { monotonicMs } from '../wire/clock.ts'
+
+/** Room that one running request takes. Counted by this token and not by the request's id, which may come twice. */
+export interface Slot {
+  readonly isJob: boolean
+}
+
+const shareMs = 60_000
+
+/**
+ * What a worker holds: which requests it knows of, and how many of its slots run one. A request is known from its claim
+ * until Redis confirmed its release, which is longer than it runs; whatever Redis says we hold and is not known here was
+ * claimed by an answer that got lost, or released by one that a failover took back.
+ */
+export class Slots {
+  readonly size: number
+  readonly #jobSlots: number
+  readonly #known = new Set<string>()
+  readonly #busy = new Set<Slot>()
+  readonly #released = new RecentIds()
+  #busyJobs = 0
+  /** For how long slots were busy since the start, all slots together, and when that was counted last. */
+  #usedMs = 0
+  #accountedAt = monotonicMs()
+  /** The same, as busyShare() saw it in the last minute. */
+  readonly #looks = [{ at: this.#accountedAt, usedMs: 0 }]
+
+  /** `jobSlots`: the most that run jobs at once. */
+  constructor(size: number, jobSlots: number) {
+    this.size = size
+    this.#jobSlots = jobSlots
+  }
+
+  /**
+   * How many requests may be claimed: one for each idle slot, unless three times as many as there are slots are held. That is
+   * what a busy worker comes to: what runs, what is answered, and what is on its way to be released. Beyond that Redis refuses
+   * releases, or does not answer, and what this worker holds must not grow without an end.
+   */
+  get idle(): number {
+    return Math.min(this.size - this.#busy.size, 3 * this.size - this.#known.size)
+  }
+
+  /** How many more jobs may run, as far as slots are idle. */
+  get jobRoom(): number {
+    return Math.max(0, Math.min(this.#jobSlots - this.#busyJobs, this.idle))
+  }
+
+  /** Whether this worker takes jobs at all. */
+  get takesJobs(): boolean {
+    return this.#jobSlots > 0
+  }
+
+  get busy(): number {
+    return this.#busy.size
+  }
+
+  /** What share of its slots' time a worker used in the last minute, from look to look: 0 to 1. */
+  busyShare(): number {
+    this.#account()
+    const [at, usedMs] = [this.#accountedAt, this.#usedMs]
+    this.#looks.push({ at, usedMs })
+    while (this.#looks.length > 2 && at - this.#looks[1]!.at >= shareMs) this.#looks.shift()
+    const first = this.#looks[0]!
+    const allMs = (at - first.at) * this.size
+    return allMs <= 0 ? 0 : Math.min(1, (usedMs - first.usedMs) / allMs)
+  }
+
+  #account(): void {
+    const now = monotonicMs()
+    this.#usedMs += this.#busy.size * (now - this.#accountedAt)
+    this.#accountedAt = now
+  }
+
+  knows(id: string): boolean {
+    return this.#known.has(id)
+  }
+
+  /** Marks a request as known. False when it is already: it must not run twice. */
+  know(id: string): boolean {
+    if (this.#known.has(id)) return false
+    this.#known.add(id)
+    return true
+  }
+
+  knownIds(): string[] {
+    return [...this.#known]
+  }
+
+  /** A request starts. */
+  take(isJob: boolean): Slot {
+    this.#account()
+    const slot = { isJob }
+    this.#busy.add(slot)
+    if (isJob) this.#busyJobs++
+    return slot
+  }
+
+  /** It ended; the slot can be given to another one at once. Repeating it is harmless. */
+  free(slot: Slot): void {
+    this.#account()
+    if (this.#busy.delete(slot) && slot.isJob) this.#busyJobs--
+  }
+
+  /** Not held here any more: others have it. */
+  forget(ids: readonly string[]): void {
+    for (const id of ids) this.#known.delete(id)
+  }
+
+  /** Redis confirmed that it is not held any more. */
+  released(ids: readonly string[]): void {
+    this.forget(ids)
+    this.#released.add(ids)
+  }
+
+  /** Whether this worker settled and released it a while ago: a replica that was promoted may not have heard of that. */
+  wasReleased(id: string): boolean {
+    return this.#released.has(id)
+  }
+
+  /** The same for each request that is claimed, as far as it may be so: Redis forgets nothing while a connection lasts. */
+  isRepeated(id: string): boolean {
+    return this.#released.hasDoubted(id)
+  }
+
+  /** A connection is a new one: it may lead to a server that has forgotten what the one before was told last. */
+  onReconnected(): void {
+    this.#released.doubt()
+  }
+
+  /** After the identity changed: nothing of before counts. */
+  reset(): void {
+    this.#account()
+    this.#known.clear()
+    this.#busy.clear()
+    this.#busyJobs = 0
+  }
+}
+
+/** What a worker releases in five seconds, if it does nothing else: a replica, or a file of commands, is one or two of them behind. */
+const mostRemembered = 100_000
+
+/**
+ * The last ids that were released, as numbers of 53 bits made of them: kept as texts in a set they cost a busy worker a fifth of its
+ * processor time, most of it for keeping them alive. That two ids make the same number happens once in 10^11 looks.
+ */
+class RecentIds {
+  readonly #numbers = new Float64Array(mostRemembered)
+  #next = 0
+  /** All of them, for many looks. */
+  #index: Set<number> | undefined
+  #certainAfter = 0
+
+  add(ids: readonly string[]): void {
+    for (const id of ids) {
+      const number = numberOf(id)
+      this.#index?.add(number)
+      this.#numbers[this.#next] = number
+      this.#next = (this.#next + 1) % mostRemembered
+    }
+    this.#certainAfter -= ids.length
+    if (this.#certainAfter <= 0) this.#index = undefined
+  }
+
+  has(id: string): boolean {
+    const number = numberOf(id)
+    return this.#index ? this.#index.has(number) : this.#numbers.includes(number)
+  }
+
+  /** The same from doubt() on, until as many were released since as are remembered; else false. */
+  hasDoubted(id: string): boolean {
+    return this.#index?.has(numberOf(id)) ?? false
+  }
+
+  doubt(): void {
+    if (this.#numbers[0] === 0) return
+    this.#index = new Set(this.#numbers)
+    this.#certainAfter = mostRemembered
+  }
+}
+
+/** FNV-1a (Fowler, Noll, Vo) of 32 bits from two beginnings; 53 of these bits. */
+const numberOf = (id: string): number => {
+  let low = 0x811c9dc5
+  let high = 0x01000193
+  for (let at = 0; at < id.length; at++) {
+    const code = id.charCodeAt(at)
+    low = Math.imul(low ^ code, 16_777_619)
+    high = Math.imul(high ^ code, 0x85ebca6b)
+  }
+  return (high >>> 11) * 2 ** 32 + (low >>> 0)
+}
