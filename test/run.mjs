@@ -78,7 +78,7 @@ const runAll = async () => {
   await steps.alone(lint)
   await steps.alone(tests)
   await steps.alone(testsOfTime)
-  await steps.beside(own, [faults])
+  await steps.beside(...own.map(step => [step]), [faults])
   await steps.alone(conformance)
 }
 
