@@ -6,7 +6,7 @@ import { journal, leave, onOrders, pshub, setup, watchLag } from './process.mjs'
 const stopWatching = watchLag()
 
 // The request as pshub runs it: `at` and `ttl` say on Redis' clock when it must not be started any more.
-const { Executor } = await import(`${setup.dist}/executor.js`)
+const { Executor } = await import(`${setup.dist}/worker/executor.js`)
 const requests = new Map()
 const { start } = Executor.prototype
 Executor.prototype.start = function (request, receivedAt, remainingMs, onEnd) {
