@@ -113,8 +113,8 @@ class TestFaults < PshubTest
     worker(counter(starts = {}), url: between.url)
     calling = hub
     assert_equal 1, calling.call("once:1.0", { token: "warm" })
-    # Else it would be the handshake that is lost.
-    eventually("its wait for the bell") { server.worker_waits? }
+    # Else it would be the handshake that is lost, or the release of this one.
+    eventually("its wait for the bell") { server.worker_waits? && server.held.empty? }
     between.loses_answers = true
     pending = calling.submit("once:1.0", { token: "lost" }, timeout: 15)
     eventually("the claim") { server.held_count == 1 }
