@@ -10,6 +10,11 @@ const lasting = new Set(
 const ofWorkers = new Set(['workers', 'stats', 'taskstats', 'slow', 'failures'].map(key => `${namespace}:${key}`))
 const longestTtlMs = 60_000
 
+const contentsOf = async (redis, key) => {
+  const isHash = (await redis.type(key)) === 'hash'
+  return isHash ? JSON.stringify(await redis.hgetall(key)).slice(0, 300) : 'no hash'
+}
+
 /** Keys that neither belong there nor end by themselves soon. */
 export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
   const found = []
@@ -20,7 +25,8 @@ export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
     // The cards of workers that were killed are shown for an hour.
     if (cardsStay && ofWorkers.has(key)) continue
     if (workersLive && key === `${namespace}:{q}:bell` && (await redis.llen(key)) <= 1) continue
-    found.push({ invariant: 'I12', what: `${key} was left behind` })
+    const whose = workersLive ? 'while its worker lived' : 'by those who left'
+    found.push({ invariant: 'I12', what: `${key} was left behind ${whose}: ${await contentsOf(redis, key)}` })
   }
   return found
 }

@@ -27,8 +27,9 @@ export const startSampling = stage => {
   const run = async () => {
     while (!ended) {
       const late = sleep(1000).then(() => undefined)
+      const at = performance.now()
       const sample = await Promise.race([look(stage.redis).catch(() => undefined), late])
-      last = sample ?? {}
+      last = { at, ...sample }
       stage.journal('sample', sample ?? { away: true })
       await sleep(everyMs)
     }
