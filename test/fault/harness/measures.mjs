@@ -33,8 +33,8 @@ const isTouched = (call, { fault, healed }, calmMs) => {
 
 /** Classes of calls that waited for too long, for a connection too, or would have had to. */
 const waited = ['Timeout', 'Expired', 'Overloaded', 'NotEnqueued']
-/** Share of the time without a processor. */
-const starvedShare = 0.1
+/** Share of the time without a processor: with 150 ms of the last three seconds a list stands long enough to be kept short. */
+const starvedShare = 0.05
 const beforeUs = 3_000_000
 
 /**

@@ -171,7 +171,8 @@ export const workerRows = [
     id: 'F41',
     title: 'handlers that throw, reject with nothing, or never end',
     load: {
-      perSecond: 150,
+      // Those that never end keep a slot for three seconds each: with more of them the others find too few, and are refused.
+      perSecond: 100,
       special: [
         { share: 0.02, act: { do: 'throw' } },
         { share: 0.02, act: { do: 'reject' } },
