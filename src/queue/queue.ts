@@ -136,9 +136,9 @@ export class Queue {
 
   /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
   beatCommand(workerId: string, leaseMs: number, isNew: boolean, reports = false) {
-    const { leases, cancelled, reporter, calls, paused } = this.keys
+    const { leases, cancelled, reporter, calls, paused, held } = this.keys
     const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0]
-    return { script: scripts.beat, keys: [leases, cancelled, reporter, calls, paused], args }
+    return { script: scripts.beat, keys: [leases, cancelled, reporter, calls, paused, held(workerId)], args }
   }
 
   /** Puts held requests back, as they are or with another text. Returns how many were still held. */

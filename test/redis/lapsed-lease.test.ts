@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
-import { useRedis } from '../support/hub-fixture.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
@@ -19,4 +19,24 @@ it('a worker that took the token of the bell while its lease had lapsed claims a
     expect(JSON.parse(reply)).toMatchObject({ ok: true, result: round })
     expect(performance.now() - startedAt).toBeLessThan(1000)
   }
+})
+
+it('leases that are gone altogether cost no worker what it holds, nor its name', async () => {
+  const { redis, namespace } = it_
+  let release = (_result: string): void => undefined
+  const task = defineTask('wait:1.0', {}, () => new Promise<string>(resolve => (release = resolve)))
+  const worker = await it_.worker([task])
+  const { id } = worker
+  const lost: unknown[] = []
+  worker.events.on('lease:lost', event => lost.push(event))
+  const { leases, held } = makeKeys(namespace).queue('q')
+  const call = it_.hub().call('wait:1.0', {}, { timeoutMs: 8000 })
+  await eventually(async () => (await redis.hlen(held(id))) === 1)
+  await redis.del(leases)
+  await eventually(async () => (await redis.exists(leases)) === 1)
+  expect(await redis.zscore(leases, id)).not.toBeNull()
+  release('done')
+  expect(await call).toBe('done')
+  expect([worker.id, lost]).toEqual([id, []])
+  await eventually(async () => (await redis.exists(held(id))) === 0)
 })

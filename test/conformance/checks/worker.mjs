@@ -51,6 +51,18 @@ export const workerChecks = [
     },
   },
   {
+    name: 'leases that are gone altogether cost a worker nothing that it holds',
+    run: async pair => {
+      await pair.pushByHand(
+        JSON.stringify(byHand(pair, { id: 'a3', task: 'slow:1.0', args: { ms: 2500, token: 'leases' } })),
+      )
+      await eventually(async () => (await pair.held()) === 1, 'the claim')
+      await pair.redis.del(pair.key('leases'))
+      deepEqual((await pair.replyTo(hub)).result, { aborted: false })
+      await eventually(async () => (await pair.held()) === 0, 'the end of what is held')
+    },
+  },
+  {
     name: 'malformed elements are dropped, released and counted',
     run: async pair => {
       const foreign = { task: 'echo:1.0', args: { token: 'foreign' } }

@@ -115,7 +115,7 @@ class Queue:
 
     async def beat(self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool) -> Beat:
         queue = self.keys
-        keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused]
+        keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id)]
         args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
         return read_beat(await scripts.BEAT.run(connection, keys, args))
 

@@ -63,7 +63,7 @@ module Pshub
     def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
 
     def beat(connection, worker_id, lease_ms, first:)
-      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused]
+      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused, @keys.held(worker_id)]
       args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS]
       Beat.read(Script::BEAT.run(connection, keys, args))
     end

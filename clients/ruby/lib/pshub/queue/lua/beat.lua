@@ -5,6 +5,7 @@
 -- KEYS[3]  STRING  pshub:{<queue>}:reporter
 -- KEYS[4]  LIST  pshub:{<queue>}:calls
 -- KEYS[5]  STRING  pshub:{<queue>}:paused
+-- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
 -- ARGV[1]  worker id
 -- ARGV[2]  ms from now to the lease's end
 -- ARGV[3]  1 to take a lease under a new id, 0 to renew
@@ -17,7 +18,8 @@
 --            that does not report. Without the lease there are only the first five
 --
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
--- then removes it): an outage of Redis itself costs no worker its identity.
+-- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
+-- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
 -- Dropping old cancellations is the first write: a full Redis refuses a growing one there, and then nobody could beat. Somebody
 -- else's keys must not cost the lease: what is not needed for it is asked for with pcall.
 -- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more.
@@ -29,7 +31,10 @@ redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))
 local now_text = string.format('%d%06d', time[1], time[2])
 if ARGV[3] == '0' then
   local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
-  if not lease or tonumber(lease) == 0 then return { now_text, 0, {}, {}, {} } end
+  local held = not lease and redis.pcall('HLEN', KEYS[6])
+  if lease and tonumber(lease) == 0 or held and (type(held) ~= 'number' or held == 0) then
+    return { now_text, 0, {}, {}, {} }
+  end
 end
 redis.call('ZADD', KEYS[1], now_ms + tonumber(ARGV[2]), ARGV[1])
 local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', 0, 16)
