@@ -231,6 +231,8 @@ describe('classes', () => {
     expect(classes(late('Timeout', lag(7000, 300)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('Timeout', lag(7000, 600)), {})).toMatchObject({ starved: 1, wrong: [] })
     expect(classes(late('NotEnqueued', lag(7000, 600)), {})).toMatchObject({ starved: 1, wrong: [] })
+    expect(classes(late('Overloaded', lag(7000, 300)), {})).toMatchObject({ starved: 1, wrong: [] })
+    expect(classes(late('Overloaded', lag(7000, 200)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('Timeout', lag(2000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('WorkerLost', lag(7000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     const blocked = { blocksWorkers: true }

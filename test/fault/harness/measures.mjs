@@ -33,8 +33,8 @@ const isTouched = (call, { fault, healed }, calmMs) => {
 
 /** Classes of calls that waited for too long, for a connection too, or would have had to. */
 const waited = ['Timeout', 'Expired', 'Overloaded', 'NotEnqueued']
-/** Share of the time without a processor: with 150 ms of the last three seconds a list stands long enough to be kept short. */
-const starvedShare = 0.05
+/** Share of the time without a processor; for a refusal half of it: 150 ms are enough for a list to stand, and be kept short. */
+const starvedShare = 0.1
 const beforeUs = 3_000_000
 
 /**
@@ -44,9 +44,10 @@ const beforeUs = 3_000_000
 const isStarved = ({ lags }, { at, settles: [settle], act }, { blocksWorkers = false }) => {
   if (act || !waited.includes(settle?.code)) return false
   const from = at - beforeUs
+  const share = settle.code === 'Overloaded' ? starvedShare / 2 : starvedShare
   return [...lags].some(([name, own]) => {
     const isOnPurpose = blocksWorkers && name.startsWith('worker')
-    return !isOnPurpose && blockedMs(own, from, settle.t) >= starvedShare * ms(settle.t - from)
+    return !isOnPurpose && blockedMs(own, from, settle.t) >= share * ms(settle.t - from)
   })
 }
 
