@@ -91,7 +91,7 @@ export class Steps {
     run.ok = rerun.ok && after.passed === before.failed
     run.seconds += rerun.seconds
     const retried = (before.failures ?? []).map(({ name }) => `${step.title}: ${name}`)
-    run.counts = () => ({ ...after, passed: before.passed + after.passed, retried })
+    run.counts = () => ({ ...after, passed: before.passed + after.passed, retried: run.ok ? retried : [] })
     return run
   }
 

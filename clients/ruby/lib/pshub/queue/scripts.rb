@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "digest"
+require "digest/sha1"
 require_relative "../redis/connection"
 
 module Pshub

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "digest"
+require "digest/sha2"
 require_relative "../wire/errors"
 require_relative "../wire/names"
 require_relative "../wire/payload"
