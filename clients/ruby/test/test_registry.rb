@@ -69,6 +69,8 @@ class TestQueuesOfTask < PshubTest
 
   def test_it_stays_findable_everywhere_when_all_come_at_once
     queues = %w[a b c]
+    # Else each thread starts one of its own.
+    server
     told = queues.map { |queue| Thread.new { start_on(queue).last } }.flat_map(&:value)
     queues.each { |queue| assert_equal queue, where(hub, queue: queue) }
     assert_equal [2, 3], [told.size, fields.size]
