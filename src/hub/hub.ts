@@ -6,6 +6,7 @@ import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { type CallSpan, makeTracing, type Tracing } from '../outlets/tracing.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
+import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import { makeConnections } from '../redis/connections.ts'
 import { explained } from '../redis/refusals.ts'
@@ -202,7 +203,9 @@ export class Hub {
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
       await this.#commands.whenReady(signalAfter(closePatienceMs))
-      await this.#commands.send(client => Promise.all(keys.map(key => client.unlink(key)))).catch(() => undefined)
+      await this.#commands
+        .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
+        .catch(() => undefined)
     }
     await this.#commands.close()
     await Promise.all(this.#subscriptions.map(end => end()))

@@ -66,8 +66,8 @@ const hushSentinels = (client: Redis): void => {
 const none: string[] = []
 
 /**
- * Lets go of its arguments once they are written: kept until the answer, as many as go with hundreds of calls in flight, they cost
- * an eighth of the processor time, and an error's `command` would show payloads to whoever logs it.
+ * Lets go of its arguments once they are written: kept until the answer, those of hundreds of calls in flight cost the caller an
+ * eighth of its processor time.
  */
 class SentCommand extends Command {
   override toWritable(): string {

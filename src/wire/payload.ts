@@ -91,6 +91,27 @@ export const escapePointer = (key: string): string => key.replaceAll('~', '~0').
 export const exceeds = (text: string, maxBytes: number): boolean =>
   text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)
 
+/**
+ * A value as JSON that fits a limit and a schema, or what is wrong with it; undefined when it is larger. What counts is what travels:
+ * a Date is a string there, an undefined property is absent.
+ */
+export const encodeFitting = (
+  value: unknown,
+  maxBytes: number,
+  check: ((value: unknown, size: number) => Problem[]) | undefined,
+): string | Problem[] | undefined => {
+  try {
+    const json = encodePayload(value)
+    if (exceeds(json, maxBytes)) return undefined
+    if (!check || check(value, json.length).length === 0) return json
+    const problems = check(JSON.parse(json), json.length)
+    return problems.length === 0 ? json : problems
+  } catch (error) {
+    if (error instanceof PayloadProblem) return [error.problem]
+    throw error
+  }
+}
+
 /** An InvalidArgs or InvalidResult whose message names each offending field. */
 export const invalid = (
   code: 'InvalidArgs' | 'InvalidResult',

@@ -6,7 +6,7 @@ import { Deadlines, type Timed } from '../wire/deadlines.ts'
 import type { HubError, ToldError } from '../wire/errors.ts'
 import { Abandoned, failureOf } from '../wire/failures.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
-import { encodePayload, exceeds, invalid, PayloadProblem } from '../wire/payload.ts'
+import { encodeFitting, exceeds, invalid } from '../wire/payload.ts'
 
 /** How a request ended in this worker. `result` is JSON already. */
 export type Outcome =
@@ -154,21 +154,10 @@ export class Executor {
   #encodeResult(task: Task, value: unknown, { task: name, id }: Request): string {
     const { maxPayloadBytes } = this.#options
     const details = { task: name, id }
-    let text: string
-    try {
-      text = encodePayload(value === undefined ? null : value)
-    } catch (error) {
-      if (error instanceof PayloadProblem) throw refused('InvalidResult', [error.problem], details)
-      throw error
-    }
-    if (exceeds(text, maxPayloadBytes))
-      throw new Abandoned('InvalidResult', `The result of ${name} is larger than ${maxPayloadBytes} bytes.`, details)
-    if (!task.checkResult) return text
-    // As in the hub, what counts is what travels: a Date is a string there, an undefined property is absent.
-    if (task.checkResult(value, text.length).length === 0) return text
-    const problems = task.checkResult(JSON.parse(text), text.length)
-    if (problems.length > 0) throw refused('InvalidResult', problems, details)
-    return text
+    const encoded = encodeFitting(value === undefined ? null : value, maxPayloadBytes, task.checkResult)
+    if (typeof encoded === 'string') return encoded
+    if (encoded) throw refused('InvalidResult', encoded, details)
+    throw new Abandoned('InvalidResult', `The result of ${name} is larger than ${maxPayloadBytes} bytes.`, details)
   }
 }
 
