@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkNode, install, root, run } from '../tools/prepare.mjs'
+import { checkNode, install, run } from '../tools/prepare.mjs'
 import { lint, pagesTypeCheck, typeCheck, vitest, vitestProgram } from './programs.mjs'
 import { Steps } from './steps.mjs'
 
 checkNode()
 install()
 /** Those of the model want a redis-server; all others only Node. */
-const folders = ['test/unit', 'test/architecture.test.ts', 'test/model']
+const folders = ['test/unit', 'test/architecture', 'test/model']
 if (process.argv.includes('--watch')) {
   run(process.execPath, [vitestProgram, 'watch', ...folders])
   process.exit(0)
@@ -18,17 +18,6 @@ if (process.argv.includes('--watch')) {
 const reportDir = mkdtempSync(join(tmpdir(), 'pshub-check-'))
 process.once('exit', () => rmSync(reportDir, { recursive: true, force: true }))
 const steps = new Steps(reportDir)
-for (const signal of ['SIGINT', 'SIGTERM'])
-  process.once(signal, () => {
-    steps.interrupt()
-    process.exit(130)
-  })
-await steps.beside(
-  [lint, typeCheck, pagesTypeCheck],
-  [vitest(reportDir, 'tests', 'tests', `--root=${root}`, ...folders)],
-)
-const { failed, passedTests, failedTests } = steps.sum()
-console.log(`\n${steps.table()}`)
-console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')
-console.log(`${passedTests} passed, ${failedTests} failed`)
-process.exit(failed.length ? 1 : 0)
+steps.endOnSignals()
+await steps.beside([lint, typeCheck, pagesTypeCheck], [vitest(reportDir, 'tests', 'tests', ...folders)])
+steps.report()

@@ -63,13 +63,7 @@ const faults = {
 }
 
 const steps = new Steps(reportDir)
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, () => {
-    steps.interrupt()
-    process.exit(130)
-  })
-}
-
+steps.endOnSignals()
 /** Beside each other only what mostly waits; what measures time has the machine nearly to itself. */
 const runAll = async () => {
   const { own, conformance } = clientSteps(reportDir, retries)
@@ -90,17 +84,4 @@ else {
   )
 }
 
-const { failed, failures, retried, passedTests, failedTests, skippedTests } = steps.sum()
-/** One or two may be the machine's doing; more of them are ours. */
-const mostRetried = 2
-if (retried.length > mostRetried) failed.push(`${retried.length} tests that needed a second try`)
-// Once more at the end: of an output this long the beginning is often cut off.
-for (const { name, message } of failures) {
-  const told = message.split('\n').filter(line => !line.includes('node_modules'))
-  console.log(`\nFailed: ${name}\n${told.slice(0, 12).join('\n')}`)
-}
-for (const name of retried) console.log(`\nPassed only on its second try: ${name}`)
-console.log(`\n${steps.table()}`)
-console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')
-console.log(`${passedTests} passed, ${failedTests} failed${skippedTests ? `, ${skippedTests} skipped` : ''}`)
-process.exit(failed.length ? 1 : 0)
+steps.report()

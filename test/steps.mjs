@@ -4,6 +4,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 
+/** One or two may be the machine's doing; more of them are ours. */
+const mostRetried = 2
+
 /**
  * A step: `{ title, program, args, cwd?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
  * of those that failed, as `failures`, the name and what they said; `retried` are names of those that passed on a second try. `again()`, of one that failed, returns a step that runs these
@@ -20,6 +23,16 @@ export class Steps {
     this.#folder = folder
   }
 
+  /** For whoever gives up waiting, by a signal: tells what runs to end and how far it came, and ends this program. */
+  endOnSignals() {
+    for (const signal of ['SIGINT', 'SIGTERM']) {
+      process.once(signal, () => {
+        this.#interrupt()
+        process.exit(130)
+      })
+    }
+  }
+
   /** One step, with its output on this terminal as it comes. */
   async alone(step) {
     console.log(`\n== ${step.title}`)
@@ -33,14 +46,6 @@ export class Steps {
       for (const step of lane) await this.#runInTurn(step, path)
     }
     await Promise.all(lanes.map(runLane))
-  }
-
-  /** For whoever gives up waiting: tells what runs to end, and how far it came. */
-  interrupt() {
-    for (const [child, { title, path }] of this.#running) {
-      child.kill()
-      if (path) print(`${title}, interrupted`, path)
-    }
   }
 
   /** What failed, how many tests did so and which; no test at all is a failure as well. */
@@ -70,12 +75,35 @@ export class Steps {
     }
   }
 
+  /** Says what failed, what was tried again and what took how long, and ends this program accordingly. */
+  report() {
+    const { failed, failures, retried, passedTests, failedTests, skippedTests } = this.sum()
+    if (retried.length > mostRetried) failed.push(`${retried.length} tests that needed a second try`)
+    // Once more at the end: of an output this long the beginning is often cut off.
+    for (const { name, message } of failures) {
+      const told = message.split('\n').filter(line => !line.includes('node_modules'))
+      console.log(`\nFailed: ${name}\n${told.slice(0, 12).join('\n')}`)
+    }
+    for (const name of retried) console.log(`\nPassed only on its second try: ${name}`)
+    console.log(`\n${this.table()}`)
+    console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')
+    console.log(`${passedTests} passed, ${failedTests} failed${skippedTests ? `, ${skippedTests} skipped` : ''}`)
+    process.exit(failed.length ? 1 : 0)
+  }
+
   /** What took how long. */
   table() {
     const width = Math.max(...this.#done.map(({ title }) => title.length))
     const row = ({ title, seconds, ok }) =>
       `${title.padEnd(width)}  ${String(seconds).padStart(4)} s${ok ? '' : '  failed'}`
     return this.#done.map(row).join('\n')
+  }
+
+  #interrupt() {
+    for (const [child, { title, path }] of this.#running) {
+      child.kill()
+      if (path) print(`${title}, interrupted`, path)
+    }
   }
 
   /** Resolves with its entry among those that are done; a second run of what failed counts as a part of it. */

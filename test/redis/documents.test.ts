@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { onPath } from '../../tools/apt.mjs'
+import { ensureBuild } from '../support/cli-fixture.ts'
 import { read } from '../support/protocol-document.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
 
@@ -51,7 +52,7 @@ let folder: string
 let children: ChildProcess[] = []
 
 beforeAll(() => {
-  if (!existsSync(join(root, 'dist/.built'))) execFileSync(process.execPath, ['tools/build.mjs'], { cwd: root })
+  ensureBuild()
   folder = mkdtempSync(join(tmpdir(), 'pshub-documents-'))
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules/pshub'))

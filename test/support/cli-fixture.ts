@@ -63,6 +63,11 @@ export interface Cli {
   module(name: string, text: string): string
 }
 
+/** For tests of what is built, where nobody has built it yet. */
+export const ensureBuild = (): void => {
+  if (!existsSync(join(root, 'dist/.built'))) execFileSync(process.execPath, ['tools/build.mjs'], { cwd: root })
+}
+
 export const useCli = (): Cli => {
   let server: Awaited<ReturnType<typeof startServer>>
   let redis: Redis
@@ -71,7 +76,7 @@ export const useCli = (): Cli => {
   const children = new Set<ChildProcessWithoutNullStreams>()
 
   beforeAll(async () => {
-    if (!existsSync(join(root, 'dist/.built'))) execFileSync(process.execPath, ['tools/build.mjs'], { cwd: root })
+    ensureBuild()
     server = await startServer()
     redis = new Redis(server.url)
     folder = mkdtempSync(join(tmpdir(), 'pshub-cli-'))
