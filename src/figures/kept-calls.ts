@@ -44,6 +44,10 @@ export class KeptCalls<T extends KeptCall> {
     return this.byTask.keys().next().value!
   }
 
+  protected noteChange(): void {
+    this.#isChanged = true
+  }
+
   /** True when what would be published differs from the last text. */
   isChanged(now: number): boolean {
     this.#forget(now)
@@ -59,7 +63,7 @@ export class KeptCalls<T extends KeptCall> {
     kept.unshift({ call, endedAt: now })
     kept.sort((a, b) => this.order(a.call, b.call))
     kept.length = Math.min(kept.length, maxKeptCalls)
-    this.#isChanged = true
+    this.noteChange()
   }
 
   text(now: number): string {
@@ -82,7 +86,7 @@ export class KeptCalls<T extends KeptCall> {
       if (recent.length === kept.length) continue
       if (recent.length > 0) this.byTask.set(task, recent)
       else this.byTask.delete(task)
-      this.#isChanged = true
+      this.noteChange()
     }
   }
 }

@@ -22,6 +22,9 @@ const leastUs = 1000
 
 /** The slowest calls that each task of one worker had in the last minutes. Nearly all calls cost one comparison. */
 export class SlowCalls extends KeptCalls<SlowCall> {
+  /** What a call of a further task must exceed: nothing while there is room, then the slowest call of the quickest task. */
+  #thresholdUs = 0
+
   constructor() {
     super(slowMemoryMs)
   }
@@ -32,7 +35,13 @@ export class SlowCalls extends KeptCalls<SlowCall> {
     if (totalUs < leastUs) return false
     const kept = this.byTask.get(task)
     if (kept) return kept.length < maxKeptCalls || totalUs > totalOf(kept.at(-1)!.call.us)
-    return this.byTask.size < maxKeptTasks || totalUs > this.#slowestUs(this.leastTask())
+    return totalUs > this.#thresholdUs
+  }
+
+  /** Found when it changes and not with each call: where many tasks are slow, most calls come from a further one. */
+  protected override noteChange(): void {
+    super.noteChange()
+    this.#thresholdUs = this.byTask.size < maxKeptTasks ? 0 : this.#slowestUs(this.leastTask())
   }
 
   protected override order(a: SlowCall, b: SlowCall): number {
