@@ -1,4 +1,5 @@
 import type { Events } from '../figures/events.ts'
+import { maxBatch } from '../queue/batches.ts'
 import { maxBatchBytes, pushMemoryMs, type Queue } from '../queue/queue.ts'
 import { type Connection, ConnectionLost, isTransient } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
@@ -47,7 +48,6 @@ export interface OutboxOptions {
   closing: AbortSignal
 }
 
-const maxBatch = 256
 /** Taken off each ttl: a push that is on its way for longer has its time taken off by the script. */
 const wayMs = 2
 /** Without an answer for this long nothing counts as being sent. */

@@ -15,6 +15,7 @@ export const socketOf = (client: Redis): Partial<Pick<Redis['stream'], 'write' |
  */
 class TickClient extends Redis {
   #collected = ''
+  #isAscii = true
   readonly #collector = { writable: true, write: (text: string | Buffer) => this.#collect(text) }
 
   override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
@@ -23,7 +24,9 @@ class TickClient extends Redis {
       this.#flush()
       return super.sendCommand(command, stream)
     }
-    return super.sendCommand(command, this.#collector as unknown as typeof stream)
+    const sent = super.sendCommand(command, this.#collector as unknown as typeof stream)
+    if (!(command instanceof SentCommand && command.isAscii)) this.#isAscii = false
+    return sent
   }
 
   #collect(text: string | Buffer): void {
@@ -39,8 +42,11 @@ class TickClient extends Redis {
   #flush(): void {
     const text = this.#collected
     if (text === '') return
+    // The same bytes, without a look at each of them.
+    const encoding = this.#isAscii ? 'latin1' : 'utf8'
     this.#collected = ''
-    this.stream.write(text)
+    this.#isAscii = true
+    this.stream.write(text, encoding)
   }
 }
 
@@ -63,29 +69,41 @@ const hushSentinels = (client: Redis): void => {
   connector.connectToSentinel = (...given) => connect.apply(connector, given).on('error', () => undefined)
 }
 
+const texts = { replyEncoding: 'utf8' } as const
 const none: string[] = []
 
 /**
- * Lets go of its arguments once they are written: kept until the answer, those of hundreds of calls in flight cost the caller an
- * eighth of its processor time.
+ * Keeps its arguments from ioredis' constructor, which copies them, and lets go of them once they are written: kept until the answer, those of
+ * hundreds of calls in flight cost the caller an eighth of its processor time.
  */
 class SentCommand extends Command {
+  /** Known once it is written. */
+  isAscii = true
+
+  constructor(name: string, args: (string | number)[]) {
+    super(name, none, texts)
+    this.args = args as typeof this.args
+  }
+
   override toWritable(): string {
     let text = `*${this.args.length + 1}\r\n$${this.name.length}\r\n${this.name}\r\n`
-    for (const arg of this.args as string[]) text += `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`
+    for (const given of this.args) {
+      const arg = typeof given === 'string' ? given : String(given)
+      const bytes = Buffer.byteLength(arg)
+      if (bytes !== arg.length) this.isAscii = false
+      text += `$${bytes}\r\n${arg}\r\n`
+    }
     this.args = none
     return text
   }
 }
-
-const texts = { replyEncoding: 'utf8' } as const
 
 /**
  * Sends one command: the one way in which anything is sent. The client's own methods make other commands of it: with a prefix
  * before its keys, or later, together with others.
  */
 export const command = (client: Redis, name: string, ...args: (string | number)[]): Promise<unknown> =>
-  client.sendCommand(new SentCommand(name, args, texts)) as Promise<unknown>
+  client.sendCommand(new SentCommand(name, args)) as Promise<unknown>
 
 /** Redis' clock, whole milliseconds. */
 export const nowMsOf = async (client: Redis): Promise<number> => {

@@ -65,8 +65,8 @@ export class Slots {
     return allMs <= 0 ? 0 : Math.min(1, (usedMs - first.usedMs) / allMs)
   }
 
-  #account(): void {
-    const now = monotonicMs()
+  #account(now = monotonicMs()): void {
+    if (now <= this.#accountedAt) return
     this.#usedMs += this.#busy.size * (now - this.#accountedAt)
     this.#accountedAt = now
   }
@@ -86,19 +86,19 @@ export class Slots {
     return [...this.#known]
   }
 
-  /** A request starts. */
-  take(isJob: boolean): Slot {
-    this.#account()
+  /** A request that was claimed at `now`, monotonic milliseconds, starts. */
+  take(isJob: boolean, now: number): Slot {
+    this.#account(now)
     const slot = { isJob }
     this.#busy.add(slot)
     if (isJob) this.#busyJobs++
     return slot
   }
 
-  /** It ended; the slot can be given to another one at once. Repeating it is harmless. */
-  free(slot: Slot): void {
+  /** What ran there ended; the slots can be given to others at once. Repeating it is harmless. */
+  free(slots: readonly Slot[]): void {
     this.#account()
-    if (this.#busy.delete(slot) && slot.isJob) this.#busyJobs--
+    for (const slot of slots) if (this.#busy.delete(slot) && slot.isJob) this.#busyJobs--
   }
 
   /** Not held here any more: others have it. */

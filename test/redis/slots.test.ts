@@ -57,12 +57,12 @@ describe('a request for a task that this worker lacks', () => {
 describe('slots', () => {
   it('are counted by what runs in them, and not by ids', () => {
     const slots = new Slots(4, 2)
-    const [first, second] = [slots.take(true), slots.take(true)]
+    const [first, second] = [slots.take(true, 0), slots.take(true, 0)]
     expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([2, 0, 2])
-    slots.free(first)
-    slots.free(first)
+    slots.free([first])
+    slots.free([first])
     expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([1, 1, 3])
-    slots.free(second)
+    slots.free([second])
     expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([0, 2, 4])
   })
 
@@ -70,14 +70,14 @@ describe('slots', () => {
     const slots = new Slots(2, 0)
     for (const id of ['a', 'b', 'e', 'f']) {
       slots.know(id)
-      slots.free(slots.take(false))
+      slots.free([slots.take(false, 0)])
     }
     expect(slots.idle).toBe(2)
     slots.know('c')
-    slots.free(slots.take(false))
+    slots.free([slots.take(false, 0)])
     expect(slots.idle).toBe(1)
     slots.know('d')
-    slots.free(slots.take(false))
+    slots.free([slots.take(false, 0)])
     expect(slots.idle).toBe(0)
     slots.released(['a', 'b', 'c', 'd', 'e', 'f'])
     expect(slots.idle).toBe(2)

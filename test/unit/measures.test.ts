@@ -261,12 +261,12 @@ describe('the busy share', () => {
       return slots.busyShare()
     }
     expect(shareAt(0)).toBe(0)
-    const taken = [slots.take(false), slots.take(false)]
+    const taken = [slots.take(false, 0), slots.take(false, 0)]
     expect(shareAt(1000)).toBe(0.5)
-    for (const slot of taken) slots.free(slot)
+    slots.free(taken)
     for (let second = 2; second <= 61; second++) shareAt(second * 1000)
     expect(shareAt(61_500)).toBe(0)
-    for (let n = 0; n < 4; n++) slots.take(false)
+    for (let n = 0; n < 4; n++) slots.take(false, now)
     expect(shareAt(121_500)).toBeCloseTo(1, 1)
     vi.restoreAllMocks()
   })

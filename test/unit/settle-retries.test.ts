@@ -18,7 +18,7 @@ it('any number of replies may wait for Redis without a warning of Node', async (
   const settle = new Settle({
     queue: {},
     commands,
-    slots: {},
+    slots: { free: () => undefined },
     fetch: { slotsIdle: () => undefined },
     workerId: () => 'w',
     beat: { isCertain: true },

@@ -120,7 +120,7 @@ export class Intake {
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
     const ownMs = tasks.get(request.task)?.timeoutMs ?? defaultTimeoutMs
     const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : ownMs
-    const slot = slots.take(isHeldJob(request.heldId))
+    const slot = slots.take(isHeldJob(request.heldId), receivedAt)
     this.#running++
     const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
       this.#finish(request, workerId, slot, backlogUs, execution)
@@ -191,7 +191,7 @@ export class Intake {
     const isLeft = !outcome.ok && outcome.error.code === 'WorkerLost'
     if (isLeft && (isJob || tasks.get(request.task)?.idempotent)) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
-      slots.free(slot)
+      slots.free([slot])
       this.#returning.set(request.heldId, isJob ? request.text : withStarted(request.text))
       return
     }

@@ -1,10 +1,24 @@
 import { setMaxListeners } from 'node:events'
 import { bury } from '../../jobs/dead.ts'
-import { batchesOf } from '../../queue/batches.ts'
+import { maxBatch } from '../../queue/batches.ts'
+import { maxBatchBytes } from '../../queue/queue.ts'
 import { isFull, isTransient, NotConnected } from '../../redis/connection.ts'
 import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Settlement } from '../held.ts'
+import type { Slot } from '../slots.ts'
+
+/** What ended under one identity of this worker and is replied to in one write, then released in one. */
+interface Batch {
+  readonly workerId: string
+  readonly ids: string[]
+  /** By hub. */
+  readonly replies: Map<string, string[]>
+  readonly dead: string[]
+  readonly slots: Slot[]
+  /** Of all replies. */
+  chars: number
+}
 
 /** For so long a release waits for further replies to go with. */
 const releaseMs = 5
@@ -18,9 +32,9 @@ export class Settle {
   readonly #context: WorkerContext
   readonly #stopping = new AbortController()
   readonly #underWay = new Set<Promise<void>>()
-  #batch: Settlement[] = []
+  #ended: Batch[] = []
   /** Their replies are in Redis: to be released with the next flush. */
-  #answered: Settlement[] = []
+  #answered: Batch[] = []
   #later: NodeJS.Timeout | undefined
 
   constructor(context: WorkerContext) {
@@ -29,11 +43,28 @@ export class Settle {
     setMaxListeners(0, this.#stopping.signal)
   }
 
-  add(settlement: Settlement): void {
-    if (this.#batch.push(settlement) > 1) return
+  add({ id, workerId, hubId, reply, dead, slot }: Settlement): void {
+    const batch = this.#batchFor(workerId, reply.length)
+    batch.ids.push(id)
+    batch.chars += reply.length
+    if (slot) batch.slots.push(slot)
+    if (dead !== undefined) batch.dead.push(dead)
+    if (hubId === undefined) return
+    const replies = batch.replies.get(hubId)
+    if (replies) replies.push(reply)
+    else batch.replies.set(hubId, [reply])
+  }
+
+  #batchFor(workerId: string, chars: number): Batch {
+    const last = this.#ended.at(-1)
+    const hasRoom = last && last.ids.length < maxBatch && last.chars + chars <= maxBatchBytes
+    if (hasRoom && last.workerId === workerId) return last
+    const batch = { workerId, ids: [], replies: new Map(), dead: [], slots: [], chars: 0 }
+    if (this.#ended.push(batch) > 1) return batch
     // A lone reply leaves at the end of this tick; under load those of a whole turn of the loop go together.
     if (this.#underWay.size === 0) process.nextTick(() => this.#flush())
     else setImmediate(() => this.#flush())
+    return batch
   }
 
   /** Resolves when everything added so far is confirmed, refused for good, or left to stop(). */
@@ -50,12 +81,14 @@ export class Settle {
     const { slots, fetch, workerId } = this.#context
     const current = workerId()
     this.#releaseAnswered(current)
-    const ended = this.#batch
+    const ended = this.#ended
     if (ended.length === 0) return
-    this.#batch = []
-    for (const batch of batchesOf(ownOf(ended, current), ({ reply }) => reply.length))
-      this.#track(this.#deliver(batch, current))
-    for (const { slot } of ended) if (slot) slots.free(slot)
+    this.#ended = []
+    for (const batch of ended) {
+      // What was claimed under an identity that was lost somebody else answers for by now.
+      if (batch.workerId === current) this.#track(this.#deliver(batch))
+      slots.free(batch.slots)
+    }
     fetch.slotsIdle()
   }
 
@@ -64,13 +97,13 @@ export class Settle {
     this.#underWay.add(tracked)
   }
 
-  async #deliver(batch: Settlement[], workerId: string): Promise<void> {
-    await this.#untilDone(() => this.#reply(batch, workerId), workerId, mayPass)
-    const dead = batch.flatMap(settlement => settlement.dead ?? [])
+  async #deliver(batch: Batch): Promise<void> {
+    const { workerId, dead } = batch
+    await this.#untilDone(() => this.#reply(batch), workerId, mayPass)
     // Whatever refuses it: a job is done, or dead, or held.
     if (dead.length > 0) await this.#untilDone(() => this.#bury(dead), workerId)
     if (this.#stopping.signal.aborted) return
-    this.#answered.push(...batch)
+    this.#answered.push(batch)
     // With the next replies, in one write: a write of their own would cost more than the releases do.
     if (this.#context.slots.idle <= 0) setImmediate(() => this.#flush())
     else this.#later ??= setTimeout(() => this.#flush(), releaseMs)
@@ -93,21 +126,13 @@ export class Settle {
     }
   }
 
-  async #reply(batch: Settlement[], workerId: string): Promise<void> {
+  async #reply({ workerId, replies }: Batch): Promise<void> {
     const { queue, commands, beat, problem } = this.#context
     if (!beat.isCertain && !(await beat.beatAnew())) throw new NotConnected('the lease could not be renewed')
     if (workerId !== this.#context.workerId()) return
-    const repliesOf = new Map<string, string[]>()
-    for (const { hubId, reply } of batch) {
-      if (hubId === undefined) continue
-      const replies = repliesOf.get(hubId)
-      if (replies) replies.push(reply)
-      else repliesOf.set(hubId, [reply])
-    }
-    if (repliesOf.size === 0) return
-    const replied = [...repliesOf].map(([hubId, replies]) =>
+    const replied = [...replies].map(([hubId, texts]) =>
       commands
-        .send(client => queue.reply(client, hubId, replies))
+        .send(client => queue.reply(client, hubId, texts))
         .catch(error => {
           // One hub's spoilt reply list must not keep the others' replies back.
           if (mayPass(error)) throw error
@@ -130,7 +155,7 @@ export class Settle {
     this.#answered = []
     clearTimeout(this.#later)
     this.#later = undefined
-    const ids = ownOf(answered, workerId).map(({ id }) => id)
+    const ids = answered.flatMap(batch => (batch.workerId === workerId ? batch.ids : []))
     if (ids.length > 0) this.#track(this.#release(ids, workerId))
   }
 
@@ -145,12 +170,6 @@ export class Settle {
     fetch.slotsIdle()
   }
 }
-
-/** What was claimed under an identity that was lost somebody else answers for by now. */
-const ownOf = (settlements: Settlement[], workerId: string): Settlement[] =>
-  settlements.every(settlement => settlement.workerId === workerId)
-    ? settlements
-    : settlements.filter(settlement => settlement.workerId === workerId)
 
 /** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */
 const mayPass = (error: Error): boolean => isTransient(error) || isFull(error)
