@@ -45,7 +45,12 @@ describe('a client', () => {
 
   it('sends each text as it is, whatever else goes in the same write', async () => {
     const { client, key } = await connected()
-    for (const texts of [['plain', 'größer €😀'], ['größer', 'plain'], ['plain', 'plain'], ['ÿ', '\u{80}']]) {
+    for (const texts of [
+      ['plain', 'größer €😀'],
+      ['größer', 'plain'],
+      ['plain', 'plain'],
+      ['ÿ', '\u{80}'],
+    ]) {
       const pushed = texts.map(text => command(client, 'rpush', key, text))
       const [, , read] = await Promise.all([...pushed, command(client, 'lrange', key, 0, -1)])
       expect(read).toEqual(texts)
