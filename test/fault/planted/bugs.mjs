@@ -14,7 +14,8 @@ export const bugs = [
     edits: [
       ['worker/worker.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
       ['worker/roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
-      ['worker/roles/settle.js', 'settlements.every(settlement => settlement.workerId === workerId)', 'true'],
+      ['worker/roles/settle.js', 'if (batch.workerId === current)', 'if (true)'],
+      ['worker/roles/settle.js', '(batch.workerId === workerId ? batch.ids : [])', '(true ? batch.ids : [])'],
       ['worker/roles/settle.js', 'workerId === this.#context.workerId(); attempt++', 'true; attempt++'],
       ['worker/roles/settle.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
     ],
@@ -55,8 +56,8 @@ export const bugs = [
     edits: [
       [
         'worker/roles/settle.js',
-        'async #deliver(batch, workerId) {',
-        'async #deliver(batch, workerId) { const { queue, commands } = this.#context; const early = batch.map(({ id }) => id); await commands.send(client => queue.release(client, workerId, early)); await sleep(200);',
+        'async #deliver(batch) {',
+        'async #deliver(batch) { const { queue, commands } = this.#context; await commands.send(client => queue.release(client, batch.workerId, batch.ids)); await sleep(200);',
       ],
     ],
   },
