@@ -2,15 +2,15 @@
 // and the registry's pages.
 import { chmodSync, cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { copyScripts } from './copy-scripts.mjs'
 import { install, root, run } from './prepare.mjs'
+import { writeLibrary } from './write-library.mjs'
 
 install()
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 const node = (script, ...args) => run(process.execPath, [join(root, 'node_modules', script), ...args])
 node('typescript/bin/tsc', '-p', 'tsconfig.build.json')
 cpSync(join(root, 'src/queue/lua'), join(root, 'dist/queue/lua'), { recursive: true })
-copyScripts()
+await writeLibrary()
 cpSync(join(root, 'src/worker/roles/keepalive-thread.mjs'), join(root, 'dist/worker/roles/keepalive-thread.mjs'))
 // After the library, because it is compiled against the library's public types.
 node('typescript/bin/tsc', '-p', 'registry/tsconfig.json')

@@ -27,11 +27,17 @@ export const install = () => {
   run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
 }
 
-/** Builds dist/ unless it is newer than every source. */
+/** The library of Redis Functions in the packages of other languages: written by the build, and not in git. */
+export const libraryCopies = ['clients/python/src/pshub/redis', 'clients/ruby/lib/pshub/redis']
+  .map(folder => join(root, folder))
+  .filter(existsSync)
+  .map(folder => join(folder, 'library.lua'))
+
+/** Builds dist/ unless it is newer than every source, and all that belongs to it is there. */
 export const build = () => {
   const builtAt = changedAt(join(root, 'dist/.built'))
   const sources = Math.max(newestIn('src'), newestIn('registry'), changedAt(join(root, 'tsconfig.build.json')))
-  if (builtAt > sources) return
+  if (builtAt > sources && libraryCopies.every(existsSync)) return
   run(process.execPath, ['tools/build.mjs'])
 }
 

@@ -2,9 +2,9 @@ import { hostname } from 'node:os'
 import type { Events } from '../figures/events.ts'
 import { batchesOf } from '../queue/batches.ts'
 import type { Queue } from '../queue/queue.ts'
-import { scripts } from '../queue/scripts.ts'
 import { command } from '../redis/client.ts'
 import type { Connection, Redis } from '../redis/connection.ts'
+import { run } from '../redis/library.ts'
 import type { Settings } from '../settings/read.ts'
 import { cardOf, type Task, type TaskCard } from '../task/task.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
@@ -166,7 +166,7 @@ export class Registrar {
     const elsewhere: { card: Declared; first: string }[] = []
     for (const batch of batchesOf(cards, ({ text }) => text.length + batchShare)) {
       const args = batch.flatMap(({ task, text, dead }) => [task, text, dead])
-      const answer = (await scripts.declare.run(client, [keys.tasks], [queue.name, ...args])) as string[]
+      const answer = (await run(client, 'declare', [keys.tasks], [queue.name, ...args])) as string[]
       for (const card of batch) {
         // Tasks and queues in turn; no queue has the name of a task.
         const at = answer.indexOf(card.task)

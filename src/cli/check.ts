@@ -99,7 +99,7 @@ export const checkCommand: Command = {
   summary: 'see whether this Redis is reachable and fit',
   about: [
     'Connects to Redis, measures a round trip (the median of five), and looks at what pshub depends on: version, ' +
-      'role, eviction, mode, persistence, and the rights of the user. It warns of what is in Redis and cannot be read, and of tasks ' +
+      'role, eviction, mode, persistence, its library in Redis (which it loads where that is missing), and the rights of the user. It warns of what is in Redis and cannot be read, and of tasks ' +
       'that are served in two queues. A worker refuses to start where this finds an error.',
     'Without --for it says of each use whether the user may; that it may not is an error only where it may nothing at all. ' +
       'What is missing is named, with the command that grants it.',
@@ -110,7 +110,8 @@ export const checkCommand: Command = {
       flag: 'for',
       value: 'use',
       about:
-        'hub (to call), worker (to serve), view (to look) or admin (to look and pause): what the user must be able to do',
+        'hub (to call), worker (to serve), view (to look), admin (to look and pause) or install (to load the library): ' +
+        'what the user must be able to do',
     },
     { flag: 'queue', value: 'name', about: 'queue to call or to serve', setting: 'queue', fallback: "'default'" },
     jsonOption,

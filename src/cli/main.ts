@@ -8,6 +8,7 @@ import type { Command } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { failuresCommand } from './failures.ts'
 import { writeHelp, writeOverview } from './help.ts'
+import { installCommand } from './install.ts'
 import { metricsCommand } from './metrics.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
 import { pauseCommand, resumeCommand } from './pause.ts'
@@ -34,6 +35,7 @@ const commands: readonly Command[] = [
   registryCommand,
   metricsCommand,
   checkCommand,
+  installCommand,
 ]
 
 const dispatch = async (argv: string[], output: Output): Promise<number> => {

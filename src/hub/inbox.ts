@@ -25,6 +25,8 @@ const firstPage = 8
 const maxPage = 256
 /** The second list is cut when it holds more than this. */
 const maxKeptChars = 16_000
+/** The first entry of the second list, which is no reply. */
+const opener = ''
 /** How often a full Redis, which refuses the blocking read, is asked instead. */
 const fullPollMs = 20
 
@@ -32,7 +34,8 @@ const fullPollMs = 20
  * One reply list per hub, whatever it calls. Each round waits for a reply and reads all that are there, in one write.
  * Replies are read before they are removed, so a cut connection loses none:
  *
- * 1. BLMOVE takes the first reply and keeps it in a second list, which is cut to its last entry from time to time.
+ * 1. BLMOVE takes the first reply and keeps it in a second list, which is cut to its last entry from time to time. That list is
+ *    made ahead of it, with an end of life: made by the BLMOVE it would stay for ever where this process is killed before more is run.
  * 2. LRANGE reads the rest; LTRIM removes them at the beginning of the next round, which is only sent once they are here.
  *
  * It needs no bell beside the list, so that a worker replies with a plain RPUSH. A lone reply is removed by the BLMOVE
@@ -99,6 +102,7 @@ export class Inbox {
     const expires = monotonicMs() > this.#expiresAt - replyTtlMs / 2
     const trims = this.#keptChars > maxKeptChars
     const removed = this.#delivered > 0 ? command(client, 'ltrim', key, this.#delivered, -1) : undefined
+    const opened = expires ? this.#open(client) : undefined
     const first = command(client, 'blmove', key, readKey, 'LEFT', 'RIGHT', blockSeconds) as Promise<string | null>
     // A lone caller can have no second reply; each command costs it some of its wait, and so does each promise.
     const hasRest = expected() > 1
@@ -108,13 +112,22 @@ export class Inbox {
       hasRest ? command(client, 'lrange', key, 0, this.#page - 1) : [],
       removed,
       trims ? command(client, 'ltrim', readKey, -1, -1) : undefined,
-      expires ? command(client, 'pexpire', readKey, replyTtlMs) : undefined,
+      opened,
     ]
     return Promise.all(all).then(([text, rest]) => {
       if (trims) this.#keptChars = 0
-      if (expires && text !== null) this.#expiresAt = monotonicMs() + replyTtlMs
       return this.#took(text as string | null, rest as string[])
     })
+  }
+
+  /** Makes the second list with an end of life, or puts its end off. */
+  async #open(client: Redis): Promise<void> {
+    const { readKey } = this.#options
+    const expiresAt = monotonicMs() + replyTtlMs
+    await Promise.all([command(client, 'rpush', readKey, opener), command(client, 'pexpire', readKey, replyTtlMs)])
+    this.#expiresAt = expiresAt
+    // It is there now, whatever comes: to be removed when nobody waits any more.
+    this.#keptChars += 1
   }
 
   /** What a round brought. */
@@ -178,6 +191,6 @@ export class Inbox {
     this.#unsure = false
     this.#keptChars = kept.reduce((sum, text) => sum + text.length + 64, 0)
     this.#delivered = waiting.length
-    this.#deliver([...kept, ...waiting], true)
+    this.#deliver([...kept.filter(text => text !== opener), ...waiting], true)
   }
 }

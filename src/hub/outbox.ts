@@ -48,7 +48,7 @@ export interface OutboxOptions {
   closing: AbortSignal
 }
 
-/** Taken off each ttl: a push that is on its way for longer has its time taken off by the script. */
+/** Taken off each ttl: a push that is on its way for longer has its time taken off in Redis. */
 const wayMs = 2
 /** Without an answer for this long nothing counts as being sent. */
 const sendingMs = 500
@@ -56,7 +56,7 @@ const sendingMs = 500
 /**
  * Requests of one hub for one queue. One push is under way at a time and what is called meanwhile goes with the next,
  * so batches grow with the load by themselves, and only the last push can ever be in doubt: when its answer is lost it
- * is repeated under the same number, before anything new, and the script knows whether it had arrived.
+ * is repeated under the same number, before anything new, and Redis knows whether it had arrived.
  */
 export class Outbox {
   readonly forecast = new Forecast()
@@ -236,7 +236,7 @@ export class Outbox {
   }
 }
 
-/** Redis answered with an error, so nothing was enqueued: the script refuses before it writes. */
+/** Redis answered with an error, so nothing was enqueued: it refuses before it writes. */
 const refuse = (parcels: Parcel[], error: unknown): void => {
   const message = `Redis refused the request: ${explained(messageOf(error))}.`
   for (const parcel of parcels) parcel.refused('NotEnqueued', message)

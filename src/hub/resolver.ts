@@ -125,10 +125,11 @@ export class Resolver {
     const missing = await this.#connection
       .send(client => missingRights(client, 'hub', this.#keys, queue))
       .catch(error => {
-        // A server that cannot tell refuses in time what it refuses.
-        if (isRefusal(error)) return undefined
+        // A server that cannot tell refuses in time what it refuses. It may be able to, later on.
+        if (isRefusal(error)) return 'untold' as const
         throw error
       })
+    if (missing === 'untold') return
     if (missing?.isNeeded) {
       const message = `The Redis user may not call tasks of queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
       throw new HubError('NotEnqueued', message, { task })

@@ -1,6 +1,7 @@
 import { command } from '../redis/client.ts'
 import { isFull, type Redis } from '../redis/connection.ts'
 import { blockSeconds } from '../redis/connections.ts'
+import { functionOf, run } from '../redis/library.ts'
 import {
   type Adopted,
   type Beat,
@@ -12,7 +13,6 @@ import {
   readPushed,
 } from '../wire/answers.ts'
 import type { Keys, QueueKeys } from '../wire/keys.ts'
-import { scripts } from './scripts.ts'
 
 /** What a worker asks a claim for. */
 export interface ClaimOptions {
@@ -37,7 +37,7 @@ const adoptBatch = 64
 /** What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late. */
 export const maxBatchBytes = 1_000_000
 
-/** The queue's operations, one atomic step each: one method per script, and nothing above them writes a Redis command. */
+/** The queue's operations, one atomic step each: one method per function of the library, and nothing above them writes a Redis command. */
 export class Queue {
   readonly name: string
   readonly keys: QueueKeys
@@ -61,14 +61,14 @@ export class Queue {
   ): Promise<Pushed> {
     const { calls, bell, pushed } = this.keys
     const args = [number, pushMemoryMs, maxLength, countedAtUs, ...messages]
-    return readPushed(await scripts.push.run(client, [calls, bell, pushed(hubId)], args))
+    return readPushed(await run(client, 'push', [calls, bell, pushed(hubId)], args))
   }
 
   /** Takes requests for idle slots. Undefined when the worker's lease has ended; then nothing was taken. */
   async claim(client: Redis, workerId: string, { slots, jobs }: ClaimOptions): Promise<Claimed | undefined> {
     const { calls, bell, held, leases, jobs: jobList, jobBell } = this.keys
     const keys = [calls, bell, held(workerId), leases, jobList, jobBell]
-    return readClaimed(await scripts.claim.run(client, keys, [workerId, slots, jobs, maxBatchBytes]))
+    return readClaimed(await run(client, 'claim', keys, [workerId, slots, jobs, maxBatchBytes]))
   }
 
   /**
@@ -104,9 +104,9 @@ export class Queue {
   }
 
   /**
-   * Puts replies on a hub's list. As two plain commands, because the script costs Redis three times as much, and twelve times
+   * Puts replies on a hub's list. As two plain commands, because the function costs Redis three times as much, and twelve times
    * as much with replies of 10 kB: its Lua hashes every byte that it is given (redis/redis#9449). Both leave in one packet, so
-   * there is no list without an end of life. A full Redis refuses the plain push and takes the script.
+   * there is no list without an end of life. A full Redis refuses the plain push and takes the function.
    */
   async reply(client: Redis, hubId: string, replies: readonly string[]): Promise<void> {
     const key = this.#allKeys.reply(hubId)
@@ -117,7 +117,7 @@ export class Queue {
     } catch (error) {
       expires.catch(() => undefined)
       if (!isFull(error as Error)) throw error
-      await scripts.reply.run(client, [key], [replyTtlMs, ...replies])
+      await run(client, 'reply', [key], [replyTtlMs, ...replies])
       return
     }
     await expires
@@ -130,15 +130,20 @@ export class Queue {
 
   /** `reports`: this worker would report the queue's figures, if no other one does. */
   async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean, reports = false): Promise<Beat> {
-    const { script, keys, args } = this.beatCommand(workerId, leaseMs, isNew, reports)
-    return readBeat(await script.run(client, keys, args))
+    const { keys, args } = this.#beatOf(workerId, leaseMs, isNew, reports)
+    return readBeat(await run(client, 'beat', keys, args))
   }
 
-  /** A beat that somebody else sends: the thread that stands in for a blocked loop. */
-  beatCommand(workerId: string, leaseMs: number, isNew: boolean, reports = false) {
+  /** The words of a beat that somebody else sends: the thread that stands in for a blocked loop. */
+  beatWords(workerId: string, leaseMs: number): (string | number)[] {
+    const { keys, args } = this.#beatOf(workerId, leaseMs, false, false)
+    return [functionOf('beat'), keys.length, ...keys, ...args]
+  }
+
+  #beatOf(workerId: string, leaseMs: number, isNew: boolean, reports: boolean) {
     const { leases, cancelled, reporter, calls, paused, held } = this.keys
     const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0]
-    return { script: scripts.beat, keys: [leases, cancelled, reporter, calls, paused, held(workerId)], args }
+    return { keys: [leases, cancelled, reporter, calls, paused, held(workerId)], args }
   }
 
   /** Puts held requests back, as they are or with another text. Returns how many were still held. */
@@ -151,20 +156,20 @@ export class Queue {
     const { held, calls, bell, jobs, jobBell } = this.keys
     const pairs = requests.flatMap(({ id, text }) => [id, text ?? ''])
     const keys = [held(workerId), calls, bell, jobs, jobBell]
-    return (await scripts.handback.run(client, keys, [side, ...pairs])) as number
+    return (await run(client, 'handback', keys, [side, ...pairs])) as number
   }
 
   /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
   async adopt(client: Redis, lostId: string, workerId: string): Promise<Adopted | undefined> {
     const { leases, held } = this.keys
     const keys = [leases, held(lostId), held(workerId)]
-    return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, maxBatchBytes]))
+    return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes]))
   }
 
   /** True when the request still waited and is gone now; else the worker that runs it is told with its next beat. */
   async cancel(client: Redis, id: string, text: string): Promise<boolean> {
     const { calls, cancelled } = this.keys
-    return (await scripts.cancel.run(client, [calls, cancelled], [id, text, cancelMemoryMs])) === 1
+    return (await run(client, 'cancel', [calls, cancelled], [id, text, cancelMemoryMs])) === 1
   }
 
   /** Ids this worker holds, as Redis knows it. */
@@ -190,6 +195,6 @@ export class Queue {
   async leave(client: Redis, workerId: string, started: readonly string[]): Promise<number> {
     const { held, calls, bell, leases, jobs, jobBell, reporter } = this.keys
     const keys = [held(workerId), calls, bell, leases, jobs, jobBell, reporter]
-    return (await scripts.leave.run(client, keys, [workerId, ...started])) as number
+    return (await run(client, 'leave', keys, [workerId, ...started])) as number
   }
 }

@@ -2,6 +2,7 @@ import { ConfigError } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
 import { command } from './client.ts'
 import type { Redis } from './connection.ts'
+import { install, libraryRevision } from './library.ts'
 import { explained } from './refusals.ts'
 import type { Role } from './rights.ts'
 import { missingRights } from './rights-check.ts'
@@ -25,10 +26,14 @@ export interface Purpose {
 export const bootCheck = async (client: Redis, purposes: Purpose[]): Promise<Finding[]> => {
   const info = await readInfo(client)
   const verdicts = Object.entries(checks).map(([what, check]) => [what, check(info)] as const)
+  // A replica refuses to load it, and the connection does not outlive such an answer.
+  const mayLoad = info.get('role') !== 'slave'
+  const library = mayLoad ? [['library', await checkLibrary(client, purposes)] as const] : []
   const ofRights = purposes.map(
     async purpose => [`${purpose.role} rights`, await checkRights(client, purpose)] as const,
   )
-  return [...verdicts, ...(await Promise.all(ofRights))].map(([what, [level, message]]) => ({ what, level, message }))
+  const all = [...verdicts, ...library, ...(await Promise.all(ofRights))]
+  return all.map(([what, [level, message]]) => ({ what, level, message }))
 }
 
 /** What makes this server unfit for that purpose, one sentence each; empty when it is fit as far as can be seen. */
@@ -93,11 +98,29 @@ const checks: Record<string, (info: Info) => Verdict> = {
   },
 }
 
+/** Loads the library where it is missing and this user may. */
+const checkLibrary = async (client: Redis, purposes: Purpose[]): Promise<Verdict> => {
+  const isNeeded = purposes.some(({ role }) => role === 'hub' || role === 'worker')
+  try {
+    const { revision, isFit, isNew, refusal } = await install(client)
+    if (isFit) return ['ok', `revision ${revision}${isNew ? ', loaded just now' : ''}`]
+    const present = revision === undefined ? 'is missing' : `has revision ${revision}, and ${libraryRevision} is needed`
+    const why = refusal ? `, and it cannot be loaded: ${explained(refusal.message)}` : ''
+    return [isNeeded ? 'error' : 'warning', `pshub's library ${present}${why}. Load it with: pshub install`]
+  } catch (error) {
+    const { name, message } = error as Error
+    if (name !== 'ReplyError') throw error
+    // Who may not run it is told so with its rights, and an old server is named above.
+    return ['warning', `it cannot be found out whether pshub's library is there: ${explained(message)}`]
+  }
+}
+
 const purposes: Record<Role, string> = {
   hub: 'call tasks',
   worker: 'serve a queue',
   view: 'look at tasks, workers and queues',
   admin: 'look at tasks, workers and queues, and pause these',
+  install: 'load the library',
 }
 
 const checkRights = async (client: Redis, { role, keys, queue }: Purpose): Promise<Verdict> => {

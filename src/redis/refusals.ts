@@ -2,9 +2,14 @@
 const advice: readonly [RegExp, string][] = [
   [/^WRONGPASS/, 'Redis does not accept this user or password; correct them in its URL, redis://user:password@host'],
   [/^NOAUTH/, 'Redis wants a password; give it in its URL, redis://user:password@host'],
-  // The second is what a script hears in Redis 7.0.
   [
-    /^(NOPERM|ERR The user executing the script can't)/,
+    /^ERR Function not found/,
+    "this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as one who may",
+  ],
+  [/unknown command.{0,3}\bFCALL\b/i, 'this server is too old, or is none; Redis 7.0 or newer is needed'],
+  // The second is what a function hears in Redis 7.0, the third in newer ones and in Valkey.
+  [
+    /^(NOPERM|ERR The user executing the script can't|ERR ACL failure in script)/,
     "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
   ],
   [/^READONLY/, 'this server is a replica, which refuses writes; connect to its master'],

@@ -1,26 +1,26 @@
 import type { Keys } from '../wire/keys.ts'
 
 /**
- * What a Redis user may be for: to call, to serve a queue, to look (`pshub tasks`, `workers`, `queues`), or to look and to
- * pause queues (`pshub pause`, `resume`).
+ * What a Redis user may be for: to call, to serve a queue, to look (`pshub tasks`, `workers`, `queues`), to look and to
+ * pause queues (`pshub pause`, `resume`), or to load the library (`pshub install`).
  */
-export const roles = ['hub', 'worker', 'view', 'admin'] as const
+export const roles = ['hub', 'worker', 'view', 'admin', 'install'] as const
 export type Role = (typeof roles)[number]
 
 /** How a role uses one key, or, without one, what it sends that concerns no key. */
 export interface Use {
   key: string | undefined
-  /** As access rules call it: R is %R~key, RW is ~key. Scripts need both on each key they are given. */
+  /** As access rules call it: R is %R~key, RW is ~key. Functions need both on each key they are given. */
   access: 'R' | 'RW'
-  /** True for a key that is given to a script. */
-  script: boolean
-  /** Sent, or run by a script. */
+  /** True for a key that is given to a function of the library. */
+  isGiven: boolean
+  /** Sent, or run by a function. */
   commands: readonly string[]
 }
 
 const use =
-  (access: Use['access'], script: boolean) =>
-  (key: string | undefined, commands: string): Use => ({ key, access, script, commands: commands.split(' ') })
+  (access: Use['access'], isGiven: boolean) =>
+  (key: string | undefined, commands: string): Use => ({ key, access, isGiven, commands: commands.split(' ') })
 const reads = use('R', false)
 const writes = use('RW', false)
 const runs = use('RW', true)
@@ -49,7 +49,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   ]
   const uses: Record<Role, Use[]> = {
     hub: [
-      sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME'),
+      sends('FCALL TIME INFO CLIENT|SETNAME'),
       reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
       reads(keys.workers, 'HMGET HSTRLEN'),
       reads(keys.stats, 'HMGET HSTRLEN'),
@@ -59,17 +59,17 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       runs(pushed(id), 'SET UNLINK'),
       runs(cancelled, 'PEXPIRE ZADD'),
       writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
-      writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE UNLINK'),
+      writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE RPUSH UNLINK'),
     ],
     worker: [
-      sends('EVAL EVALSHA TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
+      sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
       runs(keys.tasks, 'HDEL HGET HKEYS HMGET HSET HSTRLEN'),
       writes(keys.workers, 'HDEL HMGET HSET HSTRLEN'),
       writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
       writes(keys.taskStats, 'HDEL HSET'),
       writes(keys.slow, 'HDEL HSET'),
       writes(keys.failures, 'HDEL HSET'),
-      runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZREMRANGEBYSCORE ZSCORE'),
+      runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZSCORE'),
       runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'LLEN LPOP LPUSH RPUSH'),
@@ -83,6 +83,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     ],
     view: [...looking, reads(paused, 'GET')],
     admin: [...looking, writes(paused, 'GET GETEX SET')],
+    install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME')],
   }
   return uses[role]
 }
@@ -99,4 +100,42 @@ export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
   const patterns = uses.flatMap(({ key, access }) => (key === undefined ? [] : `${access === 'R' ? '%R' : ''}~${key}`))
   const commands = [...new Set(uses.flatMap(use => use.commands))].map(command => `+${command.toLowerCase()}`)
   return [...patterns, ...commands].join(' ')
+}
+
+/** What follows a command's name and key, where a command without it would not be one. */
+const rests: Record<string, string[]> = {
+  'HDEL HGET HMGET HSTRLEN LPOS LPUSH RPUSH ZREM ZSCORE CLIENT|SETNAME FUNCTION|LOAD': ['_'],
+  'LRANGE LTRIM ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
+  'BLPOP LPOP PEXPIRE': ['1'],
+  'LINDEX CLIENT|UNBLOCK': ['0'],
+  FCALL: ['_', '0'],
+  HSET: ['_', '_'],
+  LREM: ['1', '_'],
+  ZADD: ['0', '_'],
+  // Sent for an admin; it changes nothing: Redis looks at rights before it finds that two of the words exclude each other.
+  SET: ['_', 'NX', 'XX', 'GET'],
+}
+const restOf = new Map(
+  Object.entries(rests).flatMap(([commands, rest]) => commands.split(' ').map(command => [command, rest] as const)),
+)
+
+/** Something a user may or may not do: a command, and the key that it concerns. */
+export interface Probe {
+  command: string
+  key: string | undefined
+  /** A harmless command of that kind. */
+  words: string[]
+}
+
+/** Everything that a role does, to be asked one by one. */
+export const probesOf = (role: Role, keys: Keys, queue: string): Probe[] =>
+  usesOf(role, keys, queue, '*').flatMap(({ key, isGiven, commands }): Probe[] => {
+    const probes = commands.map(command => ({ command, key, words: wordsOf(command, key) }))
+    return isGiven ? [{ command: 'FCALL', key, words: ['FCALL', '_', '1', key!] }, ...probes] : probes
+  })
+
+const wordsOf = (command: string, key: string | undefined): string[] => {
+  if (key === undefined) return [...command.split('|'), ...(restOf.get(command) ?? [])]
+  if (command === 'BLMOVE') return [command, key, key, 'LEFT', 'RIGHT', '1']
+  return [command, key, ...(restOf.get(command) ?? [])]
 }

@@ -1,6 +1,6 @@
-/** What the scripts answer, and how their answers are read. The shapes are part of PROTOCOL.md. */
+/** What the functions answer, and how their answers are read. The shapes are part of PROTOCOL.md. */
 
-/** What the push script made of a batch. */
+/** What the push function made of a batch. */
 export interface Pushed {
   /** How many of the batch, from its beginning, are in the list. */
   accepted: number

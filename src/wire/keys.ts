@@ -1,5 +1,5 @@
 /**
- * Every key name pshub uses; nobody else writes one. All keys of a queue share its hash tag, so that each script
+ * Every key name pshub uses; nobody else writes one. All keys of a queue share its hash tag, so that each function
  * touches one Cluster slot. The shapes are part of PROTOCOL.md.
  */
 export type Keys = Readonly<ReturnType<typeof makeKeys>>
@@ -18,6 +18,7 @@ export const isNamespace = textLike(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$/)
 export const makeKeys = (namespace: string) => {
   const reply = `${namespace}:reply:{`
   return {
+    namespace,
     /** HASH: name:version -> task card. */
     tasks: `${namespace}:tasks`,
     /** HASH: worker id -> worker card, written once per worker identity. */

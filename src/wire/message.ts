@@ -5,7 +5,7 @@ import { arePhases, type Phases } from './phases.ts'
 
 /**
  * The two messages on the wire, request and reply: JSON objects, one per list element. See PROTOCOL.md.
- * A request's first three fields come in a fixed order (`at`, `ttl`, `id`), so that scripts read them with one match.
+ * A request's first three fields come in a fixed order (`at`, `ttl`, `id`), so that functions read them with one match.
  */
 
 /** W3C trace context, as it travels: which span of which trace this is part of. */
@@ -19,9 +19,9 @@ export interface TraceContext {
 export interface Request extends TraceContext {
   /** What the reply is marked with: the message's own id. */
   id: string
-  /** Its name in the held hash: the same, unless the message lacks the leading fields and the claim script made one up. */
+  /** Its name in the held hash: the same, unless the message lacks the leading fields and the claim function made one up. */
   heldId: string
-  /** Redis microseconds at the push; undefined in a message that did not go through the push script. */
+  /** Redis microseconds at the push; undefined in a message that did not go through the push function. */
   atUs: number | undefined
   /** Milliseconds from `at` to the deadline; 0 is none. */
   ttlMs: number
@@ -63,7 +63,7 @@ export const maxTracestate = 512
 
 const isTracestate = (state: unknown): state is string => typeof state === 'string' && state.length <= maxTracestate
 
-/** The message as the push script gets it: it puts `{"at":<now>,` in front. */
+/** The message as the push function gets it: it puts `{"at":<now>,` in front. */
 export const unstamped = (ttlMs: number, body: string): string => `"ttl":${ttlMs},${body}`
 
 /** The message as it lies in the list once the script has stamped it. */
@@ -121,7 +121,7 @@ const withMark = (text: string, mark: string): string =>
     .replace(/,"(?:losses":\d+|started":true)\}$/, '}')
     .slice(0, -1)},${mark}}`
 
-/** The id that the claim script read: the one in the leading fields, whatever else the message says further on. */
+/** The id that the claim function read: the one in the leading fields, whatever else the message says further on. */
 export const leadingId = (text: string): string | undefined => /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/.exec(text)?.[1]
 
 /** The reply of a request that ran; `result` is JSON already. */

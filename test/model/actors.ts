@@ -23,6 +23,8 @@ export interface Actors {
   readonly workers: WorkerActor[]
   /** Workers reply and release under a lost identity: a bug that must be found. */
   readonly unfenced?: boolean
+  /** Loaded instead of the real one: another bug that must be found. */
+  readonly library?: string
 }
 
 /** The parts of a worker that move requests, wired as crew.ts does; when they act is decided by the run. */

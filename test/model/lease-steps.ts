@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { maxBatchBytes, reporterMs } from '../../src/queue/queue.ts'
-import { scripts } from '../../src/queue/scripts.ts'
+import { run } from '../../src/redis/library.ts'
 import { type Adopted, readAdopted } from '../../src/wire/answers.ts'
 import { withStarted } from '../../src/wire/message.ts'
 import type { Actors, WorkerActor } from './actors.ts'
@@ -104,7 +104,7 @@ const adoptSome = async (
 ): Promise<Adopted | undefined> => {
   if (limit === 64 && bytes === maxBatchBytes) return queue.adopt(redis, lostId, workerId)
   const adoptKeys = [queueKeys.leases, queueKeys.held(lostId), queueKeys.held(workerId)]
-  return readAdopted(await scripts.adopt.run(redis, adoptKeys, [lostId, workerId, limit, bytes]))
+  return readAdopted(await run(redis, 'adopt', adoptKeys, [lostId, workerId, limit, bytes]))
 }
 
 export interface Adopting {

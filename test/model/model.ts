@@ -26,7 +26,7 @@ export interface Waiting {
 }
 
 /**
- * What a queue's keys in Redis should hold, and what each script should do to them and answer: the contract of
+ * What a queue's keys in Redis should hold, and what each function should do to them and answer: the contract of
  * PROTOCOL.md in plain data. Nothing here knows Redis. What only Redis can know (its time, a name it makes up, the order
  * of a hash) is handed in from its answers.
  *
@@ -148,7 +148,7 @@ export class Model {
     return { nowUs: this.nowUs, left, jobsLeft, expired, requests }
   }
 
-  /** A plain RPUSH by somebody without scripts, with or without the two commands for the bell. */
+  /** A plain RPUSH by somebody without functions, with or without the two commands for the bell. */
   pushByHand(name: ListName, text: string, rings: boolean): void {
     this.#arrive(name, [text])
     if (rings) this.lists[name].bell = true

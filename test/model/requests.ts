@@ -7,7 +7,7 @@ export type Place = 'list' | 'held' | 'released' | 'dropped' | 'cancelled'
 export const namespace = 'model'
 export const replyKey = (hubId: string): string => `${namespace}:reply:{${hubId}}`
 
-/** Arguments that a script which decodes and encodes, or cuts, would spoil. The long one makes a hash a real hash table. */
+/** Arguments that a function which decodes and encodes, or cuts, would spoil. The long one makes a hash a real hash table. */
 const argsTexts = [
   '{}',
   '[]',
@@ -27,7 +27,7 @@ export interface RequestSpec {
   args: number
 }
 
-/** The request as a hub hands it to the push script. */
+/** The request as a hub hands it to the push function. */
 export const messageOf = (id: string, hubId: string, { task, ttl, args }: RequestSpec): string =>
   unstamped(
     ttl,
@@ -73,7 +73,7 @@ export const heldIdOf = (id: string, isJob: boolean): string => (isJob ? `job:${
 /** Where what is held under this id, also by a lost worker, came from. */
 export const listOf = (heldId: string): 'calls' | 'jobs' => (/^(lost:)?job:/.test(heldId) ? 'jobs' : 'calls')
 
-/** Microseconds until its deadline; Infinity when it has none that scripts can see. */
+/** Microseconds until its deadline; Infinity when it has none that functions can see. */
 export const spareUsOf = (text: string, nowUs: number): number => {
   const [, at, ttl] = leadingFields(text) ?? []
   return ttl !== undefined && Number(ttl) > 0 ? Number(at) + Number(ttl) * 1000 - nowUs : Number.POSITIVE_INFINITY

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { maxBatchBytes } from '../../src/queue/queue.ts'
 import type { Redis } from '../../src/redis/connection.ts'
+import { libraryText } from '../../src/redis/library.ts'
 import { type Actors, makeActors } from './actors.ts'
 import { callerSteps } from './caller-steps.ts'
 import { adopt, beat, lapse, leaseSteps, leave } from './lease-steps.ts'
@@ -25,10 +26,11 @@ export const anySteps = (replayPath?: string): fc.Arbitrary<Iterable<Step>> =>
 export const run = async (
   redis: Redis,
   steps: Iterable<Step>,
-  options: { unfenced?: boolean } = {},
+  options: { unfenced?: boolean; library?: string } = {},
 ): Promise<Model> => {
   await redis.config('SET', 'maxmemory', 0)
   await redis.flushall()
+  await redis.function('LOAD', 'REPLACE', options.library ?? libraryText())
   const model = new Model()
   const actors = { ...makeActors(redis, keys, model.workers), ...options }
   for (const worker of model.workers) await beat(model, actors, worker)

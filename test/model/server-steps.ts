@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { install } from '../../src/redis/library.ts'
 import { readTime, type Step, step } from './step.ts'
 
 /** The shortest deadlines of the list pass. */
@@ -7,9 +8,9 @@ const waitStep = step('wait', fc.constant({}), async (model, { redis }) => {
   while ((await readTime(redis)) < until) await new Promise(resolve => setTimeout(resolve, 1))
 })
 
-/** Redis forgets its scripts, as at a restart. */
-const scriptFlushStep = step('scriptFlush', fc.constant({}), async (_, { redis }) => {
-  await redis.script('FLUSH')
+/** Redis forgets its functions, as somebody may tell it to. A full one could not learn them again. */
+const functionFlushStep = step('functionFlush', fc.constant({}), async (model, { redis, library }) => {
+  if (!model.isFull && library === undefined) await redis.function('FLUSH')
 })
 
 /** No memory is left, or there is some again. */
@@ -17,9 +18,10 @@ const memoryStep = step(
   'memory',
   fc.record({ isFull: fc.constantFrom(true, false, false) }),
   async (model, { redis }, { isFull }) => {
+    if (isFull) await install(redis)
     await redis.config('SET', 'maxmemory', isFull ? 1 : 0)
     model.isFull = isFull
   },
 )
 
-export const serverSteps: fc.Arbitrary<Step>[] = [waitStep, scriptFlushStep, memoryStep]
+export const serverSteps: fc.Arbitrary<Step>[] = [waitStep, functionFlushStep, memoryStep]

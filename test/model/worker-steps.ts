@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { type ClaimOptions, maxBatchBytes } from '../../src/queue/queue.ts'
-import { scripts } from '../../src/queue/scripts.ts'
+import { run } from '../../src/redis/library.ts'
 import { type Claimed, readClaimed } from '../../src/wire/answers.ts'
 import { okReply } from '../../src/wire/message.ts'
 import type { Actors } from './actors.ts'
@@ -61,7 +61,7 @@ const claimUpTo = async (
   if (bytes === maxBatchBytes) return queue.claim(redis, workerId, { slots, jobs })
   const { calls, bell, held, leases, jobs: jobList, jobBell } = queueKeys
   const claimKeys = [calls, bell, held(workerId), leases, jobList, jobBell]
-  return readClaimed(await scripts.claim.run(redis, claimKeys, [workerId, slots, jobs, bytes]))
+  return readClaimed(await run(redis, 'claim', claimKeys, [workerId, slots, jobs, bytes]))
 }
 
 export const claim = async (
@@ -121,7 +121,7 @@ interface Settling {
 
 const knowsSome = ({ knows }: WorkerModel) => knows.size > 0
 
-/** Short ones go as plain commands, long and many ones with the script. */
+/** Short ones go as plain commands, long and many ones with the function. */
 const results = ['null', '[]', '{"big":9007199254740993,"text":"\\ud800 \u00e9"}', `"${'y'.repeat(500)}"`]
 
 export const settle = async (

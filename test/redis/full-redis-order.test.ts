@@ -18,7 +18,7 @@ it('a full Redis: nothing is released before its reply is there', async () => {
   it_.onEnd(() => monitor.disconnect())
   const order: string[] = []
   monitor.on('monitor', (_: string, words: string[]) => {
-    if (words.includes(reply(hub.id)) && /^(rpush|eval)/i.test(words[0]!)) order.push('reply')
+    if (words.includes(reply(hub.id)) && /^(rpush|fcall)/i.test(words[0]!)) order.push('reply')
     if (/^hdel$/i.test(words[0]!) && words[1] === held(worker.id)) order.push('release')
   })
   it_.onEnd(() => redis.config('SET', 'maxmemory', '0'))

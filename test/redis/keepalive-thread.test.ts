@@ -1,6 +1,7 @@
 import type { RedisOptions } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, Worker } from '../../src/index.ts'
+import { functionOf } from '../../src/redis/library.ts'
 import { adoptions, blockingWorkers, blockLoop, logged } from '../support/blocking.ts'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
@@ -97,8 +98,8 @@ describe('the keepalive thread', () => {
     const monitor = await it_.redis.duplicate().monitor()
     it_.onEnd(() => monitor.disconnect())
     const renewals: unknown[] = []
-    monitor.on('monitor', (_time: string, [command, script, keyCount, ...rest]: string[]) => {
-      if (command === 'eval' && script!.startsWith('-- beat')) renewals.push(rest[Number(keyCount)])
+    monitor.on('monitor', (_time: string, [command, name, keyCount, ...rest]: string[]) => {
+      if (command === 'fcall' && name === functionOf('beat')) renewals.push(rest[Number(keyCount)])
     })
     // Functions that nobody would call are no hindrance.
     const options = {

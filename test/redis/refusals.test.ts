@@ -49,7 +49,7 @@ describe('the first call, with', () => {
     await server.worker([echo])
     const error = await firstCall(
       await rights.user('app', `${rights.rules('hub')} -rpush`),
-      /^The Redis user may not call tasks of queue q: it lacks RPUSH on t\d+:\{q\}:calls, RPUSH on t\d+:\{q\}:bell\. What/,
+      /^The Redis user may not call tasks of queue q: it lacks RPUSH on t\d+:\{q\}:calls, RPUSH on t\d+:\{q\}:bell, RPUSH on t\d+:reply:\{\*\}:read\. What/,
     )
     // What it says is enough to go on.
     const [first, ...words] = grantedBy(error)
@@ -59,10 +59,10 @@ describe('the first call, with', () => {
     expect(await rights.denied()).toEqual([])
   })
 
-  it('a user who may run no script', async () => {
+  it('a user who may run no function', async () => {
     await server.worker([echo])
-    const rules = `${rights.rules('hub')} -eval -evalsha`
-    await firstCall(await rights.user('app', rules), /may not call tasks of queue q: it lacks EVAL EVALSHA\. What/)
+    const rules = `${rights.rules('hub')} -fcall`
+    await firstCall(await rights.user('app', rules), /may not call tasks of queue q: it lacks FCALL\. What/)
     await rights.denied()
   })
 

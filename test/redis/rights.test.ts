@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
-import { scripts } from '../../src/queue/scripts.ts'
+import { install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
 import { watchCommands } from '../support/command-watch.ts'
+import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
-import { commandsOfScripts, shapeOf } from '../support/script-commands.ts'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.ts'
 
 /** Users with the rights that PROTOCOL.md lists, and no others. */
@@ -18,13 +18,13 @@ const rights = useRights(server)
 const keys = () => queueKeys(server)
 const cardsKey = () => `${server.namespace}:tasks`
 
-/** Every grant of a role as watchCommands tells it; what only scripts use is not seen there. */
+/** Every grant of a role as watchCommands tells it; what only functions use is not seen there. */
 const grantsOf = (role: Role): string[] =>
   usesOf(role, makeKeys('pshub'), '<queue>', '<id>').flatMap(({ key, commands }) =>
     commands.map(command => [role, command, ...(key === undefined ? [] : [key])].join(' ')),
   )
-const ofScripts = () =>
-  [...commandsOfScripts()].flatMap(([role, used]) =>
+const ofFunctions = () =>
+  [...commandsOfFunctions()].flatMap(([role, used]) =>
     used.map(({ command, key }) => [role, command, ...(key === undefined ? [] : [key])].join(' ')),
   )
 
@@ -105,6 +105,15 @@ const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   await eventually(async () => (await server.redis.zscore(keys().leases, 'gone')) === null)
 }
 
+/** Loads the library into an empty server, which a revision of it in Redis makes unnecessary. */
+const installAs = async (url: string) => {
+  await server.redis.function('FLUSH')
+  const { username, password } = new URL(url)
+  const client = server.redis.duplicate({ username, password, connectionName: 'install', disableClientInfo: true })
+  expect(await install(client)).toMatchObject({ isFit: true, isNew: true })
+  client.disconnect()
+}
+
 describe('users with exactly the listed rights', () => {
   it('do everything that there is to do without one denial, and use every right they have', async () => {
     const urls = await rights.users('q')
@@ -135,6 +144,7 @@ describe('users with exactly the listed rights', () => {
     expect(await admin.resume('q')).toBe(true)
     await admin.slowCalls()
     await admin.failures()
+    await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
     expect((await stays).code).toBe('WorkerLost')
     await hub.close()
@@ -143,8 +153,10 @@ describe('users with exactly the listed rights', () => {
     expect(problems).toEqual([])
     const sent = await commands.stop()
     const granted = roles.flatMap(grantsOf)
-    expect([...sent].filter(line => /^(hub|worker|view|admin) /.test(line) && !granted.includes(line))).toEqual([])
-    const used = new Set([...sent, ...ofScripts()])
+    expect([...sent].filter(line => /^(hub|worker|view|admin|install) /.test(line) && !granted.includes(line))).toEqual(
+      [],
+    )
+    const used = new Set([...sent, ...ofFunctions()])
     // MONITOR shows no administrative command.
     const counts = await server.redis.info('commandstats')
     if (/cmdstat_client\|unblock:calls=[1-9]/.test(counts)) used.add('worker CLIENT|UNBLOCK')
@@ -157,9 +169,9 @@ describe('users with exactly the listed rights', () => {
     const caller = server.redis.duplicate({ username: 'hub', password: 'secret' })
     server.onEnd(() => caller.disconnect())
     const { calls, bell, held, leases, jobs, jobBell } = keys()
-    await expect(
-      scripts.claim.run(caller, [calls, bell, held('w'), leases, jobs, jobBell], ['w', 1, 1]),
-    ).rejects.toThrow(/NOPERM/)
+    await expect(run(caller, 'claim', [calls, bell, held('w'), leases, jobs, jobBell], ['w', 1, 1])).rejects.toThrow(
+      /NOPERM/,
+    )
     await expect(caller.hset(cardsKey(), 'a', 'b')).rejects.toThrow(/NOPERM/)
     for (const role of ['hub', 'view'] as const) {
       const error = await failure(server.hub({ redis: urls[role] }).pause('q'))

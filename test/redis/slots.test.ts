@@ -110,6 +110,6 @@ it('a Redis that refuses releases is not asked for more work again and again, an
 
   async function claims(): Promise<number> {
     const stats = String(await redis.info('commandstats'))
-    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+    return Number(/cmdstat_fcall:calls=(\d+)/.exec(stats)?.[1] ?? 0)
   }
 }, 20_000)

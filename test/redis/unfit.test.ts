@@ -28,14 +28,14 @@ const login = async (rules: string) => {
   return { username: 'app', password: 'secret' }
 }
 
-const asksWithoutEval = (role: Role) => role === 'view' || role === 'admin'
+const asksByItself = (role: Role) => role === 'view' || role === 'admin'
 
 describe('the look at rights', () => {
   it.each(roles)('finds nothing missing for a %s with what it needs, asking without a trace', async role => {
     const client = await asking(rights.rules(role))
     expect(await missingRights(client, role, makeKeys(server.namespace), 'q')).toBeUndefined()
     const denied = await rights.denied()
-    expect(denied).toEqual(asksWithoutEval(role) ? ['app command eval'] : [])
+    expect(denied).toEqual(asksByItself(role) ? ['app command fcall'] : [])
   })
 
   it.each(roles)('names each command that a %s lacks, and the rule that grants it', async role => {
@@ -44,7 +44,7 @@ describe('the look at rights', () => {
     const ofRole = usesOf(role, keys, '*', '*')
     for (const command of new Set(ofRole.flatMap(({ commands }) => commands))) {
       // These are asked by their own commands, of which the name of a connection is none.
-      if (asksWithoutEval(role) && command === 'CLIENT|SETNAME') continue
+      if (asksByItself(role) && command === 'CLIENT|SETNAME') continue
       await rights.user('app', `${rights.rules(role)} -${command.toLowerCase()}`)
       const missing = await missingRights(client, role, keys, 'q')
       expect(missing?.what, command).toContain(command)
@@ -130,10 +130,22 @@ describe('a worker', () => {
     server.onEnd(() => late.stop())
     const redis = server.redis.duplicate({ port })
     server.onEnd(() => redis.disconnect())
-    await redis.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', '~*', '+info', '+client', '+eval')
+    await redis.call(
+      'ACL',
+      'SETUSER',
+      'app',
+      'reset',
+      'on',
+      '>secret',
+      '~*',
+      '+info',
+      '+client',
+      '+fcall',
+      '+function|load',
+    )
     await eventually(() => problems.length > 0)
     await worker.stop()
-    expect(problems).toMatchObject([{ where: 'redis', reason: expect.stringMatching(/it lacks EVALSHA TIME, /) }])
+    expect(problems).toMatchObject([{ where: 'redis', reason: expect.stringMatching(/it lacks TIME, /) }])
     expect(await redis.keys('*')).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-/** What each Redis user sends, seen from outside: `user COMMAND key`, without what scripts run. */
+/** What each Redis user sends, seen from outside: `user COMMAND key`, without what functions run. */
 export const watchCommands = async (redis: Redis, shapeOf: (key: string) => string) => {
   const userOf = new Map<string, string>()
   const seen: { address: string; command: string; key: string | undefined }[] = []
@@ -17,8 +17,9 @@ export const watchCommands = async (redis: Redis, shapeOf: (key: string) => stri
     // HELLO, which logs in, needs no right.
     if (address === 'lua' || command === 'HELLO') return
     if (!userOf.has(address)) void learn()
-    const isKeyless = ['EVAL', 'EVALSHA', 'TIME', 'INFO'].includes(command)
-    if (command === 'CLIENT') seen.push({ address, command: `CLIENT|${first!.toUpperCase()}`, key: undefined })
+    const isKeyless = ['FCALL', 'TIME', 'INFO'].includes(command)
+    if (command === 'CLIENT' || command === 'FUNCTION')
+      seen.push({ address, command: `${command}|${first!.toUpperCase()}`, key: undefined })
     else seen.push({ address, command, key: isKeyless ? undefined : first })
     const further = command!.endsWith('LMOVE') ? words.slice(1, 2) : command === 'BLPOP' ? words.slice(1, -1) : []
     for (const key of further) seen.push({ address, command, key })

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { Hub, type HubOptions, type Task, Worker, type WorkerOptions } from '../../src/index.ts'
+import { install } from '../../src/redis/library.ts'
 import { startServer } from '../../tools/redis-server.mjs'
 
 type Server = Awaited<ReturnType<typeof startServer>>
@@ -34,6 +35,8 @@ export const useRedis = (args: string[] = []): Fixture => {
     server = await startServer({ args })
     redis = new Redis(server.url, { maxRetriesPerRequest: 3 })
     redis.on('error', () => undefined)
+    // As `pshub install` does: not all users in tests may.
+    await install(redis)
   })
   afterAll(async () => {
     redis.disconnect()

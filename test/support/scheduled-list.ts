@@ -66,6 +66,9 @@ export class ScheduledList {
         if (isRead) this.#read = this.#read.slice(Number(first))
         else this.#waiting = this.#waiting.slice(Number(first))
         return 'OK'
+      case 'rpush':
+        this.#read.push(first!)
+        return this.#read.length
       case 'pexpire':
         return 1
       case 'unlink':

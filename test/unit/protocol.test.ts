@@ -23,6 +23,7 @@ import { maxDead } from '../../src/jobs/dead.ts'
 import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue/queue.ts'
 import type { Redis } from '../../src/redis/connection.ts'
 import { blockSeconds } from '../../src/redis/connections.ts'
+import { functionOf, operations, run } from '../../src/redis/library.ts'
 import { readSettings, settingsTable } from '../../src/settings/read.ts'
 import { foreignBounds } from '../../src/task/schema.ts'
 import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task/task.ts'
@@ -53,9 +54,9 @@ import { examples, protocol, read, root, rowsOf, section, unquoted } from '../su
 /** What the code sends for one operation of the queue `<queue>`. */
 const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>) => {
   let sent: string[] = []
-  // A full Redis refuses plain replies, which then go by their script.
+  // A full Redis refuses plain replies, which then go by their function.
   const sendCommand = async ({ name, args }: Command) => {
-    if (name !== 'eval') throw Object.assign(new Error('OOM'), { name: 'ReplyError' })
+    if (name !== 'fcall') throw Object.assign(new Error('OOM'), { name: 'ReplyError' })
     sent = args.slice(1).map(String)
     return []
   }
@@ -65,7 +66,7 @@ const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>
   return { keys: sent.slice(1, keyCount + 1), args: sent.slice(keyCount + 1) }
 }
 
-/** How many arguments an entry of a script's list is. */
+/** How many arguments an entry of a function's list is. */
 const entryLength = (list: string): number => (list.startsWith('triples') ? 3 : list.startsWith('pairs') ? 2 : 1)
 
 describe('PROTOCOL.md', () => {
@@ -188,13 +189,13 @@ describe('PROTOCOL.md', () => {
     for (const bound of Object.values(foreignBounds)) expect(bounds).toContain(` ${bound} `)
   })
 
-  it('says the same about each script as its header', () => {
-    const scripts = readdirSync(new URL('src/queue/lua/', root)).filter(file => file.endsWith('.lua'))
-    const rows = rowsOf(section('13. Scripts'))
-    expect(rows.map(([file]) => unquoted(file!)).sort()).toEqual(scripts.sort())
+  it('says the same about each function as its header', () => {
+    const files = readdirSync(new URL('src/queue/lua/', root)).filter(file => file !== 'shared.lua')
+    expect(files.sort()).toEqual(operations.map(operation => `${operation}.lua`).sort())
+    const rows = rowsOf(section('13. Functions'))
+    expect(rows.map(([file]) => unquoted(file!)).sort()).toEqual(operations.map(functionOf).sort())
     for (const [file, keyCount, argCount, list] of rows) {
-      const text = read(`src/queue/lua/${unquoted(file!)}`)
-      expect(text.startsWith('--'), `${file} has a shebang`).toBe(true)
+      const text = read(`src/queue/lua/${unquoted(file!).replace('pshub_1_', '')}.lua`)
       const header = text.split('\n').filter(line => line.startsWith('-- '))
       const keyShapes = header.flatMap(line => /^-- KEYS\[\d+\] +\w+ +(\S.*)$/.exec(line)?.[1] ?? [])
       const argLines = header.filter(line => /^-- ARGV\[\d+\] /.test(line))
@@ -202,18 +203,19 @@ describe('PROTOCOL.md', () => {
       expect([String(keyShapes.length), String(argLines.length)], file).toEqual([keyCount, argCount])
       expect(listLines.length, `${file} takes a list`).toBe(list === 'none' ? 0 : 1)
       if (listLines[0]) expect(listLines[0]).toMatch(new RegExp(`^-- ARGV\\[${Number(argCount) + 1}(\\.\\.)?\\]`))
-      // The table of the script itself: key shapes in order, and as many numbered arguments.
+      // The table of the function itself: key shapes in order, and as many numbered arguments.
       const own = protocol.split(`**${file}** `)[1]!.split('\n\n')[1]!
       const [keys, args] = own.split('\n').slice(2)
       expect(
         [...keys!.matchAll(/`([^`]+)`/g)].map(match => match[1]),
         file,
       ).toEqual(keyShapes)
-      expect(args!.match(/[ ;] ?\d(\.\.)? /g)?.length, file).toBe(argLines.length + listLines.length)
+      expect(args!.match(/[ ;] ?\d(\.\.)? /g)?.length ?? 0, file).toBe(argLines.length + listLines.length)
       // And what the code really uses is no more than what is documented.
       const code = text.split('\n').filter(line => !line.startsWith('--'))
       const used = (name: string) =>
         Math.max(
+          0,
           ...[...code.join('\n').matchAll(new RegExp(`${name}\\[(\\d+)\\]`, 'g'))].map(match => Number(match[1])),
         )
       expect(used('KEYS'), file).toBe(keyShapes.length)
@@ -222,8 +224,8 @@ describe('PROTOCOL.md', () => {
     }
   })
 
-  it('lists the keys of each script in the order in which the code sends them', async () => {
-    const operations: Record<string, (queue: Queue, client: Redis) => Promise<unknown>> = {
+  it('lists the keys of each function in the order in which the code sends them', async () => {
+    const senders: Record<string, (queue: Queue, client: Redis) => Promise<unknown>> = {
       push: (queue, client) => queue.push(client, '<hub>', 1, 1, ['']),
       claim: (queue, client) => queue.claim(client, '<worker>', { slots: 1, jobs: 1 }),
       reply: (queue, client) => queue.reply(client, '<hub>', ['']),
@@ -240,9 +242,11 @@ describe('PROTOCOL.md', () => {
         const measured = () => ({ tasks: undefined, slow: undefined, failures: undefined })
         return registrar.publish(client, '<worker>', 1, { stats, measured })
       },
+      denied: (_, client) => run(client, 'denied', [], ['worker', 'pshub', 'default']),
+      revision: (_, client) => run(client, 'revision', [], []),
     }
-    for (const [file, , argCount, list] of rowsOf(section('13. Scripts'))) {
-      const { keys, args } = await sentBy(operations[unquoted(file!).replace('.lua', '')]!)
+    for (const [file, , argCount, list] of rowsOf(section('13. Functions'))) {
+      const { keys, args } = await sentBy(senders[unquoted(file!).replace('pshub_1_', '')]!)
       const [shapes] = protocol.split(`**${file}** `)[1]!.split('\n\n')[1]!.split('\n').slice(2)
       expect(keys, file).toEqual([...shapes!.matchAll(/`([^`]+)`/g)].map(match => match[1]))
       const entries = list === 'none' ? 0 : entryLength(list!)

@@ -2,11 +2,12 @@ import type { Command } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { bootCheck, findUnfit } from '../../src/redis/boot-check.ts'
 import type { Redis } from '../../src/redis/connection.ts'
+import { functionOf, libraryRevision } from '../../src/redis/library.ts'
 import { explained } from '../../src/redis/refusals.ts'
 import { type Role, roles, rulesOf, usesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { commandsOfFunctions } from '../support/function-commands.ts'
 import { protocol, rowsOf, section, unquoted } from '../support/protocol-document.ts'
-import { commandsOfScripts } from '../support/script-commands.ts'
 
 const keys = makeKeys('pshub')
 
@@ -14,11 +15,11 @@ describe('the rights of each role', () => {
   it('are in PROTOCOL.md as in the code', () => {
     const rows = new Map<string, string[]>()
     roles.forEach((role, column) => {
-      for (const { key, access, script, commands } of usesOf(role, keys, '<queue>', '<id>')) {
+      for (const { key, access, isGiven, commands } of usesOf(role, keys, '<queue>', '<id>')) {
         const shape = key?.replace(/held:<id>/, 'held:<worker>').replace('<id>', '<hub>') ?? 'none'
         const row = rows.get(shape) ?? roles.map(() => '')
         row[column] =
-          key === undefined ? commands.join(' ') : `${access}${script ? ' EVAL' : ''}: ${commands.join(' ')}`
+          key === undefined ? commands.join(' ') : `${access}${isGiven ? ' FCALL' : ''}: ${commands.join(' ')}`
         rows.set(shape, row)
       }
     })
@@ -30,13 +31,13 @@ describe('the rights of each role', () => {
     }
   })
 
-  it('cover each command that a script runs, on its key', () => {
-    for (const [role, used] of commandsOfScripts()) {
+  it('cover each command that a function runs, on its key', () => {
+    for (const [role, used] of commandsOfFunctions()) {
       const granted = usesOf(role, keys, '<queue>', '<id>')
-      for (const { script, command, key } of used) {
+      for (const { operation, command, key } of used) {
         const use = granted.find(each => each.key === key)
-        expect(use?.commands, `${script}: ${command} ${key}, as ${role}`).toContain(command)
-        if (key !== undefined) expect(use?.script, `${key} is a key of ${script}`).toBe(true)
+        expect(use?.commands, `${operation}: ${command} ${key}, as ${role}`).toContain(command)
+        if (key !== undefined) expect(use?.isGiven, `${key} is a key of ${operation}`).toBe(true)
       }
     }
   })
@@ -47,11 +48,12 @@ describe('the rights of each role', () => {
   })
 })
 
-/** A server that says this of itself, and lets its user do everything. */
+/** A server with the library that says this of itself, and lets its user do everything. */
 const server = (info: string | Error, evaluate: () => unknown = () => []): Redis =>
   ({
     options: {},
-    sendCommand: async ({ name }: Command) => {
+    sendCommand: async ({ name, args }: Command) => {
+      if (args[0] === functionOf('revision')) return libraryRevision
       if (name !== 'info') return evaluate()
       if (info instanceof Error) throw info
       return info
@@ -95,13 +97,14 @@ describe('the boot check', () => {
       ['eviction', 'warning'],
       ['mode', 'warning'],
       ['persistence', 'warning'],
+      ['library', 'ok'],
       ['worker rights', 'ok'],
     ])
   })
 
   it('warns where the server cannot tell what the user may do', async () => {
     const old = server(info({}), () => {
-      throw replyError("ERR user_script:1: Script attempted to access nonexistent global variable 'acl_check_cmd'")
+      throw replyError("ERR user_function:1: Script attempted to access nonexistent global variable 'acl_check_cmd'")
     })
     const rights = (await bootCheck(old, [purpose('hub')])).at(-1)
     expect(rights).toMatchObject({
@@ -126,8 +129,9 @@ describe('an error answer of Redis', () => {
       'NOAUTH HELLO must be called with the client already authenticated, otherwise\nmore',
       /give it in its URL.*cated\)$/,
     ],
-    ["NOPERM this user has no permissions to run the 'eval' command", /'pshub check' names it.*'eval' command\)$/],
+    ["NOPERM this user has no permissions to run the 'fcall' command", /'pshub check' names it.*'fcall' command\)$/],
     ["ERR The user executing the script can't run this command or subcommand script: 5d, &c", /^the Redis user lacks/],
+    ['ERR ACL failure in script: User app has no permissions to run the rpush command', /^the Redis user lacks/],
     ["READONLY You can't write against a read only replica. script: 5d, on @user_script:3.", /connect to its master/],
     ['MOVED 3999 127.0.0.1:6381', /Cluster node/],
     ["OOM command not allowed when used memory > 'maxmemory'.", /^Redis is full \(OOM/],

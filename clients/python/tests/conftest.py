@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -11,16 +12,18 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable, Coroutine, Iterator, List, Optional, TypeVar
 
 import pytest
 import redis as redispy
 
 from called_tasks import TASKS
 from pshub import Hub, Worker
+from pshub.redis.connection import Connection
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
+T = TypeVar("T")
 
 
 def free_port() -> int:
@@ -39,6 +42,19 @@ def eventually(look: Callable[[], Any], patience_s: float = 10.0, what: str = "i
         if time.monotonic() > end:
             raise AssertionError(f"{what} did not happen within {patience_s} s")
         time.sleep(0.01)
+
+
+def with_connection(url: str, act: Callable[[Connection], Coroutine[Any, Any, Any]], stall_s: float = 2.0) -> Any:
+    async def run() -> Any:
+        connection = Connection(url, "test", stall_s)
+        connection.open()
+        await connection.when_ready()
+        try:
+            return await act(connection)
+        finally:
+            await connection.close()
+
+    return asyncio.run(run())
 
 
 class Server:
@@ -97,18 +113,23 @@ def server(shared_server: Server) -> Iterator[Server]:
     yield shared_server
 
 
+def maker(make: Callable[..., T]) -> Iterator[Callable[..., T]]:
+    """For a fixture that makes as many as a test wants; they are closed when it is over."""
+    made: List[Any] = []
+
+    def one(*arguments: Any) -> T:
+        made.append(make(*arguments))
+        return made[-1]
+
+    yield one
+    for each in made:
+        each.close()
+
+
 @pytest.fixture
 def make_server() -> Iterator[Callable[..., Server]]:
     """For tests that stop it, or want more than one."""
-    made: List[Server] = []
-
-    def make(*arguments: str) -> Server:
-        made.append(Server(*arguments))
-        return made[-1]
-
-    yield make
-    for server in made:
-        server.close()
+    yield from maker(Server)
 
 
 @pytest.fixture
@@ -180,15 +201,7 @@ class Proxy:
 
 @pytest.fixture
 def make_proxy() -> Iterator[Callable[[Server], Proxy]]:
-    made: List[Proxy] = []
-
-    def make(server: Server) -> Proxy:
-        made.append(Proxy(server.port))
-        return made[-1]
-
-    yield make
-    for proxy in made:
-        proxy.close()
+    yield from maker(lambda server: Proxy(server.port))
 
 
 class WorkerProcess:
@@ -216,7 +229,7 @@ class WorkerProcess:
     def wait(self, patience_s: float = 15.0) -> int:
         return self.process.wait(patience_s)
 
-    def end(self) -> None:
+    def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -224,16 +237,8 @@ class WorkerProcess:
 
 
 @pytest.fixture
-def start_worker(request: Any) -> Iterator[Callable[..., WorkerProcess]]:
-    started: List[WorkerProcess] = []
-
-    def start(server: Server, *arguments: str) -> WorkerProcess:
-        started.append(WorkerProcess(server, *arguments))
-        return started[-1]
-
-    yield start
-    for worker in started:
-        worker.end()
+def start_worker() -> Iterator[Callable[..., WorkerProcess]]:
+    yield from maker(WorkerProcess)
 
 
 @pytest.fixture

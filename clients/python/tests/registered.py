@@ -27,5 +27,5 @@ class Started:
         self.worker.events.on("registry:unreadable", self.unreadable.append)
         self.worker.start()
 
-    def end(self) -> None:
+    def close(self) -> None:
         self.worker.stop(grace=0.1)

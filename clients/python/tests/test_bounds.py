@@ -9,11 +9,11 @@ import math
 import socket
 import threading
 import time
-from typing import Any, Callable, Coroutine, List
+from typing import Any, Callable, List
 
 import pytest
 
-from conftest import Proxy, Server, eventually
+from conftest import Proxy, Server, eventually, with_connection
 from pshub import Hub, Worker, task
 from pshub.hub.call import Call
 from pshub.hub.inbox import Inbox
@@ -40,19 +40,6 @@ def _message(id: str, size: int) -> str:
     return json.dumps(
         {"at": at, "ttl": 60_000, "id": id, "task": "echo:1.0", "args": "x" * size}, separators=(",", ":")
     )
-
-
-def _with_connection(url: str, act: Callable[[Connection], Coroutine[Any, Any, Any]], stall_s: float = 2.0) -> Any:
-    async def run() -> Any:
-        connection = Connection(url, "test", stall_s)
-        connection.open()
-        await connection.when_ready()
-        try:
-            return await act(connection)
-        finally:
-            await connection.close()
-
-    return asyncio.run(run())
 
 
 def test_writes_are_bounded_in_number_and_in_bytes() -> None:
@@ -82,7 +69,7 @@ def test_what_is_read_of_held_requests_is_bounded_in_bytes(server: Server) -> No
         queue = Queue("q", Keys("pshub"))
         return await queue.held_texts(connection, "w", ["gone", *(f"m{n}" for n in range(5))])
 
-    assert [id for id, _ in _with_connection(server.url, read)] == ["m0", "m1", "m2"]
+    assert [id for id, _ in with_connection(server.url, read)] == ["m0", "m1", "m2"]
     server.client.delete("pshub:{q}:held:w")
 
 
@@ -112,7 +99,7 @@ def test_a_long_answer_on_a_slow_link_is_no_silence(server: Server, make_proxy: 
     async def read(connection: Connection) -> int:
         return len(await connection.one("GET", "big"))
 
-    assert _with_connection(proxy.url, read, stall_s=0.6) == 600_000
+    assert with_connection(proxy.url, read, stall_s=0.6) == 600_000
 
 
 def test_silence_in_the_middle_of_an_answer_is_one(server: Server, make_proxy: Callable[[Server], Proxy]) -> None:
@@ -127,7 +114,7 @@ def test_silence_in_the_middle_of_an_answer_is_one(server: Server, make_proxy: C
         return await answer
 
     with pytest.raises(Exception, match="Redis did not answer for"):
-        _with_connection(proxy.url, read, stall_s=0.6)
+        with_connection(proxy.url, read, stall_s=0.6)
 
 
 def test_what_has_settled_is_not_kept_while_redis_is_away(own_server: Server) -> None:

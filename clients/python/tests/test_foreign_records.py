@@ -117,7 +117,7 @@ class _Well:
 
     def end(self) -> None:
         self.hub.close()
-        self.started.end()
+        self.started.close()
         self.client.close()
 
 

@@ -91,7 +91,7 @@ def test_whatever_a_worker_would_answer(server: Server, serve: Serve) -> None:
     past = int(time.time() - 60) * 1_000_000
     answered: Dict[str, Any] = {}
     for name, fields in {
-        # Of these the claim script cannot see that their time is up.
+        # Of these the claim cannot see that their time is up.
         "late": {"at": past, "ttl": 1000, "task": "add:1.0"},
         "late-foreign": {"at": past, "ttl": 1000, "task": "other:1.0"},
         "unserved": {"task": "nobody:1.0"},

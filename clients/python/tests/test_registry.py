@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, List
 
 import pytest
 
-from conftest import Server, WorkerProcess, eventually
+from conftest import Server, WorkerProcess, eventually, maker
 from pshub import AsyncHub, Hub, HubError, InvalidArgs, NoSuchTask, NoWorkers
 from registered import STATS, TASKS, WORKERS, Started
 
@@ -20,15 +20,7 @@ Start = Callable[[str], "Started"]
 
 @pytest.fixture
 def start(server: Server) -> Iterator[Start]:
-    started: List[Started] = []
-
-    def start_on(queue: str) -> Started:
-        started.append(Started(server, queue))
-        return started[-1]
-
-    yield start_on
-    for each in started:
-        each.end()
+    yield from maker(lambda queue: Started(server, queue))
 
 
 @pytest.fixture
@@ -64,11 +56,11 @@ def test_it_never_is_without_workers_while_one_lives(
     started = {queue: start(queue) for queue in ("prod", "default")}
     with Hub(server.url) as hub:
         assert hub.call("where:1.0") == "prod"
-        started[goes].end()
+        started[goes].close()
         assert [fresh(name) for name in NAMES] == [stays] * 3
         # A hub that knew the other one is wrong for as long as it may use a route without asking.
         eventually(lambda: _tried(hub) == stays, 5)
-        started[stays].end()
+        started[stays].close()
         with pytest.raises(NoWorkers, match=r"where:1\.0.*--queue prod, default"):
             fresh("where:1.0")
 
@@ -84,7 +76,7 @@ def _tried(hub: Hub) -> Any:
 def test_it_goes_back_to_the_first_queue_when_that_comes_back(start: Start, fresh: Any) -> None:
     first = start("prod")
     start("default")
-    first.end()
+    first.close()
     assert fresh("where") == "default"
     assert start("prod").told == []
     assert fresh("where") == "prod"
@@ -92,11 +84,11 @@ def test_it_goes_back_to_the_first_queue_when_that_comes_back(start: Start, fres
 
 def test_it_is_taken_over_without_a_word_when_the_first_one_is_gone(server: Server, start: Start, fresh: Any) -> None:
     first = start("prod")
-    first.end()
+    first.close()
     second = start("default")
     assert second.told == [] and _in_two(server) == ["where:1.0"] and fresh("where") == "default"
     # And back: a rollback is a move like any other.
-    second.end()
+    second.close()
     assert start("prod").told == [] and fresh("where") == "prod"
 
 
@@ -153,7 +145,7 @@ def test_a_queue_where_it_is_not(server: Server, start: Start, fresh: Any) -> No
     with pytest.raises(NoWorkers) as error:
         fresh("where:1.0", queue="other")
     assert error.value.message == "No live worker of queue other provides where:1.0. It is served in queue prod."
-    started.end()
+    started.close()
     with pytest.raises(NoWorkers, match=r"Nor does one elsewhere; known in: prod\."):
         fresh("where", queue="other")
     with pytest.raises(NoSuchTask):

@@ -135,11 +135,11 @@ def test_a_redis_that_refuses_releases_is_not_asked_for_more_and_more(server: Se
             assert hub.call("echo:1.0", n=0) == 0
             eventually(lambda: client.hlen(held) == 0)
             client.execute_command("ACL", "SETUSER", "limited", "-hdel")
-            before = _scripts(server)
+            before = _functions(server)
             pending = [hub.submit("echo:1.0", n=n, timeout=15) for n in range(8)]
             eventually(lambda: client.hlen(held) == 6)
             eventually(lambda: len([event for event in events["problem"] if "lacks a right" in event["reason"]]) > 3)
-            assert client.hlen(held) == 6 and _scripts(server) - before < 20
+            assert client.hlen(held) == 6 and _functions(server) - before < 20
             client.execute_command("ACL", "SETUSER", "limited", "+hdel")
             assert [each.result() for each in pending] == list(range(8))
             eventually(lambda: client.hlen(held) == 0)
@@ -147,9 +147,8 @@ def test_a_redis_that_refuses_releases_is_not_asked_for_more_and_more(server: Se
         client.execute_command("ACL", "DELUSER", "limited")
 
 
-def _scripts(server: Server) -> int:
-    stats = server.client.info("commandstats")
-    return sum(int(stats.get(f"cmdstat_{name}", {}).get("calls", 0)) for name in ("eval", "evalsha"))
+def _functions(server: Server) -> int:
+    return int(server.client.info("commandstats")["cmdstat_fcall"]["calls"])
 
 
 def test_nothing_is_released_before_its_reply_was_answered(
@@ -189,5 +188,5 @@ def test_a_plain_reply_that_a_full_redis_refuses_is_there_before_its_release(own
             if re.match(r"RPUSH pshub:reply:|HDEL pshub:{default}:held:", command):
                 seen.append(command.split(" ")[0])
         server.client.config_set("maxmemory", 0)
-    # A refused push is not shown; this is the script's.
+    # A refused push is not shown; this is the function's.
     assert seen == ["RPUSH", "HDEL"]

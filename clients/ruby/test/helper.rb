@@ -69,6 +69,12 @@ module Support
     def held_count = held.sum { |key| @client.hlen(key) }
     def waiting = @client.llen("pshub:{default}:calls")
 
+    # As whoever writes it by hand.
+    def push(*requests)
+      @client.rpush("pshub:{default}:calls", requests)
+      @client.rpush("pshub:{default}:bell", 1)
+    end
+
     # Whether a worker's blocking connection waits for the bell.
     def worker_waits?
       @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-worker-blocking .*flags=b/) }
@@ -225,6 +231,8 @@ class PshubTest < Minitest::Test
 
   # A task that no other test knows of.
   def declare(name, **options, &handler) = Pshub::Task.new(name, *task_options(**options), handler)
+
+  def adder = declare("add:1.0") { |args| args["x"] + 2 }
 
   private
 

@@ -44,7 +44,6 @@ class TestBounds < PshubTest
     def decode_adopted(*) = nil
   end
 
-  def adder = declare("add:1.0") { |args| args["x"] + 2 }
   def queue = Pshub::TaskQueue.new("q", Pshub::Keys.new("pshub"))
   def connection = ending(Pshub::Connection.new("test", "commands", server.url, 2.0, Pshub::Events.new), :close)
 
@@ -187,8 +186,7 @@ class TestBounds < PshubTest
     times = []
     serving.events.on("request:handedback") { times << Pshub::Clock.now }
     request = { at: server.client.time.then { |seconds, micros| (seconds * 1_000_000) + micros }, ttl: 8000, id: "f" }
-    server.client.rpush("pshub:{default}:calls", JSON.generate(**request, task: "other:1.0"))
-    server.client.rpush("pshub:{default}:bell", 1)
+    server.push(JSON.generate(**request, task: "other:1.0"))
     eventually("some rounds") { times.size >= 7 }
     rests = times.each_cons(2).map { |before, after| after - before }
     [0.05, 0.1, 0.2, 0.4, 0.4, 0.4].zip(rests) { |least, rest| assert_operator rest, :>=, least - 0.002 }

@@ -4,8 +4,6 @@ require_relative "helper"
 
 # Workers killed, connections cut, answers lost, Redis gone and back.
 class TestFaults < PshubTest
-  def adder = declare("add:1.0") { |args| args["x"] + 2 }
-
   # Counts its starts by token.
   def counter(starts) = declare("once:1.0", timeout: 20) { |args| starts[args["token"]] = starts.fetch(args["token"], 0) + 1 }
 
@@ -263,29 +261,15 @@ class TestFaults < PshubTest
 
   def test_rights_that_lack_are_named
     own_server
+    worker(adder)
     server.client.call("ACL", "SETUSER", "poor", "on", ">secret", "resetkeys", "-@all", "~*", *%w[
-      +eval +evalsha +time +hkeys +hmget +zrangebyscore +info
+      +fcall +time +hkeys +hmget +zrangebyscore +info
     ])
     poor = "redis://poor:secret@127.0.0.1:#{server.port}"
     error = assert_raises(Pshub::ConfigError) { worker(adder, url: poor) }
     assert_match(/may not serve a queue: it lacks/, error.message)
-    worker(adder)
     assert_match(/it lacks .*RPUSH/, assert_raises(Pshub::NotEnqueued) { result_of(hub(poor)) }.message)
     wrong = hub("redis://poor:wrong@127.0.0.1:#{server.port}")
     assert_match(/user or password/, assert_raises(Pshub::NotEnqueued) { result_of(wrong) }.message)
-  end
-
-  def test_exactly_the_rights_of_the_protocol_are_enough
-    own_server
-    rules = File.readlines(File.join(ROOT, "PROTOCOL.md")).grep(/\AACL SETUSER pshub-(hub|worker) /)
-    assert_equal 2, rules.size
-    rules.each { |rule| server.client.call(*rule.split) }
-    serving = worker(adder, url: "redis://pshub-worker:secret@127.0.0.1:#{server.port}")
-    calling = hub("redis://pshub-hub:secret@127.0.0.1:#{server.port}")
-    assert_equal [3, 3], [calling.call("add:1.0", { x: 1 }), calling.call("add", { x: 1 })]
-    eventually { server.client.hexists("pshub:taskstats", serving.id) }
-    calling.close
-    serving.stop
-    assert_empty server.leftovers
   end
 end

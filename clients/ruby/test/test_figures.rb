@@ -15,7 +15,7 @@ class TestFigures < PshubTest
     read = ->(key) { JSON.parse(server.client.hget(key, serving.id) || "{}") }
     eventually { read.call("pshub:stats").dig("counters", "ok") == 5 && read.call("pshub:taskstats").dig("tasks", "add:1.0", "ok") == 5 }
     window = read.call("pshub:taskstats")["tasks"]["add:1.0"]["window"]
-    %w[backlog queue exec].each { |phase| assert_equal 5, Pshub::Histogram.read(window["us"][phase]).count }
+    %w[backlog queue exec].each { |phase| assert_equal 5, window["us"][phase]["counts"].each_slice(2).sum(&:last) }
     card = read.call("pshub:workers")
     declared = JSON.parse(server.client.hget("pshub:tasks", "add:1.0"))
     assert_equal declared["digest"], card["tasks"]["add:1.0"]
@@ -35,8 +35,7 @@ class TestFigures < PshubTest
     shop.call("add:1.0", { x: 1 })
     seconds = server.client.time.first
     late = { task: "add:1.0", id: "late", ttl: 5, at: (seconds - 60) * 1_000_000 }
-    server.client.rpush("pshub:{default}:calls", [late, { task: "add:1.0", id: "invalid", args: 1 }].map { |each| JSON.generate(each) })
-    server.client.rpush("pshub:{default}:bell", 1)
+    server.push(JSON.generate(late), JSON.generate(task: "add:1.0", id: "invalid", args: 1))
     read = ->(key) { JSON.parse(server.client.hget(key, serving.id) || "{}") }
     eventually { read.call("pshub:failures").fetch("add:1.0", []).size == 2 }
     failures = read.call("pshub:failures")

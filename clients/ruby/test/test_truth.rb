@@ -15,7 +15,7 @@ class TestTruth < PshubTest
   def noting(**options) = declare("note:1.0", **options) { |args| (@started << args["n"]) && args["n"] }
 
   # A request as a caller or an earlier worker left it; +at+ is Redis' time in microseconds, and not before all else where the claim
-  # script is not to see it.
+  # is not to see it.
   def text_of(id, task: "note:1.0", ttl: 5000, at: now_us, blind: false, **more)
     head = { at: at, ttl: ttl, id: id }
     body = { task: task, args: { n: id }, result_queue: REPLIES }
@@ -23,11 +23,6 @@ class TestTruth < PshubTest
   end
 
   def now_us = server.client.time.then { |seconds, micros| (seconds * 1_000_000) + micros }
-
-  def push(*texts)
-    server.client.rpush(CALLS, texts)
-    server.client.rpush("pshub:{default}:bell", 1)
-  end
 
   def reply = JSON.parse(eventually("the reply") { server.client.lpop(REPLIES) })
   def settled = eventually("the release") { server.held.empty? }
@@ -61,7 +56,7 @@ class TestTruth < PshubTest
       "large" => text_of("large", args: { n: "x" * 3000 }, started: true),
       "foreign" => text_of("foreign", task: "other:1.0", at: old, blind: true, started: true),
       "unserved" => text_of("unserved", task: "other:1.0", ttl: 0, started: true) }.each do |id, text|
-      push(text)
+      server.push(text)
       error = reply.then { |told| assert_equal(id, told["id"]) && told["error"] }
       assert_equal ["WorkerLost", false], error.values_at("code", "retryable"), id
       assert_match(/\AAn earlier worker may have run .* It was not run again: /, error["message"])
@@ -74,7 +69,7 @@ class TestTruth < PshubTest
 
   def test_the_same_calls_without_a_mark_were_certainly_not_started
     worker(noting)
-    push(text_of("late", at: now_us - 60_000_000, blind: true))
+    server.push(text_of("late", at: now_us - 60_000_000, blind: true))
     assert_equal "Expired", reply["error"]["code"]
     assert_empty @started
   end
@@ -94,10 +89,10 @@ class TestTruth < PshubTest
     serving = worker(noting)
     problems = problems_of(serving)
     text = text_of("a1")
-    push(text)
+    server.push(text)
     assert_equal "a1", reply["result"]
     settled
-    push(text)
+    server.push(text)
     error = reply["error"]
     assert_equal ["WorkerLost", "note:1.0 had been run already when Redis failed over, and was not run again."],
                  error.values_at("code", "message")
@@ -111,7 +106,7 @@ class TestTruth < PshubTest
     serving = worker(noting)
     problems = problems_of(serving)
     text = text_of("a1")
-    push(text)
+    server.push(text)
     assert_equal "a1", reply["result"]
     settled
     server.client.hset("pshub:{default}:held:#{serving.id}", "a1", text)
@@ -124,7 +119,7 @@ class TestTruth < PshubTest
 
   def test_what_ended_before_a_failover_does_not_return_to_the_list_when_its_worker_leaves
     serving = worker(noting)
-    push(text_of("one"))
+    server.push(text_of("one"))
     reply
     settled
     server.client.hset("pshub:{default}:held:#{serving.id}", "one", text_of("one"))

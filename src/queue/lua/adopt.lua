@@ -7,18 +7,18 @@
 -- ARGV[2]  this worker's id
 -- ARGV[3]  the most requests that are moved
 -- ARGV[4]  bytes beyond which nothing more is moved: one request may exceed them
+-- flags:   allow-oom
 -- Returns  { 1 if nothing is left there, lost:<id>, request, lost:<id>, request, ... }, or { -1 } when the other worker's lease holds
 --          or this one's does not
 --
 -- A moved request is held by this worker in the same step: a crash at any moment leaves each request with one holder,
 -- whose lease ends in turn. It is held as lost:<id>, so that nobody takes it for a claim of this worker's own: it may
 -- have been started. From the first step on the lost worker's lease is 0, which its own beat cannot renew.
-local time = redis.call('TIME')
-local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now_ms()
 local mine = redis.call('ZSCORE', KEYS[1], ARGV[2])
-if not mine or tonumber(mine) < now_ms then return { -1 } end
+if not mine or tonumber(mine) < now then return { -1 } end
 local theirs = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if theirs and tonumber(theirs) >= now_ms then return { -1 } end
+if theirs and tonumber(theirs) >= now then return { -1 } end
 
 -- An error of this, which somebody else's key causes, comes before anything was moved.
 redis.call('HLEN', KEYS[3])
@@ -34,7 +34,7 @@ for i = 1, #found do
   if bytes_left <= 0 then break end
   local message = redis.call('HGET', KEYS[2], found[i])
   local field = found[i]
-  if string.sub(field, 1, 5) ~= 'lost:' then field = 'lost:' .. field end
+  if not is_lost(field) then field = 'lost:' .. field end
   redis.call('HDEL', KEYS[2], found[i])
   redis.call('HSET', KEYS[3], field, message)
   bytes_left = bytes_left - #message

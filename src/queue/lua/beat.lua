@@ -11,6 +11,7 @@
 -- ARGV[3]  1 to take a lease under a new id, 0 to renew
 -- ARGV[4]  ms for which a cancelled id is kept
 -- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
+-- flags:   allow-oom
 -- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
 --            { other workers whose leases have ended },
 --            { length of the list, at of its first request (us, as text; empty when it has none) },
@@ -20,15 +21,13 @@
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
 -- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
 -- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
--- Dropping old cancellations is the first write: a full Redis refuses a growing one there, and then nobody could beat. Somebody
--- else's keys must not cost the lease: what is not needed for it is asked for with pcall.
+-- Somebody else's keys must not cost the lease: what is not needed for it is asked for with pcall.
 -- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more.
 -- Nobody claims without a lease, and nobody gets one without being told of a pause.
-local time = redis.call('TIME')
-local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms - tonumber(ARGV[4]))
+local now_text = now_us_text()
+local now = math.floor(now_text / 1000)
+redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[4]))
 
-local now_text = string.format('%d%06d', time[1], time[2])
 if ARGV[3] == '0' then
   local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
   local held = not lease and redis.pcall('HLEN', KEYS[6])
@@ -36,8 +35,8 @@ if ARGV[3] == '0' then
     return { now_text, 0, {}, {}, {} }
   end
 end
-redis.call('ZADD', KEYS[1], now_ms + tonumber(ARGV[2]), ARGV[1])
-local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', 0, 16)
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[1])
+local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('(%d', now), 'LIMIT', 0, 16)
 
 local figures = {}
 if (ARGV[5] or '0') ~= '0' then

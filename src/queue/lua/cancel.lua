@@ -5,12 +5,11 @@
 -- ARGV[1]  request id
 -- ARGV[2]  the request exactly as it lies in the list, or empty when that is not known
 -- ARGV[3]  ms for which the word is kept
+-- flags:   allow-oom
 -- Returns  1 if the request was removed from the list: it certainly never runs; else 0
 --
 -- Looked for among the first and the last thousand requests only: all of Redis waits while a list of millions is searched, for
 -- what its deadline ends anyway. Workers read the words with each beat.
--- A full Redis refuses a script whose first write grows memory: without a text to remove, the first one is PEXPIRE. It does
--- nothing while there is no set, hence the second one.
 local reach = 1000
 
 if ARGV[2] ~= '' then
@@ -20,8 +19,6 @@ if ARGV[2] ~= '' then
     end
   end
 end
-local time = redis.call('TIME')
-local fresh = redis.call('PEXPIRE', KEYS[2], ARGV[3]) == 0
-redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000), ARGV[1])
-if fresh then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
+redis.call('ZADD', KEYS[2], now_ms(), ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 0

@@ -11,6 +11,7 @@
 -- ARGV[2]  idle slots: the most that is taken, 1000 at most
 -- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
 -- ARGV[4]  bytes beyond which nothing more is taken: one request may exceed them
+-- flags:   allow-oom
 -- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... },
 --            how many of the requests are calls: the rest are jobs, jobs left }
 --          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
@@ -20,14 +21,11 @@
 -- Dropped are requests whose deadline has passed: nobody waits for them any more. They are not held, and never start.
 -- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
 -- A job is held as job:<id>: whoever puts it back knows its list by that.
--- The first write is a pop, which a full Redis allows; after it the growing ones are allowed too (Redis checks memory
--- once per script, before the first write).
 local max_drops = 1000
 -- So many are popped blindly. How many more at once, the largest of those says: what turns out to be too much goes back.
 local first_page = 8
 
-local time = redis.call('TIME')
-local now_text = time[1] .. string.sub('00000' .. time[2], -6)
+local now_text = now_us_text()
 local now = tonumber(now_text)
 
 -- Without a lease nobody would ever look for what this worker holds.
@@ -97,12 +95,12 @@ end
 -- Wakes the next worker for what is left.
 if left ~= 0 then
   left = redis.call('LLEN', KEYS[1])
-  if left > 0 and redis.call('LLEN', KEYS[2]) == 0 then redis.call('RPUSH', KEYS[2], '1') end
+  if left > 0 then ring(KEYS[2]) end
 end
 -- A worker that may take jobs has perhaps taken their token, and then had no slot for them.
 if jobs_left ~= 0 then
   jobs_left = redis.call('LLEN', KEYS[5])
-  if jobs_left > 0 and redis.call('LLEN', KEYS[6]) == 0 then redis.call('RPUSH', KEYS[6], '1') end
+  if jobs_left > 0 then ring(KEYS[6]) end
 end
 if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] then return { now_text, requests } end
 return { now_text, requests, left, dropped, named, calls, jobs_left }

@@ -7,7 +7,7 @@
 --          it and is not first any more then, or empty
 -- Returns  { full name, queue that has it first, ... } of those that another queue has first
 --
--- The first write may be refused by a full Redis: the registry is only for others to see.
+-- A full Redis refuses it: the registry is only for others to see.
 -- Cards were written by others and may be anything. The queue is looked for at the beginning, where all who write cards have
 -- it; a card that does not tell it there is nobody's, as is one that is too long to be read as a card.
 local elsewhere = {}

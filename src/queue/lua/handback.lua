@@ -7,6 +7,7 @@
 -- KEYS[5]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  head, for work that was waiting longest, or tail, for a request that only another worker can run
 -- ARGV[2], ARGV[3], ...  pairs: held id, and the text to put back or empty for the held one unchanged
+-- flags:   allow-oom
 -- Returns  how many went back
 --
 -- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing. What is held as
@@ -25,7 +26,7 @@ for i = from, to, step do
   if message then
     redis.call('HDEL', KEYS[1], ARGV[i])
     if ARGV[i + 1] ~= '' then message = ARGV[i + 1] end
-    if string.find(ARGV[i], '^job:') or string.find(ARGV[i], '^lost:job:') then
+    if is_job(ARGV[i]) then
       redis.call(head and 'LPUSH' or 'RPUSH', KEYS[4], message)
       jobs = jobs + 1
     else
@@ -34,6 +35,6 @@ for i = from, to, step do
     end
   end
 end
-if calls > 0 and redis.call('LLEN', KEYS[3]) == 0 then redis.call('RPUSH', KEYS[3], '1') end
-if jobs > 0 and redis.call('LLEN', KEYS[5]) == 0 then redis.call('RPUSH', KEYS[5], '1') end
+if calls > 0 then ring(KEYS[3]) end
+if jobs > 0 then ring(KEYS[5]) end
 return calls + jobs

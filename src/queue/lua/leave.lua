@@ -10,20 +10,20 @@
 -- KEYS[7]  STRING  pshub:{<queue>}:reporter
 -- ARGV[1]  worker id
 -- ARGV[2..]  held ids that were started and whose replies are not confirmed: they must not simply run again
+-- flags:   allow-oom
 -- Returns  how many went back to the heads of their lists
 --
 -- What was started, here or by a lost worker before (lost:<id>), stays held under a lease that has ended: the next
 -- worker of the queue adopts it. What is held as job:<id> goes back to the jobs.
--- The first write must not grow memory: a full Redis refuses it otherwise. This one only drops what nobody waits for.
-redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', '-inf')
 -- An error of these, which somebody else's keys cause, comes before anything was moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[5])
 redis.call('LLEN', KEYS[6])
 redis.call('HLEN', KEYS[1])
+redis.call('ZSCORE', KEYS[4], ARGV[1])
 for i = 2, #ARGV do
-  local message = string.sub(ARGV[i], 1, 5) ~= 'lost:' and redis.call('HGET', KEYS[1], ARGV[i])
+  local message = not is_lost(ARGV[i]) and redis.call('HGET', KEYS[1], ARGV[i])
   if message then
     redis.call('HDEL', KEYS[1], ARGV[i])
     redis.call('HSET', KEYS[1], 'lost:' .. ARGV[i], message)
@@ -33,16 +33,12 @@ end
 local held = redis.call('HKEYS', KEYS[1])
 local returned, kept = 0, 0
 for i = #held, 1, -1 do
-  if string.sub(held[i], 1, 5) == 'lost:' then
+  if is_lost(held[i]) then
     kept = kept + 1
   else
     local message = redis.call('HGET', KEYS[1], held[i])
     redis.call('HDEL', KEYS[1], held[i])
-    if string.sub(held[i], 1, 4) == 'job:' then
-      redis.call('LPUSH', KEYS[5], message)
-    else
-      redis.call('LPUSH', KEYS[2], message)
-    end
+    if is_job(held[i]) then redis.call('LPUSH', KEYS[5], message) else redis.call('LPUSH', KEYS[2], message) end
     returned = returned + 1
   end
 end
@@ -55,14 +51,6 @@ end
 -- The next one that beats reports the queue.
 if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
 -- A token without work wakes nobody any more and would stay.
-if redis.call('LLEN', KEYS[2]) == 0 then
-  redis.call('DEL', KEYS[3])
-elseif redis.call('LLEN', KEYS[3]) == 0 then
-  redis.call('RPUSH', KEYS[3], '1')
-end
-if redis.call('LLEN', KEYS[5]) == 0 then
-  redis.call('DEL', KEYS[6])
-elseif redis.call('LLEN', KEYS[6]) == 0 then
-  redis.call('RPUSH', KEYS[6], '1')
-end
+if redis.call('LLEN', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) else ring(KEYS[3]) end
+if redis.call('LLEN', KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end
 return returned

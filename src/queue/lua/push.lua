@@ -12,11 +12,10 @@
 --          1 if this push had been done before, ms taken off
 --
 -- All that can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is
--- pushed: an error answer means that nothing was enqueued. SET comes first among the writes because a full Redis refuses a growing one.
+-- pushed: an error answer means that nothing was enqueued.
 local count = #ARGV - 4
 if count > 1000 then return redis.error_reply('ERR at most 1000 requests in one push') end
-local time = redis.call('TIME')
-local at = time[1] .. string.sub('00000' .. time[2], -6)
+local at = now_us_text()
 local length = redis.call('LLEN', KEYS[1])
 local accepted = math.max(0, math.min(count, tonumber(ARGV[3]) - length))
 local silent = redis.call('LLEN', KEYS[2]) == 0

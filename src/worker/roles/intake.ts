@@ -106,7 +106,7 @@ export class Intake {
     } catch (error) {
       measures.counters.malformed++
       events.emit('request:malformed', { queue: queue.name, reason: (error as Error).message })
-      // Held all the same, under the id the claim script read or made up: release it like any other.
+      // Held all the same, under the id the claim function read or made up: release it like any other.
       const plainId = madeUpId ?? leadingId(text)
       if (plainId === undefined) return undefined
       const id = isJob ? heldAsJob(plainId) : plainId
@@ -136,7 +136,7 @@ export class Intake {
     if (this.#running === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  /** Its time was up, where the claim script could not see that: found by reconcile, or pushed by hand. */
+  /** Its time was up, where the claim function could not see that: found by reconcile, or pushed by hand. */
   #expire(request: Request, workerId: string, slot: Slot | undefined): void {
     const { measures, executor, events, queue } = this.#context
     const message = 'The deadline passed before the task was started.'
@@ -152,7 +152,7 @@ export class Intake {
   #endForeign(request: Request, workerId: string, nowUs: number): boolean {
     const { settle, measures, events, queue } = this.#context
     if (request.ttlMs > 0 && request.atUs !== undefined) {
-      // Its deadline ends it; where the claim script cannot see that, here.
+      // Its deadline ends it; where the claim function cannot see that, here.
       const isOver = nowUs - request.atUs >= request.ttlMs * 1000
       if (isOver) this.#expire(request, workerId, undefined)
       return isOver

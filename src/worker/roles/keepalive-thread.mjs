@@ -108,7 +108,7 @@ const renew = async () => {
       })
       await mine.connect()
     }
-    const [, held] = await mine.eval(...identity.renewal)
+    const [, held] = await mine.fcall(...identity.renewal)
     if (held === 1) renewedAt = performance.now()
     else isLost = true
     if (isLost) disconnect()

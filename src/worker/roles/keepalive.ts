@@ -84,7 +84,6 @@ export class Keepalive {
   #identity(): unknown {
     if (this.#id === undefined) return undefined
     const { queue, settings } = this.#context
-    const { script, keys, args } = queue.beatCommand(this.#id, settings.leaseMs, false)
-    return { worker: this.#id, queue: queue.name, renewal: [script.text, keys.length, ...keys, ...args] }
+    return { worker: this.#id, queue: queue.name, renewal: queue.beatWords(this.#id, settings.leaseMs) }
   }
 }

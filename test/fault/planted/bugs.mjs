@@ -29,8 +29,8 @@ export const bugs = [
       ['queue/lua/adopt.lua', "redis.call('HSET', KEYS[3], field, message)", ''],
       [
         'queue/queue.js',
-        'return readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, maxBatchBytes]))',
-        'const adopted = readAdopted(await scripts.adopt.run(client, keys, [lostId, workerId, adoptBatch, maxBatchBytes])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted',
+        "return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes]))",
+        "const adopted = readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted",
       ],
     ],
   },

@@ -1,4 +1,4 @@
-// Whether the planted bugs were all caught by the fault suite and with the scripts as they are now.
+// Whether the planted bugs were all caught by the fault suite and with the functions in Redis as they are now.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,9 +1,5 @@
 // Faults of the wire between Redis and callers or workers.
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { root } from '../../../tools/prepare.mjs'
 
 /** Ids of the connections whose name begins so: pshub-hub-blocking, pshub-worker-commands and so on. */
 const clientsNamed = async (redis, name) =>
@@ -18,10 +14,8 @@ export const killClients = async (redis, name) => {
   return ids.length
 }
 
-export const digestOf = script =>
-  createHash('sha1')
-    .update(readFileSync(join(root, 'dist/queue/lua', `${script}.lua`)))
-    .digest('hex')
+/** As the functions of the library are named in commands. */
+export const functionNamed = operation => `pshub_1_${operation}`
 
 /** Again and again: a command of one of these kinds runs, its answer is lost, and its connection is cut a moment later. */
 const loseAnswers = (stage, proxy, texts, { everyMs = 400, cutAfterMs = 100 } = {}) =>
@@ -58,7 +52,7 @@ export const connectionRows = [
   {
     id: 'F03',
     title: 'pushes done, their answers lost, socket cut',
-    inject: stage => loseAnswers(stage, stage.callerProxy, [digestOf('push')]),
+    inject: stage => loseAnswers(stage, stage.callerProxy, [functionNamed('push')]),
     expect: { promised: 'all' },
   },
   {
@@ -67,7 +61,7 @@ export const connectionRows = [
     // What a claim took whose answer was lost is found by the worker's second look, some 3 s later.
     load: { timeoutMs: 8000, perSecond: 100 },
     afterMs: 8000,
-    inject: stage => loseAnswers(stage, stage.workerProxy, [digestOf('claim')], { everyMs: 1500 }),
+    inject: stage => loseAnswers(stage, stage.workerProxy, [functionNamed('claim')], { everyMs: 1500 }),
     expect: { promised: 'all' },
   },
   {

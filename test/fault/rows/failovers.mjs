@@ -70,6 +70,17 @@ export const failoverRows = [
   },
   {
     ...failover,
+    id: 'F32-library',
+    title: 'the same, and the replica had not got the library yet',
+    prepare: stage => addReplica(stage, serverArgs),
+    async inject(stage) {
+      await endUnheard(stage)
+      await promote(stage)
+      await stage.replica.client.function('FLUSH')
+    },
+  },
+  {
+    ...failover,
     id: 'F32-sentinel',
     title: 'the same by Sentinel, when the master is killed',
     isOwnOnly: true,

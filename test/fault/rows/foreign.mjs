@@ -1,5 +1,5 @@
 // Requests that no worker here can run: they go round, from worker to worker, and must cost neither slots nor processor.
-import { digestOf, waited } from './connections.mjs'
+import { functionNamed, waited } from './connections.mjs'
 import { runningBy, startLongCalls, times } from './workers.mjs'
 
 const slots = 4
@@ -33,9 +33,9 @@ export const foreignRows = [
     afterMs: 2000,
     async inject(stage) {
       stage.claims = 0
-      const digest = digestOf('claim')
+      const name = functionNamed('claim')
       stage.workerProxy.onPassed = chunk => {
-        if (chunk.includes(digest)) stage.claims++
+        if (chunk.includes(name)) stage.claims++
       }
       // These end with their deadline, those without one when nobody has had their task for two seconds.
       for (let i = 0; i < 5; i++) await push(stage, 'calls', 'bell', { task: 'elsewhere:1.0', ttl: faultMs - 500 })

@@ -34,9 +34,20 @@ const hostile = stage => {
 export const refusalRows = [
   {
     id: 'F19',
-    title: 'scripts forgotten 3 times a second (SCRIPT FLUSH)',
-    inject: stage => stage.repeat(300, () => stage.redis.script('FLUSH')),
+    title: 'the library forgotten 3 times a second (FUNCTION FLUSH)',
+    inject: stage => stage.repeat(300, () => stage.redis.function('FLUSH')),
     expect: { promised: 'all' },
+  },
+  {
+    id: 'F19-denied',
+    title: 'the library forgotten for 2 s, and nobody may load it',
+    faultMs: 2000,
+    async inject(stage) {
+      await stage.redis.call('ACL', 'SETUSER', 'default', '-function|load')
+      await stage.redis.function('FLUSH')
+    },
+    heal: stage => stage.redis.call('ACL', 'SETUSER', 'default', '+function|load'),
+    expect: { allowed: ['NotEnqueued', ...waited] },
   },
   {
     id: 'F21',

@@ -48,7 +48,7 @@ const killAt = (stage, pattern) =>
   })
 
 const releasing = /hdel\r\n\$\d+\r\npshub:\{q\}:held:([\w-]+)/i
-/** The adopter's own held hash is the third key of adopt.lua. */
+/** The adopter's own held hash is the third key of adopt. */
 const adopting = /pshub:\{q\}:leases\r\n\$\d+\r\npshub:\{q\}:held:[\w-]+\r\n\$\d+\r\npshub:\{q\}:held:([\w-]+)/
 
 /** A worker that sleeps for two leases and does not know it: what it ran is another one's when it wakes. */

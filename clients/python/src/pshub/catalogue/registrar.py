@@ -7,10 +7,10 @@ import socket
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..figures.events import Events
-from ..queue import scripts
 from ..queue.queue import Queue
 from ..redis.client import Command, Word
 from ..redis.connection import Connection
+from ..redis.library import run
 from ..redis.refusals import first, none_refused
 from ..settings.table import Settings
 from ..task.task import Task
@@ -170,7 +170,7 @@ class Registrar:
             batches[-1] += placed
         found: Dict[str, str] = {}
         for batch in batches:
-            flat = texts_of(await scripts.DECLARE.run(connection, [self._keys.tasks], batch))
+            flat = texts_of(await run(connection, "declare", [self._keys.tasks], batch))
             found.update(zip(flat[::2], flat[1::2]))
         return found
 

@@ -47,7 +47,6 @@ class Hub:
         self._lock = threading.Lock()
         self._dispatch: Optional[Dispatch] = None
         self._thread: Optional[LoopThread] = None
-        self._pid = os.getpid()
         self._is_closed = False
         _hubs.add(self)
 
@@ -75,9 +74,8 @@ class Hub:
         :param tracestate: goes along with it
         :raises HubError: by its deadline at the latest; the class says what happened, ``ran`` whether calling again is safe
         """
-        args = arguments_of(args, named)
         return self.submit(
-            task, args, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate
+            task, args, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate, **named
         ).result()
 
     def submit(

@@ -17,6 +17,8 @@ from ..wire.message import decode_reply
 #: So many replies are read at first, and never more than that. In between the largest ones say how many.
 _FIRST_PAGE = 8
 _MAX_PAGE = 256
+#: The first entry of the second list, which makes it with an end of life. It is no reply.
+_OPENER = b""
 #: The second list is cut when it holds more than this.
 _MAX_KEPT_BYTES = 16_000
 #: Without a call for this long nothing is kept in Redis. Sooner, a lone caller would pay for it with each call.
@@ -106,28 +108,30 @@ class Inbox:
         trim = self._kept > _MAX_KEPT_BYTES
         # A lone caller can have no second reply; each command costs it some of its wait.
         look = self._expected() > 1
-        commands: List[Command] = [("BLMOVE", self._key, self._read_key, "LEFT", "RIGHT", BLOCK_S)]
-        at = 0
+        commands: List[Command] = []
         if self._delivered > 0:
-            commands.insert(0, ("LTRIM", self._key, self._delivered, -1))
-            at = 1
+            commands.append(("LTRIM", self._key, self._delivered, -1))
+        if expire:
+            # Made by BLMOVE it would stay for ever where this process is killed before more is run.
+            commands += [("RPUSH", self._read_key, _OPENER), ("PEXPIRE", self._read_key, REPLY_TTL_MS)]
+        at = len(commands)
+        commands.append(("BLMOVE", self._key, self._read_key, "LEFT", "RIGHT", BLOCK_S))
         if trim:
             commands.append(("LTRIM", self._read_key, -1, -1))
         if look:
             commands.append(("LRANGE", self._key, 0, self._page - 1))
-        if expire:
-            commands.append(("PEXPIRE", self._read_key, REPLY_TTL_MS))
         answers = none_refused(await self._connection.post(*commands))
         moved = answers[at]
         rest: List[bytes] = answers[at + 1 + trim] if look else []
         self._delivered = len(rest)
         if trim:
             self._kept = 0
+        if expire:
+            self._expires_at = now_s() + REPLY_TTL_MS / 1000
+            self._kept += 1
         if moved is None:
             return rest
         self._kept += len(moved) + 64
-        if expire:
-            self._expires_at = now_s() + REPLY_TTL_MS / 1000
         return [moved, *rest]
 
     def _leaves(self) -> bool:
@@ -193,4 +197,4 @@ class Inbox:
         self._unsure = False
         self._kept = sum(len(text) + 64 for text in kept)
         self._delivered = len(waiting)
-        self._deliver([*kept, *waiting], True)
+        self._deliver([*(text for text in kept if text != _OPENER), *waiting], True)

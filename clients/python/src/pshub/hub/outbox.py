@@ -21,7 +21,7 @@ from .forecast import Forecast
 
 _MAX_BATCH = 256
 _MAX_BATCH_CHARS = 1_000_000
-#: Taken off each ttl: a push that is on its way for longer has its time taken off by the script.
+#: Taken off each ttl: a push that is on its way for longer has its time taken off in Redis.
 _WAY_MS = 2
 #: Without an answer for this long nothing counts as being sent.
 _SENDING_S = 0.5
@@ -31,7 +31,7 @@ class Outbox:
     """
     One push is under way at a time and what is called meanwhile goes with the next, so batches grow with the load by themselves,
     and only the last push can ever be in doubt: when its answer is lost it is repeated under the same number, before anything
-    new, and the script knows whether it had arrived.
+    new, and Redis knows whether it had arrived.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Outbox:
         call.refused("Overloaded", f"{reason} Add workers or slots, or try later.", data)
 
     def _refuse(self, calls: List[Call], error: Exception) -> None:
-        """Redis answered with an error, so nothing was enqueued: the script refuses before it writes."""
+        """Redis answered with an error, so nothing was enqueued: a push refuses before it writes."""
         for call in calls:
             call.in_doubt = False
             call.refused("NotEnqueued", f"Redis refused the request: {explained(message_of(error))}.")

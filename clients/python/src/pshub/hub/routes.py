@@ -7,7 +7,7 @@ from typing import Dict, NamedTuple, Optional, Tuple
 
 from ..redis.connection import Connection
 from ..redis.refusals import explained, is_refusal
-from ..wire.clock import Stop, ignore, now_s, settle, sleep
+from ..wire.clock import Stop, ignore, now_s, sleep, within
 from ..wire.errors import HubError, NotEnqueued, message_of
 from .resolver import Resolver, Route
 
@@ -64,9 +64,8 @@ class Routes:
         """
         key = (called, queue)
         setback = "no answer in time"
-        loop = asyncio.get_running_loop()
         patience = Stop()
-        timer = loop.call_later(max(0.0, deadline - now_s()), patience.set)
+        timer = asyncio.get_running_loop().call_later(max(0.0, deadline - now_s()), patience.set)
         closing_key = self._closing.add(patience.set)
         try:
             while not patience.is_set:
@@ -77,11 +76,7 @@ class Routes:
                 if miss and now_s() - miss.at < _MISS_S:
                     raise miss.error
                 lookup = self._under_way.get(key) or self._look_up(key)
-                over: "asyncio.Future[None]" = loop.create_future()
-                lookup.add_done_callback(lambda _, over=over: settle(over))
-                stop_key = patience.add(lambda over=over: settle(over))
-                await over
-                patience.remove(stop_key)
+                await within(lookup, None, patience)
                 if not lookup.done():
                     break
                 error = lookup.exception()

@@ -8,11 +8,11 @@ from typing import Any, Awaitable, List, NamedTuple, Optional, Sequence, Tuple
 from ..redis.client import Word
 from ..redis.connection import Connection
 from ..redis.connections import BLOCK_S
+from ..redis.library import answer_to, function_call, run
 from ..redis.refusals import ReplyError, first, is_full
 from ..wire.answers import Adopted, Beat, Claimed, Pushed, read_adopted, read_beat, read_claimed, read_pushed, texts_of
 from ..wire.clock import ignore
 from ..wire.keys import Keys
-from . import scripts
 from .batches import MAX_BATCH_BYTES
 
 #: A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most.
@@ -29,8 +29,7 @@ _REPORTS_MS = 0
 
 class _PostedClaim(NamedTuple):
     posted: "asyncio.Future[List[Any]]"
-    keys: List[Word]
-    args: List[Word]
+    call: List[Word]
     wait: bool
 
 
@@ -45,7 +44,7 @@ class Queue:
     ) -> Pushed:
         keys = [self.keys.calls, self.keys.bell, self.keys.pushed(hub_id)]
         args: List[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
-        return read_pushed(await scripts.PUSH.run(connection, keys, args))
+        return read_pushed(await run(connection, "push", keys, args))
 
     def post_claim(self, connection: Connection, worker_id: str, slots: int, wait: bool) -> "_PostedClaim":
         """
@@ -53,21 +52,10 @@ class Queue:
         first, in the same write: Redis runs the claim the moment it rings.
         """
         queue = self.keys
-        keys: List[Word] = [
-            queue.calls,
-            queue.bell,
-            queue.held(worker_id),
-            queue.leases,
-            queue.jobs,
-            queue.job_bell,
-        ]
-        args: List[Word] = [worker_id, slots, _JOB_ROOM, MAX_BATCH_BYTES]
-        command = scripts.CLAIM.command(connection, keys, args)
-        if wait:
-            posted = connection.post(("BLPOP", queue.bell, BLOCK_S), command)
-        else:
-            posted = connection.post(command)
-        return _PostedClaim(posted, keys, args, wait)
+        keys = [queue.calls, queue.bell, queue.held(worker_id), queue.leases, queue.jobs, queue.job_bell]
+        call = function_call("claim", keys, [worker_id, slots, _JOB_ROOM, MAX_BATCH_BYTES])
+        posted = connection.post(("BLPOP", queue.bell, BLOCK_S), call) if wait else connection.post(call)
+        return _PostedClaim(posted, call, wait)
 
     def end_wait(self, connection: Connection, client_id: int) -> None:
         """Ends a wait for the bell early, over another connection; does nothing when it is over. Refused, it ends by itself."""
@@ -76,18 +64,17 @@ class Queue:
 
     async def claimed(self, connection: Connection, claim: "_PostedClaim") -> Optional[Claimed]:
         """What a claim took; None when the lease has ended."""
-        posted, keys, args, wait = claim
-        answer = await scripts.CLAIM.answer(connection, posted, keys, args)
+        answer = await answer_to(connection, claim.posted, claim.call)
         # A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
-        if wait:
-            first(posted.result())
+        if claim.wait:
+            first(claim.posted.result())
         return read_claimed(answer)
 
     def reply(self, connection: Connection, hub_id: str, replies: List[bytes]) -> "asyncio.Future[None]":
         """
-        Puts replies on a hub's list, posted at once; the future raises what was refused. As two plain commands, because the script
+        Puts replies on a hub's list, posted at once; the future raises what was refused. As two plain commands, because the function
         costs Redis three times as much, and more the longer the replies are. A full Redis refuses the plain push and takes the
-        script.
+        function.
         """
         key = self._all_keys.reply(hub_id)
         posted = connection.post(("RPUSH", key, *replies), ("PEXPIRE", key, REPLY_TTL_MS))
@@ -97,7 +84,7 @@ class Queue:
             if isinstance(answer, ReplyError):
                 if not is_full(answer):
                     raise answer
-                await scripts.REPLY.run(connection, [key], [REPLY_TTL_MS, *replies])
+                await run(connection, "reply", [key], [REPLY_TTL_MS, *replies])
 
         return asyncio.ensure_future(outcome())
 
@@ -117,7 +104,7 @@ class Queue:
         queue = self.keys
         keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id)]
         args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
-        return read_beat(await scripts.BEAT.run(connection, keys, args))
+        return read_beat(await run(connection, "beat", keys, args))
 
     async def handback(
         self, connection: Connection, worker_id: str, side: str, requests: Sequence[Tuple[str, Word]]
@@ -126,17 +113,17 @@ class Queue:
         queue = self.keys
         keys = [queue.held(worker_id), queue.calls, queue.bell, queue.jobs, queue.job_bell]
         pairs = [word for pair in requests for word in pair]
-        return int(await scripts.HANDBACK.run(connection, keys, [side, *pairs]))
+        return int(await run(connection, "handback", keys, [side, *pairs]))
 
     async def adopt(self, connection: Connection, lost_id: str, worker_id: str) -> Optional[Adopted]:
         """None: the other worker lives, or this one has no lease itself."""
         keys = [self.keys.leases, self.keys.held(lost_id), self.keys.held(worker_id)]
-        return read_adopted(await scripts.ADOPT.run(connection, keys, [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES]))
+        return read_adopted(await run(connection, "adopt", keys, [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES]))
 
     async def cancel(self, connection: Connection, id: str, text: str) -> bool:
         """True when the request still waited and is gone now; else the worker that runs it is told with its next beat."""
         keys = [self.keys.calls, self.keys.cancelled]
-        return bool(await scripts.CANCEL.run(connection, keys, [id, text, CANCEL_MEMORY_MS]) == 1)
+        return bool(await run(connection, "cancel", keys, [id, text, CANCEL_MEMORY_MS]) == 1)
 
     async def held_ids(self, connection: Connection, worker_id: str) -> List[str]:
         return texts_of(await connection.one("HKEYS", self.keys.held(worker_id)))
@@ -157,13 +144,6 @@ class Queue:
     async def leave(self, connection: Connection, worker_id: str, started: List[str]) -> int:
         """Ends the lease and puts back all that was not started. Returns how many went back."""
         queue = self.keys
-        keys = [
-            queue.held(worker_id),
-            queue.calls,
-            queue.bell,
-            queue.leases,
-            queue.jobs,
-            queue.job_bell,
-            queue.reporter,
-        ]
-        return int(await scripts.LEAVE.run(connection, keys, [worker_id, *started]))
+        held = queue.held(worker_id)
+        keys = [held, queue.calls, queue.bell, queue.leases, queue.jobs, queue.job_bell, queue.reporter]
+        return int(await run(connection, "leave", keys, [worker_id, *started]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import List
 
 from ..wire.keys import Keys
 from .connection import Connection
-from .refusals import ReplyError
+from .library import LIBRARY_REVISION, install
+from .refusals import ReplyError, explained
 from .rights_check import missing_rights
 
 
@@ -22,7 +24,8 @@ async def find_unfit(connection: Connection, keys: Keys, queue: str) -> List[str
     if "valkey_version" not in info and int(version.split(".")[0]) < 7:
         reasons.append(f"Redis {version} is too old; 7.0 or newer is needed")
     if info.get("role", "master") != "master":
-        reasons.append(f"this server is a {info['role']}, which refuses writes; connect to its master")
+        # Nothing more is asked of it: it would refuse to load the library, which ends the connection.
+        return [f"this server is a {info['role']}, which refuses writes; connect to its master"]
     policy = info.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
         reasons.append(
@@ -31,12 +34,18 @@ async def find_unfit(connection: Connection, keys: Keys, queue: str) -> List[str
         )
     if info.get("redis_mode", info.get("server_mode")) == "cluster":
         reasons.append("this is a Cluster node; this version of pshub does not connect to Clusters")
-    try:
+    # Who may not run it is told so with its rights.
+    with suppress(ReplyError):
+        library = await install(connection)
+        if not library.is_fit:
+            has, needed = library.revision, LIBRARY_REVISION
+            present = "is missing" if has is None else f"has revision {has}, and {needed} is needed"
+            why = f", and it cannot be loaded: {explained(library.refusal)}" if library.refusal else ""
+            reasons.append(f"pshub's library {present}{why}. Load it with: pshub install")
+    with suppress(ReplyError):
         missing = await missing_rights(connection, "worker", keys, queue)
-    except ReplyError:
-        missing = None
-    if missing:
-        reasons.append(f"this user may not serve a queue: it lacks {missing}. See 'pshub check --for worker'")
+        if missing:
+            reasons.append(f"this user may not serve a queue: it lacks {missing}. See 'pshub check --for worker'")
     return reasons
 
 

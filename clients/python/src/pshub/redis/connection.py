@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any, Callable, List, Optional, Set
+from typing import Any, Callable, List, Optional
 
 from redis.asyncio.connection import Connection as Link
 
@@ -65,11 +65,6 @@ class Connection:
     @property
     def is_ready(self) -> bool:
         return self._wire is not None
-
-    @property
-    def known(self) -> Set[str]:
-        """Scripts that this link knows; an empty set when there is none."""
-        return self._wire.known if self._wire else set()
 
     @property
     def client_id(self) -> Optional[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any, Deque, List, Optional, Set
+from typing import Any, Deque, List, Optional
 
 from redis.asyncio.connection import Connection as Link
 
@@ -35,8 +35,6 @@ class Wire:
         self.heard = 0
         #: How Redis calls it, for CLIENT UNBLOCK; None where that was not asked or may not be.
         self.client_id: Optional[int] = None
-        #: Scripts that were sent in full on it.
-        self.known: Set[str] = set()
         self._listen()
 
     def _listen(self) -> None:

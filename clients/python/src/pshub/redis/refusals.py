@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, List
 
 from redis import exceptions
+from redis.asyncio.connection import DefaultParser
 
 
 class NotConnected(Exception):
@@ -43,25 +45,8 @@ def is_full(error: BaseException) -> bool:
     return isinstance(error, ReplyError) and code_of(error) in ("OOM", "MISCONF")
 
 
-def is_no_script(error: BaseException) -> bool:
-    return isinstance(error, ReplyError) and code_of(error) == "NOSCRIPT"
-
-
-# redis-py takes the first word off those answers that it has classes for.
-_CODES = [
-    (exceptions.NoScriptError, "NOSCRIPT"),
-    (exceptions.ReadOnlyError, "READONLY"),
-    (exceptions.OutOfMemoryError, "OOM"),
-    (exceptions.NoPermissionError, "NOPERM"),
-    (exceptions.BusyLoadingError, "LOADING"),
-    (exceptions.ExecAbortError, "EXECABORT"),
-    (exceptions.ClusterDownError, "CLUSTERDOWN"),
-    (exceptions.TryAgainError, "TRYAGAIN"),
-    (exceptions.MasterDownError, "MASTERDOWN"),
-    (exceptions.MovedError, "MOVED"),
-    (exceptions.AskError, "ASK"),
-    (exceptions.ClusterCrossSlotError, "CROSSSLOT"),
-]
+#: redis-py takes the first word off those answers that it has classes for, and off those that begin with ERR.
+_CODES = {cls: code for code, cls in DefaultParser.EXCEPTION_CLASSES.items() if isinstance(cls, type)}
 ANSWERS = (exceptions.ResponseError, exceptions.BusyLoadingError, exceptions.AuthenticationError)
 
 
@@ -69,11 +54,9 @@ def answer_of(error: BaseException) -> ReplyError:
     text = str(error)
     if isinstance(error, exceptions.AuthenticationError):
         code = "NOAUTH" if text.startswith("Authentication required") else "WRONGPASS"
-        return ReplyError(text if text.startswith(code) else f"{code} {text}")
-    for cls, code in _CODES:
-        if isinstance(error, cls) and not text.startswith(code):
-            return ReplyError(f"{code} {text}")
-    return ReplyError(text)
+    else:
+        code = _CODES.get(type(error), "" if text.split(" ", 1)[0].isupper() else "ERR")
+    return ReplyError(text if text.startswith(code) else f"{code} {text}")
 
 
 def first(answers: List[Any]) -> Any:
@@ -89,28 +72,30 @@ def none_refused(answers: List[Any]) -> List[Any]:
     return answers
 
 
-_ADVICE = [
-    ("WRONGPASS", "Redis does not accept this user or password; correct them in its URL, redis://user:password@host"),
-    ("NOAUTH", "Redis wants a password; give it in its URL, redis://user:password@host"),
-    ("NOPERM", "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it"),
-    (
-        "ERR The user executing the script can't",
-        "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
+_RIGHT = "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it"
+_ADVICE = {
+    "WRONGPASS": "Redis does not accept this user or password; correct them in its URL, redis://user:password@host",
+    "NOAUTH": "Redis wants a password; give it in its URL, redis://user:password@host",
+    "ERR Function not found": (
+        "this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as one who may"
     ),
-    ("READONLY", "this server is a replica, which refuses writes; connect to its master"),
-    ("MOVED", "this is a Cluster node; this version of pshub does not connect to Clusters"),
-    ("CROSSSLOT", "this is a Cluster node; this version of pshub does not connect to Clusters"),
-    ("CLUSTERDOWN", "this is a Cluster node; this version of pshub does not connect to Clusters"),
-    ("OOM", "Redis is full"),
-    ("MISCONF", "Redis cannot write to its disk"),
-    ("LOADING", "Redis is still loading its data"),
-]
+    "ERR unknown command .?FCALL": "this server is too old, or is none; Redis 7.0 or newer is needed",
+    # What a function hears in Redis 7.0, and in newer ones and Valkey.
+    "ERR The user executing the script can't|ERR ACL failure in script": _RIGHT,
+    "NOPERM": _RIGHT,
+    "READONLY": "this server is a replica, which refuses writes; connect to its master",
+    "MOVED|ASK|CROSSSLOT|CLUSTERDOWN": "this is a Cluster node; this version of pshub does not connect to Clusters",
+    "OOM": "Redis is full",
+    "MISCONF": "Redis cannot write to its disk",
+    "LOADING": "Redis is still loading its data",
+}
 
 
 def explained(message: str) -> str:
     """An error's text with what to do about it, where that is known; to end a sentence with, without a full stop."""
     first = message.splitlines()[0] if message else "no reason given"
-    for prefix, advice in _ADVICE:
-        if message.startswith(prefix):
-            return f"{advice} ({first.split('. ')[0].split(', ')[0].rstrip('.')})"
-    return first[:200].rstrip(".")
+    for pattern, advice in _ADVICE.items():
+        if re.match(pattern, message):
+            return f"{advice} ({re.split(r'[,.](?= |$)| script: ', first)[0]})"
+    # Redis quotes the arguments of a command that it does not know, and those are payloads.
+    return first.split(", with args beginning with: ")[0][:200].rstrip(".")

@@ -209,10 +209,8 @@ def _dataclass(cls: type, what: str, seen: Tuple[Any, ...]) -> Tuple[Schema, Con
         if convert:
             converts[field.name] = convert
 
-    def build(value: Dict[str, Any]) -> Any:
-        return cls(**{name: converts[name](each) if name in converts else each for name, each in value.items()})
-
-    return _object(properties, required, False), build
+    fields = _fields(converts)
+    return _object(properties, required, False), lambda value: cls(**fields(value))
 
 
 def _typed_dict(cls: Any, what: str, seen: Tuple[Any, ...]) -> Tuple[Schema, Convert]:
@@ -221,12 +219,11 @@ def _typed_dict(cls: Any, what: str, seen: Tuple[Any, ...]) -> Tuple[Schema, Con
         properties[name], convert = schema_of(hint, f"{what}, key '{name}'", seen)
         if convert:
             converts[name] = convert
-    schema = _object(properties, sorted(cls.__required_keys__), False)
-    if not converts:
-        return schema, None
-    return schema, lambda value: {
-        name: converts[name](each) if name in converts else each for name, each in value.items()
-    }
+    return _object(properties, sorted(cls.__required_keys__), False), _fields(converts) if converts else None
+
+
+def _fields(converts: Dict[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    return lambda value: {name: converts[name](each) if name in converts else each for name, each in value.items()}
 
 
 _PARAM = re.compile(r"^:param\s+(?:\w+\s+)?(\w+):\s*(.*)$")

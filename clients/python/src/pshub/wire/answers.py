@@ -1,4 +1,4 @@
-"""What the scripts answer, and how their answers are read."""
+"""What functions answer, and how their answers are read."""
 
 from __future__ import annotations
 

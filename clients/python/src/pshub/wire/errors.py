@@ -1,42 +1,10 @@
-"""How a call can fail: one class per code, all made of one table."""
+"""How a call can fail: one class per code. PROTOCOL.md, section 7; a test holds them against clients/vectors/errors.json."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Optional, Type
 
 from .payload import encode_payload
-
-
-class ErrorRow(NamedTuple):
-    """``ran``: ``no``: the handler was certainly not started; ``maybe``: it may have been; ``yes``: it was."""
-
-    ran: str
-    retryable: bool
-    http_status: int
-    meaning: str
-
-
-#: PROTOCOL.md, section 7; a test holds it against clients/vectors/errors.json.
-ERROR_TABLE: Dict[str, ErrorRow] = {
-    "NotEnqueued": ErrorRow("no", True, 503, "The request did not reach Redis."),
-    "NoSuchTask": ErrorRow("no", False, 404, "No worker ever declared this task."),
-    "NoWorkers": ErrorRow("no", True, 503, "The task is known, but no live worker provides it."),
-    "Overloaded": ErrorRow("no", True, 429, "The backlog is longer than the call can wait for."),
-    "Expired": ErrorRow("no", True, 504, "The deadline passed while the request was waiting."),
-    "InvalidArgs": ErrorRow("no", False, 400, "The arguments do not fit the schema of the task."),
-    "PayloadTooLarge": ErrorRow("no", False, 413, "The arguments are larger than allowed."),
-    "HubClosed": ErrorRow("no", False, 503, "The hub was closed before the request was sent."),
-    "Timeout": ErrorRow("maybe", False, 504, "No reply came before the deadline."),
-    "WorkerLost": ErrorRow("maybe", False, 502, "The worker that held the request died."),
-    "OutcomeUnknown": ErrorRow(
-        "maybe", False, 502, "The connection to Redis broke before it was known whether the request arrived."
-    ),
-    "Aborted": ErrorRow("maybe", False, 499, "The caller gave up waiting."),
-    "TaskFailed": ErrorRow("yes", False, 500, "The handler of the task failed."),
-    "InvalidResult": ErrorRow(
-        "yes", False, 500, "The handler returned something that is not JSON, too large, or against its result schema."
-    ),
-}
 
 
 class HubError(Exception):
@@ -53,7 +21,7 @@ class HubError(Exception):
     :ivar id: the request's id, once there was one
     """
 
-    code = "TaskFailed"
+    code, ran, retryable, http_status, meaning = "TaskFailed", "yes", False, 500, "The handler of the task failed."
 
     def __init__(
         self,
@@ -64,12 +32,10 @@ class HubError(Exception):
         retryable: Optional[bool] = None,
         data: Any = None,
     ) -> None:
-        row = ERROR_TABLE[self.code]
-        self.message = row.meaning if message is None else message
+        self.message = self.meaning if message is None else message
         super().__init__(self.message)
-        self.ran = row.ran
-        self.http_status = row.http_status
-        self.retryable = row.retryable if retryable is None else retryable
+        if retryable is not None:
+            self.retryable = retryable
         self.data = data
         self.task = task
         self.id = id
@@ -87,59 +53,61 @@ class HubError(Exception):
 
 
 class NotEnqueued(HubError):
-    code = "NotEnqueued"
+    code, ran, retryable, http_status, meaning = "NotEnqueued", "no", True, 503, "The request did not reach Redis."
 
 
 class NoSuchTask(HubError):
-    code = "NoSuchTask"
+    code, ran, retryable, http_status, meaning = "NoSuchTask", "no", False, 404, "No worker ever declared this task."
 
 
 class NoWorkers(HubError):
-    code = "NoWorkers"
+    code, ran, retryable, http_status, meaning = "NoWorkers", "no", True, 503, "The task is known, but no live worker provides it."
 
 
 class Overloaded(HubError):
-    code = "Overloaded"
+    code, ran, retryable, http_status, meaning = "Overloaded", "no", True, 429, "The backlog is longer than the call can wait for."
 
 
 class Expired(HubError):
-    code = "Expired"
+    code, ran, retryable, http_status, meaning = "Expired", "no", True, 504, "The deadline passed while the request was waiting."
 
 
 class InvalidArgs(HubError):
-    code = "InvalidArgs"
+    code, ran, retryable, http_status, meaning = "InvalidArgs", "no", False, 400, "The arguments do not fit the schema of the task."
 
 
 class PayloadTooLarge(HubError):
-    code = "PayloadTooLarge"
+    code, ran, retryable, http_status, meaning = "PayloadTooLarge", "no", False, 413, "The arguments are larger than allowed."
 
 
 class HubClosed(HubError):
-    code = "HubClosed"
+    code, ran, retryable, http_status, meaning = "HubClosed", "no", False, 503, "The hub was closed before the request was sent."
 
 
 class Timeout(HubError):
-    code = "Timeout"
+    code, ran, retryable, http_status, meaning = "Timeout", "maybe", False, 504, "No reply came before the deadline."
 
 
 class WorkerLost(HubError):
-    code = "WorkerLost"
+    code, ran, retryable, http_status, meaning = "WorkerLost", "maybe", False, 502, "The worker that held the request died."
 
 
 class OutcomeUnknown(HubError):
-    code = "OutcomeUnknown"
+    code, ran, retryable, http_status = "OutcomeUnknown", "maybe", False, 502
+    meaning = "The connection to Redis broke before it was known whether the request arrived."
 
 
 class Aborted(HubError):
-    code = "Aborted"
+    code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller gave up waiting."
 
 
 class TaskFailed(HubError):
-    code = "TaskFailed"
+    pass
 
 
 class InvalidResult(HubError):
-    code = "InvalidResult"
+    code, ran, retryable, http_status = "InvalidResult", "yes", False, 500
+    meaning = "The handler returned something that is not JSON, too large, or against its result schema."
 
 
 ERROR_CLASSES: Dict[str, Type[HubError]] = {cls.code: cls for cls in HubError.__subclasses__()}

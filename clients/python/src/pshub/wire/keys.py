@@ -23,7 +23,7 @@ def is_namespace(value: Any) -> bool:
 
 
 class QueueKeys:
-    """All keys of a queue share its hash tag, so that each script touches one slot of a Cluster."""
+    """All keys of a queue share its hash tag, so that each function touches one slot of a Cluster."""
 
     def __init__(self, base: str) -> None:
         self._base = base

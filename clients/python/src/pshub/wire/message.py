@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any, Dict, Optional
 
-from .errors import ERROR_TABLE, ToldError
+from .errors import ERROR_CLASSES, ToldError
+from .foreign import is_amount
 from .keys import Keys, is_id
 from .payload import PayloadProblem, compact, decode_payload, encode_payload
 from .phases import Phases
@@ -35,9 +36,9 @@ class Request:
 
     #: What the reply is marked with: the message's own id.
     id: str
-    #: Its name in the held hash: the same, unless the claim script made one up.
+    #: Its name in the held hash: the same, unless the claim made one up.
     held_id: str
-    #: Redis microseconds at the push; None in a message that did not go through the push script.
+    #: Redis microseconds at the push; None in a message that did not go through the push function.
     at_us: Optional[int]
     #: From ``at`` to the deadline; 0 is none.
     ttl_ms: float
@@ -76,7 +77,7 @@ def request_tail(
 
 
 def unstamped(ttl_ms: int, body: str) -> str:
-    """The message as the push script gets it: it puts ``{"at":<now>,`` in front."""
+    """The message as the push function gets it: it puts ``{"at":<now>,`` in front."""
     return f'"ttl":{ttl_ms},{body}'
 
 
@@ -151,7 +152,7 @@ def _with_mark(text: bytes, mark: bytes) -> bytes:
 
 
 def leading_id(text: str) -> Optional[str]:
-    """The id that the claim script read: the one in the leading fields, whatever else the message says further on."""
+    """The id that the claim read: the one in the leading fields, whatever else the message says further on."""
     match = _LEADING.match(text)
     return match[1] if match else None
 
@@ -172,7 +173,7 @@ def error_reply(request: Request, error: ToldError, worker: str, us: Optional[Ph
 
 def told(request: Request, error: ToldError) -> ToldError:
     """What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started."""
-    if not request.may_have_run or ERROR_TABLE[error.code].ran != "no":
+    if not request.may_have_run or ERROR_CLASSES[error.code].ran != "no":
         return error
     message = f"An earlier worker may have run {request.task} before it left or died. It was not run again: {error.message}"
     said = {**json.loads(error.text), "code": "WorkerLost", "message": message, "retryable": False}
@@ -181,9 +182,7 @@ def told(request: Request, error: ToldError) -> ToldError:
 
 def _are_phases(us: Any) -> bool:
     """Whether what a worker told can be reckoned with; it may be a program of any language."""
-    return isinstance(us, dict) and all(
-        _number(us.get(name)) and 0 <= us[name] < float("inf") for name in Phases._fields
-    )
+    return isinstance(us, dict) and all(is_amount(us.get(name)) for name in Phases._fields)
 
 
 def decode_reply(raw: Any) -> Optional[Dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from typing import Any, Dict, NamedTuple, Optional
 
 
 class Phases(NamedTuple):
@@ -13,8 +13,6 @@ class Phases(NamedTuple):
     exec: int
 
 
-def phases_of(us: Any) -> Optional[Phases]:
-    try:
-        return Phases(*(max(0, int(us[name])) for name in Phases._fields))
-    except (TypeError, KeyError, ValueError, OverflowError):
-        return None
+def phases_of(us: Optional[Dict[str, Any]]) -> Optional[Phases]:
+    """Of a reply that was read."""
+    return Phases(*(int(us[name]) for name in Phases._fields)) if us else None

@@ -174,13 +174,9 @@ class Executor:
             problems = task.check_args(request.args) if task.check_args else None
             if problems:
                 return Outcome(error=verdict_of(problem_error("InvalidArgs", problems, request.task)))
-            value = task.run(request.args, run.context)
+            return self._result_of(task, task.run(request.args, run.context), request)
         except BaseException as raised:
             # Also SystemExit: a handler must not end a thread that serves others.
-            return Outcome(error=failure_of(raised), raised=raised)
-        try:
-            return self._result_of(task, value, request)
-        except BaseException as raised:
             return Outcome(error=failure_of(raised), raised=raised)
 
     def _result_of(self, task: Task, value: Any, request: Request) -> Outcome:

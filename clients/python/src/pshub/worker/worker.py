@@ -56,7 +56,7 @@ class Worker:
         """
         Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then.
 
-        :raises ConfigError: when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
+        :raises ConfigError: when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights or the library)
         """
         if self._thread is not None:
             raise ConfigError("A worker is started once; make a new one.")

@@ -28,7 +28,7 @@ module Pshub
     end
 
     # Where there are cards of tasks.
-    def task_fields(connection) = ask(connection, [], "HKEYS", @keys.tasks).map { |raw| Cards.field(raw) }
+    def task_fields(connection) = ask(connection, "HKEYS", @keys.tasks).map { |raw| Cards.field(raw) }
 
     # The cards in these fields; those that are missing or cannot be read are left out.
     def task_cards(connection, fields) = pick(connection, @keys.tasks, fields, Cards.method(:task)).compact
@@ -47,7 +47,7 @@ module Pshub
 
     # All that can be read of a hash, by its fields, page by page. +read+ gets a text and its field.
     def all(connection, key, read)
-      fields = ask(connection, [], "HKEYS", key)
+      fields = ask(connection, "HKEYS", key)
       found = fields.each_slice(PAGE).flat_map { |page| page.zip(pick(connection, key, page, read)) }
       found.to_h.compact
     end
@@ -55,7 +55,7 @@ module Pshub
     private
 
     def live(connection, queue)
-      ids = ask(connection, [], "ZRANGEBYSCORE", @keys.queue(queue).leases, connection.now_ms, "+inf")
+      ids = ask(connection, "ZRANGEBYSCORE", @keys.queue(queue).leases, connection.now_ms, "+inf")
       @workers.clear if @workers.size > MAX_CARDS
       unread = ids.reject { |id| @workers.key?(id) }
       pick(connection, @keys.workers, unread, Cards.method(:worker)).compact.each { |card| @workers[card.id] = card }
@@ -76,7 +76,7 @@ module Pshub
       lengths = fields.zip(connection.run(*fields.map { |field| ["HSTRLEN", key, field] })).to_h
       long, fitting = fields.partition { |field| lengths[field].is_a?(Integer) && lengths[field] > MAX_BYTES }
       long.each { |field| tell(key, "it is longer than #{MAX_BYTES} bytes", Payload.utf8(field).scrub[0, Foreign::MAX_NAME]) }
-      texts = fitting.empty? ? {} : fitting.zip(ask(connection, [], "HMGET", key, *fitting)).to_h
+      texts = fitting.empty? ? {} : fitting.zip(ask(connection, "HMGET", key, *fitting)).to_h
       fields.map { |field| texts[field] && read_one(key, field, texts[field], read) }
     end
 
@@ -89,13 +89,13 @@ module Pshub
     end
 
     # Sends a command about one key. Of one that is of another type there is nothing to read, which hurts nobody else.
-    def ask(connection, nothing, *command)
+    def ask(connection, *command)
       connection.one(*command)
     rescue ReplyError => e
       raise unless e.code == "WRONGTYPE"
 
       tell(command[1], "it is of another type (WRONGTYPE)")
-      nothing
+      []
     end
 
     def tell(key, reason, field = nil)

@@ -2,8 +2,8 @@
 
 require "socket"
 require_relative "../queue/batches"
-require_relative "../queue/scripts"
 require_relative "../redis/connection"
+require_relative "../redis/library"
 require_relative "../wire/keys"
 require_relative "../wire/payload"
 require_relative "../wire/version"
@@ -117,7 +117,7 @@ module Pshub
     def place(connection, cards)
       padding = Batches::MAX_BYTES / MAX_CARDS
       Batches.of(cards) { |_, text| text.bytesize + padding }.flat_map do |batch|
-        Script::DECLARE.run(connection, [@keys.tasks], [@queue.name, *batch.flatten]).each_slice(2).to_a
+        Library.run(connection, "declare", [@keys.tasks], [@queue.name, *batch.flatten]).each_slice(2).to_a
       end.to_h
     end
 

@@ -18,6 +18,8 @@ module Pshub
     # So many replies are read at first, and never more than that. In between the largest ones say how many.
     FIRST_PAGE = 8
     MAX_PAGE = 256
+    # The first entry of the second list, which makes it with an end of life. It is no reply.
+    OPENER = ""
     # The second list is cut when it holds more than this.
     MAX_KEPT_BYTES = 16_000
     # How often a full Redis, which refuses the blocking read, is asked instead.
@@ -100,18 +102,22 @@ module Pshub
       look = @expected.call > 1
       commands = []
       commands << ["LTRIM", @key, @delivered, -1] if @delivered.positive?
+      # Made by BLMOVE it would stay for ever where this process is killed before more is run.
+      commands.push(["RPUSH", @read_key, OPENER], ["PEXPIRE", @read_key, TaskQueue::REPLY_TTL_MS]) if expire
       at = commands.size
       commands << ["BLMOVE", @key, @read_key, "LEFT", "RIGHT", Connections::BLOCK_S]
       commands << ["LTRIM", @read_key, -1, -1] if trim
       commands << ["LRANGE", @key, 0, @page - 1] if look
-      commands << ["PEXPIRE", @read_key, TaskQueue::REPLY_TTL_MS] if expire
       answers = Connection.checked(@connection.run(*commands))
       rest = look ? answers[at + (trim ? 2 : 1)] : []
       @delivered = rest.size
       @kept = 0 if trim
+      if expire
+        @expires_at = Clock.now + (TaskQueue::REPLY_TTL_MS / 1000.0)
+        @kept += 1
+      end
       moved = answers[at] or return rest
       @kept += moved.bytesize + 64
-      @expires_at = Clock.now + (TaskQueue::REPLY_TTL_MS / 1000.0) if expire
       [moved, *rest]
     end
 
@@ -160,7 +166,7 @@ module Pshub
       @unsure = false
       @kept = kept.sum { |text| text.bytesize + 64 }
       @delivered = waiting.size
-      deliver(kept + waiting, true)
+      deliver((kept - [OPENER]) + waiting, true)
     end
   end
 end

@@ -16,10 +16,10 @@ module Pshub
 
   # Requests of one hub for one queue, on their way into its list, on a thread of their own. One push is under way at a time and
   # what is called meanwhile goes with the next, so batches grow with the load by themselves, and only the last push can ever be
-  # in doubt: when its answer is lost it is repeated under the same number, before anything new, and the script knows whether it
+  # in doubt: when its answer is lost it is repeated under the same number, before anything new, and Redis knows whether it
   # had arrived.
   class Outbox
-    # Taken off each ttl: a push that is on its way for longer has its time taken off by the script.
+    # Taken off each ttl: a push that is on its way for longer has its time taken off there.
     WAY_MS = 2
     # Without an answer for this long nothing counts as being sent.
     SENDING_S = 0.5
@@ -215,7 +215,7 @@ module Pshub
       @host.refuse(attempt, "Overloaded", "#{reason} Add workers or slots, or try later.", data)
     end
 
-    # Redis answered with an error, so nothing was enqueued: the script refuses before it writes.
+    # Redis answered with an error, so nothing was enqueued: it refuses before it writes.
     def refuse(attempts, error)
       message = "Redis refused the request: #{Refusals.explained(Errors.message_of(error))}."
       attempts.each { |attempt| @host.refuse(attempt, "NotEnqueued", message) }

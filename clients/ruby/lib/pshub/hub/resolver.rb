@@ -70,7 +70,7 @@ module Pshub
         version = Names.try_parse(field.task)
         fits = version && version.name == wanted.name && [nil, version.major].include?(wanted.major) &&
                [nil, version.minor].include?(wanted.minor)
-        [[-version.major, -version.minor, field.queue.to_s], field.field] if fits
+        [[*Names.newest_first(version), field.queue.to_s], field.field] if fits
       end
       meant.sort_by(&:first).map(&:last)
     end

@@ -2,9 +2,9 @@
 
 require_relative "../redis/connection"
 require_relative "../redis/connections"
+require_relative "../redis/library"
 require_relative "../wire/answers"
 require_relative "batches"
-require_relative "scripts"
 
 module Pshub
   # A queue's operations, one atomic step each; nothing above writes a Redis command of a queue.
@@ -35,7 +35,7 @@ module Pshub
     def push(connection, hub_id, number, max_length, messages, counted_at_us, &block)
       keys = [@keys.calls, @keys.bell, @keys.pushed(hub_id)]
       args = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
-      Pushed.read(Script::PUSH.run(connection, keys, args, &block))
+      Pushed.read(Library.run(connection, "push", keys, args, &block))
     end
 
     # Takes requests for idle slots; nil when the lease has ended. With +wait+ the bell is waited for first, in the same write:
@@ -44,7 +44,7 @@ module Pshub
       keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
       args = [worker_id, slots, JOB_ROOM, Batches::MAX_BYTES]
       ahead = wait ? [["BLPOP", @keys.bell, Connections::BLOCK_S]] : []
-      Claimed.read(Script::CLAIM.run(connection, keys, args, ahead: ahead))
+      Claimed.read(Library.run(connection, "claim", keys, args, ahead: ahead))
     end
 
     # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself.
@@ -54,9 +54,8 @@ module Pshub
       nil
     end
 
-    # The command that puts replies on a hub's list. Always the script, which a full Redis takes, and always in full: it is short,
-    # and a NOSCRIPT answer would cost its caller a second write.
-    def reply_command(hub_id, replies) = Script::REPLY.full([@all_keys.reply(hub_id)], [REPLY_TTL_MS, *replies])
+    # The command that puts replies on a hub's list. Always the function, which a full Redis takes.
+    def reply_command(hub_id, replies) = Library.command("reply", [@all_keys.reply(hub_id)], [REPLY_TTL_MS, *replies])
 
     # The command that forgets settled requests. Never sent before their replies are in Redis: a crash in between repeats a reply,
     # which is harmless.
@@ -65,7 +64,7 @@ module Pshub
     def beat(connection, worker_id, lease_ms, first:)
       keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused, @keys.held(worker_id)]
       args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS]
-      Beat.read(Script::BEAT.run(connection, keys, args))
+      Beat.read(Library.run(connection, "beat", keys, args))
     end
 
     # Puts held requests back, given as pairs of held id and another text, or an empty one for the text as it is. +side+ is +head+
@@ -73,7 +72,7 @@ module Pshub
     def handback(connection, worker_id, side, pairs)
       keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.jobs, @keys.job_bell]
       Batches.of(pairs) { |_, text| text.bytesize }.sum do |batch|
-        Script::HANDBACK.run(connection, keys, [side, *batch.flatten])
+        Library.run(connection, "handback", keys, [side, *batch.flatten])
       end
     end
 
@@ -81,13 +80,13 @@ module Pshub
     # has no lease itself.
     def adopt(connection, lost_id, worker_id)
       keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id)]
-      state, *flat = Script::ADOPT.run(connection, keys, [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES])
+      state, *flat = Library.run(connection, "adopt", keys, [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES])
       state == -1 ? nil : [state == 1, flat.each_slice(2).to_a]
     end
 
     # True when the request still waited and is gone now; else the worker that runs it is told with its next beat.
     def cancel(connection, id, text)
-      Script::CANCEL.run(connection, [@keys.calls, @keys.cancelled], [id, text, CANCEL_MEMORY_MS]) == 1
+      Library.run(connection, "cancel", [@keys.calls, @keys.cancelled], [id, text, CANCEL_MEMORY_MS]) == 1
     end
 
     # The commands that keep jobs that were given up, for people to look at. Repeating them is harmless. The second one's answer is
@@ -115,7 +114,7 @@ module Pshub
     # Ends the lease and puts back all that was not started; +started+ are the ids of what was. Returns how many went back.
     def leave(connection, worker_id, started)
       keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.leases, @keys.jobs, @keys.job_bell, @keys.reporter]
-      Script::LEAVE.run(connection, keys, [worker_id, *started])
+      Library.run(connection, "leave", keys, [worker_id, *started])
     end
   end
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "connection"
+require_relative "library"
 require_relative "refusals"
 require_relative "rights_check"
 
@@ -14,14 +15,28 @@ module Pshub
 
     # What makes this server unfit for a worker of the queue, one sentence each. What it does not tell is no reason.
     def unfit(connection, keys, queue)
-      reasons = server_reasons(info(connection))
-      begin
-        lacks = RightsCheck.missing(connection, :worker, keys, queue)
-      rescue ReplyError
-        lacks = nil
-      end
-      reasons << "this user may not serve a queue: it lacks #{lacks}. See 'pshub check --for worker'" if lacks
-      reasons
+      [*server_reasons(info(connection)), library_reason(connection), rights_reason(connection, keys, queue)].compact
+    end
+
+    # Loads the library where it is missing and this user may.
+    def library_reason(connection)
+      installed = Library.install(connection)
+      return if installed.fit?
+
+      revision, refusal = installed.to_a
+      present = revision ? "has revision #{revision}, and #{LIBRARY_REVISION} is needed" : "is missing"
+      why = refusal && ", and it cannot be loaded: #{Refusals.explained(refusal)}"
+      "pshub's library #{present}#{why}. Load it with: pshub install"
+    rescue ReplyError
+      # Who may not run it is told so with its rights, and an old server by its version.
+      nil
+    end
+
+    def rights_reason(connection, keys, queue)
+      lacks = RightsCheck.missing(connection, :worker, keys, queue)
+      "this user may not serve a queue: it lacks #{lacks}. See 'pshub check --for worker'" if lacks
+    rescue ReplyError
+      nil
     end
 
     def info(connection)

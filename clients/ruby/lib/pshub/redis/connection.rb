@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "monitor"
-require "set"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "client"
@@ -24,7 +23,8 @@ module Pshub
     # An answer that may be different a moment later.
     def passing? = PASSING.include?(code)
     def full? = %w[OOM MISCONF].include?(code)
-    def no_script? = code == "NOSCRIPT"
+    # Nothing was run.
+    def no_function? = message.start_with?("ERR Function not found")
     def wrong_server? = WRONG_SERVER.include?(code)
   end
 
@@ -58,7 +58,6 @@ module Pshub
       @events = events
       @asks_id = asks_id
       @lock = Monitor.new
-      @known = Set.new
       @attempt = 0
       @closed = false
     end
@@ -96,11 +95,6 @@ module Pshub
       (seconds * 1000) + (micros / 1000)
     end
 
-    # Whether the present link was told this script; from then on it was.
-    def tell?(digest)
-      @lock.synchronize { !@known.add?(digest).nil? }
-    end
-
     # Closes for good; a wait of another thread ends as ConnectionLost.
     def close
       @closed = true
@@ -130,7 +124,6 @@ module Pshub
         raise NotConnected, @closed ? "the connection was closed" : down(reason || "no answer within #{OPEN_S} s")
       end
       @link = link
-      @known.clear
       @down_reason = nil
       @events.emit("redis:up", role: @role)
     end
@@ -179,7 +172,6 @@ module Pshub
     def drop(reason)
       @link&.close
       @link = nil
-      @known.clear
       down(reason) unless @closed
     end
 

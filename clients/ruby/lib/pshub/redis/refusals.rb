@@ -3,20 +3,21 @@
 module Pshub
   # What Redis' error answers mean and what to do about them; the one place that words it.
   module Refusals
-    LACKS = "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it"
     CLUSTER = "this is a Cluster node; this version of pshub does not connect to Clusters"
     ADVICE = {
-      "WRONGPASS" => "Redis does not accept this user or password; correct them in its URL, redis://user:password@host",
-      "NOAUTH" => "Redis wants a password; give it in its URL, redis://user:password@host",
-      "NOPERM" => LACKS,
-      "ERR The user executing the script can't" => LACKS,
-      "READONLY" => "this server is a replica, which refuses writes; connect to its master",
-      "MOVED" => CLUSTER,
-      "CROSSSLOT" => CLUSTER,
-      "CLUSTERDOWN" => CLUSTER,
-      "OOM" => "Redis is full",
-      "MISCONF" => "Redis cannot write to its disk",
-      "LOADING" => "Redis is still loading its data"
+      /\AWRONGPASS/ => "Redis does not accept this user or password; correct them in its URL, redis://user:password@host",
+      /\ANOAUTH/ => "Redis wants a password; give it in its URL, redis://user:password@host",
+      /\AERR Function not found/ => "this Redis does not have pshub's library, and this user may not load it; " \
+                                    "run 'pshub install' as one who may",
+      /unknown command.{0,3}\bFCALL\b/i => "this server is too old, or is none; Redis 7.0 or newer is needed",
+      # The second is what a function hears in Redis 7.0.
+      /\A(NOPERM|ERR The user executing the script can't|ERR ACL failure in script)/ => "the Redis user lacks a right; 'pshub check' names it, and the rule " \
+                                                              "that grants it",
+      /\AREADONLY/ => "this server is a replica, which refuses writes; connect to its master",
+      /\A(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/ => CLUSTER,
+      /\AOOM/ => "Redis is full",
+      /\AMISCONF/ => "Redis cannot write to its disk",
+      /\ALOADING/ => "Redis is still loading its data"
     }.freeze
 
     module_function
@@ -24,10 +25,11 @@ module Pshub
     # An error's text with what to do about it, where that is known; to end a sentence with, without a full stop.
     def explained(message)
       first = message.to_s.lines.first&.chomp || "no reason given"
-      ADVICE.each do |prefix, advice|
-        return "#{advice} (#{first[/\A.*?(?=\. |, |\.?\z)/]})" if first.start_with?(prefix)
-      end
-      first[0, 200].delete_suffix(".")
+      _, advice = ADVICE.find { |pattern, _| pattern.match?(first) }
+      return "#{advice} (#{first[/\A.*?(?=\. |, | script: |\.?\z)/]})" if advice
+
+      # Redis quotes the arguments of a command that it does not know, and those are payloads.
+      first.sub(/, with args beginning with: .*/, "")[0, 200].delete_suffix(".")
     end
   end
 end

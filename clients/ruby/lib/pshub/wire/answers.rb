@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 module Pshub
-  # What push.lua told: how many of the batch are in the list, its length before, the +at+ of all of them, whether an earlier
+  # What push told: how many of the batch are in the list, its length before, the +at+ of all of them, whether an earlier
   # try of the same push had arrived after all, and what was taken off each ttl because the push was so long on its way.
   Pushed = Struct.new(:accepted, :length, :at, :repeated, :late_ms) do
     def self.read((accepted, length, at, repeated, late_ms)) = new(accepted, length, at, repeated == 1, late_ms || 0)
   end
 
-  # What claim.lua took: requests are pairs of text and the made-up id they are held under, if any.
+  # What claim took: requests are pairs of text and the made-up id they are held under, if any.
   Claimed = Struct.new(:now_us, :left, :expired, :requests) do
     # nil when the lease has ended.
     def self.read((now, texts, left, expired, named))
@@ -18,7 +18,7 @@ module Pshub
     end
   end
 
-  # What beat.lua told; +ended+ are other workers of the queue whose leases have ended, +paused_ms+ is since when the queue is
+  # What beat told; +ended+ are other workers of the queue whose leases have ended, +paused_ms+ is since when the queue is
   # paused (Redis milliseconds), or nil.
   Beat = Struct.new(:now_us, :held, :cancelled, :ended, :paused_ms) do
     def self.read((now, held, cancelled, ended, _, paused))

@@ -11,7 +11,7 @@ module Pshub
     def self.queue_name?(value) = value.is_a?(String) && value.match?(QUEUE)
     def self.namespace?(value) = value.is_a?(String) && value.match?(NAMESPACE)
 
-    # The keys of one queue. All share its hash tag, so that each script touches one slot of a Cluster.
+    # The keys of one queue. All share its hash tag, so that each function touches one slot of a Cluster.
     class OfQueue
       attr_reader :calls, :bell, :jobs, :job_bell, :leases, :cancelled, :dead, :reporter, :paused
 

@@ -9,8 +9,8 @@ module Pshub
   # A request as a worker sees it.
   #
   # +id+:: what the reply is marked with: the message's own id
-  # +held_id+:: its name in the held hash: the same, unless the claim script made one up
-  # +at_us+:: Redis microseconds at the push; nil in a message that did not go through the push script
+  # +held_id+:: its name in the held hash: the same, unless the claim made one up
+  # +at_us+:: Redis microseconds at the push; nil in a message that did not go through the function push
   # +ttl_ms+:: from +at+ to the deadline; 0 is none
   # +hub_id+:: whose reply list to answer on; nil when nobody waits
   # +losses+:: how many workers died holding it
@@ -51,7 +51,7 @@ module Pshub
       text << "}"
     end
 
-    # The message as the push script gets it: it puts {"at":<now>, in front.
+    # The message as the function push gets it: it puts {"at":<now>, in front.
     def unstamped(ttl_ms, body) = %("ttl":#{ttl_ms},#{body})
 
     # The message as it lies in the list.
@@ -118,7 +118,7 @@ module Pshub
       )
     end
 
-    # The id that the claim script read: the one in the leading fields, whatever else the message says further on.
+    # The id that the claim read: the one in the leading fields, whatever else the message says further on.
     def leading_id(text) = text.valid_encoding? ? text[LEADING, 1] : text.b[LEADING, 1]
 
     # Reads a reply; nil for anything that is not one.

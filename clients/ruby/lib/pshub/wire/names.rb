@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "did_you_mean/levenshtein"
 require_relative "errors"
 
 module Pshub
@@ -32,9 +33,8 @@ module Pshub
       CalledName.new(match[1], match[2]&.to_i, match[3]&.to_i) if match
     end
 
-    def newest_first(names)
-      names.sort_by { |name| [-name.major, -name.minor] }
-    end
+    # What to sort by.
+    def newest_first(name) = [-name.major, -name.minor]
 
     # Those that look most like +called+, best first, at most three.
     def near(called, known)
@@ -50,20 +50,7 @@ module Pshub
       return 0 if name == wanted
       return 1 if name.include?(wanted) || wanted.include?(name)
 
-      edits(name, wanted)
-    end
-
-    # Levenshtein, by the usual two-row dynamic programme.
-    def edits(left, right)
-      above = (0..right.length).to_a
-      left.each_char.with_index(1) do |char, row|
-        here = [row]
-        right.each_char.with_index(1) do |other, column|
-          here << [here.last + 1, above[column] + 1, above[column - 1] + (char == other ? 0 : 1)].min
-        end
-        above = here
-      end
-      above.last
+      DidYouMean::Levenshtein.distance(name, wanted)
     end
   end
 end

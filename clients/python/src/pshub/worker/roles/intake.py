@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from ...figures.events import Events
-from ...task.task import DEFAULT_TIMEOUT_S, Task
+from ...task.task import Task
 from ...wire.answers import Claimed
 from ...wire.clock import now_s, spawn
 from ...wire.errors import ToldError, told_error
@@ -159,7 +159,7 @@ class Intake:
         except MalformedMessage as error:
             self._measures.counters["malformed"] += 1
             self._events.emit("request:malformed", queue=self._queue_name, reason=str(error))
-            # Held all the same, under the id the claim script read or made up: release it like any other.
+            # Held all the same, under the id the claim read or made up: release it like any other.
             id = held_id or leading_id(text.decode("utf-8", "replace"))
             if id is not None and self._slots.know(id):
                 self._settle(Settlement(id, worker_id, None, ""))
@@ -177,8 +177,7 @@ class Intake:
         if request.ttl_ms > 0:
             remaining_s = request.ttl_ms / 1000 - backlog_us / 1e6
         else:
-            task = self._tasks.get(request.task)
-            remaining_s = task.timeout if task else DEFAULT_TIMEOUT_S
+            remaining_s = self._tasks[request.task].timeout
         run = _Run(request, worker_id, self._slots.take(), backlog_us, received_at + remaining_s)
         self._running += 1
 
@@ -200,7 +199,7 @@ class Intake:
         self._settle(Settlement(request.held_id, worker_id, request.hub_id, reply, slot))
 
     def _expire(self, request: Request, worker_id: str, slot: Optional[Slot] = None) -> None:
-        """Its time was up, where the claim script could not see that, or before it was its turn here."""
+        """Its time was up, where the claim could not see that, or before it was its turn here."""
         error = told(request, told_error("Expired", "The deadline passed before the task was started.", True))
         self._measures.counters["expired"] += 1
         # Only for tasks of its own: anything may be written into a request.
@@ -211,7 +210,7 @@ class Intake:
     def _end_foreign(self, request: Request, worker_id: str, now_us: int) -> bool:
         """True when a request for a task that this worker does not have ends here, because handing it back would be for ever."""
         if request.ttl_ms > 0 and request.at_us is not None:
-            # Its deadline ends it; where the claim script cannot see that, here.
+            # Its deadline ends it; where the claim cannot see that, here.
             is_over = now_us - request.at_us >= request.ttl_ms * 1000
             if is_over:
                 self._expire(request, worker_id)

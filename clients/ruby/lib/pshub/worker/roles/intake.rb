@@ -120,7 +120,7 @@ module Pshub
       rescue Message::Malformed => e
         @lock.synchronize { @counters["malformed"] += 1 }
         @events.emit("request:malformed", queue: @queue_name, reason: e.message)
-        # Held all the same, under the id the claim script read or made up: release it like any other.
+        # Held all the same, under the id that the claim read or made up: release it like any other.
         id = held_id || Message.leading_id(Payload.utf8(text))
         settle(id, worker_id) if id && @slots.know(id)
         nil
@@ -137,7 +137,7 @@ module Pshub
         end
       end
 
-      # Its time was up, where the claim script could not see that, or before it was its turn here.
+      # Its time was up, where the claim could not see that, or before it was its turn here.
       def expire(request, worker_id, slot = nil)
         @lock.synchronize { @counters["expired"] += 1 }
         # Only for tasks of its own: anything may be written into a request.
@@ -148,7 +148,7 @@ module Pshub
       # True when a request for a task that this worker does not have ends here, because handing it back would be for ever.
       def end_foreign?(request, worker_id, now_us)
         if request.timed?
-          # Its deadline ends it; where the claim script cannot see that, here.
+          # Its deadline ends it; where the claim cannot see that, here.
           over = request.over?(now_us)
           expire(request, worker_id) if over
           return over

@@ -2,6 +2,7 @@
 
 require_relative "../../queue/batches"
 require_relative "../../redis/connection"
+require_relative "../../redis/library"
 require_relative "../../wire/clock"
 require_relative "../../wire/stop"
 
@@ -104,7 +105,7 @@ module Pshub
           @changed.broadcast
         end
         put_off_releases(due.any?) if later.empty?
-      rescue NotConnected, ConnectionLost
+      rescue *Connection::PROBLEMS
         put_off_releases(due.any?) if later.empty?
         @connection.wait_ready(@stopping)
       end
@@ -119,15 +120,16 @@ module Pshub
       def deliver(parts)
         return [] if parts.empty?
 
-        answers = @connection.run(*parts.flat_map(&:commands))
+        answers = Library.send_all(@connection, *parts.flat_map(&:commands))
         parts.reject { |part| done?(part, answers.shift(part.commands.size)) }
       end
 
-      # One hub's spoilt reply list must not keep the others' replies back. A full disk is repaired in the end.
+      # One hub's spoilt reply list must not keep the others' replies back. A full disk is repaired in the end, and so is a library
+      # that is missing.
       def done?(part, answers)
         refused = answers.find { |answer| answer.is_a?(ReplyError) }
         return part.confirmed&.call(*answers) || true unless refused
-        return false if refused.passing? || refused.full?
+        return false if refused.passing? || refused.full? || refused.no_function?
 
         @crew.problem("settle", refused)
         !part.must

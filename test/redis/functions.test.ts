@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { Queue } from '../../src/queue/queue.ts'
-import { scripts } from '../../src/queue/scripts.ts'
+import { run } from '../../src/redis/library.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
-/** Callers and workers made of the Lua scripts alone, as one in another language is. */
+/** Callers and workers made of the functions alone, as one in another language is. */
 const server = useRedis()
 
 const keys = () => queueKeys(server)
@@ -14,7 +14,7 @@ const maxBytes = 1_000_000
 const beatOf = ([id, leaseMs, isNew, memoryMs, reportsMs = 0]: (string | number)[]) => {
   const { leases, cancelled, reporter, calls, paused } = keys()
   const args = [id!, leaseMs!, isNew!, memoryMs!, reportsMs]
-  return scripts.beat.run(server.redis, [leases, cancelled, reporter, calls, paused], args)
+  return run(server.redis, 'beat', [leases, cancelled, reporter, calls, paused], args)
 }
 
 const claimKeys = (worker: string) => {
@@ -28,7 +28,7 @@ const handbackKeys = (worker: string) => {
 const leaveOf = (worker: string) => {
   const { calls, bell, held, leases, jobs, jobBell, reporter } = keys()
   const leaveKeys = [held(worker), calls, bell, leases, jobs, jobBell, reporter]
-  return scripts.leave.run(server.redis, leaveKeys, [worker])
+  return run(server.redis, 'leave', leaveKeys, [worker])
 }
 
 describe('the bytes of a payload', () => {
@@ -38,8 +38,9 @@ describe('the bytes of a payload', () => {
   it('survive push, claim and hand-back', async () => {
     const { redis } = server
     const { calls, bell, pushed, held } = keys()
-    const [accepted, before, at] = (await scripts.push.run(
+    const [accepted, before, at] = (await run(
       redis,
+      'push',
       [calls, bell, pushed('h')],
       [1, 60_000, 100, 0, `"ttl":5000,${body}`],
     )) as [number, number, string]
@@ -47,10 +48,10 @@ describe('the bytes of a payload', () => {
     const whole = `{"at":${at},"ttl":5000,${body}`
     expect(await redis.lrange(calls, 0, -1)).toEqual([whole])
     await beatOf(['w', 4000, 1, 60_000])
-    const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 1, 0, maxBytes])
+    const claim = () => run(redis, 'claim', claimKeys('w'), ['w', 1, 0, maxBytes])
     expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), [whole]])
     expect(await redis.hgetall(held('w'))).toEqual({ raw: whole })
-    expect(await scripts.handback.run(redis, handbackKeys('w'), ['tail', 'raw', ''])).toBe(1)
+    expect(await run(redis, 'handback', handbackKeys('w'), ['tail', 'raw', ''])).toBe(1)
     expect(await claim()).toEqual([expect.anything(), [whole]])
     expect(await leaveOf('w')).toBe(1)
     expect(await redis.lpop(calls)).toBe(whole)
@@ -78,10 +79,10 @@ describe('the bytes of a payload', () => {
   })
 })
 
-describe('a full caller made of scripts alone', () => {
+describe('a full caller made of functions alone', () => {
   const push = (number: number, limit: number, ...messages: string[]) => {
     const { calls, bell, pushed } = keys()
-    return scripts.push.run(server.redis, [calls, bell, pushed('h')], [number, 60_000, limit, 0, ...messages])
+    return run(server.redis, 'push', [calls, bell, pushed('h')], [number, 60_000, limit, 0, ...messages])
   }
   const at = expect.stringMatching(/^\d{16}$/)
   const message = (id: string) => `"ttl":60000,"id":"${id}","task":"t:1.0"}`
@@ -106,8 +107,9 @@ describe('a full caller made of scripts alone', () => {
     const push = async (number: number, onItsWayMs: number, ...messages: string[]) => {
       const [seconds, micros] = await redis.time()
       const countedAtUs = Number(seconds) * 1e6 + Number(micros) - onItsWayMs * 1000
-      return (await scripts.push.run(
+      return (await run(
         redis,
+        'push',
         [calls, bell, pushed('h')],
         [number, 60_000, 100, countedAtUs, ...messages],
       )) as number[]
@@ -149,7 +151,7 @@ describe('a full caller made of scripts alone', () => {
     const { redis } = server
     const { calls, cancelled, leases } = keys()
     const [, , stamp] = (await push(1, 9, message('a'), message('b'))) as string[]
-    const cancel = (id: string, text: string) => scripts.cancel.run(redis, [calls, cancelled], [id, text, 60_000])
+    const cancel = (id: string, text: string) => run(redis, 'cancel', [calls, cancelled], [id, text, 60_000])
     expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(1)
     expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(0)
     expect(await cancel('b', '')).toBe(0)
@@ -161,7 +163,7 @@ describe('a full caller made of scripts alone', () => {
   })
 })
 
-describe('a full worker made of scripts alone', () => {
+describe('a full worker made of functions alone', () => {
   it('finds what a lost worker holds in a hash that was large once', async () => {
     const { redis } = server
     const { held, leases } = keys()
@@ -181,7 +183,7 @@ describe('a full worker made of scripts alone', () => {
     await beatOf(['w', 60_000, 1, 60_000])
     const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
     expect(cursor).not.toBe('0')
-    const adopted = await scripts.adopt.run(redis, [leases, held('lost'), held('w')], ['lost', 'w', 64, maxBytes])
+    const adopted = await run(redis, 'adopt', [leases, held('lost'), held('w')], ['lost', 'w', 64, maxBytes])
     expect(adopted).toEqual([1, 'lost:r19999', '{"task":"raw:1.0"}'])
     await redis.del(held('w'), leases)
   })
@@ -196,7 +198,7 @@ describe('a full worker made of scripts alone', () => {
     await redis.hset(`${namespace}:tasks`, 'raw:1.0', JSON.stringify({ task: 'raw:1.0', queue: 'q', at: 1 }))
     await redis.hset(`${namespace}:workers`, 'w', JSON.stringify({ id: 'w', queue: 'q', tasks: { 'raw:1.0': '' } }))
     const rung = blocking.blpop(bell, 2)
-    const claimed = scripts.claim.run(blocking, claimKeys('w'), ['w', 4, 0, maxBytes])
+    const claimed = run(blocking, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])
     const failed = failure(server.hub().call('raw:1.0', { n: 1 }))
     expect(await rung).toEqual([bell, '1'])
     const [, [text], ...more] = (await claimed) as [string, string[]]
@@ -205,7 +207,7 @@ describe('a full worker made of scripts alone', () => {
     expect(args).toEqual({ n: 1 })
     expect(result_queue.startsWith(reply('').slice(0, -1))).toBe(true)
     const answer = JSON.stringify({ id, ok: false, error: { code: 'TaskFailed', message: 'no', retryable: true } })
-    expect(await scripts.reply.run(redis, [result_queue], [60_000, answer])).toBe(1)
+    expect(await run(redis, 'reply', [result_queue], [60_000, answer])).toBe(1)
     await redis.hdel(held('w'), id)
     expect(await failed).toMatchObject({ code: 'TaskFailed', message: 'no', retryable: true })
     expect(await leaveOf('w')).toBe(0)
@@ -229,7 +231,7 @@ describe('a full worker made of scripts alone', () => {
     const again = hub.call('again:1.0', args, { timeoutMs: 10_000 })
     const once = failure(hub.call('once:1.0', args, { timeoutMs: 10_000 }))
     await eventually(async () => (await redis.llen(calls)) === 2)
-    await scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0, maxBytes])
+    await run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])
     expect(await redis.hlen(held('w'))).toBe(2)
     await redis.zadd(leases, 1, 'w')
     await server.worker([defineTask('again:1.0', { idempotent: true }, args => args)])
@@ -256,7 +258,7 @@ describe('a full worker made of scripts alone', () => {
     const { redis } = server
     const { calls, leases } = keys()
     await redis.rpush(calls, '{}')
-    const claim = () => scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0, maxBytes])
+    const claim = () => run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])
     expect(await claim()).toEqual([expect.anything(), -1])
     const renew = () => beatOf(['w', 4000, 0, 60_000])
     expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
@@ -286,15 +288,15 @@ describe('a full worker made of scripts alone', () => {
     await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
     const before = await redis.lrange(calls, 0, -1)
     await redis.set(held('w'), 'squat')
-    await expect(scripts.claim.run(redis, claimKeys('w'), ['w', 4, 0, maxBytes])).rejects.toThrow(/WRONGTYPE/)
+    await expect(run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.lrange(calls, 0, -1)).toEqual(before)
     await redis.hset(held('v'), 'a', '{"task":"a"}')
     await redis.zadd(leases, 1, 'v')
-    await expect(scripts.adopt.run(redis, [leases, held('v'), held('w')], ['v', 'w', 9, maxBytes])).rejects.toThrow(
+    await expect(run(redis, 'adopt', [leases, held('v'), held('w')], ['v', 'w', 9, maxBytes])).rejects.toThrow(
       /WRONGTYPE/,
     )
     await redis.set(calls, 'squat')
-    await expect(scripts.handback.run(redis, handbackKeys('v'), ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
+    await expect(run(redis, 'handback', handbackKeys('v'), ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
     await expect(leaveOf('v')).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.hgetall(held('v'))).toEqual({ a: '{"task":"a"}' })
     await redis.del(calls, leases, held('v'), held('w'))

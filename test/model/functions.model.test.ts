@@ -5,7 +5,7 @@ import { anySteps, run } from './run.ts'
 import { type Situation, situations } from './situations.ts'
 
 /**
- * The real scripts, called as hubs and workers call them, against a small model: all of Redis is compared after each step.
+ * The real functions, called as hubs and workers call them, against a small model: all of Redis is compared after each step.
  *
  * A failure prints `seed`, `path` and `replayPath`. To see it again, and for long searches:
  *
@@ -17,7 +17,7 @@ const numRuns = Number(PSHUB_MODEL_RUNS ?? 800)
 
 const it_ = useRedis()
 
-describe('the scripts and the model', () => {
+describe('the functions and the model', () => {
   it(
     `agree after each step of ${numRuns} runs, and each request comes to its end`,
     async () => {

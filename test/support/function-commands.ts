@@ -1,40 +1,42 @@
-import { readdirSync } from 'node:fs'
+import { type Operation, operations } from '../../src/redis/library.ts'
 import type { Role } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
-import { read, root } from './protocol-document.ts'
+import { read } from './protocol-document.ts'
 
-/** Who runs which script. */
-const callers = ['push', 'cancel']
+/** What callers run; everything else is a worker's. */
+const ofCallers: Operation[] = ['push', 'cancel']
 
-export interface ScriptCommand {
-  script: string
+export interface FunctionCommand {
+  operation: Operation
   command: string
   /** As usesOf names it for '<queue>' and '<id>'; undefined for a command without a key. */
   key: string | undefined
 }
 
-/** What the Lua scripts run, by the role that runs them: read from their source. */
-export const commandsOfScripts = (): Map<Role, ScriptCommand[]> => {
-  const byRole = new Map<Role, ScriptCommand[]>([
+/** What the functions of the library run, by the role that runs them: read from their source. */
+export const commandsOfFunctions = (): Map<Role, FunctionCommand[]> => {
+  const byRole = new Map<Role, FunctionCommand[]>([
     ['hub', []],
     ['worker', []],
   ])
-  for (const file of readdirSync(new URL('src/queue/lua/', root))) {
-    const script = file.replace('.lua', '')
-    byRole.get(callers.includes(script) ? 'hub' : 'worker')!.push(...commandsOf(script, read(`src/queue/lua/${file}`)))
-  }
+  for (const operation of operations)
+    byRole
+      .get(ofCallers.includes(operation) ? 'hub' : 'worker')!
+      .push(...commandsOf(operation, read(`src/queue/lua/${operation}.lua`)))
   return byRole
 }
 
-const commandsOf = (script: string, text: string): ScriptCommand[] => {
+const commandsOf = (operation: Operation, text: string): FunctionCommand[] => {
   const shapes = new Map([...text.matchAll(/^-- KEYS\[(\d)\] +\w+ +(\S.*)$/gm)].map(([, at, shape]) => [at!, shape!]))
+  // ring() of shared.lua runs these two on the key that it is given.
+  const source = text.replaceAll('ring(', "redis.call('LLEN' and 'RPUSH', ")
   // The first argument may choose between two commands.
-  const runs = [...text.matchAll(/redis\.p?call\(([^,)]*)(?:, (?:KEYS\[(\d)\]|(list)\b))?/g)]
+  const runs = [...source.matchAll(/redis\.p?call\(([^,)]*)(?:, (?:KEYS\[(\d)\]|(list)\b))?/g)]
   return runs.flatMap(([, chosen, at, list]) => {
     const keys = list ? listsTaken(text) : [at]
     return keys.flatMap(at => {
       const key = at === undefined ? undefined : shapes.get(at)!.replace(/<(hub|[\w ]*worker)>/, '<id>')
-      return [...chosen!.matchAll(/'([A-Z]+)'/g)].map(([, command]) => ({ script, command: command!, key }))
+      return [...chosen!.matchAll(/'([A-Z]+)'/g)].map(([, command]) => ({ operation, command: command!, key }))
     })
   })
 }
@@ -45,7 +47,7 @@ const listsTaken = (text: string): string[] => {
   return [...text.matchAll(new RegExp(`${name}\\(KEYS\\[(\\d)\\]`, 'g'))].map(([, at]) => at!)
 }
 
-/** A key of a namespace as the shape that `commandsOfScripts` uses. */
+/** A key of a namespace as the shape that `commandsOfFunctions` uses. */
 export const shapeOf = (key: string, namespace: string): string =>
   key
     .replace(`${namespace}:`, 'pshub:')

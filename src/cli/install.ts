@@ -1,0 +1,53 @@
+import { install, libraryName, libraryRevision } from '../redis/library.ts'
+import { explained } from '../redis/refusals.ts'
+import { describeTarget } from '../redis/target.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { jsonOption } from './options.ts'
+import { withRedis } from './redis-session.ts'
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { flags, output } = invocation
+  const settings = settingsOf('hub', installCommand, invocation, 'silent')
+  const redis = describeTarget(settings.redis)
+  const { revision, isFit, isNew, refusal } = await withRedis(settings, connection => connection.send(install))
+  if (!isFit) {
+    const why = refusal ? explained(refusal.message) : `it still has revision ${revision ?? 'none'}`
+    throw new Error(`The library was not loaded into ${redis}: ${why}.`)
+  }
+  if (flags.json !== undefined) output.json({ redis, library: libraryName, revision, isNew })
+  else if (isNew) output.out.line(`${redis} has ${libraryName} now, revision ${revision}.`)
+  else {
+    const newer = revision! > libraryRevision ? ', which is newer than that of this pshub' : ''
+    output.out.line(`${redis} had ${libraryName} already, revision ${revision}${newer}.`)
+  }
+  return exitCodes.ok
+}
+
+export const installCommand: Command = {
+  name: 'install',
+  usage: 'install',
+  summary: 'load the library that hubs and workers need into Redis',
+  about: [
+    'Loads the library of functions with which hubs and workers do what must be done in one step. It is only needed where ' +
+      'their Redis users may not load it: any that may does so by itself, where it is missing or older.',
+    'A newer revision replaces an older one, never the other way round, and nothing that is under way is disturbed. Redis ' +
+      'keeps the library like data, in its files and on its replicas; FUNCTION FLUSH and an empty Redis lose it.',
+  ],
+  arity: { min: 0, max: 0 },
+  options: [jsonOption],
+  examples: [
+    {
+      line: 'pshub install --redis redis://admin:secret@redis.example',
+      about: 'as a user who may (pshub check --for install)',
+    },
+  ],
+  exitCodes: {
+    0: 'it is there, now or already',
+    1: 'Redis refused it: this user lacks the right, or Redis is full or too old',
+    2: 'the command line or a setting is wrong',
+    3: 'Redis could not be reached',
+  },
+  run,
+}

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import { makeKeys } from '../wire/keys.ts'
+import { command } from './client.ts'
+import { isRefusal, type Redis } from './connection.ts'
+import { probesOf, type Role, roles } from './rights.ts'
+
+/**
+ * All that is done in one step in Redis, as a library of Redis Functions. A client needs its names alone; whoever has the right
+ * loads it where it is missing or older. Redis keeps it like data: on disk and on replicas.
+ */
+
+/** With the protocol's version: the libraries of two versions live side by side. */
+export const libraryName = 'pshub_1'
+
+/** Grows with each change of the library that is published; a higher one replaces a lower one, never the other way round. */
+export const libraryRevision = 1
+
+/** The functions, each of the file of that name in queue/lua. */
+export const operations = [
+  'push',
+  'claim',
+  'reply',
+  'beat',
+  'handback',
+  'leave',
+  'adopt',
+  'cancel',
+  'declare',
+  'denied',
+  'revision',
+] as const
+export type Operation = (typeof operations)[number]
+
+export const functionOf = (operation: Operation): string => `${libraryName}_${operation}`
+
+/**
+ * Runs a function. Where it is missing, which means that nothing was run, the library is loaded first: somebody flushed this
+ * Redis, or it is a new one, or a replica was promoted that had not heard of it.
+ */
+export const run = (
+  client: Redis,
+  operation: Operation,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> => {
+  const call = () => command(client, 'fcall', functionOf(operation), keys.length, ...keys, ...args)
+  return call().catch(async error => {
+    if (!isMissing(error)) throw error
+    const { isFit, refusal } = await install(client)
+    if (isFit) return call()
+    // Who may not load it is told what is missing, and what to do about it; who could but for a full Redis, that.
+    throw refusal && !isDenied(refusal) ? refusal : error
+  })
+}
+
+export interface Installed {
+  /** What is there now; undefined: nothing. */
+  revision: number | undefined
+  /** It does what this version of pshub needs. */
+  isFit: boolean
+  /** It was loaded just now. */
+  isNew: boolean
+  /** Why it could not be loaded, as Redis said it. */
+  refusal: Error | undefined
+}
+
+/**
+ * Sees to it that this Redis has the library, of this revision or a newer one.
+ * @throws Error Redis' own, where that may pass by itself; one that lasts is `refusal`
+ */
+export const install = async (client: Redis): Promise<Installed> => {
+  const present = await revisionOf(client)
+  if (present !== undefined && present >= libraryRevision)
+    return { revision: present, isFit: true, isNew: false, refusal: undefined }
+  try {
+    await command(client, 'function', 'load', ...(present === undefined ? [] : ['REPLACE']), libraryText())
+  } catch (error) {
+    // Somebody else was quicker.
+    const isThere = /already exists/.test((error as Error).message)
+    const refusal = isThere ? undefined : (error as Error)
+    if (refusal && !isRefusal(refusal)) throw refusal
+    if (refusal) return { revision: present, isFit: false, isNew: false, refusal }
+  }
+  // Asked again, and not taken for granted: a newer one may have come at the same moment, and an older one replaced it.
+  const revision = await revisionOf(client)
+  const isFit = revision !== undefined && revision >= libraryRevision
+  return { revision, isFit, isNew: isFit, refusal: undefined }
+}
+
+/** Of the library in this Redis; undefined when there is none. */
+const revisionOf = async (client: Redis): Promise<number | undefined> => {
+  try {
+    return Number(await command(client, 'fcall', functionOf('revision'), 0))
+  } catch (error) {
+    if (isMissing(error as Error)) return undefined
+    throw error
+  }
+}
+
+const isDenied = (error: Error): boolean => error.message.startsWith('NOPERM')
+const isMissing = (error: Error): boolean => /^ERR Function not found/.test(error.message)
+
+const sourceOf = (name: string): string => readFileSync(new URL(`../queue/lua/${name}.lua`, import.meta.url), 'utf8')
+
+let text: string | undefined
+
+/** The whole library, as it is loaded; packages of other languages carry this text. */
+export const libraryText = (): string => {
+  text ??= [
+    `#!lua name=${libraryName}`,
+    '-- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.',
+    `local revision = ${libraryRevision}`,
+    `local rights = ${luaOf(rightsTable())}`,
+    sourceOf('shared'),
+    ...operations.map(registered),
+  ].join('\n')
+  return text
+}
+
+const registered = (operation: Operation): string => {
+  const source = sourceOf(operation)
+  const flags = /^-- flags: +(.+)$/m.exec(source)?.[1]
+  const flagList = flags === undefined ? '' : `, flags = { '${flags.split(', ').join("', '")}' }`
+  return `redis.register_function{ function_name = '${functionOf(operation)}'${flagList}, callback = function(KEYS, ARGV)\n${source}end }\n`
+}
+
+/** By role, the words of harmless commands that are to be asked about. */
+const rightsTable = (): Record<string, string[][]> => {
+  const keys = makeKeys('<namespace>')
+  const wordsOf = (role: Role) => probesOf(role, keys, '<queue>').map(({ words }) => words)
+  return Object.fromEntries(roles.map(role => [role, wordsOf(role)]))
+}
+
+const luaOf = (value: unknown): string => {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (Array.isArray(value)) return `{${value.map(luaOf).join(',')}}`
+  return `{${Object.entries(value as object).map(([name, field]) => `${name}=${luaOf(field)}`)}}`
+}
