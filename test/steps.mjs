@@ -8,7 +8,7 @@ import { root } from '../tools/prepare.mjs'
 const mostRetried = 2
 
 /**
- * A step: `{ title, program, args, cwd?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
+ * A step: `{ title, program, args, cwd?, env?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
  * of those that failed, as `failures`, the name and what they said; `retried` are names of those that passed on a second try. `again()`, of one that failed, returns a step that runs these
  * once more, or undefined.
  */
@@ -124,10 +124,14 @@ export class Steps {
   }
 
   /** Resolves with its entry among those that are done. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
-  async #run({ title, program, args, cwd = root, counts }, path) {
+  async #run({ title, program, args, cwd = root, env, counts }, path) {
     const startedAt = performance.now()
     const file = path && openSync(path, 'w')
-    const child = spawn(program, args, { cwd, stdio: path ? ['ignore', file, file] : 'inherit' })
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: path ? ['ignore', file, file] : 'inherit',
+    })
     if (path) closeSync(file)
     this.#running.set(child, { title, path })
     const ok = await new Promise(resolve => {

@@ -151,7 +151,9 @@ let planted = hasPlanted ? bugs.filter(isShown).map(bug => ({ bug, ...plant(bug)
 if (values['rows-only']) {
   for (const { remove } of planted) remove()
   planted = []
-  console.log('Planted bugs fit the code; they were caught with this suite and these scripts before, and are not run.')
+  console.log(
+    'Planted bugs fit the code; they were caught with this suite and these functions before, and are not run.',
+  )
 }
 // That a planted bug's row is clean without it belongs to the proof.
 const withoutBugs = values.planted ? chosen.filter(({ id }) => bugs.some(({ row }) => row === id)) : chosen

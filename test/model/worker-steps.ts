@@ -8,7 +8,7 @@ import type { Actors } from './actors.ts'
 import type { Model } from './model.ts'
 import type { WorkerModel } from './processes.ts'
 import { queueKeys } from './redis-state.ts'
-import { addressOf, heldIdOf, leadingIdOf, taskOf } from './requests.ts'
+import { addressOf, heldIdOf, leadingIdOf, nameOf, taskOf } from './requests.ts'
 import {
   anyMask,
   anyWorker,
@@ -221,7 +221,10 @@ const failoverStep = step(
   'failover',
   fc.record({ worker: anyWorker, which: fc.nat(20) }),
   async (model, actors, { worker: number, which }) => {
-    const releasedBy = ({ id, released }: WorkerModel) => [...released].filter(([, { as }]) => as === id)
+    // Not what another worker had adopted by then: that release found nothing.
+    const isOver = (text: string) => model.places.get(nameOf(text)) === 'released'
+    const releasedBy = ({ id, released }: WorkerModel) =>
+      [...released].filter(([, { as, text }]) => as === id && isOver(text))
     const [worker] = workerOf(model, actors, number, candidate => releasedBy(candidate).length > 0)
     const [id, { text }] = oneOf(releasedBy(worker), which) ?? [undefined, { text: '' }]
     if (id === undefined || !model.leases.has(worker.id)) return

@@ -182,7 +182,8 @@ describe('a full worker made of functions alone', () => {
     await redis.zadd(leases, 1, 'lost')
     await beatOf(['w', 60_000, 1, 60_000])
     const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
-    expect(cursor).not.toBe('0')
+    // Valkey's hashes shrink all the same.
+    if (!String(await redis.info('server')).includes('valkey_version')) expect(cursor).not.toBe('0')
     const adopted = await run(redis, 'adopt', [leases, held('lost'), held('w')], ['lost', 'w', 64, maxBytes])
     expect(adopted).toEqual([1, 'lost:r19999', '{"task":"raw:1.0"}'])
     await redis.del(held('w'), leases)
@@ -215,7 +216,7 @@ describe('a full worker made of functions alone', () => {
 
   it('that dies is adopted from by a Worker: idempotent calls run again, others end as WorkerLost', async () => {
     const { redis, namespace } = server
-    const { calls, held, leases } = keys()
+    const { calls, held, leases, paused } = keys()
     await beatOf(['w', 60_000, 1, 60_000])
     const card = { id: 'w', queue: 'q', tasks: { 'again:1.0': '', 'once:1.0': '' } }
     await redis.hset(`${namespace}:workers`, 'w', JSON.stringify(card))
@@ -234,23 +235,25 @@ describe('a full worker made of functions alone', () => {
     await run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])
     expect(await redis.hlen(held('w'))).toBe(2)
     await redis.zadd(leases, 1, 'w')
-    await server.worker([defineTask('again:1.0', { idempotent: true }, args => args)])
+    const worker = await server.worker([defineTask('again:1.0', { idempotent: true }, args => args)])
+    let isPaused = false
+    worker.events.on('queue:paused', () => {
+      isPaused = true
+    })
     expect(await again).toEqual(args)
     expect(await once).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
     expect(await redis.zscore(leases, 'w')).toBeNull()
     // A second death counts on: the payload's bytes stay, the count stands before the last brace.
     const text = (losses: number) =>
       `{"at":1,"ttl":0,"id":"v1","task":"again:1.0","args":{"losses":7,"big":[9007199254740993,1.0]},"losses":${losses}}`
+    // While nobody takes it, it can be looked at.
+    await redis.set(paused, Date.now())
+    await eventually(() => isPaused)
     await redis.hset(held('v'), 'v1', text(1))
     await redis.zadd(leases, 1, 'v')
-    const monitor = await redis.duplicate().monitor()
-    server.onEnd(() => monitor.disconnect())
-    const pushed: string[] = []
-    monitor.on('monitor', (_: string, [command, key, value]: string[]) => {
-      if (key === calls && /^lpush$/i.test(command!)) pushed.push(value!)
-    })
-    await eventually(() => pushed.length > 0)
-    expect(pushed).toEqual([text(2)])
+    await eventually(async () => (await redis.llen(calls)) > 0)
+    expect(await redis.lrange(calls, 0, -1)).toEqual([text(2)])
+    await redis.del(paused)
     await eventually(async () => (await redis.llen(calls)) === 0)
   })
 
