@@ -30,7 +30,7 @@ const maxLength = 200
 export const explained = (message: string): string => {
   const known = advice.find(([pattern]) => pattern.test(message))
   // Some of Redis' own texts are three lines long; their first clause says it.
-  if (known) return `${known[1]} (${message.split(/[\r\n]|[,.](?=\s|$)| script: /, 1)[0]})`
+  if (known) return `${known[1]} (${message.split(/[\r\n]|[,.](?=\s|$)| script: \S+, /, 1)[0]})`
   return (
     message
       .split(/[\r\n]/, 1)[0]!

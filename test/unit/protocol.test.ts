@@ -133,6 +133,8 @@ describe('PROTOCOL.md', () => {
   it('has the numbers of the code', async () => {
     const { maxPayloadBytes, maxBacklog, leaseMs, maxBlockedMs, graceMs } = settingsTable
     const numbers = Object.fromEntries(rowsOf(section('12. Numbers')))
+    const { numbers: ofVectors } = JSON.parse(read('clients/vectors/numbers.json'))
+    expect(numbers).toEqual(Object.fromEntries(Object.entries(ofVectors).map(([name, value]) => [name, String(value)])))
     const cancel = await sentBy((queue, client) => queue.cancel(client, '', ''))
     const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true, true))
     const claim = await sentBy((queue, client) => queue.claim(client, '', { slots: 1, jobs: 0 }))

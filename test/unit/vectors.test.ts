@@ -4,6 +4,7 @@ import { parseWorkerRecord } from '../../src/figures/load.ts'
 import { parseFailures, RecentFailures } from '../../src/figures/recent-failures.ts'
 import { TaskStats } from '../../src/figures/task-stats.ts'
 import { Forecast } from '../../src/hub/forecast.ts'
+import { explained } from '../../src/redis/refusals.ts'
 import { compileForeign, compileOwn } from '../../src/task/schema.ts'
 import { errorTable, fromWire, type WireError } from '../../src/wire/errors.ts'
 import { Unreadable } from '../../src/wire/foreign.ts'
@@ -19,6 +20,10 @@ import { read } from '../support/protocol-document.ts'
 const vectors = (file: string): any => JSON.parse(read(`clients/vectors/${file}`))
 
 describe('golden files', () => {
+  it('refusals', () => {
+    for (const { message, told } of vectors('refusals.json').cases) expect(explained(message)).toBe(told)
+  })
+
   it('names.json', () => {
     const { namespaces, queues, ids, declared, called, newestFirst: ordered } = vectors('names.json')
     const lists: [{ valid: string[]; invalid: string[] }, (text: string) => boolean][] = [

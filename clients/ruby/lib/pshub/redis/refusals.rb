@@ -11,8 +11,8 @@ module Pshub
                                     "run 'pshub install' as one who may",
       /unknown command.{0,3}\bFCALL\b/i => "this server is too old, or is none; Redis 7.0 or newer is needed",
       # The second is what a function hears in Redis 7.0.
-      /\A(NOPERM|ERR The user executing the script can't|ERR ACL failure in script)/ => "the Redis user lacks a right; 'pshub check' names it, and the rule " \
-                                                              "that grants it",
+      /\A(NOPERM|ERR The user executing the script can't|ERR ACL failure in script)/ =>
+        "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
       /\AREADONLY/ => "this server is a replica, which refuses writes; connect to its master",
       /\A(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/ => CLUSTER,
       /\AOOM/ => "Redis is full",
@@ -26,7 +26,7 @@ module Pshub
     def explained(message)
       first = message.to_s.lines.first&.chomp || "no reason given"
       _, advice = ADVICE.find { |pattern, _| pattern.match?(first) }
-      return "#{advice} (#{first[/\A.*?(?=\. |, | script: |\.?\z)/]})" if advice
+      return "#{advice} (#{first[/\A.*?(?=\. |, | script: \S+, |\.?\z)/]})" if advice
 
       # Redis quotes the arguments of a command that it does not know, and those are payloads.
       first.sub(/, with args beginning with: .*/, "")[0, 200].delete_suffix(".")

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# The numbers of PROTOCOL.md, section 12, and what people are told of Redis' refusals, held against this package.
+class TestNumbers < Minitest::Test
+  # As this package has them; in seconds where the table has milliseconds.
+  OURS = {
+    "deepest nesting of arguments and results" => Pshub::Payload::MAX_DEPTH,
+    "largest arguments or result, bytes" => Pshub::SETTINGS[:max_payload_bytes].fallback,
+    "longest `tracestate`, characters" => Pshub::Message::MAX_TRACESTATE_LENGTH,
+    "longest backlog a hub pushes to" => Pshub::SETTINGS[:max_backlog].fallback,
+    "shortest interval after which a list stands, ms" => Pshub::Forecast::LEAST_INTERVAL_S * 1000,
+    "the same, in runs" => Pshub::Forecast::INTERVAL_RUNS,
+    "the same, as a part of the longest time that calls have left" => Pshub::Forecast::INTERVAL_PART,
+    "target of a list that stands, in rounds of the slots" => Pshub::Forecast::TARGET_SLOTS,
+    "the same, at least, ms" => Pshub::Forecast::TARGET_S * 1000,
+    "lease, ms" => Pshub::SETTINGS[:lease].fallback * 1000,
+    "block of `BLPOP` and `BLMOVE`, s" => Pshub::Connections::BLOCK_S,
+    "memory of a push number, ms" => Pshub::TaskQueue::PUSH_MEMORY_MS,
+    "life of a reply list after its last reply, ms" => Pshub::TaskQueue::REPLY_TTL_MS,
+    "memory of a cancellation, ms" => Pshub::TaskQueue::CANCEL_MEMORY_MS,
+    "time for a handler after its deadline, ms" => Pshub::Executor::ABANDON_AFTER_S * 1000,
+    "grace when leaving, ms" => Pshub::SETTINGS[:grace].fallback * 1000,
+    "requests moved per adoption" => Pshub::TaskQueue::ADOPT_BATCH,
+    "one answer or one write, bytes" => Pshub::Batches::MAX_BYTES,
+    "dead jobs of a queue" => Pshub::TaskQueue::MAX_DEAD,
+    "a task nobody takes is waited for, ms" => Pshub::Unserved::PATIENCE_S * 1000,
+    "longest use of a route, ms" => Pshub::Routes::STALE_S * 1000,
+    "slices of a window" => Pshub::TaskStats::SLICES,
+    "tasks with a window of their own" => Pshub::TaskStats::MAX_WINDOWS,
+    "longest windows of a worker, characters" => Pshub::TaskStats::MAX_WINDOW_CHARS,
+    "recent failures of a task" => Pshub::RecentFailures::MAX_FAILURES,
+    "tasks with recent failures" => Pshub::RecentFailures::MAX_TASKS,
+    "memory of recent failures, ms" => Pshub::RecentFailures::MEMORY_S * 1000,
+    "longest message of a recent failure, characters" => Pshub::RecentFailures::MAX_MESSAGE_CHARS,
+    "longest recent failures of a worker, characters" => Pshub::RecentFailures::MAX_CHARS,
+    "longest task card, characters" => Pshub::Foreign::MAX_CARD,
+    "longest other record of the registry, characters" => Pshub::Foreign::MAX_RECORD,
+    "deepest nesting of a record of the registry" => Pshub::Foreign::MAX_NESTING
+  }.freeze
+
+  def vectors(name) = JSON.parse(File.read(File.join(ROOT, "clients/vectors", name)))
+
+  def test_numbers
+    numbers = vectors("numbers.json")["numbers"]
+    OURS.each { |name, ours| assert_in_delta numbers.fetch(name), ours, 1e-9, name }
+  end
+
+  def test_refusals
+    vectors("refusals.json")["cases"].each do |each|
+      assert_equal each["told"], Pshub::Refusals.explained(each["message"])
+    end
+  end
+end
