@@ -96,6 +96,7 @@ def explained(message: str) -> str:
     first = message.splitlines()[0] if message else "no reason given"
     for pattern, advice in _ADVICE.items():
         if re.match(pattern, message):
-            return f"{advice} ({re.split(r'[,.](?= |$)| script: \S+, ', first)[0]})"
+            [clause, *_] = re.split(r"[,.](?= |$)| script: \S+, ", first)
+            return f"{advice} ({clause})"
     # Redis quotes the arguments of a command that it does not know, and those are payloads.
     return first.split(", with args beginning with: ")[0][:200].rstrip(".")
