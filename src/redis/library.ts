@@ -44,13 +44,25 @@ export const run = (
   args: readonly (string | number)[],
 ): Promise<unknown> => {
   const call = () => command(client, 'fcall', functionOf(operation), keys.length, ...keys, ...args)
-  return call().catch(async error => {
-    if (!isMissing(error)) throw error
-    const { isFit, refusal } = await install(client)
-    if (isFit) return call()
+  return call().catch(error => runLoaded(client, call, error))
+}
+
+/** The library may be gone once more before the function is called again. */
+const tries = 5
+
+const runLoaded = async (client: Redis, call: () => Promise<unknown>, first: Error): Promise<unknown> => {
+  let error = first
+  for (let attempt = 1; isMissing(error) && attempt < tries; attempt++) {
+    const { refusal } = await install(client)
     // Who may not load it is told what is missing, and what to do about it; who could but for a full Redis, that.
-    throw refusal && !isDenied(refusal) ? refusal : error
-  })
+    if (refusal) throw isDenied(refusal) ? error : refusal
+    try {
+      return await call()
+    } catch (next) {
+      error = next as Error
+    }
+  }
+  throw error
 }
 
 export interface Installed {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { install, libraryRevision, libraryText, run } from '../../src/redis/library.ts'
 import { useRights } from '../support/acl-users.ts'
-import { failure, useRedis } from '../support/hub-fixture.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const server = useRedis()
 const rights = useRights(server)
@@ -99,7 +99,7 @@ describe('where the library is gone', () => {
     })
     await server.worker([count], { slots: 8 })
     const hub = server.hub()
-    const flushes = setInterval(flush, 20)
+    const flushes = setInterval(flush, 100)
     server.onEnd(() => clearInterval(flushes))
     for (let round = 0; round < 20; round++) {
       const numbers = Array.from({ length: 20 }, (_, n) => round * 20 + n)
@@ -120,6 +120,18 @@ describe('where the library is gone', () => {
     expect(error.message).toMatch(/does not have pshub's library, and this user may not load it; run 'pshub install'/)
     await install(server.redis)
     expect(await hub.call('echo:1.0', 3)).toBe(3)
+    await rights.denied()
+  })
+
+  it('a caller whose rights could not be asked about meanwhile hears of them when it is back', async () => {
+    await server.worker([echo])
+    const redis = await rights.user('app', `${rights.rules('hub')} -rpush`)
+    const hub = server.hub({ redis })
+    await flush()
+    expect((await failure(hub.call('echo:1.0'))).message).toMatch(/pshub's library/)
+    await install(server.redis)
+    // A route is used for a while before it is looked up again.
+    await eventually(async () => / it lacks RPUSH on /.test((await failure(hub.call('echo:1.0'))).message))
     await rights.denied()
   })
 

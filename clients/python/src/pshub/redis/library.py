@@ -15,6 +15,8 @@ from .refusals import ReplyError, is_full, is_passing
 
 #: Of the library that this package brings along. A higher one replaces a lower one, never the other way round.
 LIBRARY_REVISION = 1
+#: The library may be gone once more before the function is called again.
+_TRIES = 5
 _FILE = Path(__file__).with_name("library.lua")
 
 
@@ -44,16 +46,18 @@ async def answer_to(connection: Connection, posted: "asyncio.Future[List[Any]]",
     it is called again: somebody flushed this Redis, or a replica was promoted that had not heard of it.
     """
     answer = (await posted)[-1]
-    if not isinstance(answer, ReplyError):
-        return answer
-    if not _is_missing(answer):
+    for _ in range(_TRIES - 1):
+        if not isinstance(answer, ReplyError) or not _is_missing(answer):
+            break
+        installed = await install(connection)
+        if installed.refusal:
+            # Who may not load it is told what is missing, and what to do about it; who could but for a full Redis, that.
+            refusal = ReplyError(installed.refusal)
+            raise refusal if is_full(refusal) else answer
+        answer = (await connection.post(call))[-1]
+    if isinstance(answer, ReplyError):
         raise answer
-    installed = await install(connection)
-    if installed.is_fit:
-        return await connection.one(*call)
-    # Who may not load it is told what is missing, and what to do about it; who could but for a full Redis, that.
-    refusal = ReplyError(installed.refusal or "")
-    raise refusal if is_full(refusal) else answer
+    return answer
 
 
 async def install(connection: Connection) -> Installed:

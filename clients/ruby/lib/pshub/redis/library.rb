@@ -12,6 +12,8 @@ module Pshub
   module Library
     # With the protocol's version: the libraries of two versions live side by side.
     NAME = "pshub_1"
+    # The library may be gone once more before the function is called again.
+    TRIES = 5
     FILE = File.expand_path("library.lua", __dir__)
 
     # The +revision+ that is there now, nil for none, and the +refusal+, a text, where it could not be loaded.
@@ -33,16 +35,17 @@ module Pshub
     # be loaded: somebody flushed this Redis, or it is a new one, or a replica was promoted that had not heard of it.
     def send_all(connection, *commands, &block)
       answers = connection.run(*commands, &block)
-      missing = answers.each_index.select { |at| answers[at].is_a?(ReplyError) && answers[at].no_function? }
-      return answers if missing.empty?
+      (TRIES - 1).times do
+        missing = answers.each_index.select { |at| answers[at].is_a?(ReplyError) && answers[at].no_function? }
+        break if missing.empty?
 
-      installed = install(connection)
-      # Who may not load it is told what is missing, and what to do about it; who could but for a full Redis, that.
-      full = installed.refusal if installed.refusal&.match?(/\A(OOM|MISCONF)/)
-      missing.each { |at| answers[at] = ReplyError.new(full) } if full
-      return answers unless installed.fit?
+        refusal = install(connection).refusal
+        # Who may not load it is told what is missing, and what to do about it; who could but for a full Redis, that.
+        missing.each { |at| answers[at] = ReplyError.new(refusal) } if refusal&.match?(/\A(OOM|MISCONF)/)
+        break if refusal
 
-      connection.run(*commands.values_at(*missing)).zip(missing) { |answer, at| answers[at] = answer }
+        connection.run(*commands.values_at(*missing)).zip(missing) { |answer, at| answers[at] = answer }
+      end
       answers
     end
 
