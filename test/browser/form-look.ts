@@ -39,20 +39,22 @@ const look = (pointer: string): Look => {
     if (control.tagName === 'SELECT') return 'select'
     return control.classList.contains('json') ? 'json' : 'text'
   }
-  const items = node?.querySelector('.items')
-  const fields = items ? [...items.children].filter(one => one.classList.contains('field')) : []
+  const options = (): string[] => {
+    if (kind() === 'select') return texts(control).map(option => option.text)
+    return kind() === 'radio' ? all('pointer').map(radio => radio.parentElement.textContent) : []
+  }
+  // Not those of a list further inside.
+  const items = [...(node?.querySelectorAll('.items') ?? [])].find(one => one.closest('[data-node]') === node)
+  const fields = [...(items?.children ?? [])].filter(one => one.classList.contains('field'))
   return {
     isThere: [control, state, branch, node, give].some(Boolean),
     states: texts(state).map(option => option.value),
     now: state?.dataset.now,
     branches: texts(branch).map(option => option.text),
     control: kind(),
-    options:
-      kind() === 'select'
-        ? texts(control).map(option => option.text)
-        : all('pointer').map(radio => radio.parentElement.textContent),
+    options: options(),
     canGive: Boolean(give),
-    isList: items?.closest('[data-node]') === node && items !== null && items !== undefined,
+    isList: items !== undefined,
     items: fields.length,
   }
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { useBrowser } from '../support/browser.ts'
 import { Driver } from './form-driver.ts'
 import { problemsOf, useFormPage } from './form-fixture.ts'
+import { PageHands } from './form-hands.ts'
 import { cssString, shownValue } from './form-look.ts'
 import { schemaCases } from './form-schemas.ts'
 
@@ -193,7 +194,7 @@ describe('the form in a browser', () => {
 
   it('fields of two kinds do not share what was typed when the schema changes', async () => {
     const page = await open({ schema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] } })
-    await new Driver(page).enter('/a', 'x')
+    await new Driver(new PageHands(page)).enter('/a', 'x')
     await open({ schema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } })
     expect(await at(page, '/a').inputValue()).toBe('')
     await expect.poll(() => problemsOf(page)).toEqual([{ pointer: '/a', message: 'is required' }])

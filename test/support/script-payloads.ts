@@ -1,5 +1,5 @@
 /** Each does `executed()` where a page takes it for more than text: as markup, an attribute, an address, a template or a script. */
-export const scriptPayloads: readonly string[] = [
+const payloads: readonly string[] = [
   '<script>executed()</script>',
   '"><script>executed()</script>',
   '</script><script>executed()</script>',
@@ -46,3 +46,8 @@ export const scriptPayloads: readonly string[] = [
   'javascript:executed()',
   'data:text/html,<script>executed()</script>',
 ]
+
+/** Each says which one it is when it is executed: many of them are on one page. */
+export const scriptPayloads: readonly string[] = payloads.map((text, at) =>
+  text.replaceAll('executed()', `executed(${at})`),
+)

@@ -6,6 +6,7 @@ import { NumberInput } from './controls/number.tsx'
 import { ObjectFields } from './controls/object.tsx'
 import { OptionsInput } from './controls/options.tsx'
 import { TextInput } from './controls/text.tsx'
+import { anything } from './model/branches.ts'
 import { shows } from './model/view.ts'
 import type { ControlProps } from './shared/control-props.ts'
 
@@ -40,15 +41,6 @@ export const Control = (props: ControlProps) => {
       return <Choice {...props} branches={anything} Control={Control} />
   }
 }
-
-const anything = [
-  { schema: { type: 'string' }, label: 'text', index: 0 },
-  { schema: { type: 'number' }, label: 'number', index: 0 },
-  { schema: { type: 'boolean' }, label: 'true or false', index: 0 },
-  { schema: { type: 'null' }, label: 'null', index: 0 },
-  { schema: { type: 'object' }, label: 'object', index: 0 },
-  { schema: { type: 'array' }, label: 'list', index: 0 },
-]
 
 /** A value that cannot be another: giving it is all there is to do. */
 const Constant = (props: ControlProps & { constant: unknown }) => {

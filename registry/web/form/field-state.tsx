@@ -1,3 +1,4 @@
+import { afterState, type State, statesOf } from './model/opening.ts'
 import type { View } from './model/view.ts'
 
 interface StateProps {
@@ -12,17 +13,13 @@ interface StateProps {
   given(): unknown
 }
 
-/** Absent, null and given are three different things; an empty text is given. */
 export const FieldState = ({ view, value, pointer, label, required, isOpened, put, leaveOut, given }: StateProps) => {
-  const isNull = value === null && view.nullable
-  const mayMiss = !required || (value === undefined && view.kind !== 'choice' && view.kind !== 'any')
-  if (!mayMiss && !view.nullable) return null
-  const now = isNull ? 'null' : value === undefined && !(isOpened && !required) ? 'absent' : 'given'
+  const { now, offered } = statesOf(view, { value, required, isOpened })
+  if (offered.length === 0) return null
   const change = (list: HTMLSelectElement): void => {
-    const next = list.value
-    const initial = next === 'given' ? given() : null
-    if (next === 'absent') leaveOut()
-    else if (initial !== undefined || view.kind === 'choice') put(initial)
+    const after = afterState(view, list.value as State, given)
+    if (after === 'leaves') leaveOut()
+    else if (after !== 'stays') put(after.value)
     else {
       // A number or one of several values: which one has to be said at the control itself.
       list.value = now
@@ -38,9 +35,11 @@ export const FieldState = ({ view, value, pointer, label, required, isOpened, pu
       value={now}
       onChange={event => change(event.currentTarget)}
     >
-      {(mayMiss || value === undefined) && <option value="absent">not given</option>}
-      {view.nullable && <option value="null">null</option>}
-      <option value="given">given</option>
+      {offered.map(state => (
+        <option key={state} value={state}>
+          {state === 'absent' ? 'not given' : state}
+        </option>
+      ))}
     </select>
   )
 }

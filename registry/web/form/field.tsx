@@ -4,14 +4,13 @@ import { Marks, Name } from './field-head.tsx'
 import { FieldState } from './field-state.tsx'
 import { givenOf } from './model/initial.ts'
 import { ownText, toPointer } from './model/json.ts'
+import { isGroupView } from './model/opening.ts'
 import { viewOf } from './model/view.ts'
 import { useActions, useMessages } from './shared/context.ts'
 import type { ControlProps } from './shared/control-props.ts'
 import type { FieldProps } from './shared/field-props.ts'
 import { Prose } from './shared/prose.tsx'
 import { useOpening } from './use-opening.ts'
-
-const groups = new Set(['object', 'array', 'choice', 'any'])
 
 /** One part of the value: label, state, control, description and what is wrong with it. */
 export const Field = (props: FieldProps) => {
@@ -22,8 +21,8 @@ export const Field = (props: FieldProps) => {
   const messages = useMessages(pointer)
   const id = `${formId}${pointer}`.replaceAll(/\s/g, '_')
   const description = ownText(view.flat.keywords, 'description')
-  const isGroup = groups.has(view.kind)
-  const { isSealed, isClosed, isOpened, put, leaveOut } = useOpening(props, view, isGroup)
+  const isGroup = isGroupView(view)
+  const { isSealed, isClosed, isOpened, put, leaveOut } = useOpening(props, view)
   const described = [description !== undefined && `${id}-about`, messages.length > 0 && `${id}-wrong`].filter(Boolean)
   const attributes: ControlProps['attributes'] = {
     id,

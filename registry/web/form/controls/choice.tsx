@@ -1,9 +1,8 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { bestBranch } from '../model/fits.ts'
-import { initialOf } from '../model/initial.ts'
-import { isObject, own, ownObject, ownText } from '../model/json.ts'
-import { type Branch, shows, viewOf } from '../model/view.ts'
+import { branchOf, movedTo } from '../model/branches.ts'
+import { ownText } from '../model/json.ts'
+import { type Branch, viewOf } from '../model/view.ts'
 import { useActions, useForm } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
 import { Prose } from '../shared/prose.tsx'
@@ -25,10 +24,10 @@ export const Choice = (props: Props) => {
   const { refs, setBranch } = useActions()
   const { epoch } = useForm()
   const kept = useRef(new Map<number, unknown>())
-  const [state, setState] = useState(() => ({ epoch, at: value === undefined ? -1 : bestOf(branches, value, refs) }))
+  const [state, setState] = useState(() => ({ epoch, at: branchOf(branches, value, refs) }))
   let { at } = state
   if (state.epoch !== epoch || (at < 0 && value !== undefined)) {
-    at = value === undefined ? -1 : bestOf(branches, value, refs)
+    at = branchOf(branches, value, refs)
     setState({ epoch, at })
   }
   useEffect(() => {
@@ -38,9 +37,7 @@ export const Choice = (props: Props) => {
   const change = (next: number): void => {
     if (at >= 0) kept.current.set(at, value)
     setState({ epoch, at: next })
-    const schema = branches[next]!.schema
-    if (kept.current.has(next)) put(kept.current.get(next))
-    else put(carried(value, initialOf(schema, refs), branches[at]?.schema, schema, refs))
+    put(kept.current.has(next) ? kept.current.get(next) : movedTo(value, branches[at], branches[next]!, refs))
   }
   const branch = branches[at]
   return (
@@ -57,15 +54,6 @@ export const Choice = (props: Props) => {
     </div>
   )
 }
-
-type Refs = Parameters<typeof initialOf>[1]
-
-const bestOf = (branches: readonly Branch[], value: unknown, refs: Refs): number =>
-  bestBranch(
-    branches.map(branch => branch.schema),
-    value,
-    refs,
-  )
 
 const BranchControl = ({ branch, Control, ...props }: Props & { branch: Branch }) => {
   const { refs } = useActions()
@@ -128,18 +116,4 @@ const BranchList = ({ branches, at, pointer, label, invalid, onChoose }: ListPro
       </select>
     </span>
   )
-}
-
-/** What both branches have a field for is taken along, unless the new branch fixes it. */
-const carried = (from: unknown, to: unknown, old: unknown, next: unknown, refs: Refs): unknown => {
-  if (!isObject(from) || !isObject(to)) return to
-  const known = ownObject(viewOf(old, refs).flat.keywords, 'properties')
-  const wanted = ownObject(viewOf(next, refs).flat.keywords, 'properties')
-  const entries = new Map(Object.entries(to))
-  for (const [key, value] of Object.entries(from)) {
-    if (own(known, key) === undefined || own(wanted, key) === undefined) continue
-    const view = viewOf(own(wanted, key), refs)
-    if (view.kind !== 'fixed' && view.kind !== 'options' && shows(view, value)) entries.set(key, value)
-  }
-  return Object.fromEntries(entries)
 }

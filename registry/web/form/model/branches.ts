@@ -1,0 +1,40 @@
+import { bestBranch } from './fits.ts'
+import { initialOf } from './initial.ts'
+import { isObject, own, ownObject } from './json.ts'
+import type { Refs } from './refs.ts'
+import { type Branch, shows, viewOf } from './view.ts'
+
+/** To choose from where a schema says nothing. */
+export const anything: readonly Branch[] = [
+  { schema: { type: 'string' }, label: 'text', index: 0 },
+  { schema: { type: 'number' }, label: 'number', index: 0 },
+  { schema: { type: 'boolean' }, label: 'true or false', index: 0 },
+  { schema: { type: 'null' }, label: 'null', index: 0 },
+  { schema: { type: 'object' }, label: 'object', index: 0 },
+  { schema: { type: 'array' }, label: 'list', index: 0 },
+]
+
+/** The branch that a value from outside is shown in; -1: there is none yet. */
+export const branchOf = (branches: readonly Branch[], value: unknown, refs: Refs): number => {
+  if (value === undefined) return -1
+  const schemas = branches.map(branch => branch.schema)
+  return bestBranch(schemas, value, refs)
+}
+
+/** What a value becomes when somebody goes from one branch, if there was one, to another for the first time. */
+export const movedTo = (value: unknown, from: Branch | undefined, to: Branch, refs: Refs): unknown =>
+  carried(value, initialOf(to.schema, refs), from?.schema, to.schema, refs)
+
+/** What both branches have a field for is taken along, unless the new branch fixes it. */
+const carried = (from: unknown, to: unknown, old: unknown, next: unknown, refs: Refs): unknown => {
+  if (!isObject(from) || !isObject(to)) return to
+  const known = ownObject(viewOf(old, refs).flat.keywords, 'properties')
+  const wanted = ownObject(viewOf(next, refs).flat.keywords, 'properties')
+  const entries = new Map(Object.entries(to))
+  for (const [key, value] of Object.entries(from)) {
+    if (own(known, key) === undefined || own(wanted, key) === undefined) continue
+    const view = viewOf(own(wanted, key), refs)
+    if (view.kind !== 'fixed' && view.kind !== 'options' && shows(view, value)) entries.set(key, value)
+  }
+  return Object.fromEntries(entries)
+}
