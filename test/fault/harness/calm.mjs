@@ -8,6 +8,7 @@ const lasting = new Set(
   ['tasks', 'workers', 'stats', 'taskstats', 'slow', 'failures', '{q}:leases'].map(key => `${namespace}:${key}`),
 )
 const ofWorkers = new Set(['workers', 'stats', 'taskstats', 'slow', 'failures'].map(key => `${namespace}:${key}`))
+const bells = new Set(['{q}:bell', '{q}:jobbell'].map(key => `${namespace}:${key}`))
 const longestTtlMs = 60_000
 
 const contentsOf = async (redis, key) => {
@@ -24,7 +25,8 @@ export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
     if (lasting.has(key) && (workersLive || key === `${namespace}:tasks`)) continue
     // The cards of workers that were killed are shown for an hour.
     if (cardsStay && ofWorkers.has(key)) continue
-    if (workersLive && key === `${namespace}:{q}:bell` && (await redis.llen(key)) <= 1) continue
+    // A token that was rung for work which another worker had taken by then; the next wait takes it.
+    if (workersLive && bells.has(key) && (await redis.llen(key)) <= 1) continue
     const whose = workersLive ? 'while its worker lived' : 'by those who left'
     found.push({ invariant: 'I12', what: `${key} was left behind ${whose}: ${await contentsOf(redis, key)}` })
   }
