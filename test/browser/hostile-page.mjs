@@ -67,8 +67,8 @@
   const links = 'nav[aria-label="Parts of this page"] a'
 
   /**
-   * All parts of a task's page; `shows` is what of its payload each shows, `written` what a shell's command does. As a link of the page leads there: it is not
-   * loaded anew.
+   * All parts of a task's page; `shows` is what of its payload each shows, `written` what a shell's command does. It is led
+   * there as by a link of the page, which loads nothing anew.
    */
   const visitTask = async ({ path, title, shows, written }) => {
     history.pushState(null, '', path)
