@@ -2,10 +2,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { otherServers } from '../tools/other-servers.mjs'
 import { prepare } from '../tools/prepare.mjs'
 import { clientSteps } from './clients.mjs'
 import { isSeen } from './fault/planted/seen.mjs'
+import { otherSteps } from './others.mjs'
 import { lint, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
 import { Steps } from './steps.mjs'
 
@@ -63,33 +63,18 @@ const faults = {
   counts: () => readJson('faults.json'),
 }
 
-/** What depends on the server itself: the library, the lists, rights, a full memory, and the model of it all. */
-const ofServer = [
-  ...['calls', 'full-redis', 'functions', 'jobs', 'library', 'reply-lists', 'rights'].map(
-    name => `test/redis/${name}.test.ts`,
-  ),
-  'test/model/functions.model.test.ts',
-]
-const serverSteps = () =>
-  otherServers().flatMap(({ name, title, path, reason }) => {
-    if (path)
-      return { ...vitest(reportDir, title, name, '--maxWorkers=1', ...ofServer), env: { PSHUB_TEST_SERVER: path } }
-    console.log(`The server of ${name} will not be tested: ${reason}.`)
-    return []
-  })
-
 const steps = new Steps(reportDir)
 steps.endOnSignals()
 /** Beside each other only what mostly waits; what measures time has the machine nearly to itself. */
 const runAll = async () => {
   const { own, conformance } = clientSteps(reportDir, retries)
-  const servers = serverSteps()
+  const others = otherSteps(reportDir)
   await steps.alone(typeCheck)
   await steps.alone(pagesTypeCheck)
   await steps.alone(lint)
   await steps.alone(tests)
   await steps.alone(testsOfTime)
-  await steps.beside(...own.map(step => [step]), [faults], servers)
+  await steps.beside(...own.map(step => [step]), [faults], others)
   await steps.alone(conformance)
 }
 
