@@ -76,11 +76,8 @@ local wanted = math.min(1000, tonumber(ARGV[2]))
 local left, jobs_left = take(KEYS[1], wanted, ''), 0
 local calls = taken
 local room = math.min(tonumber(ARGV[3]), wanted - taken)
-if room > 0 then
-  jobs_left = take(KEYS[5], room, 'job:')
-elseif ARGV[3] ~= '0' then
-  jobs_left = -1
-end
+if ARGV[3] ~= '0' then jobs_left = -1 end
+if room > 0 then jobs_left = take(KEYS[5], room, 'job:') end
 
 if taken > 0 then
   -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.

@@ -1,6 +1,8 @@
 -- What several functions of the library use. Each of them has the text of a file of its own, of the operation's name, and gets
 -- KEYS and ARGV as that file's header says. A line `-- flags:` there names how Redis is to run it: `allow-oom` on a full Redis
 -- too, with all that it writes; without it a full Redis refuses it before its first line. `no-writes` changes nothing.
+-- No `elseif` in any of them: the server that is embedded in the demo finds their ends by counting words, and that one has no end of
+-- its own.
 
 -- Redis' clock in microseconds, as text: as a number it would lose its last digits when it is made a text again.
 local function now_us_text()
