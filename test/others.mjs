@@ -1,6 +1,5 @@
-// The tests that depend on it, with servers of other makes and versions, and with other versions of Node. What cannot be had on
-// this machine is said to be missing, with the reason, and fails nothing.
-import { otherNodes } from '../tools/other-nodes.mjs'
+// The tests that depend on the server, with those of other makes and versions. What cannot be had on this machine is said to be
+// missing, with the reason, and fails nothing.
 import { otherServers } from '../tools/other-servers.mjs'
 import { vitest } from './programs.mjs'
 
@@ -11,12 +10,6 @@ const ofServer = [
   ...inRedis(['calls', 'full-redis', 'functions', 'jobs', 'library', 'reply-lists', 'rights']),
   'test/model/functions.model.test.ts',
 ]
-/** What depends on Node: sockets, threads, timers, contexts of asynchronous code, and all that needs no server. */
-const ofNode = [
-  ...inRedis(['calls', 'client', 'cli-worker', 'jobs', 'keepalive-thread', 'tls', 'tracing', 'worker']),
-  'test/unit',
-]
-
 const stepsOf = (found, what, make) =>
   found.flatMap(({ name, title, path, reason }) => {
     if (path) return [make({ name, title, path })]
@@ -29,9 +22,5 @@ export const otherSteps = reportDir => [
   ...stepsOf(otherServers(), 'server', ({ name, title, path }) => ({
     ...vitest(reportDir, title, name, '--maxWorkers=1', ...ofServer),
     env: { PSHUB_TEST_SERVER: path },
-  })),
-  ...stepsOf(otherNodes(), 'runtime', ({ name, title, path }) => ({
-    ...vitest(reportDir, title, name, '--maxWorkers=1', ...ofNode),
-    program: path,
   })),
 ]
