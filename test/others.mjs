@@ -3,24 +3,19 @@
 import { otherServers } from '../tools/other-servers.mjs'
 import { vitest } from './programs.mjs'
 
-const inRedis = names => names.map(name => `test/redis/${name}.test.ts`)
-
 /** What depends on the server: the library, the lists, rights, a full memory, and the model of it all. */
 const ofServer = [
-  ...inRedis(['calls', 'full-redis', 'functions', 'jobs', 'library', 'reply-lists', 'rights']),
+  ...['calls', 'full-redis', 'functions', 'jobs', 'library', 'reply-lists', 'rights'].map(
+    name => `test/redis/${name}.test.ts`,
+  ),
   'test/model/functions.model.test.ts',
 ]
-const stepsOf = (found, what, make) =>
-  found.flatMap(({ name, title, path, reason }) => {
-    if (path) return [make({ name, title, path })]
-    console.log(`The ${what} ${name} will not be tested: ${reason}.`)
-    return []
-  })
 
 /** @returns steps that may follow one another beside others */
-export const otherSteps = reportDir => [
-  ...stepsOf(otherServers(), 'server', ({ name, title, path }) => ({
-    ...vitest(reportDir, title, name, '--maxWorkers=1', ...ofServer),
-    env: { PSHUB_TEST_SERVER: path },
-  })),
-]
+export const otherSteps = reportDir =>
+  otherServers().flatMap(({ name, title, path, reason }) => {
+    if (path)
+      return [{ ...vitest(reportDir, title, name, '--maxWorkers=1', ...ofServer), env: { PSHUB_TEST_SERVER: path } }]
+    console.log(`The server ${name} will not be tested: ${reason}.`)
+    return []
+  })

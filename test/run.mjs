@@ -55,7 +55,7 @@ const faultOptions = [
   retries,
   '--json',
   join(reportDir, 'faults.json'),
-  // They say something of the suite, and only change when that or the scripts do.
+  // They say something of the suite, and only change when that or the functions in Redis do.
   ...(isWhole || !isSeen() ? [] : ['--rows-only']),
 ]
 const faults = {

@@ -1,6 +1,6 @@
 import type { Events } from '../figures/events.ts'
-import { maxBatch } from '../queue/batches.ts'
-import { maxBatchBytes, pushMemoryMs, type Queue } from '../queue/queue.ts'
+import { isBatchFull } from '../queue/batches.ts'
+import { pushMemoryMs, type Queue } from '../queue/queue.ts'
 import { type Connection, ConnectionLost, isTransient } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Pushed } from '../wire/answers.ts'
@@ -140,7 +140,7 @@ export class Outbox {
     const length = this.forecast.lengthAt(now)
     let chars = 0
     for (const parcel of this.#waiting) {
-      if (batch.length === maxBatch || (chars > 0 && chars + parcel.body.length > maxBatchBytes)) break
+      if (isBatchFull(batch.length, chars, parcel.body.length)) break
       this.#waiting.delete(parcel)
       if (length !== undefined && length + batch.length >= this.forecast.lengthWithin(parcel.end - now, now)) {
         this.#refuseOne(parcel, length + batch.length)

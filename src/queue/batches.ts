@@ -1,7 +1,11 @@
 import { maxBatchBytes } from './queue.ts'
 
 /** So many entries go in one write at the most. */
-export const maxBatch = 256
+const maxBatch = 256
+
+/** Whether a batch of so many entries and characters takes no further one of this size. A single one may be larger. */
+export const isBatchFull = (count: number, chars: number, size: number): boolean =>
+  count === maxBatch || (count > 0 && chars + size > maxBatchBytes)
 
 /** Divides what is sent together: neither more than `maxBatch` entries nor much more than a megabyte goes in one write. */
 export function* batchesOf<T>(entries: readonly T[], sizeOf: (entry: T) => number): Generator<T[]> {
@@ -9,7 +13,7 @@ export function* batchesOf<T>(entries: readonly T[], sizeOf: (entry: T) => numbe
   let chars = 0
   for (const entry of entries) {
     const size = sizeOf(entry)
-    if (batch.length === maxBatch || (batch.length > 0 && chars + size > maxBatchBytes)) {
+    if (isBatchFull(batch.length, chars, size)) {
       yield batch
       batch = []
       chars = 0

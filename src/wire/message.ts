@@ -66,7 +66,7 @@ const isTracestate = (state: unknown): state is string => typeof state === 'stri
 /** The message as the push function gets it: it puts `{"at":<now>,` in front. */
 export const unstamped = (ttlMs: number, body: string): string => `"ttl":${ttlMs},${body}`
 
-/** The message as it lies in the list once the script has stamped it. */
+/** The message as it lies in the list once it was stamped there. */
 export const stamped = (at: string, ttlMs: number, body: string): string => `{"at":${at},"ttl":${ttlMs},${body}`
 
 const maxTaskLength = 128

@@ -2,7 +2,7 @@ import type { Slot } from './slots.ts'
 
 /*
  * What a worker holds, and under which ids: a call under its own, a job under job:<id>, and what was adopted under lost:<id> or
- * lost:job:<id>. Scripts that put something back know its list by that; nobody else reads these prefixes.
+ * lost:job:<id>. Functions that put something back know its list by that; nobody else reads these prefixes.
  */
 
 /** Whether it was taken over from a lost worker, and may have been started there. */

@@ -57,12 +57,6 @@ export const plantedBugs: PlantedBug[] = [
     from: 'for k = #batch, i, -1 do',
     to: 'for k = i, #batch do',
   },
-  {
-    operation: 'claim',
-    bug: 'is refused by a full Redis',
-    from: runsOnFull,
-    to: '',
-  },
   { operation: 'claim', bug: 'rings no bell for what is left', from: 'ring(KEYS[2])', to: '' },
   {
     operation: 'claim',
@@ -132,12 +126,6 @@ export const plantedBugs: PlantedBug[] = [
     to: 'if false then',
   },
   { operation: 'leave', bug: 'leaves a token behind', from: "redis.call('DEL', KEYS[3])", to: '' },
-  {
-    operation: 'leave',
-    bug: 'is refused by a full Redis',
-    from: runsOnFull,
-    to: '',
-  },
   { operation: 'adopt', bug: 'loses what it cannot hold', from: "redis.call('HLEN', KEYS[3])", to: '' },
   { operation: 'adopt', bug: 'moves more bytes than it may', from: 'if bytes_left <= 0', to: 'if false' },
   { operation: 'adopt', bug: 'copies instead of moving', from: "redis.call('HDEL', KEYS[2], found[i])", to: '' },
@@ -168,7 +156,6 @@ export const plantedBugs: PlantedBug[] = [
     from: "redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[4]))",
     to: '',
   },
-  { operation: 'beat', bug: 'is refused by a full Redis', from: runsOnFull, to: '' },
   {
     operation: 'beat',
     bug: 'keeps a pause to itself',
@@ -200,17 +187,16 @@ export const plantedBugs: PlantedBug[] = [
   },
   { operation: 'reply', bug: 'makes a list that stays', from: "redis.call('PEXPIRE', KEYS[1], ARGV[1])", to: '' },
   {
-    operation: 'reply',
-    bug: 'is refused by a full Redis',
-    from: runsOnFull,
-    to: '',
-  },
-  {
     operation: 'cancel',
     bug: 'does not say that it removed',
     from: "return redis.call('LREM', KEYS[1], from, ARGV[2])",
     to: "redis.call('LREM', KEYS[1], from, ARGV[2]) return 0",
   },
-  { operation: 'cancel', bug: 'is refused by a full Redis', from: runsOnFull, to: '' },
   { operation: 'cancel', bug: 'removes nothing', from: "if ARGV[2] ~= '' then", to: 'if false then' },
+  ...(['claim', 'leave', 'beat', 'reply', 'cancel'] as const).map(operation => ({
+    operation,
+    bug: 'is refused by a full Redis',
+    from: runsOnFull,
+    to: '',
+  })),
 ]

@@ -57,7 +57,7 @@ describe('what is pushed by hand', () => {
     expect((await server.keys()).filter(key => key.startsWith('reply'))).toEqual([])
   })
 
-  it('is not started after its deadline, even where the scripts cannot see that', async () => {
+  it('is not started after its deadline, even where the functions cannot see that', async () => {
     const runs: unknown[] = []
     const worker = await server.worker([defineTask('echo:1.0', {}, args => runs.push(args))])
     const late = `{"ttl":100,"id":"late","task":"echo:1.0","args":"late","at":${(Date.now() - 60_000) * 1000}}`
@@ -154,7 +154,7 @@ describe('what is pushed by hand for a task that the worker at hand does not hav
     expect(await replyTo(list, 3)).toMatchObject({ id: 'a', ok: true, result: 1 })
   })
 
-  it('ends at its deadline where the scripts cannot see that', async () => {
+  it('ends at its deadline where the functions cannot see that', async () => {
     await server.worker([defineTask('echo:1.0', {}, args => args)])
     const list = keys().reply('spaced')
     const at = Date.now() * 1000

@@ -35,7 +35,7 @@ describe('recent failures', () => {
     await push('calls', { id: 'invalid', task: 'echo:1.0', args: 'text' })
     await push('jobs', { id: 'job', task: 'fail:1.0', args: 3, from: 'cron' })
     const [seconds] = await server.redis.time()
-    // The claim script sees no deadline in a message that does not begin as it should.
+    // The claim function sees no deadline in a message that does not begin as it should.
     await push('calls', { task: 'echo:1.0', id: 'late', ttl: 5, at: (Number(seconds) - 60) * 1_000_000 })
     const failures = await eventually(async () => {
       const all = await shop.failures()

@@ -214,7 +214,7 @@ describe('a job that nobody can run', () => {
   }, 20_000)
 })
 
-describe('the scripts', () => {
+describe('the functions', () => {
   const queue = () => new Queue('q', makeKeys(it_.namespace))
   const wanted = (slots: number, jobs: number) => ({ slots, jobs, runTimes: [] })
   const start = async () => {

@@ -82,7 +82,7 @@ describe('what workers measured', () => {
     await it_.worker([echo])
     const [seconds] = await it_.redis.time()
     const longAgo = (Number(seconds) - 60) * 1_000_000
-    // The claim script sees no deadline in a message that does not begin as it should.
+    // The claim function sees no deadline in a message that does not begin as it should.
     for (const task of ['echo:1.0', 'strange:1.0'])
       await it_.redis.rpush(
         `${it_.namespace}:{q}:calls`,

@@ -12,12 +12,12 @@ const it_ = useRedis()
 const counting = () => ({ task: defineTask('count:1.0', {}, async n => n) })
 
 describe('a Redis that refuses', () => {
-  it('scripts it has forgotten are sent again', async () => {
+  it('functions it has forgotten are loaded again', async () => {
     const { task } = counting()
     await it_.worker([task])
     const hub = it_.hub()
     await hub.call('count:1.0', 1)
-    await it_.redis.script('FLUSH')
+    await it_.redis.function('FLUSH')
     expect(await hub.call('count:1.0', 2)).toBe(2)
   })
 

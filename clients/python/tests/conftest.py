@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import socket
@@ -24,6 +25,11 @@ from pshub.redis.connection import Connection
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 T = TypeVar("T")
+
+
+def vectors(name: str) -> Any:
+    """A golden file of all languages."""
+    return json.loads((ROOT / "clients/vectors" / name).read_text(encoding="utf-8"))
 
 
 def free_port() -> int:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from conftest import ROOT
+from conftest import vectors
 from pshub.catalogue import registrar
 from pshub.figures import callers, recent_failures, task_stats
 from pshub.hub import forecast, outbox, routes
@@ -70,10 +67,6 @@ NOT_OURS = {
     "tasks with slow calls",
     "memory of slow calls, ms",
 }
-
-
-def vectors(name: str) -> Any:
-    return json.loads((ROOT / "clients/vectors" / name).read_text(encoding="utf-8"))
 
 
 def test_numbers() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pshub
-from conftest import ROOT
+from conftest import vectors
 from pshub.catalogue.cards import read_task_card, read_worker_card
 from pshub.figures.histogram import Histogram, bucket_of
 from pshub.figures.recent_failures import RecentFailures
@@ -24,10 +24,6 @@ from pshub.wire.message import MalformedMessage, Request, decode_reply, decode_r
 from pshub.wire.names import newest_first, parse_called_name, parse_task_name, try_parse_task_name
 from pshub.wire.payload import PayloadProblem, decode_payload, encode_payload
 from pshub.wire.phases import Phases
-
-
-def vectors(name: str) -> Any:
-    return json.loads((ROOT / "clients/vectors" / name).read_text(encoding="utf-8"))
 
 
 def test_names() -> None:

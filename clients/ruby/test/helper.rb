@@ -18,6 +18,9 @@ Thread.abort_on_exception = true
 module Support
   module_function
 
+  # A golden file of all languages.
+  def vectors(name) = JSON.parse(File.read(File.join(ROOT, "clients/vectors", name)), max_nesting: 0)
+
   def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
 
   # What the block returns once that is something; a condition instead of a sleep.

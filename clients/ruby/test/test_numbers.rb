@@ -4,6 +4,8 @@ require_relative "helper"
 
 # The numbers of PROTOCOL.md, section 12, and what people are told of Redis' refusals, held against this package.
 class TestNumbers < Minitest::Test
+  include Support
+
   # As this package has them; in seconds where the table has milliseconds.
   OURS = {
     "deepest nesting of arguments and results" => Pshub::Payload::MAX_DEPTH,
@@ -39,8 +41,6 @@ class TestNumbers < Minitest::Test
     "longest other record of the registry, characters" => Pshub::Foreign::MAX_RECORD,
     "deepest nesting of a record of the registry" => Pshub::Foreign::MAX_NESTING
   }.freeze
-
-  def vectors(name) = JSON.parse(File.read(File.join(ROOT, "clients/vectors", name)))
 
   def test_numbers
     numbers = vectors("numbers.json")["numbers"]

@@ -4,7 +4,7 @@ require_relative "helper"
 
 # The golden files of all languages, held against this package.
 class TestVectors < Minitest::Test
-  def vectors(name) = JSON.parse(File.read(File.join(ROOT, "clients/vectors", name)), max_nesting: 0)
+  include Support
 
   def test_names
     names = vectors("names.json")

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { bury } from '../../jobs/dead.ts'
-import { maxBatch } from '../../queue/batches.ts'
-import { maxBatchBytes } from '../../queue/queue.ts'
+import { isBatchFull } from '../../queue/batches.ts'
 import { isFull, isTransient, NotConnected } from '../../redis/connection.ts'
 import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
@@ -57,8 +56,7 @@ export class Settle {
 
   #batchFor(workerId: string, chars: number): Batch {
     const last = this.#ended.at(-1)
-    const hasRoom = last && last.ids.length < maxBatch && last.chars + chars <= maxBatchBytes
-    if (hasRoom && last.workerId === workerId) return last
+    if (last?.workerId === workerId && !isBatchFull(last.ids.length, last.chars, chars)) return last
     const batch = { workerId, ids: [], replies: new Map(), dead: [], slots: [], chars: 0 }
     if (this.#ended.push(batch) > 1) return batch
     // A lone reply leaves at the end of this tick; under load those of a whole turn of the loop go together.

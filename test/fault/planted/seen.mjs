@@ -22,4 +22,4 @@ const digest = () => {
 export const isSeen = () => JSON.parse(readFileSync(stamp, 'utf8')).digest === digest()
 
 /** All of them were caught: noted beside the code, so that nobody waits for them again until something changes. */
-export const noteSeen = () => writeFileSync(stamp, `${JSON.stringify({ digest: digest() })}\n`)
+export const noteSeen = () => writeFileSync(stamp, `{ "digest": "${digest()}" }\n`)
