@@ -3,10 +3,10 @@ import type { Events } from '../figures/events.ts'
 import { batchesOf } from '../queue/batches.ts'
 import type { Queue } from '../queue/queue.ts'
 import { command } from '../redis/client.ts'
-import type { Connection, Redis } from '../redis/connection.ts'
+import type { Redis } from '../redis/connection.ts'
 import { run } from '../redis/library.ts'
 import type { Settings } from '../settings/read.ts'
-import { cardOf, type Task, type TaskCard } from '../task/task.ts'
+import { cardOf, type Task } from '../task/task.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
 import { version } from '../wire/version.ts'
 import { furtherField, readStats, type WorkerCard, type WorkerStats } from './cards.ts'
@@ -98,31 +98,19 @@ export class Registrar {
     return this.#write(client, workerId, { stats: JSON.stringify(stats) })
   }
 
-  /** Of a task of this queue, declared here or elsewhere; false when that cannot be found out. */
-  async isIdempotent(name: string, connection: Connection): Promise<boolean> {
-    const own = this.#options.tasks.find(task => task.name.full === name)
-    if (own) return own.idempotent
-    const cards = await connection.send(client => this.#cardsOf(client, name)).catch(() => [])
-    return cards[0]?.idempotent ?? false
-  }
-
   /** Why a request for a task is not run in this queue; undefined as long as a live worker of it takes them. */
   async whyUnserved(client: Redis, name: string): Promise<Verdict | undefined> {
     const isServedIn = async (queue: string) => (await this.#catalogue.slots(client, queue, name)) > 0
     const own = this.#options.queue.name
     if (await isServedIn(own)) return undefined
-    const first = (await this.#cardsOf(client, name)).at(-1)?.queue
+    const cards = await this.#catalogue.taskCards(client, [furtherField(name, own), name])
+    const first = cards.at(-1)?.queue
     if (first === undefined) return { code: 'NoSuchTask', message: `No worker ever declared ${name}.` }
     const message = `No live worker of queue ${own} provides ${name}.`
     if (first === own) return { code: 'NoWorkers', message }
     const isServed = isQueueName(first) && (await isServedIn(first))
     const place = `${isServed ? 'It is served' : 'Its last workers were'} in queue ${first}.`
     return { code: 'NoWorkers', message: `${message} ${place}` }
-  }
-
-  /** Of this queue, where that is not the first one of the task, and of the first. */
-  #cardsOf(client: Redis, name: string): Promise<TaskCard[]> {
-    return this.#catalogue.taskCards(client, [furtherField(name, this.#options.queue.name), name])
   }
 
   async remove(client: Redis, workerIds: string[]): Promise<void> {

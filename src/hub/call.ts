@@ -73,7 +73,7 @@ export class Call implements Parcel, Timed {
     this.task = spec.task
     this.end = spec.end
     this.#host = host
-    this.body = requestBody(this.id, spec.task, spec.args, spec.tail)
+    this.body = requestBody(this.id, spec.task, spec.idempotent, spec.args, spec.tail)
     this.tries = previous ? previous.call.tries + 1 : 0
     this.#waitsSince = previous ? monotonicMs() : spec.caller.startedAt
     if (previous) this.#earlier = previous.error.ran === 'no' ? previous.call.#earlier : previous.error

@@ -1,8 +1,5 @@
-import type { Queue } from '../queue/queue.ts'
+import { maxDead, type Queue } from '../queue/queue.ts'
 import { command, type Redis } from '../redis/client.ts'
-
-/** Jobs that are kept when they were given up; the oldest make room. */
-export const maxDead = 10_000
 
 /** Keeps jobs that are given up. Repeating it is harmless. Returns how many older ones had to go for them. */
 export const bury = async (client: Redis, queue: Queue, texts: string[], atMs: number): Promise<number> => {

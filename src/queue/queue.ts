@@ -6,6 +6,7 @@ import {
   type Adopted,
   type Beat,
   type Claimed,
+  type HeldText,
   type Pushed,
   readAdopted,
   readBeat,
@@ -34,6 +35,8 @@ const cancelMemoryMs = 5000
 /** A worker that reports its queue and does not beat for this long is replaced by another one. */
 export const reporterMs = 3000
 const adoptBatch = 64
+/** Jobs that are kept when they were given up; the oldest make room. */
+export const maxDead = 10_000
 /** What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late. */
 export const maxBatchBytes = 1_000_000
 
@@ -146,24 +149,17 @@ export class Queue {
     return { keys: [leases, cancelled, reporter, calls, paused, held(workerId)], args }
   }
 
-  /** Puts held requests back, as they are or with another text. Returns how many were still held. */
-  async handback(
-    client: Redis,
-    workerId: string,
-    side: 'head' | 'tail',
-    requests: readonly { id: string; text?: string }[],
-  ): Promise<number> {
+  /** Puts held requests back as they are. Returns how many were still held. */
+  async handback(client: Redis, workerId: string, side: 'head' | 'tail', ids: readonly string[]): Promise<number> {
     const { held, calls, bell, jobs, jobBell } = this.keys
-    const pairs = requests.flatMap(({ id, text }) => [id, text ?? ''])
-    const keys = [held(workerId), calls, bell, jobs, jobBell]
-    return (await run(client, 'handback', keys, [side, ...pairs])) as number
+    return (await run(client, 'handback', [held(workerId), calls, bell, jobs, jobBell], [side, ...ids])) as number
   }
 
   /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
   async adopt(client: Redis, lostId: string, workerId: string): Promise<Adopted | undefined> {
-    const { leases, held } = this.keys
-    const keys = [leases, held(lostId), held(workerId)]
-    return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes]))
+    const { leases, held, calls, bell, jobs, jobBell, dead } = this.keys
+    const keys = [leases, held(lostId), held(workerId), calls, bell, jobs, jobBell, dead]
+    return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes, maxDead]))
   }
 
   /** True when the request still waited and is gone now; else the worker that runs it is told with its next beat. */
@@ -178,8 +174,8 @@ export class Queue {
   }
 
   /** What is held under some of these ids: one after the other, until the texts are as long as an answer may be. */
-  async heldTexts(client: Redis, workerId: string, ids: readonly string[]): Promise<{ id: string; text: string }[]> {
-    const found: { id: string; text: string }[] = []
+  async heldTexts(client: Redis, workerId: string, ids: readonly string[]): Promise<HeldText[]> {
+    const found: HeldText[] = []
     let chars = 0
     for (const id of ids) {
       if (chars >= maxBatchBytes) break
@@ -191,7 +187,7 @@ export class Queue {
     return found
   }
 
-  /** Ends the lease and puts back all that was not started. Returns how many went back. */
+  /** Ends the lease and puts back all that may be run by another worker. Returns how many went back. */
   async leave(client: Redis, workerId: string, started: readonly string[]): Promise<number> {
     const { held, calls, bell, leases, jobs, jobBell, reporter } = this.keys
     const keys = [held(workerId), calls, bell, leases, jobs, jobBell, reporter]

@@ -74,7 +74,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'LLEN LPOP LPUSH RPUSH'),
       runs(jobBell, 'BLPOP DEL LLEN RPUSH'),
-      writes(dead, 'ZADD ZREMRANGEBYRANK'),
+      runs(dead, 'ZADD ZCARD ZREMRANGEBYRANK'),
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
       runs(reporter, 'DEL GET SET'),
       runs(paused, 'GET'),

@@ -48,11 +48,22 @@ export interface QueueFigures {
   oldestMs: number | undefined
 }
 
-/** What was taken over from a lost worker. */
+/** A request with the id that it is held under. */
+export interface HeldText {
+  id: string
+  text: string
+}
+
+/** What was taken over from a lost worker, and what became of it. */
 export interface Adopted {
   /** True when nothing is left to take over. */
   done: boolean
-  requests: { id: string; text: string }[]
+  /** Held by this worker now, whose callers are to be told. */
+  toAnswer: HeldText[]
+  /** What went back to its list. */
+  redelivered: HeldText[]
+  /** Jobs that were given up. */
+  dead: HeldText[]
 }
 
 export const readPushed = (answer: unknown): Pushed => {
@@ -89,9 +100,11 @@ export const readBeat = (answer: unknown): Beat => {
 
 /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
 export const readAdopted = (answer: unknown): Adopted | undefined => {
-  const [state, ...flat] = answer as [number, ...string[]]
+  const [state, ...lists] = answer as [number, ...string[][]]
   if (state === -1) return undefined
-  const requests: Adopted['requests'] = []
-  for (let i = 0; i + 1 < flat.length; i += 2) requests.push({ id: flat[i]!, text: flat[i + 1]! })
-  return { done: state === 1, requests }
+  const [toAnswer = [], redelivered = [], dead = []] = lists.map(pairsOf)
+  return { done: state === 1, toAnswer, redelivered, dead }
 }
+
+const pairsOf = (flat: string[]): HeldText[] =>
+  flat.flatMap((id, at) => (at % 2 === 0 ? [{ id, text: flat[at + 1]! }] : []))

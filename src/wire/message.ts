@@ -5,7 +5,7 @@ import { arePhases, type Phases } from './phases.ts'
 
 /**
  * The two messages on the wire, request and reply: JSON objects, one per list element. See PROTOCOL.md.
- * A request's first three fields come in a fixed order (`at`, `ttl`, `id`), so that functions read them with one match.
+ * A request's first fields come in a fixed order (`at`, `ttl`, `id`, `idempotent`), so that functions read them with one match.
  */
 
 /** W3C trace context, as it travels: which span of which trace this is part of. */
@@ -31,11 +31,13 @@ export interface Request extends TraceContext {
   hubId: string | undefined
   /** Name of the calling service, as it gave it. */
   from: string | undefined
+  /** Its caller said that running it twice does no harm. */
+  idempotent: boolean
   /** How many workers died holding it. */
   losses: number
   /** An earlier worker may have started it. */
   mayHaveRun: boolean
-  /** The message as it was in the list, for handing it back unchanged. */
+  /** The message as it was in the list. */
   text: string
 }
 
@@ -47,8 +49,8 @@ export type Reply =
 export class MalformedMessage extends Error {}
 
 /** Everything of a request that follows `at` and `ttl`, closing brace included. `args` and `tail` are JSON already. */
-export const requestBody = (id: string, task: string, args: string, tail: string): string =>
-  `"id":"${id}","task":"${task}","args":${args}${tail}`
+export const requestBody = (id: string, task: string, idempotent: boolean, args: string, tail: string): string =>
+  `"id":"${id}",${idempotent ? '"idempotent":true,' : ''}"task":"${task}","args":${args}${tail}`
 
 /** The end of a request, which is the same for all requests of one caller outside of traces. */
 export const requestTail = (resultQueue: string, from: string | undefined, trace: TraceContext = {}): string =>
@@ -81,10 +83,11 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('not a JSON object')
-  const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate, losses, started } = value as Record<
+  const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate, ...marks } = value as Record<
     string,
     unknown
   >
+  const { idempotent, losses, started } = marks
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
   const ownId = isId(id) ? id : heldId
   if (ownId === undefined) throw new MalformedMessage('no id')
@@ -102,24 +105,12 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
     tracestate: isTracestate(tracestate) ? tracestate : undefined,
+    idempotent: idempotent === true,
     losses: Number.isInteger(losses) ? (losses as number) : 0,
     mayHaveRun: started === true || (Number.isInteger(losses) && (losses as number) > 0),
     text,
   }
 }
-
-/** The request with its count of lost workers, spliced in as text: its payload is never encoded anew. */
-export const withLosses = (text: string, losses: number): string => withMark(text, `"losses":${losses}`)
-
-/** The request with the mark that it may have been started. Its count of lost workers says so too. */
-export const withStarted = (text: string): string =>
-  /,"losses":[1-9]\d*\}\s*$/.test(text) ? text : withMark(text, '"started":true')
-
-const withMark = (text: string, mark: string): string =>
-  `${text
-    .trimEnd()
-    .replace(/,"(?:losses":\d+|started":true)\}$/, '}')
-    .slice(0, -1)},${mark}}`
 
 /** The id that the claim function read: the one in the leading fields, whatever else the message says further on. */
 export const leadingId = (text: string): string | undefined => /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/.exec(text)?.[1]

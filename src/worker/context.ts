@@ -7,10 +7,10 @@ import type { Queue } from '../queue/queue.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import type { Task } from '../task/task.ts'
-import type { Claimed } from '../wire/answers.ts'
+import type { Claimed, HeldText } from '../wire/answers.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
 import type { Executor } from './executor.ts'
-import type { HeldText, Settlement } from './held.ts'
+import type { Settlement } from './held.ts'
 import type { Measures } from './measures.ts'
 import type { Slots } from './slots.ts'
 
@@ -50,10 +50,9 @@ export interface WorkerContext extends WorkerParts {
   readonly intake: {
     take(claimed: Claimed, workerId: string, ageMs: number): number
     ignoreClaimsOf(ids: readonly string[], nowUs: number): void
-    returning(): HeldText[]
   }
   readonly settle: { add(settlement: Settlement): void }
   readonly fetch: { slotsIdle(): void }
   readonly beat: { readonly isCertain: boolean; beatNow(): Promise<boolean>; beatAnew(): Promise<boolean> }
-  readonly adopt: { redirect(requests: readonly HeldText[], workerId: string, nowUs: number): Promise<void> }
+  readonly adopt: { answer(requests: readonly HeldText[], workerId: string): void }
 }

@@ -42,7 +42,7 @@ export const makeCrew = (parts: WorkerParts): Crew => {
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
     reconcile.look(beat.nowUs).catch(() => undefined)
-    crew.adopt.onBeat(beat.ended, beat.nowUs)
+    crew.adopt.onBeat(beat.ended)
   }
   crew.intake = new Intake(crew)
   crew.settle = new Settle(crew)

@@ -8,14 +8,8 @@ import type { Slot } from './slots.ts'
 /** Whether it was taken over from a lost worker, and may have been started there. */
 export const isHeldLost = (heldId: string): boolean => heldId.startsWith('lost:')
 
-/** Under which id the lost worker held it. */
-export const withoutLost = (heldId: string): string => heldId.replace(/^lost:/, '')
-
-export interface HeldText {
-  /** The id under which it is held. */
-  id: string
-  text: string
-}
+/** The id without what it is held as. */
+export const plainId = (heldId: string): string => heldId.replace(/^(lost:)?(job:)?/, '')
 
 /** A request that ended in this worker. */
 export interface Settlement {

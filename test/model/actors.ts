@@ -37,8 +37,6 @@ export interface WorkerActor {
   /** What the last looks of reconcile took over, and what they put back. */
   found: { id: string; text: string }[]
   putBack: string[]
-  /** What it gives up as it leaves, for others to run again. */
-  returning: { id: string; text: string }[]
   /** The identity that replies and releases go under, when it is not the present one. */
   settlesAs: string | undefined
 }
@@ -58,15 +56,11 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
     slots: new Slots(1000, 0),
     events: new Events(),
     clock: new RedisClock(),
-    registrar: {
-      isIdempotent: async (task: string) => task === 'again:1.0',
-      remove: async () => undefined,
-    } as unknown as Registrar,
+    registrar: { remove: async () => undefined } as unknown as Registrar,
     stats: () => assert.fail('nobody asks for them'),
     settings: readSettings('worker', { options: { namespace } }),
     workerId: () => actor.settlesAs ?? worker.id,
     intake: {
-      returning: () => actor.returning,
       ignoreClaimsOf: ids => {
         actor.putBack = [...ids]
       },
@@ -75,7 +69,7 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
     fetch: { slotsIdle: () => undefined },
     beat: { isCertain: true },
     adopt: {
-      redirect: async requests => {
+      answer: requests => {
         actor.found = [...requests]
       },
     },
@@ -89,7 +83,6 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
     farewell: new Farewell(context),
     found: [],
     putBack: [],
-    returning: [],
     settlesAs: undefined,
   }
   return actor

@@ -1,28 +1,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { maxBatchBytes, reporterMs } from '../../src/queue/queue.ts'
+import { maxBatchBytes, maxDead, reporterMs } from '../../src/queue/queue.ts'
 import { run } from '../../src/redis/library.ts'
 import { type Adopted, readAdopted } from '../../src/wire/answers.ts'
-import { withStarted } from '../../src/wire/message.ts'
 import type { Actors, WorkerActor } from './actors.ts'
 import { cancelMemoryMs } from './caller-steps.ts'
 import type { Model } from './model.ts'
 import { becomeNew, type WorkerModel } from './processes.ts'
 import { queueKeys } from './redis-state.ts'
-import { taskOf, verdictOn } from './requests.ts'
-import {
-  anyMask,
-  anyWorker,
-  aside,
-  chosen,
-  oneOf,
-  readTime,
-  type Step,
-  sawTime,
-  step,
-  type WorkerPair,
-  workerOf,
-} from './step.ts'
+import { anyWorker, aside, oneOf, readTime, type Step, sawTime, step, type WorkerPair, workerOf } from './step.ts'
 
 /** Ends only when a step says so. */
 const leaseMs = 3_600_000
@@ -77,21 +63,10 @@ const lapseStep = step('lapse', fc.record({ which: fc.nat(20) }), async (model, 
   if (workerId !== undefined) await lapse(model, actors, workerId)
 })
 
-const redirect = async (
-  model: Model,
-  { redis }: Actors,
-  [worker, actor]: WorkerPair,
-  requests: Adopted['requests'],
-): Promise<void> => {
-  if (requests.length === 0) return
-  if (model.isFull && requests.some(({ id, text }) => 'dead' in verdictOn(text, id, model.nowUs))) {
-    // A dead job is held until there is room for it again.
-    await redis.config('SET', 'maxmemory', 0)
-    model.isFull = false
-  }
-  await actor.adopt.redirect(requests, worker.id, model.nowUs)
+const answer = async (model: Model, [worker, actor]: WorkerPair, requests: Adopted['toAnswer']): Promise<void> => {
+  actor.adopt.answer(requests, worker.id)
   await actor.settle.drained()
-  model.redirect(worker, requests)
+  model.answer(worker, requests)
 }
 
 /** Parts are as large as a worker's, or so small that several are needed. */
@@ -103,8 +78,9 @@ const adoptSome = async (
   bytes: number,
 ): Promise<Adopted | undefined> => {
   if (limit === 64 && bytes === maxBatchBytes) return queue.adopt(redis, lostId, workerId)
-  const adoptKeys = [queueKeys.leases, queueKeys.held(lostId), queueKeys.held(workerId)]
-  return readAdopted(await run(redis, 'adopt', adoptKeys, [lostId, workerId, limit, bytes]))
+  const { leases, held, calls, bell, jobs, jobBell, dead } = queueKeys
+  const adoptKeys = [leases, held(lostId), held(workerId), calls, bell, jobs, jobBell, dead]
+  return readAdopted(await run(redis, 'adopt', adoptKeys, [lostId, workerId, limit, bytes, maxDead]))
 }
 
 export interface Adopting {
@@ -115,16 +91,30 @@ export interface Adopting {
   answered: boolean
 }
 
+/** What comes out of a hash has no order, and what is dropped is not told. */
+const inOrder = (adopted: Adopted | undefined): Adopted | undefined => {
+  const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)
+  return adopted && { ...adopted, toAnswer: adopted.toAnswer.toSorted(byId), dead: adopted.dead.toSorted(byId) }
+}
+
 export const adopt = async (
   model: Model,
   actors: Actors,
   [worker, actor]: WorkerPair,
   { lostId, limit, bytes, answered }: Adopting,
 ): Promise<void> => {
+  const { redis } = actors
+  const before = [...model.heldBy(lostId).keys()]
+  const beforeUs = await readTime(redis)
   const adopted = await adoptSome(actors, lostId, worker.id, limit, bytes)
-  const moved = adopted?.requests.map(({ id }) => id) ?? []
-  assert.deepEqual(adopted, model.adopt(lostId, worker.id, limit, bytes, moved))
-  if (adopted && answered) await redirect(model, actors, [worker, actor], adopted.requests)
+  sawTime(model, await readTime(redis))
+  const left = new Set(await redis.hkeys(queueKeys.held(lostId)))
+  const told = [adopted?.redelivered, adopted?.toAnswer, adopted?.dead].flatMap(list => list ?? []).map(({ id }) => id)
+  const own = told.map(id => (before.includes(id) ? id : id.replace(/^lost:/, '')))
+  const untold = before.filter(id => !left.has(id) && !own.includes(id))
+  const moved = [...own.map(id => ({ id, isTold: true })), ...untold.map(id => ({ id, isTold: false }))]
+  assert.deepEqual(inOrder(adopted), inOrder(model.adopt(lostId, worker.id, { limit, bytes }, moved, beforeUs)))
+  if (adopted && answered) await answer(model, [worker, actor], adopted.toAnswer)
 }
 
 const adoptStep = step(
@@ -145,7 +135,7 @@ const adoptStep = step(
   },
 )
 
-const reconcile = async (model: Model, actors: Actors, [worker, actor]: WorkerPair): Promise<void> => {
+const reconcile = async (model: Model, [worker, actor]: WorkerPair): Promise<void> => {
   actor.found = []
   actor.putBack = []
   await actor.reconcile.look(0)
@@ -164,12 +154,11 @@ const reconcile = async (model: Model, actors: Actors, [worker, actor]: WorkerPa
   assert.deepEqual(actor.putBack.toSorted(), unanswered.toSorted())
   if (unanswered.length > 0) {
     model.situations.add('a lost claim found')
-    const back = actor.putBack.map(id => ({ id }))
-    assert.equal(model.handback(worker.id, 'head', back), unanswered.length)
+    assert.equal(model.handback(worker.id, 'head', actor.putBack), unanswered.length)
   }
   assert.deepEqual(new Map(actor.found.map(({ id, text }) => [id, text])), new Map(open.filter(isAdopted)))
   if (actor.found.length > 0) model.situations.add('a lost adoption found')
-  await redirect(model, actors, [worker, actor], actor.found)
+  await answer(model, [worker, actor], actor.found)
 }
 
 /** Only the second look in a row finds something; other steps may come in between. */
@@ -180,20 +169,13 @@ const reconcileStep = step(
     const worker = workerOf(model, actors, number, ({ id, knows }) => {
       return model.heldBy(id).size > knows.size
     })
-    for (let look = 0; look < looks; look++) await reconcile(model, actors, worker)
+    for (let look = 0; look < looks; look++) await reconcile(model, worker)
   },
 )
 
-export const leave = async (
-  model: Model,
-  { redis }: Actors,
-  [worker, actor]: WorkerPair,
-  returning: { id: string; text: string }[],
-): Promise<void> => {
+export const leave = async (model: Model, { redis }: Actors, [worker, actor]: WorkerPair): Promise<void> => {
   const ended = [...model.heldBy(worker.id).keys()].filter(id => worker.released.has(id))
-  actor.returning = returning
   const returned = await actor.farewell.leave()
-  const given = model.handback(worker.id, 'head', returning)
   model.release(worker.id, ended)
   // Those that stay are behind them, and were there before.
   const headOf = async (key: string, before: number) => {
@@ -205,23 +187,19 @@ export const leave = async (
     calls: await headOf(queueKeys.calls, calls.texts.length),
     jobs: await headOf(queueKeys.jobs, jobs.texts.length),
   }
-  assert.equal(returned, given + model.leave(worker.id, actor.slots.knownIds(), heads))
-  if (given > 0) model.situations.add('given up and marked')
+  assert.equal(returned, model.leave(worker.id, actor.slots.knownIds(), heads))
   if (ended.length > 0) model.situations.add('left with a forgotten release')
   forgetAll(worker, actor)
 }
 
-/** `mask`: which of those that may run twice were given up: they go back with their mark. */
 const leaveStep = step(
   'leave',
-  fc.record({ worker: anyWorker, mask: anyMask, isAdopting: fc.boolean() }),
-  async (model, actors, { worker: number, mask, isAdopting }) => {
+  fc.record({ worker: anyWorker, isAdopting: fc.boolean() }),
+  async (model, actors, { worker: number, isAdopting }) => {
     const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.held.has(id))
-    const returning = chosen(worker.knows, mask).filter(([, text]) => taskOf(text) === 'again:1.0')
-    // It was about to decide about these.
+    // It was about to answer these.
     if (isAdopting) for (const id of model.heldBy(worker.id).keys()) if (id.startsWith('lost:')) actor.slots.know(id)
-    const marked = returning.map(([id, text]) => ({ id, text: withStarted(text) }))
-    await leave(model, actors, [worker, actor], marked)
+    await leave(model, actors, [worker, actor])
   },
 )
 

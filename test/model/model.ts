@@ -3,14 +3,19 @@ import type { ClaimOptions } from '../../src/queue/queue.ts'
 import type { Adopted, Beat, Claimed, Pushed } from '../../src/wire/answers.ts'
 import { type HubModel, makeWorker, type WorkerModel } from './processes.ts'
 import {
+  addressOf,
+  type Fate,
+  fateOf,
   heldIdOf,
   leadingIdOf,
   listOf,
+  lossesOf,
+  mayRepeat,
   nameOf,
   type Place,
   spareUsOf,
   taskOf,
-  verdictOn,
+  withMark,
   withTtlLess,
 } from './requests.ts'
 import type { Situation } from './situations.ts'
@@ -229,16 +234,16 @@ export class Model {
     this.replies.set(hubId, [...(this.replies.get(hubId) ?? []), ...replies])
   }
 
-  handback(workerId: string, side: 'head' | 'tail', requests: { id: string; text?: string }[]): number {
+  handback(workerId: string, side: 'head' | 'tail', ids: string[]): number {
     // From the last to the first at the head, so that an id given twice goes back where it comes last.
-    const order = side === 'head' ? [...requests].reverse() : requests
+    const order = side === 'head' ? [...ids].reverse() : ids
     let returned = 0
-    for (const { id, text } of order) {
+    for (const id of order) {
       const held = this.#letGo(workerId, id)
       if (held === undefined) continue
       const list = this.lists[listOf(id)]
-      if (side === 'head') list.texts.unshift(text ?? held)
-      else list.texts.push(text ?? held)
+      if (side === 'head') list.texts.unshift(held)
+      else list.texts.push(held)
       list.bell = true
       if (listOf(id) === 'jobs') this.situations.add('a job handed back')
       this.places.set(nameOf(held), 'list')
@@ -251,7 +256,11 @@ export class Model {
   leave(workerId: string, started: string[], heads: Record<ListName, string[]>): number {
     for (const id of started) {
       const text = id.startsWith('lost:') ? undefined : this.#letGo(workerId, id)
-      if (text !== undefined) this.#hold(workerId, `lost:${id}`, text)
+      if (text === undefined) continue
+      const marked = lossesOf(text) > 0 ? text : withMark(text, '"started":true')
+      const may = marked !== undefined && mayRepeat(id, text)
+      if (may) this.situations.add('given up and marked')
+      this.#hold(workerId, may ? id : `lost:${id}`, may ? marked : text)
     }
     const returning = [...this.heldBy(workerId)].filter(([id]) => !id.startsWith('lost:'))
     for (const name of ['calls', 'jobs'] as const) {
@@ -272,49 +281,70 @@ export class Model {
     return returning.length
   }
 
-  /** `moved` is which part Redis chose: no more than `limit`, and so many bytes that one request exceeds the bound. */
-  adopt(lostId: string, workerId: string, limit: number, bytes: number, moved: string[]): Adopted | undefined {
+  /**
+   * `moved` is which part Redis chose, those first of which it tells, in its order: no more than `limit`, and so many bytes that one
+   * request exceeds the bound. It chose between `beforeUs` and the time of this model.
+   */
+  adopt(
+    lostId: string,
+    workerId: string,
+    { limit, bytes }: { limit: number; bytes: number },
+    moved: { id: string; isTold: boolean }[],
+    beforeUs: number,
+  ): Adopted | undefined {
     if (!this.leaseHolds(workerId) || this.leaseHolds(lostId)) {
       this.situations.add(this.leaseHolds(workerId) ? 'adopting from the living' : 'adopting without a lease')
       return undefined
     }
-    const held = this.heldBy(lostId)
-    const most = Math.min(limit, held.size)
-    let bytesLeft = bytes
-    const requests = moved.map(id => {
-      const own = held.has(id) ? id : id.replace(/^lost:/, '')
-      const text = this.#letGo(lostId, own)
-      assert(text !== undefined && id.startsWith('lost:'), `${id} was not there to be adopted`)
-      assert(bytesLeft > 0, 'more bytes were adopted than asked for')
-      bytesLeft -= Buffer.byteLength(text)
-      this.#hold(workerId, id, text)
-      return { id, text }
-    })
-    if (bytesLeft > 0) assert.equal(moved.length, most, 'adopted')
-    else assert(moved.length <= most, 'more was adopted than asked for')
-    if (bytesLeft <= 0 && moved.length < most) this.situations.add('an adoption bounded by bytes')
-    const done = this.heldBy(lostId).size === 0
-    if (done) this.leases.delete(lostId)
+    const most = Math.min(limit, this.heldBy(lostId).size)
+    const sizes = moved.map(({ id }) => Buffer.byteLength(this.heldBy(lostId).get(id) ?? ''))
+    const size = sizes.reduce((sum, each) => sum + each, 0)
+    assert(moved.length <= most, 'more was adopted than asked for')
+    assert(moved.length === 0 || size - Math.max(...sizes) < bytes, 'more bytes were adopted than asked for')
+    if (size < bytes) assert.equal(moved.length, most, 'adopted')
+    else if (moved.length < most) this.situations.add('an adoption bounded by bytes')
+    const adopted: Adopted = { done: false, toAnswer: [], redelivered: [], dead: [] }
+    for (const { id, isTold } of moved) {
+      const text = this.#letGo(lostId, id)
+      assert(text !== undefined, `${id} was not there to be adopted`)
+      // What ended in between may have been looked at before.
+      this.#meet(workerId, id, text, fateOf(id, text, isTold ? beforeUs : this.nowUs), adopted)
+    }
+    adopted.done = this.heldBy(lostId).size === 0
+    if (adopted.done) this.leases.delete(lostId)
     else if (this.leases.has(lostId)) this.leases.set(lostId, 0)
-    if (moved.length > 0) this.situations.add(done ? 'all adopted' : 'a part adopted')
-    return { done, requests }
+    if (moved.length > 0) this.situations.add(adopted.done ? 'all adopted' : 'a part adopted')
+    return adopted
   }
 
-  /** What becomes of adopted requests: back to the head of the list, dropped, or answered WorkerLost. */
-  redirect(worker: WorkerModel, requests: Adopted['requests']): void {
-    const again: { id: string; text: string }[] = []
+  #meet(workerId: string, heldId: string, text: string, fate: Fate, adopted: Adopted): void {
+    if (fate === 'garbage' || fate === 'over') {
+      this.places.set(nameOf(text), 'dropped')
+      this.situations.add(fate === 'over' ? 'adopted after its deadline' : 'adopted garbage')
+    } else if (fate.list === 'toAnswer') {
+      const id = heldId.startsWith('lost:') ? heldId : `lost:${heldId}`
+      this.#hold(workerId, id, fate.text)
+      adopted.toAnswer.push({ id, text: fate.text })
+    } else {
+      adopted[fate.list].push({ id: heldId, text: fate.text })
+      const list = this.lists[listOf(heldId)]
+      if (fate.list === 'dead') this.dead.push(fate.text)
+      else list.texts.unshift(fate.text)
+      if (fate.list === 'redelivered') list.bell = true
+      this.places.set(nameOf(text), fate.list === 'dead' ? 'released' : 'list')
+      this.situations.add(fate.list === 'dead' ? 'a dead job' : 'given to another worker')
+    }
+  }
+
+  /** Calls that were adopted are answered WorkerLost, and released. */
+  answer(worker: WorkerModel, requests: Adopted['toAnswer']): void {
     for (const { id, text } of requests) {
       if (worker.knows.has(id)) continue
-      const verdict = verdictOn(text, id.slice('lost:'.length), this.nowUs)
-      if (verdict.again !== undefined) again.push({ id, text: verdict.again })
-      else {
-        if (verdict.dead !== undefined) this.dead.push(verdict.dead)
-        if (verdict.hubId !== undefined) this.reply(verdict.hubId, [verdict.reply])
-        this.release(worker.id, [id])
-        this.situations.add(verdict.why)
-      }
+      const address = addressOf(text, id.slice('lost:'.length))
+      if (address?.hubId !== undefined) this.reply(address.hubId, [`${address.id} WorkerLost`])
+      this.release(worker.id, [id])
+      this.situations.add(lossesOf(text) > 2 ? 'lost with three workers' : 'answered WorkerLost')
     }
-    if (this.handback(worker.id, 'head', again) > 0) this.situations.add('given to another worker')
   }
 
   /** True when the request was still in the list; else the word is kept with the time `at`. */

@@ -56,7 +56,9 @@ const readState = async (redis: Redis): Promise<{ state: State; nowUs: number }>
           ? value.map(shortReply)
           : kind === 'list'
             ? value
-            : pairs(value)
+            : key === queueKeys.dead
+              ? Object.fromEntries(Object.keys(pairs(value)).map(text => [text, 'dead']))
+              : pairs(value)
   }
   return { state, nowUs: Number(seconds) * 1_000_000 + Number(us) }
 }
@@ -71,8 +73,7 @@ const expectedState = (model: Model): State => {
     if (texts.length > 0) state[list] = texts
     if (bell) state[bellKey] = ['1']
   }
-  // Buried at the time that the worker's parts are given here.
-  if (model.dead.length > 0) state[queueKeys.dead] = Object.fromEntries(model.dead.map(text => [text, '0']))
+  if (model.dead.length > 0) state[queueKeys.dead] = Object.fromEntries(model.dead.map(text => [text, 'dead']))
   if (model.leases.size > 0) state[queueKeys.leases] = texts(model.leases)
   if (model.cancelled.size > 0) state[queueKeys.cancelled] = texts(model.cancelled)
   if (model.pausedMs !== undefined) state[queueKeys.paused] = String(model.pausedMs)

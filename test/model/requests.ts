@@ -1,5 +1,4 @@
 import { requestBody, requestTail, unstamped } from '../../src/wire/message.ts'
-import type { Situation } from './situations.ts'
 
 /** Where a request is: in the list, held by one worker, or over. */
 export type Place = 'list' | 'held' | 'released' | 'dropped' | 'cancelled'
@@ -31,7 +30,13 @@ export interface RequestSpec {
 export const messageOf = (id: string, hubId: string, { task, ttl, args }: RequestSpec): string =>
   unstamped(
     ttl,
-    requestBody(id, task, argsTexts[args % argsTexts.length]!, requestTail(replyKey(hubId), undefined, undefined)),
+    requestBody(
+      id,
+      task,
+      task === 'again:1.0',
+      argsTexts[args % argsTexts.length]!,
+      requestTail(replyKey(hubId), undefined, undefined),
+    ),
   )
 
 /** The same, when some of its time is over; it keeps a millisecond, so that it is not taken for one without a deadline. */
@@ -48,9 +53,9 @@ export const handMade = (kind: number, id: string, hubId: string, nowUs: number)
     `{"id":"${id}","task":"once:1.0","result_queue":"nobody's list"}`,
     `{"at":${nowUs - 2_000_000},"ttl":2000,"id":"${id}",${end}`,
     `{"at":${nowUs - 2_000_000},"ttl":3600000,"id":"${id}",${end}`,
-    `{"at":${nowUs},"ttl":0,"id":"${id}","task":"again:1.0","losses":1,"args":[]}`,
-    `{"at":${nowUs},"ttl":0,"id":"${id}","task":"again:1.0","args":[],"result_queue":"${replyKey(hubId)}","losses":2}`,
-    `{"at":${nowUs},"ttl":0,"id":"${id}","task":"again:1.0","args":[],"result_queue":"${replyKey(hubId)}","started":true}`,
+    `{"at":${nowUs},"ttl":0,"id":"${id}","idempotent":true,"task":"again:1.0","args":[],"losses":1}`,
+    `{"at":${nowUs},"ttl":0,"id":"${id}","idempotent":true,"task":"again:1.0","args":[],"result_queue":"${replyKey(hubId)}","losses":2}`,
+    `{"at":${nowUs},"ttl":0,"id":"${id}","idempotent":true,"task":"again:1.0","args":[],"result_queue":"${replyKey(hubId)}","started":true} `,
   ]
   return kinds[kind % kinds.length]!
 }
@@ -83,7 +88,6 @@ interface Fields {
   id?: string
   task?: string
   result_queue?: string
-  losses?: number
 }
 
 /** Undefined for something that is not a request. */
@@ -104,24 +108,30 @@ export const addressOf = (text: string, heldId: string): { id: string; hubId: st
   return { id: fields?.id ?? heldId, hubId: /\{(.+)\}$/.exec(fields?.result_queue ?? '')?.[1] }
 }
 
-type Verdict =
-  | { again: string }
-  | { again: undefined; hubId: string | undefined; reply: string; dead?: string; why: Situation }
+/** Whether what is held may be run twice: any job, and a call whose caller said so. */
+export const mayRepeat = (heldId: string, text: string): boolean =>
+  listOf(heldId) === 'jobs' || /^\{"at":\d+,"ttl":\d+,"id":"[\w-]+","idempotent":true,/.test(text)
 
-/** PROTOCOL.md, 10.7, of a request taken over from a lost worker. */
-export const verdictOn = (text: string, heldId: string, nowUs: number): Verdict => {
-  const fields = parse(text)
-  const drop = (why: Situation) => ({ again: undefined, hubId: undefined, reply: '', why })
-  if (!fields) return drop('adopted garbage')
-  if (spareUsOf(text, nowUs) <= 0) return drop('adopted after its deadline')
-  const losses = (fields.losses ?? 0) + 1
-  const counted = `${text.replace(/,"(losses":\d+|started":true)\}$/, '}').slice(0, -1)},"losses":${losses}}`
-  const isJob = listOf(heldId) === 'jobs'
-  if ((isJob || fields.task === 'again:1.0') && losses < 3) return { again: counted }
-  if (isJob) return { ...drop('a dead job'), dead: counted }
-  const { id, hubId } = addressOf(text, heldId)
-  const why = losses > 2 ? 'lost with three workers' : 'answered WorkerLost'
-  return { again: undefined, hubId, reply: `${id} WorkerLost`, why }
+const mark = /,"(?:losses":(\d+)|started":true)\}\s*$/
+
+/** With a mark in the place of the one that it has; undefined for what does not end as a message does. */
+export const withMark = (text: string, next: string): string | undefined =>
+  /\}\s*$/.test(text) ? `${text.replace(mark, '}').trimEnd().slice(0, -1)},${next}}` : undefined
+
+export const lossesOf = (text: string): number => Number(mark.exec(text)?.[1] ?? 0)
+
+/** What becomes of a request that its worker died with: it goes, is put back, is dead, or is held to be answered. */
+export type Fate = { list: 'toAnswer' | 'redelivered' | 'dead'; text: string } | 'garbage' | 'over'
+
+/** PROTOCOL.md, 10.7. */
+export const fateOf = (heldId: string, text: string, nowUs: number): Fate => {
+  if (heldId.startsWith('lost:')) return { list: 'toAnswer', text }
+  const losses = lossesOf(text) + 1
+  const counted = withMark(text, `"losses":${losses}`)
+  if (counted === undefined) return 'garbage'
+  if (spareUsOf(text, nowUs) <= 0) return 'over'
+  if (mayRepeat(heldId, text) && losses < 3) return { list: 'redelivered', text: counted }
+  return { list: listOf(heldId) === 'jobs' ? 'dead' : 'toAnswer', text: counted }
 }
 
 /** A reply as the model knows it: those of the test's own making to the byte, errors by id and code. */

@@ -67,7 +67,7 @@ const end = async (model: Model, actors: Actors): Promise<void> => {
     await settle(model, actors, last, { mask: 255, result: 0, replyOnly: false })
     await compare(redis, model)
   }
-  await leave(model, actors, last, [])
+  await leave(model, actors, last)
   const dead = await redis.zrange(queueKeys.dead, '0', '-1')
   assert.deepEqual(dead.toSorted(), model.dead.toSorted(), 'dead jobs')
   await redis.del(queueKeys.dead)

@@ -24,8 +24,8 @@ const tries: Record<string, (model: Model, actors: Actors, worker: WorkerModel) 
     return isCertain ? queue.claim(redis, id, { slots: 100, jobs: 50 }) : undefined
   },
   handback: (model, { redis, queue }, { id }) => {
-    const requests = [...model.heldBy(id).keys()].map(held => ({ id: held }))
-    return requests.length > 0 ? queue.handback(redis, id, 'head', requests) : undefined
+    const held = [...model.heldBy(id).keys()]
+    return held.length > 0 ? queue.handback(redis, id, 'head', held) : undefined
   },
   leave: (model, { redis, queue }, { id }) => queue.leave(redis, id, [...model.heldBy(id).keys()]),
   adopt: (model, { redis, queue }, { id }) => {
@@ -38,10 +38,10 @@ const tries: Record<string, (model: Model, actors: Actors, worker: WorkerModel) 
 }
 
 const upon: Record<Squatted, string[]> = {
-  calls: ['push', 'handback', 'leave'],
-  bell: ['push', 'handback', 'leave'],
-  jobs: ['handback', 'leave'],
-  jobBell: ['handback', 'leave'],
+  calls: ['push', 'handback', 'leave', 'adopt'],
+  bell: ['push', 'handback', 'leave', 'adopt'],
+  jobs: ['handback', 'leave', 'adopt'],
+  jobBell: ['handback', 'leave', 'adopt'],
   held: ['claim', 'adopt', 'leave'],
 }
 
@@ -51,7 +51,7 @@ const squatStep = step(
   fc.record({
     worker: anyWorker,
     key: fc.constantFrom<Squatted[]>('calls', 'bell', 'jobs', 'jobBell', 'held'),
-    by: fc.nat(2),
+    by: fc.nat(3),
   }),
   async (model, actors, { worker: number, key, by }) => {
     const suits = (id: string) => (key === 'held') !== model.held.has(id)

@@ -185,32 +185,28 @@ const settleLateStep = step(
   },
 )
 
-/** What only other workers can run goes back, as it is or with a new text; sent twice when its answer was lost. */
+/** What only other workers can run goes back; sent twice when its answer was lost. */
 const handbackStep = step(
   'handback',
   fc.record({
     worker: anyWorker,
     mask: anyMask,
     side: fc.constantFrom('head' as const, 'tail' as const),
-    newText: fc.boolean(),
     twice: fc.boolean(),
   }),
-  async (model, actors, { worker: number, mask, side, newText, twice }) => {
+  async (model, actors, { worker: number, mask, side, twice }) => {
     const { redis, queue } = actors
     // Those that must not run twice were started when they were claimed.
     const returnable = ({ knows }: WorkerModel) => [...knows].filter(([, text]) => taskOf(text) !== 'once:1.0')
     const [worker, actor] = workerOf(model, actors, number, candidate => returnable(candidate).length > 0)
-    const requests = chosen(returnable(worker), mask).map(([id, text]) => ({
-      id,
-      ...(newText ? { text: text.replace(/\}$/, ',"from":"w"}') } : {}),
-    }))
-    if (requests.length === 0) return
+    const ids = chosen(returnable(worker), mask).map(([id]) => id)
+    if (ids.length === 0) return
     for (let time = 0; time < (twice ? 2 : 1); time++) {
-      const returned = await queue.handback(redis, worker.id, side, requests)
-      assert.equal(returned, model.handback(worker.id, side, requests))
+      const returned = await queue.handback(redis, worker.id, side, ids)
+      assert.equal(returned, model.handback(worker.id, side, ids))
     }
-    for (const { id } of requests) worker.knows.delete(id)
-    actor.slots.forget(requests.map(({ id }) => id))
+    for (const id of ids) worker.knows.delete(id)
+    actor.slots.forget(ids)
     model.situations.add(`handed back to the ${side}`)
     if (twice) model.situations.add('handed back twice')
   },

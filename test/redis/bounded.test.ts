@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { bury, maxDead } from '../../src/jobs/dead.ts'
+import { bury } from '../../src/jobs/dead.ts'
 import { batchesOf } from '../../src/queue/batches.ts'
-import { maxBatchBytes, Queue } from '../../src/queue/queue.ts'
+import { maxBatchBytes, maxDead, Queue } from '../../src/queue/queue.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
@@ -49,8 +49,8 @@ describe('what comes in one answer is bounded in bytes', () => {
     for (let done = false; !done; ) {
       const adopted = (await queue.adopt(it_.redis, 'lost', 'w'))!
       done = adopted.done
-      expect(sum(adopted.requests.map(({ text }) => text.length).slice(0, -1))).toBeLessThan(maxBatchBytes)
-      seen.push(...adopted.requests.map(({ id }) => id))
+      expect(sum(adopted.toAnswer.map(({ text }) => text.length).slice(0, -1))).toBeLessThan(maxBatchBytes)
+      seen.push(...adopted.toAnswer.map(({ id }) => id))
     }
     expect(new Set(seen).size).toBe(10)
     expect(await it_.redis.zscore(leases, 'lost')).toBeNull()

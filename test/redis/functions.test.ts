@@ -25,6 +25,10 @@ const handbackKeys = (worker: string) => {
   const { calls, bell, held, jobs, jobBell } = keys()
   return [held(worker), calls, bell, jobs, jobBell]
 }
+const adoptKeys = (lost: string, worker: string) => {
+  const { leases, held, calls, bell, jobs, jobBell, dead } = keys()
+  return [leases, held(lost), held(worker), calls, bell, jobs, jobBell, dead]
+}
 const leaveOf = (worker: string) => {
   const { calls, bell, held, leases, jobs, jobBell, reporter } = keys()
   const leaveKeys = [held(worker), calls, bell, leases, jobs, jobBell, reporter]
@@ -51,7 +55,7 @@ describe('the bytes of a payload', () => {
     const claim = () => run(redis, 'claim', claimKeys('w'), ['w', 1, 0, maxBytes])
     expect(await claim()).toEqual([expect.stringMatching(/^\d{16}$/), [whole]])
     expect(await redis.hgetall(held('w'))).toEqual({ raw: whole })
-    expect(await run(redis, 'handback', handbackKeys('w'), ['tail', 'raw', ''])).toBe(1)
+    expect(await run(redis, 'handback', handbackKeys('w'), ['tail', 'raw'])).toBe(1)
     expect(await claim()).toEqual([expect.anything(), [whole]])
     expect(await leaveOf('w')).toBe(1)
     expect(await redis.lpop(calls)).toBe(whole)
@@ -184,8 +188,8 @@ describe('a full worker made of functions alone', () => {
     const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
     // Valkey's hashes shrink all the same.
     if (!String(await redis.info('server')).includes('valkey_version')) expect(cursor).not.toBe('0')
-    const adopted = await run(redis, 'adopt', [leases, held('lost'), held('w')], ['lost', 'w', 64, maxBytes])
-    expect(adopted).toEqual([1, 'lost:r19999', '{"task":"raw:1.0"}'])
+    const adopted = await run(redis, 'adopt', adoptKeys('lost', 'w'), ['lost', 'w', 64, maxBytes, 9])
+    expect(adopted).toEqual([1, ['lost:r19999', '{"task":"raw:1.0","losses":1}'], [], []])
     await redis.del(held('w'), leases)
   })
 
@@ -245,7 +249,7 @@ describe('a full worker made of functions alone', () => {
     expect(await redis.zscore(leases, 'w')).toBeNull()
     // A second death counts on: the payload's bytes stay, the count stands before the last brace.
     const text = (losses: number) =>
-      `{"at":1,"ttl":0,"id":"v1","task":"again:1.0","args":{"losses":7,"big":[9007199254740993,1.0]},"losses":${losses}}`
+      `{"at":1,"ttl":0,"id":"v1","idempotent":true,"task":"again:1.0","args":{"losses":7,"big":[9007199254740993,1.0]},"losses":${losses}}`
     // While nobody takes it, it can be looked at.
     await redis.set(paused, Date.now())
     await eventually(() => isPaused)
@@ -295,13 +299,14 @@ describe('a full worker made of functions alone', () => {
     expect(await redis.lrange(calls, 0, -1)).toEqual(before)
     await redis.hset(held('v'), 'a', '{"task":"a"}')
     await redis.zadd(leases, 1, 'v')
-    await expect(run(redis, 'adopt', [leases, held('v'), held('w')], ['v', 'w', 9, maxBytes])).rejects.toThrow(
-      /WRONGTYPE/,
-    )
+    const adopting = () => run(redis, 'adopt', adoptKeys('v', 'w'), ['v', 'w', 9, maxBytes, 9])
+    await expect(adopting()).rejects.toThrow(/WRONGTYPE/)
     await redis.set(calls, 'squat')
-    await expect(run(redis, 'handback', handbackKeys('v'), ['head', 'a', ''])).rejects.toThrow(/WRONGTYPE/)
+    await redis.del(held('w'))
+    await expect(adopting()).rejects.toThrow(/WRONGTYPE/)
+    await expect(run(redis, 'handback', handbackKeys('v'), ['head', 'a'])).rejects.toThrow(/WRONGTYPE/)
     await expect(leaveOf('v')).rejects.toThrow(/WRONGTYPE/)
     expect(await redis.hgetall(held('v'))).toEqual({ a: '{"task":"a"}' })
-    await redis.del(calls, leases, held('v'), held('w'))
+    await redis.del(calls, leases, held('v'))
   })
 })

@@ -256,8 +256,7 @@ describe('the functions', () => {
   it('put each request back into its own list, in order', async () => {
     const redis = await start()
     await queue().claim(redis, 'w', wanted(5, 3))
-    const back = ['c1', 'job:j1', 'c2', 'job:j2'].map(id => ({ id }))
-    expect(await queue().handback(redis, 'w', 'head', back)).toBe(4)
+    expect(await queue().handback(redis, 'w', 'head', ['c1', 'job:j1', 'c2', 'job:j2'])).toBe(4)
     expect(await ids(keys().calls)).toEqual(['c1', 'c2'])
     expect(await ids(keys().jobs)).toEqual(['j1', 'j2', undefined])
     expect(await queue().leave(redis, 'w', [])).toBe(1)
@@ -265,15 +264,15 @@ describe('the functions', () => {
     await end()
   })
 
-  it('adopt a job as lost, and put it back among the jobs', async () => {
+  it('adopt a job by putting it back among the jobs, and hold calls to be answered', async () => {
     const redis = await start()
     await queue().claim(redis, 'w', wanted(5, 1))
     await redis.zadd(keys().leases, 1, 'w')
     await queue().beat(redis, 'v', 60_000, true)
-    const { requests } = (await queue().adopt(redis, 'w', 'v'))!
-    expect(requests.map(({ id }) => id).sort()).toEqual(['lost:c1', 'lost:c2', 'lost:job:j1'])
+    const { toAnswer, redelivered } = (await queue().adopt(redis, 'w', 'v'))!
+    expect(toAnswer.map(({ id }) => id).sort()).toEqual(['lost:c1', 'lost:c2'])
     const text = jobText('j1', 'job:1.0', 'j1', 1)
-    await queue().handback(redis, 'v', 'head', [{ id: 'lost:job:j1', text }])
+    expect(redelivered).toEqual([{ id: 'job:j1', text }])
     expect((await redis.lrange(keys().jobs, 0, 0))[0]).toBe(text)
     await redis.del(keys().held('v'))
     await end()

@@ -172,24 +172,27 @@ describe('any list element', () => {
     )
   })
 
-  it('is what the caller meant, once the script has stamped it', () => {
+  it('is what the caller meant, once it was stamped', () => {
     fc.assert(
       fc.property(
         anyJson.filter(value => !hasProto(value)),
         fc.integer({ min: 1, max: 2 ** 31 }),
         anyText,
-        (args, ttl, from) => {
+        fc.boolean(),
+        (args, ttl, from, idempotent) => {
           const id = newId()
           const tail = requestTail(makeKeys('pshub').reply('h'), from, undefined)
-          const text = stamped('1795220163659000', ttl, requestBody(id, 't:1.0', encodePayload(args), tail))
+          const text = stamped('1795220163659000', ttl, requestBody(id, 't:1.0', idempotent, encodePayload(args), tail))
           const request = decodeRequest(text, undefined, 'pshub')
           expect(request).toMatchObject({ id, atUs: 1795220163659000, ttlMs: ttl, task: 't:1.0', hubId: 'h', text })
           expect(request.args).toEqual(args)
-          // What scripts see: the three leading fields, in order, and nothing before them.
-          expect(/^\{"at":(\d+),"ttl":(\d+),"id":"([\w-]+)"/.exec(text)?.slice(1)).toEqual([
+          expect(request.idempotent).toBe(idempotent)
+          // What functions see: the leading fields, in order, and nothing before them.
+          expect(/^\{"at":(\d+),"ttl":(\d+),"id":"([\w-]+)"(,"idempotent":true,)?/.exec(text)?.slice(1)).toEqual([
             '1795220163659000',
             `${ttl}`,
             id,
+            idempotent ? ',"idempotent":true,' : undefined,
           ])
         },
       ),

@@ -36,7 +36,7 @@ describe("a step of Redis' clock", () => {
       redisUs += 1_000_000
       turn(1000)
       clock.learn(redisUs, monotonicMs())
-      adopt.onBeat(ended, redisUs)
+      adopt.onBeat(ended)
     }
     for (let n = 0; n < 3; n++) beat([])
     redisUs += 30_000_000

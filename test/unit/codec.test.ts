@@ -1,14 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Registrar } from '../../src/catalogue/registrar.ts'
-import { Events } from '../../src/figures/events.ts'
 import { Pulse } from '../../src/figures/pulse.ts'
 import { encodeArgs } from '../../src/hub/arguments.ts'
 import type { Route } from '../../src/hub/resolver.ts'
 import { defineTask } from '../../src/index.ts'
-import type { Queue } from '../../src/queue/queue.ts'
-import type { Connection, Redis } from '../../src/redis/connection.ts'
-import { readSettings } from '../../src/settings/read.ts'
 import { monotonicMs } from '../../src/wire/clock.ts'
 import { fromWire, HubError, TaskError } from '../../src/wire/errors.ts'
 import { newId } from '../../src/wire/ids.ts'
@@ -18,19 +13,14 @@ import {
   errorReply,
   maxTracestate,
   okReply,
-  type Request,
   requestBody,
   requestTail,
   type TraceContext,
   unstamped,
 } from '../../src/wire/message.ts'
 import { maxDepth } from '../../src/wire/payload.ts'
-import { RedisClock } from '../../src/wire/redis-clock.ts'
 import { type Execution, Executor } from '../../src/worker/executor.ts'
-import { Adopt } from '../../src/worker/roles/adopt.ts'
-import { Slots } from '../../src/worker/slots.ts'
 import { anyDeepJson, anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
-import { contextOf } from '../support/role-context.ts'
 
 const at = '1795220163659000'
 const phases = { backlog: 1, queue: 2, exec: 3 }
@@ -50,7 +40,7 @@ const requestOf = (args: unknown, from?: string, trace?: TraceContext): { id: st
   const json = encodeArgs(route, args, route.maxPayloadBytes)
   if (json instanceof HubError) return json
   const id = newId()
-  const body = requestBody(id, route.task, json, requestTail('pshub:reply:{hub}', from, trace))
+  const body = requestBody(id, route.task, route.idempotent, json, requestTail('pshub:reply:{hub}', from, trace))
   return { id, text: `{"at":${at},${unstamped(5000, body)}` }
 }
 
@@ -182,70 +172,6 @@ describe('failures', () => {
         if (error?.data !== undefined) expect(error.data).toEqual(positiveZero(data))
         // Two levels of the reply lie around it.
         else expect(hasProto(data) || depthOf(data) > maxDepth - 1).toBe(true)
-      }),
-      { numRuns: 500 },
-    )
-  })
-})
-
-describe('a request that lost its worker', () => {
-  /** What Adopt puts back into the list for an idempotent request. */
-  const putBack = async (text: string): Promise<string | undefined> => {
-    let returned: string | undefined
-    const queue = {
-      handback: async (_client: Redis, _worker: string, _side: string, requests: { text?: string }[]) => {
-        returned = requests[0]?.text
-        return 1
-      },
-    } as unknown as Queue
-    const context = contextOf({
-      queue,
-      commands: { send: (commands: (client: Redis) => unknown) => commands({} as Redis) } as unknown as Connection,
-      slots: new Slots(1, 0),
-      clock: new RedisClock(),
-      registrar: { isIdempotent: async () => true } as unknown as Registrar,
-      events: new Events(),
-      workerId: () => 'w',
-      settings: readSettings('worker', {}),
-      settle: { add: () => undefined },
-      problem: () => error => expect.unreachable(error.message),
-    })
-    const adopt = new Adopt(context)
-    await adopt.redirect([{ id: 'lost:x', text }], 'w', Number(at))
-    return returned
-  }
-
-  const withoutLosses = ({ text: _, losses: __, ...rest }: Request) => rest
-  /** Pushed by hand: any order of fields, any spaces. */
-  const byHand = fc
-    .record({ args: anyValue, losses: fc.nat(1) }, { requiredKeys: [] })
-    .chain(fields =>
-      fc
-        .tuple(
-          fc.shuffledSubarray(Object.entries({ ...fields, task: 't:1.0', id: 'x' }), { minLength: 2 }),
-          fc.constantFrom('', ' ', '\n'),
-        )
-        .map(([entries, space]) => `${JSON.stringify(Object.fromEntries(entries), null, space)}${space}`),
-    )
-  const pushed = anyValue.map(args => requestOf(args)).map(sent => (sent instanceof HubError ? '' : sent.text))
-
-  it('goes back as it was, with one loss more each time, until it has lost three', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(pushed, byHand), async text => {
-        let request: Request
-        try {
-          request = decodeRequest(text, 'held', 'pshub')
-        } catch {
-          return
-        }
-        for (let losses = request.losses + 1; losses < 3; losses++) {
-          const next = await putBack(request.text)
-          const again = decodeRequest(next!, 'held', 'pshub')
-          expect(again.losses).toBe(losses)
-          expect(withoutLosses(again)).toEqual({ ...withoutLosses(request), mayHaveRun: true })
-          request = again
-        }
-        expect(await putBack(request.text)).toBeUndefined()
       }),
       { numRuns: 500 },
     )

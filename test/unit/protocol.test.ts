@@ -19,7 +19,6 @@ import { maxWindows, maxWindowsLength, sliceCount, sliceMs, TaskStats } from '..
 import { intervalPart, intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/hub/forecast.ts'
 import { staleMs } from '../../src/hub/routes.ts'
 import { defineTask } from '../../src/index.ts'
-import { maxDead } from '../../src/jobs/dead.ts'
 import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue/queue.ts'
 import type { Redis } from '../../src/redis/connection.ts'
 import { blockSeconds } from '../../src/redis/connections.ts'
@@ -142,15 +141,16 @@ describe('PROTOCOL.md', () => {
     expect(numbers['memory of a cancellation, ms']).toBe(cancel.args.at(-1))
     expect(numbers['memory of a cancellation, ms']).toBe(beat.args.at(3))
     expect(numbers['a worker that reports its queue is replaced after, ms']).toBe(beat.args.at(-1))
-    expect(numbers['requests moved per adoption']).toBe(adopt.args.at(-2))
-    expect(numbers['one answer or one write, bytes']).toBe(adopt.args.at(-1))
+    expect(numbers['requests moved per adoption']).toBe(adopt.args.at(2))
+    expect(numbers['one answer or one write, bytes']).toBe(adopt.args.at(3))
+    expect(numbers['dead jobs of a queue']).toBe(adopt.args.at(4))
+    expect(read('src/queue/lua/adopt.lua')).toContain(`max_losses = ${numbers['workers a request may lose']}\n`)
     expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(-1))
     expect(numbers).toMatchObject({
       'deepest nesting of arguments and results': String(maxDepth),
       'largest arguments or result, bytes': String(maxPayloadBytes.fallback),
       'longest `tracestate`, characters': String(maxTracestate),
       'longest backlog a hub pushes to': String(maxBacklog.fallback),
-      'dead jobs of a queue': String(maxDead),
       'shortest interval after which a list stands, ms': String(leastIntervalMs),
       'the same, in runs': String(intervalRuns),
       'the same, as a part of the longest time that calls have left': String(intervalPart),
@@ -232,7 +232,7 @@ describe('PROTOCOL.md', () => {
       claim: (queue, client) => queue.claim(client, '<worker>', { slots: 1, jobs: 1 }),
       reply: (queue, client) => queue.reply(client, '<hub>', ['']),
       beat: (queue, client) => queue.beat(client, '<worker>', 1, true),
-      handback: (queue, client) => queue.handback(client, '<worker>', 'tail', [{ id: 'a' }]),
+      handback: (queue, client) => queue.handback(client, '<worker>', 'tail', ['a']),
       leave: (queue, client) => queue.leave(client, '<worker>', ['a']),
       adopt: (queue, client) => queue.adopt(client, '<lost worker>', '<this worker>'),
       cancel: (queue, client) => queue.cancel(client, 'a', ''),
@@ -262,7 +262,7 @@ describe('PROTOCOL.md', () => {
     const request = decodeRequest(text!, undefined, 'pshub')
     expect(request).toMatchObject({ task: 'my_task:1.0', ttlMs: 5000, args: { x: 1 }, from: 'shop', text })
     const tail = requestTail(makeKeys('pshub').reply(request.hubId!), request.from, request)
-    const body = requestBody(request.id, request.task, JSON.stringify(request.args), tail)
+    const body = requestBody(request.id, request.task, request.idempotent, JSON.stringify(request.args), tail)
     expect(stamped(String(request.atUs), request.ttlMs, body)).toBe(text)
   })
 

@@ -1,50 +1,90 @@
--- adopt: take over what a worker held whose lease has ended, a bounded part of it per step.
+-- adopt: take over what a worker held whose lease has ended, a bounded part of it per step, and decide what becomes of it.
 --
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
 -- KEYS[2]  HASH  pshub:{<queue>}:held:<lost worker>
 -- KEYS[3]  HASH  pshub:{<queue>}:held:<this worker>
+-- KEYS[4]  LIST  pshub:{<queue>}:calls
+-- KEYS[5]  LIST  pshub:{<queue>}:bell
+-- KEYS[6]  LIST  pshub:{<queue>}:jobs
+-- KEYS[7]  LIST  pshub:{<queue>}:jobbell
+-- KEYS[8]  ZSET  pshub:{<queue>}:dead
 -- ARGV[1]  lost worker's id
 -- ARGV[2]  this worker's id
 -- ARGV[3]  the most requests that are moved
 -- ARGV[4]  bytes beyond which nothing more is moved: one request may exceed them
+-- ARGV[5]  how many dead jobs are kept; the oldest make room
 -- flags:   allow-oom
--- Returns  { 1 if nothing is left there, lost:<id>, request, lost:<id>, request, ... }, or { -1 } when the other worker's lease holds
---          or this one's does not
+-- Returns  { 1 if nothing is left there, { calls to be answered }, { what went back to its list }, { jobs that are dead now } }, each of
+--          these as held id, request, held id, request, ...; or { -1 } when the other worker's lease holds or this one's does not
 --
--- A moved request is held by this worker in the same step: a crash at any moment leaves each request with one holder,
--- whose lease ends in turn. It is held as lost:<id>, so that nobody takes it for a claim of this worker's own: it may
--- have been started. From the first step on the lost worker's lease is 0, which its own beat cannot renew.
-local now = now_ms()
+-- Each of them may have been started. What may run twice goes back to the head of its list, with one more death counted in it, until
+-- three workers have died holding it. Then a job is dead; and any other call is held by this worker, as lost:<id>, in the same step: a
+-- crash at any moment leaves it with one holder, whose lease ends in turn. Only workers can answer it, because replies are not where
+-- the queue is. What has expired, or is no message, goes: nobody waits for it.
+-- From the first step on the lost worker's lease is 0, which its own beat cannot renew.
+local max_losses = 3
+
+local now_us = tonumber(now_us_text())
+local now = math.floor(now_us / 1000)
 local mine = redis.call('ZSCORE', KEYS[1], ARGV[2])
 if not mine or tonumber(mine) < now then return { -1 } end
 local theirs = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if theirs and tonumber(theirs) >= now then return { -1 } end
 
--- An error of this, which somebody else's key causes, comes before anything was moved.
+-- An error of these, which somebody else's keys cause, comes before anything was moved.
 redis.call('HLEN', KEYS[3])
+for i = 4, 7 do redis.call('LLEN', KEYS[i]) end
+redis.call('ZCARD', KEYS[8])
 -- Somebody else's key under the lost worker's name: then there is nothing to take over, now or later.
 local found = redis.pcall('HRANDFIELD', KEYS[2], ARGV[3])
 if found.err then
   redis.call('ZREM', KEYS[1], ARGV[1])
-  return { 1 }
+  return { 1, {}, {}, {} }
 end
+
+local to_answer, back, dead = {}, {}, {}
+local function note(list, held_id, message)
+  list[#list + 1] = held_id
+  list[#list + 1] = message
+end
+local function hold(held_id, message)
+  redis.call('HSET', KEYS[3], held_id, message)
+  note(to_answer, held_id, message)
+end
+local function put_back(held_id, message)
+  redis.call('LPUSH', is_job(held_id) and KEYS[6] or KEYS[4], message)
+  ring(is_job(held_id) and KEYS[7] or KEYS[5])
+  note(back, held_id, message)
+end
+local function bury(held_id, message)
+  redis.call('ZADD', KEYS[8], now, message)
+  redis.call('ZREMRANGEBYRANK', KEYS[8], 0, -1 - ARGV[5])
+  note(dead, held_id, message)
+end
+local function decide(held_id, message)
+  local body, losses = without_mark(message)
+  if not body or is_over(message, now_us) then return end
+  losses = losses + 1
+  local counted = body .. string.format(',"losses":%d}', math.min(losses, 1000))
+  local may = may_repeat(held_id, message)
+  if may and losses < max_losses then return put_back(held_id, counted) end
+  if is_job(held_id) then return bury(held_id, counted) end
+  hold('lost:' .. held_id, counted)
+end
+
 local bytes_left = tonumber(ARGV[4])
-local answer = { 1 }
 for i = 1, #found do
   if bytes_left <= 0 then break end
   local message = redis.call('HGET', KEYS[2], found[i])
-  local field = found[i]
-  if not is_lost(field) then field = 'lost:' .. field end
   redis.call('HDEL', KEYS[2], found[i])
-  redis.call('HSET', KEYS[3], field, message)
   bytes_left = bytes_left - #message
-  answer[#answer + 1] = field
-  answer[#answer + 1] = message
+  -- That of a worker that died before it had answered is decided about.
+  if is_lost(found[i]) then hold(found[i], message) else decide(found[i], message) end
 end
-if redis.call('HLEN', KEYS[2]) > 0 then
-  answer[1] = 0
+local left = redis.call('HLEN', KEYS[2])
+if left > 0 then
   redis.call('ZADD', KEYS[1], 'XX', 0, ARGV[1])
 else
   redis.call('ZREM', KEYS[1], ARGV[1])
 end
-return answer
+return { left > 0 and 0 or 1, to_answer, back, dead }

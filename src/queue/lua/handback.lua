@@ -1,4 +1,4 @@
--- handback: put held requests back into their list and wake a worker.
+-- handback: put held requests back into their lists, as they are, and wake a worker.
 --
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:calls
@@ -6,26 +6,25 @@
 -- KEYS[4]  LIST  pshub:{<queue>}:jobs
 -- KEYS[5]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  head, for work that was waiting longest, or tail, for a request that only another worker can run
--- ARGV[2], ARGV[3], ...  pairs: held id, and the text to put back or empty for the held one unchanged
+-- ARGV[2..]  held ids
 -- flags:   allow-oom
 -- Returns  how many went back
 --
 -- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing. What is held as
--- job:<id>, or as lost:job:<id>, goes back to the jobs.
+-- job:<id> goes back to the jobs.
 -- An error of these, which somebody else's keys cause, comes before anything was moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[4])
 redis.call('LLEN', KEYS[5])
 local head = ARGV[1] == 'head'
-local from, to, step = 2, #ARGV, 2
-if head then from, to, step = #ARGV - 1, 2, -2 end
+local from, to, step = 2, #ARGV, 1
+if head then from, to, step = #ARGV, 2, -1 end
 local calls, jobs = 0, 0
 for i = from, to, step do
   local message = redis.call('HGET', KEYS[1], ARGV[i])
   if message then
     redis.call('HDEL', KEYS[1], ARGV[i])
-    if ARGV[i + 1] ~= '' then message = ARGV[i + 1] end
     if is_job(ARGV[i]) then
       redis.call(head and 'LPUSH' or 'RPUSH', KEYS[4], message)
       jobs = jobs + 1

@@ -1,5 +1,5 @@
--- leave: a worker's last step. Puts back what it holds and did not start, and gives up its lease, in one step, so that
--- nothing is ever held without a lease.
+-- leave: a worker's last step. Puts back what it holds, as far as that may be run by another one, and gives up its lease, in
+-- one step, so that nothing is ever held without a lease.
 --
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:calls
@@ -9,12 +9,12 @@
 -- KEYS[6]  LIST  pshub:{<queue>}:jobbell
 -- KEYS[7]  STRING  pshub:{<queue>}:reporter
 -- ARGV[1]  worker id
--- ARGV[2..]  held ids that were started and whose replies are not confirmed: they must not simply run again
+-- ARGV[2..]  held ids that were started and whose replies are not confirmed
 -- flags:   allow-oom
 -- Returns  how many went back to the heads of their lists
 --
--- What was started, here or by a lost worker before (lost:<id>), stays held under a lease that has ended: the next
--- worker of the queue adopts it. What is held as job:<id> goes back to the jobs.
+-- What was started goes back with a mark, if it may be run twice. All else that was started, here or by a lost worker before
+-- (lost:<id>), stays held under a lease that has ended: the next worker of the queue adopts it. Jobs go back to their own list.
 -- An error of these, which somebody else's keys cause, comes before anything was moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
@@ -25,8 +25,14 @@ redis.call('ZSCORE', KEYS[4], ARGV[1])
 for i = 2, #ARGV do
   local message = not is_lost(ARGV[i]) and redis.call('HGET', KEYS[1], ARGV[i])
   if message then
-    redis.call('HDEL', KEYS[1], ARGV[i])
-    redis.call('HSET', KEYS[1], 'lost:' .. ARGV[i], message)
+    local body, losses = without_mark(message)
+    if body and may_repeat(ARGV[i], message) then
+      -- That workers died holding it says as much, and more.
+      if losses == 0 then redis.call('HSET', KEYS[1], ARGV[i], body .. ',"started":true}') end
+    else
+      redis.call('HDEL', KEYS[1], ARGV[i])
+      redis.call('HSET', KEYS[1], 'lost:' .. ARGV[i], message)
+    end
   end
 end
 

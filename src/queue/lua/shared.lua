@@ -28,3 +28,25 @@ end
 local function is_job(held_id)
   return string.sub(is_lost(held_id) and string.sub(held_id, 6) or held_id, 1, 4) == 'job:'
 end
+
+-- Whether what a worker held may be run twice: any job, and a call whose caller said so.
+local function may_repeat(held_id, message)
+  return is_job(held_id) or string.find(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","idempotent":true,') ~= nil
+end
+
+-- Whether its deadline has passed, as far as that can be seen.
+local function is_over(message, now_us)
+  local at, ttl = string.match(message, '^{"at":(%d+),"ttl":(%d+),"id":')
+  return at ~= nil and ttl ~= '0' and tonumber(at) + tonumber(ttl) * 1000 <= now_us
+end
+
+-- A message without its last brace and the mark before it, and how many workers died holding it; nil for what has no such end.
+-- Marks are spliced in as text: a payload is never decoded and encoded again.
+local function without_mark(message)
+  local last = string.find(message, '}%s*$')
+  if not last then return nil, 0 end
+  local body = string.sub(message, 1, last - 1)
+  local mark, losses = string.match(string.sub(body, -24), '(,"losses":(%d+))$')
+  mark = mark or string.match(string.sub(body, -15), '(,"started":true)$')
+  return mark and string.sub(body, 1, -#mark - 1) or body, tonumber(losses or 0)
+end

@@ -1,4 +1,3 @@
-import { batchesOf } from '../../queue/batches.ts'
 import { monotonicMs } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 import { isHeldLost } from '../held.ts'
@@ -28,43 +27,33 @@ export class Farewell {
 
   /** The answer of the last claim may have been cut off; what it took goes back to others. Returns how many. */
   handBackUnknown(): Promise<number> {
-    const { slots } = this.#context
+    const { queue, commands, slots, workerId } = this.#context
     return this.#tried(async () => {
       const held = await this.#held()
       const unknown = held.filter(id => !slots.knows(id) && !isHeldLost(id) && !slots.wasReleased(id))
-      return this.#handBack(unknown.map(id => ({ id })))
+      if (unknown.length === 0) return 0
+      return commands.send(client => queue.handback(client, workerId(), 'head', unknown))
     })
   }
 
   /**
-   * Hands back what may run again, marked as started, gives up the lease with all that is still held, and takes the worker out of
-   * the registry. What cannot be handed back is still known, and so stays held for the next worker to adopt. What a failover
-   * brought back after its release goes before: it must not return to a list.
+   * Gives up the lease with all that is still held, and takes the worker out of the registry. Returns how much of it went back to the
+   * lists. What a failover brought back after its release goes before: it must not return to a list.
    */
-  async leave(): Promise<number> {
-    const { queue, commands, registrar, slots, workerId, intake } = this.#context
-    const returned = await this.#tried(() => this.#handBack(intake.returning()))
-    const left = await this.#tried(async () => {
+  leave(): Promise<number> {
+    const { queue, commands, registrar, slots, workerId } = this.#context
+    return this.#tried(async () => {
       const ended = (await this.#held()).filter(id => slots.wasReleased(id))
       if (ended.length > 0) await commands.send(client => queue.release(client, workerId(), ended))
       const returned = await commands.send(client => queue.leave(client, workerId(), slots.knownIds()))
       await commands.send(client => registrar.remove(client, [workerId()]))
       return returned
     })
-    return returned + left
   }
 
   #held(): Promise<string[]> {
     const { queue, commands, workerId } = this.#context
     return commands.send(client => queue.heldIds(client, workerId()))
-  }
-
-  async #handBack(requests: { id: string; text?: string }[]): Promise<number> {
-    const { queue, commands, workerId } = this.#context
-    let returned = 0
-    for (const batch of batchesOf(requests, ({ text = '' }) => text.length))
-      returned += await commands.send(client => queue.handback(client, workerId(), 'head', batch))
-    return returned
   }
 
   async #tried<T>(step: () => Promise<T>): Promise<T | 0> {

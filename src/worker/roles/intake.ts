@@ -3,11 +3,10 @@ import { defaultTimeoutMs } from '../../task/task.ts'
 import type { Claimed } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
 import type { ToldError } from '../../wire/errors.ts'
-import { decodeRequest, errorReply, leadingId, okReply, type Request, told, withStarted } from '../../wire/message.ts'
+import { decodeRequest, errorReply, leadingId, okReply, type Request, told } from '../../wire/message.ts'
 import type { Phases } from '../../wire/phases.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Execution } from '../executor.ts'
-import type { HeldText } from '../held.ts'
 import type { Slot } from '../slots.ts'
 import { Unserved } from '../unserved.ts'
 
@@ -22,8 +21,6 @@ export class Intake {
   readonly #unserved: Unserved
   /** Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them. */
   readonly #putBack = new Map<string, number>()
-  /** Given up when the worker leaves, and safe to run again. */
-  readonly #returning = new Map<string, string>()
   #restMs = 0
   #running = 0
   readonly #onIdle: (() => void)[] = []
@@ -62,11 +59,6 @@ export class Intake {
   ignoreClaimsOf(ids: readonly string[], nowUs: number): void {
     if (this.#putBack.size > maxPutBack) this.#putBack.clear()
     for (const id of ids) this.#putBack.set(id, nowUs)
-  }
-
-  /** Requests that were started, given up because the worker leaves, and may run again: as they go back to their lists. */
-  returning(): HeldText[] {
-    return [...this.#returning].map(([id, text]) => ({ id, text }))
   }
 
   /** Resolves when nothing runs, and all that ended is told of. */
@@ -179,7 +171,7 @@ export class Intake {
   }
 
   #finish(request: Request, workerId: string, slot: Slot, backlogUs: number, execution: Execution): void {
-    const { settle, slots, tasks, measures } = this.#context
+    const { settle, slots, measures } = this.#context
     const { outcome, queueMs, execMs } = execution
     if (workerId !== this.#context.workerId()) return
     const us: Phases = {
@@ -187,12 +179,10 @@ export class Intake {
       queue: Math.round(queueMs * 1000),
       exec: Math.round(execMs * 1000),
     }
-    const isJob = isHeldJob(request.heldId)
     const isLeft = !outcome.ok && outcome.error.code === 'WorkerLost'
-    if (isLeft && (isJob || tasks.get(request.task)?.idempotent)) {
+    if (isLeft && (isHeldJob(request.heldId) || request.idempotent)) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
       slots.free([slot])
-      this.#returning.set(request.heldId, isJob ? request.text : withStarted(request.text))
       return
     }
     if (!outcome.ok) outcome.error = told(request, outcome.error)
@@ -211,7 +201,6 @@ export class Intake {
     events.emit('request:handedback', { queue: queue.name, task: foreign[0]!.task, count: ids.length })
     // Before they are sent back, since they may come again ahead of the answer. Did it fail, reconcile finds them.
     slots.forget(ids)
-    const held = ids.map(id => ({ id }))
-    await commands.send(client => queue.handback(client, workerId(), 'tail', held)).catch(problem('handback'))
+    await commands.send(client => queue.handback(client, workerId(), 'tail', ids)).catch(problem('handback'))
   }
 }

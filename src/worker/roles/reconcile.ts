@@ -8,7 +8,7 @@ import { isHeldLost } from '../held.ts'
  *
  * 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
  *    would bring more than there is room for.
- * 2. An adoption whose answer was lost: decided about as ever.
+ * 2. An adoption whose answer was lost: what it left to this worker is answered.
  * 3. What was settled and released here: a replica was promoted that had not heard of that. Released again, and never run again.
  */
 export class Reconcile {
@@ -40,12 +40,11 @@ export class Reconcile {
       // The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate
       // of now is ahead of Redis by the beat's way, and voided the next claim too, again and again.
       intake.ignoreClaimsOf(claimed, nowUs)
-      const requests = claimed.map(each => ({ id: each }))
-      await commands.send(client => queue.handback(client, id, 'head', requests)).catch(problem('reconcile'))
+      await commands.send(client => queue.handback(client, id, 'head', claimed)).catch(problem('reconcile'))
     }
     const adopted = open.filter(isHeldLost)
     if (adopted.length === 0) return
     const found = await commands.send(client => queue.heldTexts(client, id, adopted))
-    if (id === workerId()) await adopt.redirect(found, id, nowUs).catch(problem('adopt'))
+    if (id === workerId()) adopt.answer(found, id)
   }
 }

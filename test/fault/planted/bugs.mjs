@@ -26,11 +26,11 @@ export const bugs = [
     breaks: ['lost'],
     what: 'what a lost worker held is taken out in one step and recorded in the next',
     edits: [
-      ['queue/lua/adopt.lua', "redis.call('HSET', KEYS[3], field, message)", ''],
+      ['queue/lua/adopt.lua', "redis.call('LPUSH', is_job(held_id) and KEYS[6] or KEYS[4], message)", ''],
       [
         'queue/queue.js',
-        "return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes]))",
-        "const adopted = readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes])); for (const { id, text } of adopted?.requests ?? []) await client.hset(held(workerId), id, text); return adopted",
+        "return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes, maxDead]))",
+        "const adopted = readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes, maxDead])); for (const { text } of adopted?.redelivered ?? []) await client.lpush(calls, text); return adopted",
       ],
     ],
   },
