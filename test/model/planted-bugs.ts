@@ -181,16 +181,10 @@ export const plantedBugs: PlantedBug[] = [
   {
     operation: 'adopt',
     bug: 'takes a job for a call',
-    from: "redis.call('LPUSH', is_job(held_id) and KEYS[6] or KEYS[4], message)",
+    from: "redis.call('LPUSH', KEYS[6], message)",
     to: "redis.call('LPUSH', KEYS[4], message)",
   },
-  { operation: 'adopt', bug: 'rings no bell', from: 'ring(is_job(held_id) and KEYS[7] or KEYS[5])', to: '' },
-  {
-    operation: 'adopt',
-    bug: 'loses what the list cannot take',
-    from: "for i = 4, 7 do redis.call('LLEN', KEYS[i]) end",
-    to: '',
-  },
+  { operation: 'adopt', bug: 'rings no bell', from: 'ring(KEYS[5])', to: '' },
   { operation: 'adopt', bug: 'forgets the dead', from: "redis.call('ZADD', KEYS[8], now, message)", to: '' },
   { operation: 'beat', bug: 'renews what was adopted from', from: "if ARGV[3] == '0' then", to: 'if false then' },
   {

@@ -105,8 +105,10 @@ const toTheEndOf = async (work: Promise<unknown>): Promise<void> => {
   work.finally(() => {
     isOver = true
   })
+  // A millisecond, because what is set to run at once while time passes is one late with these timers.
+  vi.advanceTimersByTime(1)
   for (let turn = 0; turn < 20 && !isOver; turn++) await settleDown()
-  expect(isOver, 'closing ends without time').toBe(true)
+  expect(isOver, 'closing ends at once').toBe(true)
 }
 
 const pauses = [10, 400, 1500, 61_000, 61_000, 61_000]

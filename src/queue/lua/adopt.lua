@@ -33,7 +33,10 @@ if theirs and tonumber(theirs) >= now then return { -1 } end
 
 -- An error of these, which somebody else's keys cause, comes before anything was moved.
 redis.call('HLEN', KEYS[3])
-for i = 4, 7 do redis.call('LLEN', KEYS[i]) end
+redis.call('LLEN', KEYS[4])
+redis.call('LLEN', KEYS[5])
+redis.call('LLEN', KEYS[6])
+redis.call('LLEN', KEYS[7])
 redis.call('ZCARD', KEYS[8])
 -- Somebody else's key under the lost worker's name: then there is nothing to take over, now or later.
 local found = redis.pcall('HRANDFIELD', KEYS[2], ARGV[3])
@@ -52,8 +55,13 @@ local function hold(held_id, message)
   note(to_answer, held_id, message)
 end
 local function put_back(held_id, message)
-  redis.call('LPUSH', is_job(held_id) and KEYS[6] or KEYS[4], message)
-  ring(is_job(held_id) and KEYS[7] or KEYS[5])
+  if is_job(held_id) then
+    redis.call('LPUSH', KEYS[6], message)
+    ring(KEYS[7])
+  else
+    redis.call('LPUSH', KEYS[4], message)
+    ring(KEYS[5])
+  end
   note(back, held_id, message)
 end
 local function bury(held_id, message)

@@ -26,7 +26,7 @@ export const bugs = [
     breaks: ['lost'],
     what: 'what a lost worker held is taken out in one step and recorded in the next',
     edits: [
-      ['queue/lua/adopt.lua', "redis.call('LPUSH', is_job(held_id) and KEYS[6] or KEYS[4], message)", ''],
+      ['queue/lua/adopt.lua', "redis.call('LPUSH', KEYS[4], message)", ''],
       [
         'queue/queue.js',
         "return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes, maxDead]))",
