@@ -72,6 +72,7 @@ export const unstamped = (ttlMs: number, body: string): string => `"ttl":${ttlMs
 export const stamped = (at: string, ttlMs: number, body: string): string => `{"at":${at},"ttl":${ttlMs},${body}`
 
 const maxTaskLength = 128
+const beginsIdempotent = /^\{"at":\d+,"ttl":\d+,"id":"[\w-]+","idempotent":true,/
 
 /** Reads a claimed list element. Throws MalformedMessage with a reason that names no content. */
 export const decodeRequest = (text: string, heldId: string | undefined, namespace: string): Request => {
@@ -105,7 +106,8 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
     tracestate: isTracestate(tracestate) ? tracestate : undefined,
-    idempotent: idempotent === true,
+    // Counts where functions in Redis see it: they decide about it too.
+    idempotent: idempotent === true && beginsIdempotent.test(text),
     losses: Number.isInteger(losses) ? (losses as number) : 0,
     mayHaveRun: started === true || (Number.isInteger(losses) && (losses as number) > 0),
     text,

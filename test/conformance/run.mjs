@@ -18,6 +18,7 @@ const { outcomeChecks } = await import('./checks/outcomes.mjs')
 const { valueChecks } = await import('./checks/values.mjs')
 const { workerChecks } = await import('./checks/worker.mjs')
 const { loadLanguage } = await import('./language.mjs')
+const { transcriptChecks } = await import('./transcripts/play.mjs')
 const { Pair } = await import('./pair.mjs')
 
 const usage = `npm run conformance -- [options] <language...>
@@ -135,8 +136,8 @@ const tell = ({ caller, worker, results }) => {
 const fits = ({ name }) => name.includes(options.only)
 const plan = languages.flatMap(worker =>
   languages.map(caller => {
-    // What a worker does with anybody's requests is looked at with its own language's caller, once.
-    const own = caller === worker ? workerChecks : []
+    // What a worker does with anybody's requests, and what either side sends, is looked at with its own language, once.
+    const own = caller === worker ? [...workerChecks, ...transcriptChecks] : []
     // A fault meets a caller or a worker, not both of them together: each is tried with one and the same other side.
     const faults = caller === languages[0] || worker === languages[0] ? faultChecks : []
     return { caller, worker, checks: [...valueChecks, ...outcomeChecks, ...own, ...faults].filter(fits) }
