@@ -21,6 +21,7 @@ from pshub.queue.batches import batches_of
 from pshub.queue.queue import Queue
 from pshub.redis.connection import Connection
 from pshub.redis.refusals import ReplyError
+from pshub.wire.answers import Adopted
 from pshub.wire.keys import Keys
 from pshub.wire.redis_clock import RedisClock
 from pshub.worker.roles import adopt as adopt_module
@@ -197,7 +198,7 @@ class _Adopting:
         self._refused = refused
         monkeypatch.setattr(adopt_module, "now_s", lambda: self.now)
         self._adopt = Adopt(
-            self, None, Slots(1), self.clock, _Silent(), lambda: "me", lambda text, id: None, _never, lambda ended: None,
+            Keys("pshub"), self, None, Slots(1), self.clock, _Silent(), lambda: "me", lambda ended: None,
             lambda error: self.problems.append(str(error)),
         )  # type: ignore[arg-type]  # fmt: skip
 
@@ -207,14 +208,14 @@ class _Adopting:
         self.asked.append(lost)
         if lost == self._refused:
             raise ReplyError("ERR of this one")
-        return True, []
+        return Adopted(True, [], [], [])
 
     def beat(self, after_s: float, ended: List[str]) -> List[str]:
         self.now += after_s
         self.asked = []
 
         async def run() -> None:
-            self._adopt.on_beat(ended, 0)
+            self._adopt.on_beat(ended)
             await self._adopt.stop()
 
         asyncio.run(run())
@@ -224,10 +225,6 @@ class _Adopting:
 class _Silent:
     def emit(self, name: str, **event: Any) -> None:
         pass
-
-
-async def _never(task: str) -> bool:
-    return False
 
 
 def test_after_a_step_of_redis_clock_nobody_adopts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from typing import Callable
+from typing import Any, Callable, List
 
 import pytest
 
@@ -130,6 +130,37 @@ def test_leaving_while_it_runs_hands_back_what_may_run_twice(server: Server) -> 
         following = Worker(server.url, tasks=[wait_again]).start()
         assert pending.result() is False
         following.stop()
+
+
+def test_what_a_lost_worker_held_is_told_of(server: Server) -> None:
+    told: List[Any] = []
+    reply_list = "pshub:reply:{somebody}"
+    held = {
+        "call": {"id": "call", "task": "wait_again:1.0", "result_queue": reply_list, "losses": 1},
+        "no-call": {"id": "no-call", "result_queue": reply_list},
+        "job:first": {"id": "first", "task": "other:1.0"},
+        "job:third": {"id": "third", "task": "other:1.0", "losses": 2},
+    }
+    for id, message in held.items():
+        server.client.hset("pshub:{default}:held:lost", id, json.dumps(message, separators=(",", ":")))
+    server.client.zadd("pshub:{default}:leases", {"lost": 1})
+    worker = Worker(server.url, tasks=[wait_again])
+    for name in ("request:redelivered", "job:dead", "worker:lost"):
+        worker.events.on(name, lambda event, name=name: told.append((name, event)))  # type: ignore[misc]
+    with worker:
+        _, reply = server.client.blpop(reply_list, 8)
+        error = json.loads(reply)["error"]
+        assert (error["code"], error["message"].split(";")[0]) == ("WorkerLost", "2 workers that ran wait_again:1.0 died")
+        eventually(lambda: server.held() == [])
+        assert server.client.llen(reply_list) == 0
+        assert [json.loads(text)["losses"] for text in server.client.lrange("pshub:{default}:jobs", 0, -1)] == [1]
+        assert [json.loads(text)["losses"] for text in server.client.zrange("pshub:{default}:dead", 0, -1)] == [3]
+        job = {"queue": "default", "task": "other:1.0"}
+        assert told == [
+            ("request:redelivered", {**job, "id": "first", "losses": 1}),
+            ("job:dead", {**job, "id": "third", "reason": "3 workers that ran other:1.0 died"}),
+            ("worker:lost", {"worker": "lost", "queue": "default", "adopted": 4, "by": worker.id}),
+        ]
 
 
 def test_a_handler_that_is_given_up_gives_its_slot_to_others(server: Server, start_worker: Start) -> None:

@@ -41,7 +41,7 @@ OURS = {
     "one answer or one write, bytes": batches.MAX_BATCH_BYTES,
     "no adoption after a start or an interruption, ms": adopt._GRACE_S * 1000,
     "a task nobody takes is waited for, ms": unserved.PATIENCE_S * 1000,
-    "workers a request may lose": adopt._MAX_LOSSES,
+    "dead jobs of a queue": queue._MAX_DEAD,
     "cards are rewritten every, ms": registrar.REPUBLISH_MS,
     "longest use of a route, ms": routes._STALE_S * 1000,
     "a slice of the windows of statistics, ms": task_stats._SLICE_S * 1000,
@@ -58,11 +58,12 @@ OURS = {
     "longest other record of the registry, characters": foreign.MAX_RECORD_LENGTH,
     "deepest nesting of a record of the registry": foreign._MAX_NESTING,
 }
-#: What only the reference does: it stands in for a blocked loop, reports queues, keeps dead jobs and slow calls.
+#: What only the reference does: it stands in for a blocked loop, reports queues, keeps slow calls. And what the library in Redis
+#: decides for all languages: how many workers a request may lose.
 NOT_OURS = {
     "longest time without a turn of the loop in which the lease is kept, ms",
     "a worker that reports its queue is replaced after, ms",
-    "dead jobs of a queue",
+    "workers a request may lose",
     "slow calls of a task",
     "tasks with slow calls",
     "memory of slow calls, ms",

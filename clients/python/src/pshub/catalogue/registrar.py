@@ -19,7 +19,7 @@ from ..wire.clock import ignore
 from ..wire.keys import Keys, is_queue_name
 from ..wire.payload import compact
 from ..wire.version import __version__
-from .cards import TaskCard, WorkerCard, further_field
+from .cards import WorkerCard, further_field
 from .catalogue import Catalogue, unreadable_teller
 
 #: Cards are rewritten this often, and go when none of their workers did so for a day.
@@ -101,23 +101,12 @@ class Registrar:
         """Statistics out of turn."""
         await connection.one("HSET", self._keys.stats, worker_id, compact(stats))
 
-    async def is_idempotent(self, name: str, connection: Connection) -> bool:
-        """Of a task of this queue, declared here or elsewhere; False when that cannot be found out."""
-        own = self._tasks.get(name)
-        if own is not None:
-            return own.idempotent
-        try:
-            cards = await self._cards_of(connection, name)
-        except Exception:
-            return False
-        return bool(cards) and cards[0].idempotent
-
     async def whereabouts(self, name: str, connection: Connection) -> Whereabouts:
         """Whether a live worker of this queue takes requests for a task, and if none does, where one may."""
         own = self._queue.name
         if await self._catalogue.slots(connection, own, name) > 0:
             return Whereabouts(True, True, own)
-        cards = await self._cards_of(connection, name)
+        cards = await self._catalogue.task_cards(connection, [further_field(name, own), name])
         first_queue = cards[-1].queue if cards else own
         if first_queue == own or not is_queue_name(first_queue):
             return Whereabouts(False, bool(cards), None)
@@ -130,10 +119,6 @@ class Registrar:
             # Of the slowest calls there are those of workers in other languages, which are swept here.
             hashes = (keys.workers, keys.stats, keys.taskstats, keys.slow, keys.failures)
             first(await connection.post(*(("HDEL", key, *worker_ids) for key in hashes)))
-
-    async def _cards_of(self, connection: Connection, name: str) -> List[TaskCard]:
-        """Of this queue, where that is not the first one of the task, and of the first."""
-        return await self._catalogue.task_cards(connection, [further_field(name, self._queue.name), name])
 
     async def _declare(self, connection: Connection, worker_id: str, seconds: int) -> None:
         """

@@ -11,9 +11,10 @@ class Events:
     """
     Named events with a dict of details each, as in the reference: ``call:settled``, ``reply:late``, ``queue:pushed``,
     ``call:retried``, ``call:cancelled``, ``schema:unused``, ``registry:unreadable``, ``claim:taken``, ``task:settled``,
-    ``request:malformed``, ``request:handedback``, ``request:unserved``, ``task:conflict``, ``task:elsewhere``, ``worker:started``,
-    ``worker:stopped``, ``worker:lost``, ``lease:lost``, ``queue:paused``, ``queue:resumed``, ``redis:up``, ``redis:down``,
-    ``problem``. Listeners run on the hub's or worker's own thread and must be quick; one that raises hurts nobody.
+    ``request:malformed``, ``request:handedback``, ``request:unserved``, ``request:redelivered``, ``job:dead``, ``task:conflict``,
+    ``task:elsewhere``, ``worker:started``, ``worker:stopped``, ``worker:lost``, ``lease:lost``, ``queue:paused``,
+    ``queue:resumed``, ``redis:up``, ``redis:down``, ``problem``. Listeners run on the hub's or worker's own thread and must be
+    quick; one that raises hurts nobody.
     """
 
     def __init__(self) -> None:

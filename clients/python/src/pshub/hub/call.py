@@ -81,7 +81,7 @@ class Call:
         self.queue = out.route.queue
         self.idempotent = out.route.idempotent
         self.end = out.end
-        self.body = request_body(self.id, self.task, out.args_json, out.tail)
+        self.body = request_body(self.id, self.task, self.idempotent, out.args_json, out.tail)
         self.tries: int = previous.tries + 1 if previous else 0
         self.settled = False
         #: From the moment it is written until Redis answered: it may be running.

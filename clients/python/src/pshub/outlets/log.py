@@ -49,6 +49,10 @@ def log_events(events: Events) -> None:
     events.on("request:malformed", line(warn, "a list element that is not a request was dropped", "queue", "reason"))
     events.on("request:handedback", line(info, "put back for another worker", "queue", "task", "count"))
     events.on("request:unserved", line(warn, "no worker takes this task", "queue", "task", "code", "answered"))
+    again = "its worker was lost; another one will run it"
+    events.on("request:redelivered", line(logging.DEBUG, again, "queue", "task", "id", "losses"))
+    dead = "a job was given up; it is kept with the dead ones"
+    events.on("job:dead", line(logging.ERROR, dead, "queue", "task", "id", "reason"))
     events.on("worker:started", line(info, "worker started", "worker", "queue", "slots", "tasks"))
     events.on("worker:stopped", line(info, "worker stopped", "worker", "queue", "handed_back", "abandoned"))
     paused = "the queue is paused; what is held is finished, nothing is taken"

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Awaitable, List, NamedTuple, Optional, Sequence
 
 from ..redis.client import Word
 from ..redis.connection import Connection
 from ..redis.connections import BLOCK_S
 from ..redis.library import answer_to, function_call, run
 from ..redis.refusals import ReplyError, first, is_full
-from ..wire.answers import Adopted, Beat, Claimed, Pushed, read_adopted, read_beat, read_claimed, read_pushed, texts_of
+from ..wire.answers import (
+    Adopted,
+    Beat,
+    Claimed,
+    HeldText,
+    Pushed,
+    read_adopted,
+    read_beat,
+    read_claimed,
+    read_pushed,
+    texts_of,
+)
 from ..wire.clock import ignore
 from ..wire.keys import Keys
 from .batches import MAX_BATCH_BYTES
@@ -22,6 +33,8 @@ REPLY_TTL_MS = 60_000
 #: Each live worker has read the word by then: they look every second.
 CANCEL_MEMORY_MS = 5000
 _ADOPT_BATCH = 64
+#: Jobs that are kept when they were given up; the oldest make room.
+_MAX_DEAD = 10_000
 #: This worker takes no jobs, and leaves it to others to report its queue's length.
 _JOB_ROOM = 0
 _REPORTS_MS = 0
@@ -106,19 +119,19 @@ class Queue:
         args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
         return read_beat(await run(connection, "beat", keys, args))
 
-    async def handback(
-        self, connection: Connection, worker_id: str, side: str, requests: Sequence[Tuple[str, Word]]
-    ) -> int:
-        """Puts held requests back, with another text or (empty) as they are. Returns how many were still held."""
+    async def handback(self, connection: Connection, worker_id: str, side: str, ids: Sequence[str]) -> int:
+        """Puts held requests back as they are. Returns how many were still held."""
         queue = self.keys
         keys = [queue.held(worker_id), queue.calls, queue.bell, queue.jobs, queue.job_bell]
-        pairs = [word for pair in requests for word in pair]
-        return int(await run(connection, "handback", keys, [side, *pairs]))
+        return int(await run(connection, "handback", keys, [side, *ids]))
 
     async def adopt(self, connection: Connection, lost_id: str, worker_id: str) -> Optional[Adopted]:
         """None: the other worker lives, or this one has no lease itself."""
-        keys = [self.keys.leases, self.keys.held(lost_id), self.keys.held(worker_id)]
-        return read_adopted(await run(connection, "adopt", keys, [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES]))
+        queue = self.keys
+        keys = [queue.leases, queue.held(lost_id), queue.held(worker_id)]
+        keys += [queue.calls, queue.bell, queue.jobs, queue.job_bell, queue.dead]
+        args: List[Word] = [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES, _MAX_DEAD]
+        return read_adopted(await run(connection, "adopt", keys, args))
 
     async def cancel(self, connection: Connection, id: str, text: str) -> bool:
         """True when the request still waited and is gone now; else the worker that runs it is told with its next beat."""
@@ -128,9 +141,9 @@ class Queue:
     async def held_ids(self, connection: Connection, worker_id: str) -> List[str]:
         return texts_of(await connection.one("HKEYS", self.keys.held(worker_id)))
 
-    async def held_texts(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> List[Tuple[str, bytes]]:
+    async def held_texts(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> List[HeldText]:
         """What is held under some of these ids: one after the other, until the texts are as long as an answer may be."""
-        found: List[Tuple[str, bytes]] = []
+        found: List[HeldText] = []
         size = 0
         for id in ids:
             if size >= MAX_BATCH_BYTES:
@@ -142,7 +155,7 @@ class Queue:
         return found
 
     async def leave(self, connection: Connection, worker_id: str, started: List[str]) -> int:
-        """Ends the lease and puts back all that was not started. Returns how many went back."""
+        """Ends the lease and puts back all that may be run by another worker. Returns how many went back."""
         queue = self.keys
         held = queue.held(worker_id)
         keys = [held, queue.calls, queue.bell, queue.leases, queue.jobs, queue.job_bell, queue.reporter]

@@ -39,11 +39,21 @@ class Beat(NamedTuple):
     paused_ms: Optional[int]
 
 
+#: A request, behind the id that it is held under.
+HeldText = Tuple[str, bytes]
+
+
 class Adopted(NamedTuple):
+    """What was taken over from a lost worker, and what became of it."""
+
     #: Nothing is left to take over.
     done: bool
-    #: Their ids and texts.
-    requests: List[Tuple[str, bytes]]
+    #: Held by this worker now, whose callers are to be told.
+    to_answer: List[HeldText]
+    #: What went back to its list.
+    redelivered: List[HeldText]
+    #: Jobs that were given up.
+    dead: List[HeldText]
 
 
 def read_pushed(answer: Sequence[Any]) -> Pushed:
@@ -72,8 +82,8 @@ def read_beat(answer: Sequence[Any]) -> Beat:
 
 def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:
     """None: the other worker lives, or this one has no lease itself."""
-    state, *flat = answer
-    return None if state == -1 else Adopted(state == 1, list(zip(texts_of(flat[::2]), flat[1::2])))
+    state, *lists = answer
+    return None if state == -1 else Adopted(state == 1, *(list(zip(texts_of(flat[::2]), flat[1::2])) for flat in lists))
 
 
 def texts_of(values: Sequence[bytes]) -> List[str]:

@@ -35,6 +35,7 @@ class QueueKeys:
         self.paused = f"{base}:paused"
         self.leases = f"{base}:leases"
         self.cancelled = f"{base}:cancelled"
+        self.dead = f"{base}:dead"
 
     def held(self, worker_id: str) -> str:
         return f"{self._base}:held:{worker_id}"

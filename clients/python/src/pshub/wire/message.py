@@ -30,8 +30,8 @@ class Request:
     """A request as a worker sees it."""
 
     __slots__ = (
-        "id", "held_id", "at_us", "ttl_ms", "task", "args", "hub_id", "from_", "traceparent", "tracestate", "losses",
-        "may_have_run", "text",
+        "id", "held_id", "at_us", "ttl_ms", "task", "args", "hub_id", "from_", "traceparent", "tracestate", "idempotent",
+        "losses", "may_have_run", "text",
     )  # fmt: skip
 
     #: What the reply is marked with: the message's own id.
@@ -49,6 +49,8 @@ class Request:
     from_: Optional[str]
     traceparent: Optional[str]
     tracestate: Optional[str]
+    #: Its caller said that running it twice does no harm.
+    idempotent: bool
     #: How many workers died holding it.
     losses: int
     #: An earlier worker may have started it.
@@ -57,9 +59,10 @@ class Request:
     text: str
 
 
-def request_body(id: str, task: str, args_json: str, tail: str) -> str:
-    """Everything of a request that follows ``at`` and ``ttl``."""
-    return f'"id":"{id}","task":"{task}","args":{args_json}{tail}'
+def request_body(id: str, task: str, idempotent: bool, args_json: str, tail: str) -> str:
+    """Everything of a request that follows ``at`` and ``ttl``. Functions look for ``idempotent`` right behind ``id`` alone."""
+    mark = '"idempotent":true,' if idempotent else ""
+    return f'"id":"{id}",{mark}"task":"{task}","args":{args_json}{tail}'
 
 
 def request_tail(
@@ -127,28 +130,11 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
     tracestate = value.get("tracestate")
     is_tracestate = isinstance(tracestate, str) and len(tracestate) <= _MAX_TRACESTATE
     request.tracestate = tracestate if is_tracestate else None
+    request.idempotent = value.get("idempotent") is True
     request.losses = int(losses) if abs(losses) < 1e300 and losses == int(losses) else 0
     request.may_have_run = value.get("started") is True or request.losses > 0
     request.text = text
     return request
-
-
-_MARK = re.compile(rb',"(?:losses":[0-9]+|started":true)\}\Z')
-_LOSSES = re.compile(rb',"losses":[1-9][0-9]*\}\Z')
-
-
-def with_losses(text: bytes, losses: int) -> bytes:
-    """The request with its count of lost workers, spliced in as text: its payload is never encoded anew."""
-    return _with_mark(text, b'"losses":%d' % losses)
-
-
-def with_started(text: bytes) -> bytes:
-    """The request with the mark that it may have been started. Its count of lost workers says so too."""
-    return text if _LOSSES.search(text.rstrip()) else _with_mark(text, b'"started":true')
-
-
-def _with_mark(text: bytes, mark: bytes) -> bytes:
-    return _MARK.sub(b"}", text.rstrip())[:-1] + b"," + mark + b"}"
 
 
 def leading_id(text: str) -> Optional[str]:

@@ -86,12 +86,11 @@ class Crew:
         )  # fmt: skip
         self._pause = Pause(queue.name, events, worker_id, self._fetch.pause, self._fetch.resume)
         self._adopt = Adopt(
-            queue, commands, slots, self._clock, events, worker_id, self._intake.decode_adopted,
-            lambda task: self._registrar.is_idempotent(task, commands), lambda settlement: self._settle.add(settlement),
-            self._problem("adopt"),
+            self._keys, queue, commands, slots, self._clock, events, worker_id,
+            lambda settlement: self._settle.add(settlement), self._problem("adopt"),
         )  # fmt: skip
         self._reconcile = Reconcile(
-            queue, commands, slots, worker_id, self._intake.ignore_claims_of, self._adopt.redirect, self._problem,
+            queue, commands, slots, worker_id, self._intake.ignore_claims_of, self._adopt.answer, self._problem,
         )  # fmt: skip
         self._beat = BeatLoop(
             queue, commands, self.settings.lease, self._clock, worker_id, self._become_new, self._publish, self._on_beat,
@@ -99,8 +98,7 @@ class Crew:
         )  # fmt: skip
 
         self._farewell = Farewell(
-            queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._intake.returning,
-            self._problem("stop"),
+            queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._problem("stop"),
         )  # fmt: skip
         self._inspect = Inspect(commands, events, lambda: find_unfit(commands, self._keys, queue.name))
 
@@ -228,11 +226,11 @@ class Crew:
         if self.state != "running":
             return
         self._spawn(self._reconcile.look(beat.now_us))
-        self._adopt.on_beat(beat.ended, beat.now_us)
+        self._adopt.on_beat(beat.ended)
 
     async def _hand_back_to_others(self, ids: List[str]) -> None:
         try:
-            await self._queue.handback(self._commands, self.id, "tail", [(id, b"") for id in ids])
+            await self._queue.handback(self._commands, self.id, "tail", ids)
         except Exception as error:
             self._problem("handback")(error)
 

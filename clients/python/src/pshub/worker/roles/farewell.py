@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Awaitable, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Awaitable, Callable, Dict
 
 from ...catalogue.registrar import Registrar
-from ...queue.batches import batches_of
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...wire.clock import now_s
@@ -28,7 +27,6 @@ class Farewell:
         registrar: Registrar,
         worker_id: Callable[[], str],
         stats: Callable[[int], Dict[str, Any]],
-        returning: Callable[[], List[Tuple[str, bytes]]],
         on_problem: Callable[[Exception], None],
     ) -> None:
         self._queue = queue
@@ -38,7 +36,6 @@ class Farewell:
         self._registrar = registrar
         self._worker_id = worker_id
         self._stats = stats
-        self._returning = returning
         self._on_problem = on_problem
 
     async def announce(self) -> None:
@@ -57,10 +54,10 @@ class Farewell:
 
     async def leave(self) -> int:
         """
-        Hands back what may run again, marked as started, gives up the lease with all that is still held, and takes the worker out of
-        the registry. What cannot be handed back is still known, and so stays held for the next worker to adopt.
+        Gives up the lease with all that is still held, and takes the worker out of the registry. Returns how much of that went back
+        to the lists.
         """
-        return await self._tried(self._hand_back(self._returning())) + await self._tried(self._give_up_lease())
+        return await self._tried(self._give_up_lease())
 
     async def _tried(self, step: Awaitable[int]) -> int:
         try:
@@ -78,13 +75,7 @@ class Farewell:
         slots = self._slots
         held = await self._queue.held_ids(self._connection, self._worker_id())
         unknown = [id for id in held if not (slots.knows(id) or slots.was_released(id) or id.startswith("lost:"))]
-        return await self._hand_back([(id, b"") for id in unknown])
-
-    async def _hand_back(self, requests: Sequence[Tuple[str, bytes]]) -> int:
-        handed_back = 0
-        for batch in batches_of(requests, lambda each: len(each[1])):
-            handed_back += await self._queue.handback(self._connection, self._worker_id(), "head", batch)
-        return handed_back
+        return await self._queue.handback(self._connection, self._worker_id(), "head", unknown) if unknown else 0
 
     async def _give_up_lease(self) -> int:
         worker_id, slots = self._worker_id(), self._slots

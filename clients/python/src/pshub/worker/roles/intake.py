@@ -11,16 +11,7 @@ from ...wire.answers import Claimed
 from ...wire.clock import now_s, spawn
 from ...wire.errors import ToldError, told_error
 from ...wire.keys import Keys
-from ...wire.message import (
-    MalformedMessage,
-    Request,
-    decode_request,
-    error_reply,
-    leading_id,
-    ok_reply,
-    told,
-    with_started,
-)
+from ...wire.message import MalformedMessage, Request, decode_request, error_reply, leading_id, ok_reply, told
 from ...wire.phases import Phases
 from ...wire.redis_clock import RedisClock
 from ..executor import Execution, Executor
@@ -78,8 +69,6 @@ class Intake:
         self._problem = problem
         #: Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
         self._put_back: Dict[str, int] = {}
-        #: Given up when the worker leaves, and safe to run again: as they go back to their list.
-        self._returning: Dict[str, bytes] = {}
         self._rest_s = 0.0
         self._running = 0
         self._on_idle: List["asyncio.Future[None]"] = []
@@ -116,17 +105,6 @@ class Intake:
             self._put_back.clear()
         for id in ids:
             self._put_back[id] = now_us
-
-    def returning(self) -> List[Tuple[str, bytes]]:
-        """Requests that were started, given up because the worker leaves, and may run again: as they go back to their list."""
-        return list(self._returning.items())
-
-    def decode_adopted(self, text: bytes, held_id: str) -> Optional[Request]:
-        """Reads a request taken over from a lost worker."""
-        try:
-            return decode_request(text, held_id[5:] if held_id.startswith("lost:") else held_id, self._keys)
-        except MalformedMessage:
-            return None
 
     async def idle(self) -> None:
         """Returns when nothing runs."""
@@ -237,10 +215,9 @@ class Intake:
         outcome = execution.outcome
         assert outcome is not None
         us = Phases(backlog_us, max(0, round(execution.queue_s * 1e6)), max(0, round(execution.exec_s * 1e6)))
-        if outcome.error and outcome.error.code == "WorkerLost" and self._tasks[request.task].idempotent:
+        if outcome.error and outcome.error.code == "WorkerLost" and request.idempotent:
             # This worker leaves: what may run twice stays held, and goes back to the list in its last step.
             self._slots.free(slot)
-            self._returning[request.held_id] = with_started(request.text.encode())
             return
         error = outcome.error and told(request, outcome.error)
         self._measures.ran(request, error, us)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Awaitable, Callable, List, Sequence, Set, Tuple
+from typing import Callable, List, Sequence, Set
 
 from ...queue.queue import Queue
 from ...redis.connection import Connection
+from ...wire.answers import HeldText
 from ..slots import Slots
-
-Found = Sequence[Tuple[str, bytes]]
 
 
 class Reconcile:
@@ -18,7 +17,7 @@ class Reconcile:
 
     1. A claim whose answer was lost goes back to the list. It is not run here, because a claim for all idle slots is under way
        already, and would bring more than there is room for.
-    2. An adoption whose answer was lost is decided about as ever.
+    2. Of an adoption whose answer was lost, what it left to this worker is answered.
     3. What was settled and released here was brought back by a replica that was promoted and had not heard of that: it is released
        again, and never run again.
     """
@@ -30,7 +29,7 @@ class Reconcile:
         slots: Slots,
         worker_id: Callable[[], str],
         ignore_claims_of: Callable[[Sequence[str], int], None],
-        redirect: Callable[[Found, str, int], Awaitable[None]],
+        answer: Callable[[Sequence[HeldText], str], None],
         problem: Callable[[str], Callable[[Exception], None]],
     ) -> None:
         self._queue = queue
@@ -38,7 +37,7 @@ class Reconcile:
         self._slots = slots
         self._worker_id = worker_id
         self._ignore_claims_of = ignore_claims_of
-        self._redirect = redirect
+        self._answer = answer
         self._problem = problem
         self._suspects: Set[str] = set()
 
@@ -54,7 +53,10 @@ class Reconcile:
         await self._release_again([id for id in lost if self._slots.was_released(id)], worker_id)
         still_open = [id for id in lost if not self._slots.was_released(id)]
         await self._put_back([id for id in still_open if not id.startswith("lost:")], worker_id, now_us)
-        await self._decide([id for id in still_open if id.startswith("lost:")], worker_id, now_us)
+        adopted = [id for id in still_open if id.startswith("lost:")]
+        found = await self._queue.held_texts(self._connection, worker_id, adopted)
+        if worker_id == self._worker_id():
+            self._answer(found, worker_id)
 
     async def _release_again(self, ids: List[str], held_by: str) -> None:
         if ids:
@@ -71,16 +73,6 @@ class Reconcile:
             return
         self._ignore_claims_of(ids, now_us)
         try:
-            await self._queue.handback(self._connection, held_by, "head", [(id, b"") for id in ids])
+            await self._queue.handback(self._connection, held_by, "head", ids)
         except Exception as error:
             self._problem("reconcile")(error)
-
-    async def _decide(self, ids: List[str], held_by: str, now_us: int) -> None:
-        if not ids:
-            return
-        found = await self._queue.held_texts(self._connection, held_by, ids)
-        if held_by == self._worker_id():
-            try:
-                await self._redirect(found, held_by, now_us)
-            except Exception as error:
-                self._problem("adopt")(error)
