@@ -85,8 +85,8 @@ module Pshub
 
     def open_group
       start = @in.scan(GROUP)
-      wrong if start.nil? || @in.check(/\?/)
       start = "(" if @in[2]
+      wrong if @in.check(/\?/)
       @groups << start
       @out << start
     end
