@@ -35,6 +35,14 @@ const multipleOf: FuncKeywordDefinition = {
   error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
 }
 
+/** Of older drafts: ajv still checks it, other languages would pass over it in silence. */
+const dependencies: FuncKeywordDefinition = {
+  keyword: 'dependencies',
+  compile: () => {
+    throw new Error("'dependencies' is of an older draft: use 'dependentRequired' or 'dependentSchemas'")
+  },
+}
+
 /** Judges schemas themselves. Compiling the rules for that takes some 20 ms, so it is done once and not per schema. */
 const judge = new Ajv2020(options)
 
@@ -42,8 +50,7 @@ const judge = new Ajv2020(options)
 const compile = (schema: JsonSchema): ValidateFunction => {
   if (!judge.validateSchema(schema)) throw new Error(judge.errorsText(judge.errors, { dataVar: 'schema' }))
   const ajv = new Ajv2020({ ...options, formats, validateSchema: false })
-  ajv.removeKeyword('multipleOf')
-  ajv.addKeyword(multipleOf)
+  for (const keyword of [multipleOf, dependencies]) ajv.removeKeyword(String(keyword.keyword)).addKeyword(keyword)
   return ajv.compile(schema)
 }
 

@@ -134,8 +134,14 @@ SchemaValidator = jsonschema.validators.extend(jsonschema.Draft202012Validator, 
 _NOTHING: Dict[str, Any] = {"not": {}}
 
 
+class OlderDraft(ValueError):
+    """It has a keyword that would be passed over in silence."""
+
+
 def readable(schema: Any, in_names: bool = False) -> Any:
-    """The schema as jsonschema reads it the way it is meant, above all its patterns. Raises NotAPattern or PatternBeyond."""
+    """
+    The schema as jsonschema reads it the way it is meant, above all its patterns. Raises NotAPattern, PatternBeyond or OlderDraft.
+    """
     if isinstance(schema, list):
         return [readable(inner) for inner in schema]
     if not isinstance(schema, Mapping):
@@ -144,6 +150,8 @@ def readable(schema: Any, in_names: bool = False) -> Any:
     for key, inner in schema.items():
         if in_names and inner is False:
             out[key] = _NOTHING
+        elif key == "dependencies" and not in_names:
+            raise OlderDraft("'dependencies' is of an older draft: use 'dependentRequired' or 'dependentSchemas'")
         elif key == "prefixItems" and isinstance(inner, list):
             out[key] = [_NOTHING if item is False else readable(item) for item in inner]
         elif in_names or key not in _DATA | {"pattern", "patternProperties"}:

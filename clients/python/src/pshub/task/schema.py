@@ -13,7 +13,7 @@ import referencing.jsonschema
 
 from ..wire.errors import ConfigError
 from ..wire.payload import escape_pointer
-from .keywords import NAMES, WORDED, SchemaValidator, readable
+from .keywords import NAMES, WORDED, OlderDraft, SchemaValidator, readable
 from .patterns import NotAPattern, PatternBeyond
 from .quick_check import quick_check
 
@@ -78,7 +78,7 @@ def _compile(schema: Mapping[str, Any]) -> Validate:
         for value in _ONE_OF_EACH_TYPE:
             validator.is_valid(value)
         fits = quick_check(schema)
-    except (NotAPattern, PatternBeyond) as error:
+    except (NotAPattern, PatternBeyond, OlderDraft) as error:
         raise UnusableSchema(str(error)) from None
     except jsonschema.SchemaError as error:
         raise UnusableSchema(error.message[:200]) from None

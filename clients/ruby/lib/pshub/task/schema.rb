@@ -15,10 +15,8 @@ module Pshub
     FOREIGN_DEPTH = 32
     FOREIGN_NODES = 2000
 
-    # Of this draft, and not checked here; and of older ones, which somebody may still count on.
-    UNSUPPORTED = %w[
-      unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor dependencies additionalItems
-    ].freeze
+    # Of this draft, and not checked here; the last is of older ones, and would be passed over in silence.
+    UNSUPPORTED = %w[unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor dependencies].freeze
     # Keywords whose values are schemas: one, a list of them, or a hash of them by name.
     ONE = %w[additionalProperties propertyNames items contains not if then else].freeze
     LISTS = %w[prefixItems allOf anyOf oneOf].freeze
