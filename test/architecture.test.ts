@@ -53,8 +53,7 @@ const mostInRoom = 20
 /** The only importers of the outside packages. */
 const importers: Record<string, string[]> = {
   ioredis: ['redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
-  ajv: ['task/schema'],
-  'ajv-formats': ['task/schema'],
+  ajv: ['task/schema', 'task/schema-problems'],
   pino: ['outlets/log'],
   'pino-pretty': ['outlets/log'],
   'hot-shots': ['outlets/statsd/meter'],

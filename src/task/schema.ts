@@ -1,8 +1,9 @@
 import vm from 'node:vm'
-import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
-import addFormatsModule from 'ajv-formats'
+import { Ajv2020, type FuncKeywordDefinition, type Options, str, type ValidateFunction } from 'ajv/dist/2020.js'
 import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
-import { escapePointer } from '../wire/payload.ts'
+import { formats } from './formats.ts'
+import { isMultiple } from './multiple-of.ts'
+import { problemsOf } from './schema-problems.ts'
 
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -13,17 +14,34 @@ export type Validate = (value: unknown, size: number) => Problem[]
 /** Why a schema of the registry is not used. */
 export class UnusableSchema extends Error {}
 
-// ajv-formats is CommonJS: its function is the module itself or its `default`, depending on who loads it.
-const addFormats = ('default' in addFormatsModule ? addFormatsModule.default : addFormatsModule) as unknown as (
-  ajv: Ajv2020,
-) => void
-
 const none: Problem[] = []
 
-/** More offending fields than these are not listed. */
-const maxProblems = 50
+const options: Options = {
+  allErrors: true,
+  strict: false,
+  logger: false,
+  validateFormats: true,
+  $data: false,
+  // Without this `toString` and its like would be there in every object.
+  ownProperties: true,
+}
 
-const options: Options = { allErrors: true, strict: false, logger: false, validateFormats: true, $data: false }
+/** In the place of ajv's own, which divides binary fractions. */
+const multipleOf: FuncKeywordDefinition = {
+  keyword: 'multipleOf',
+  type: 'number',
+  schemaType: 'number',
+  compile: (step: number) => (value: number) => isMultiple(value, step),
+  error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+}
+
+/** Of older drafts: ajv still checks it, other languages would pass over it in silence. */
+const dependencies: FuncKeywordDefinition = {
+  keyword: 'dependencies',
+  compile: () => {
+    throw new Error("'dependencies' is of an older draft: use 'dependentRequired' or 'dependentSchemas'")
+  },
+}
 
 /** Judges schemas themselves. Compiling the rules for that takes some 20 ms, so it is done once and not per schema. */
 const judge = new Ajv2020(options)
@@ -31,46 +49,52 @@ const judge = new Ajv2020(options)
 /** An instance of its own for each schema: their `$id`s and definitions must not meet. Throws for what is no schema. */
 const compile = (schema: JsonSchema): ValidateFunction => {
   if (!judge.validateSchema(schema)) throw new Error(judge.errorsText(judge.errors, { dataVar: 'schema' }))
-  const ajv = new Ajv2020({ ...options, validateSchema: false, addUsedSchema: false })
-  addFormats(ajv)
+  const ajv = new Ajv2020({ ...options, formats, validateSchema: false })
+  for (const keyword of [multipleOf, dependencies]) ajv.removeKeyword(String(keyword.keyword)).addKeyword(keyword)
   return ajv.compile(schema)
+}
+
+/** A reference that leads back to itself without going into the value is found with any value of the type that it is asked for. */
+const tryOut = (validate: ValidateFunction): void => {
+  try {
+    for (const value of [null, true, 0, '', [], {}]) validate(value)
+  } catch (error) {
+    throw error instanceof RangeError ? new Error('it refers to itself without end') : error
+  }
+}
+
+/** Such a field may not travel, and whoever reads the schema would not use it. */
+const hasProto = (schema: JsonSchema): boolean => {
+  let found = false
+  JSON.stringify(schema, (key, inner) => {
+    found ||= key === '__proto__'
+    return inner
+  })
+  return found
 }
 
 /** Compiles a schema of this program's own. Throws ConfigError when it is not a valid one. */
 export const compileOwn = (schema: unknown, what: string): Validate => {
   try {
-    return problemsOf(compile(asSchema(schema)))
+    const own = asSchema(schema)
+    if (hasProto(own)) throw new Error('it has a key named __proto__')
+    const validate = compile(own)
+    tryOut(validate)
+    return checking(validate)
   } catch (error) {
     throw new ConfigError(`${what} is not a valid JSON Schema (2020-12): ${messageOf(error)}`)
   }
 }
 
-const asSchema = (schema: unknown): JsonSchema => {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) throw new Error('it must be an object')
-  return schema as JsonSchema
-}
-
-const problemsOf =
+const checking =
   (validate: ValidateFunction): Validate =>
   value =>
-    validate(value) ? none : (validate.errors ?? []).slice(0, maxProblems).map(toProblem)
+    validate(value) ? none : problemsOf(validate.errors ?? [], value)
 
-/** The pointer names the offending field itself: for a missing or surplus one, the field and not its parent. */
-const toProblem = ({ instancePath: pointer, keyword, params, message }: ErrorObject): Problem => {
-  switch (keyword) {
-    case 'required':
-      return { pointer: `${pointer}/${escapePointer(params.missingProperty)}`, message: 'is required' }
-    case 'additionalProperties':
-      return { pointer: `${pointer}/${escapePointer(params.additionalProperty)}`, message: 'is not a known field' }
-    case 'enum': {
-      const known = JSON.stringify(params.allowedValues).slice(1, 201).replace(/\]$/, '')
-      return { pointer, message: `must be one of ${known}` }
-    }
-    case 'const':
-      return { pointer, message: `must be ${JSON.stringify(params.allowedValue)}` }
-    default:
-      return { pointer, message: message ?? `fails '${keyword}'` }
-  }
+const asSchema = (schema: unknown): JsonSchema => {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    throw new UnusableSchema('it must be an object')
+  return schema as JsonSchema
 }
 
 /** Bounds for schemas that come from the registry, which is somebody else's data. */
@@ -96,7 +120,7 @@ export const compileForeign = (text: string): Validate => {
   } catch (error) {
     throw new UnusableSchema(messageOf(error).slice(0, 200))
   }
-  const direct = problemsOf(validate)
+  const direct = checking(validate)
   return (value, size) => (size <= unguardedLength ? direct(value, size) : guarded(() => direct(value, size)))
 }
 

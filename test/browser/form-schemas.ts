@@ -1,7 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One file of the schema set. */
+export type Language = 'typescript' | 'python' | 'ruby'
+
+/** What a check in any language says, where it is not the one pointer that the form leads people to. */
+interface Told {
+  pointers: string[]
+  /** A check may tell more at or below these: why each branch of a choice does not fit. */
+  inside?: string[]
+}
+
+/** One file of the schema set, which is in clients/vectors: every language checks the same values. */
 export interface SchemaCase {
   name: string
   /** What it was written after; in our own words. */
@@ -10,7 +19,15 @@ export interface SchemaCase {
   /** Entered through the form's controls; each comes back equal. */
   valid: unknown[]
   /** Entered the same way, or `via` the JSON tab where the form cannot express it; refused with a message at the pointer. */
-  invalid: { value: unknown; pointer: string; via?: 'json' }[]
+  invalid: (Partial<Told> & { value: unknown; pointer: string; via?: 'json' })[]
+  /** More of either, which nobody enters. */
+  fits?: unknown[]
+  fails?: (Told & { value: unknown })[]
+  /** Why no language takes it. */
+  unusable?: string
+  /** Why a language does not take it, or only not from somebody else. */
+  unusableIn?: Partial<Record<Language, string>>
+  uncheckedBy?: Partial<Record<Language, string>>
   /** Which kind to pick where the labels alone do not say, by pointer. */
   branches?: Record<string, string>
   /** Nothing is wrong with the value, but its check would run for ever. */
@@ -49,7 +66,7 @@ const generators = {
   }),
 }
 
-const folder = join(import.meta.dirname, 'schemas')
+const folder = join(import.meta.dirname, '../../clients/vectors/schemas')
 
 export const schemaCases: { file: string; text: string; case: SchemaCase }[] = readdirSync(folder)
   .sort()

@@ -1,6 +1,5 @@
 import { deflateRawSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { argsFromFragment, argsToFragment } from '../../registry/web/try-it/arguments/share-link.ts'
@@ -17,6 +16,7 @@ import type { FinishedRun } from '../../registry/web/try-it/run/finished.ts'
 import { summaryOf } from '../../registry/web/try-it/run/repeat-summary.ts'
 import { examplesOf } from '../../registry/web/try-it/schema/examples.ts'
 import { withoutSecrets } from '../../registry/web/try-it/schema/secrets.ts'
+import { formats } from '../../src/task/formats.ts'
 import { errorTable } from '../../src/wire/errors.ts'
 import { anyJson } from '../support/any-json.ts'
 
@@ -186,8 +186,7 @@ describe('an example', () => {
     ['a nullable one', { type: ['null', 'string'] }],
   ]
   it.each(made)('of %s fits its schema', (_, schema) => {
-    const ajv = new Ajv2020({ strict: false })
-    ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
+    const ajv = new Ajv2020({ strict: false, formats })
     expect(ajv.validate(schema, examplesOf(schema)[0]), JSON.stringify(examplesOf(schema)[0])).toBe(true)
   })
 

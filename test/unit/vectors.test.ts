@@ -5,7 +5,6 @@ import { parseFailures, RecentFailures } from '../../src/figures/recent-failures
 import { TaskStats } from '../../src/figures/task-stats.ts'
 import { Forecast } from '../../src/hub/forecast.ts'
 import { explained } from '../../src/redis/refusals.ts'
-import { compileForeign, compileOwn } from '../../src/task/schema.ts'
 import { errorTable, fromWire, type WireError } from '../../src/wire/errors.ts'
 import { Unreadable } from '../../src/wire/foreign.ts'
 import { hubIdOf, isId, isNamespace, isQueueName, makeKeys } from '../../src/wire/keys.ts'
@@ -110,16 +109,6 @@ describe('golden files', () => {
     for (const { title, text, failures } of failuresRead)
       expect(parseFailures(JSON.parse(text), card), title).toEqual(failures)
   })
-
-  for (const { title, schema, fits, fails } of vectors('schemas.json').cases) {
-    it(`schemas.json: ${title}`, () => {
-      for (const check of [compileOwn(schema, 'a schema'), compileForeign(JSON.stringify(schema))]) {
-        const pointersOf = (value: unknown) => [...new Set(check(value, 100).map(({ pointer }) => pointer))]
-        for (const value of fits) expect(pointersOf(value), JSON.stringify(value)).toEqual([])
-        for (const { value, pointers } of fails) expect(pointersOf(value), JSON.stringify(value)).toEqual(pointers)
-      }
-    })
-  }
 
   const requests = vectors('requests.json')
   for (const { title, text, heldId, request, malformed } of requests.cases) {

@@ -16,7 +16,6 @@ from pshub.figures.histogram import Histogram, bucket_of
 from pshub.figures.recent_failures import RecentFailures
 from pshub.figures.task_stats import TaskStats
 from pshub.hub import forecast as forecast_module
-from pshub.task.schema import UnusableSchema, compile_foreign, compile_own
 from pshub.wire.errors import ERROR_CLASSES, ConfigError, HubError, ToldError, from_wire
 from pshub.wire.foreign import Unreadable
 from pshub.wire.keys import Keys, is_id, is_namespace, is_queue_name
@@ -69,21 +68,6 @@ def test_cards() -> None:
         worker = _read(read_worker_card, case["text"])
         read_worker = worker and {"id": worker.id, "slots": worker.slots, "tasks": worker.tasks}
         assert read_worker == case["card"], case["title"]
-
-
-@pytest.mark.parametrize("case", vectors("schemas.json")["cases"], ids=lambda case: case["title"])
-def test_schemas(case: Any) -> None:
-    checks = [compile_own(case["schema"], "a schema")]
-    try:
-        checks.append(compile_foreign(json.dumps(case["schema"])))
-    except UnusableSchema:
-        assert "pattern" in json.dumps(case["schema"])
-    for check in checks:
-        for value in case["fits"]:
-            assert check(value) == [], value
-        for failing in case["fails"]:
-            pointers = {problem["pointer"] for problem in check(failing["value"])}
-            assert pointers == set(failing["pointers"]), failing["value"]
 
 
 def test_reply_lists() -> None:

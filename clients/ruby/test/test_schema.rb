@@ -72,8 +72,10 @@ class TestSchema < Minitest::Test
     assert_empty Pshub::Schema.foreign({ "pattern" => "^[a-z]+$" }).problems("abc")
   end
 
-  def test_a_schema_that_leads_in_circles_ends
-    schema = Pshub::Schema.own({ "$defs" => { a: { "$ref" => "#/$defs/a" } }, "$ref" => "#/$defs/a" }, "x")
-    assert_raises(Pshub::Payload::Problem) { schema.problems(1) }
+  def test_what_a_reference_leads_to_is_looked_at_wherever_it_is
+    schema = { "x-parts" => { a: { pattern: "^a$" } }, "$ref" => "#/x-parts/a" }
+    assert_empty problems(schema, "a")
+    refute_empty problems(schema, "b")
+    assert_raises(Pshub::ConfigError) { problems({ "x-parts" => { a: { unevaluatedItems: false } }, "$ref" => "#/x-parts/a" }, 1) }
   end
 end

@@ -211,14 +211,4 @@ class TestVectors < Minitest::Test
 
     stats.ran(task, code, Pshub::Phases.read(phases), from)
   end
-
-  def test_schemas
-    vectors("schemas.json")["cases"].each do |each|
-      schema = Pshub::Schema.own(each["schema"], "a schema")
-      each["fits"].each { |value| assert_empty schema.problems(value), value.inspect }
-      each["fails"].each do |failing|
-        assert_equal failing["pointers"], schema.problems(failing["value"]).map { |problem| problem["pointer"] }.uniq
-      end
-    end
-  end
 end

@@ -7,9 +7,14 @@ import re
 from typing import Any, Callable, Dict, List, Mapping
 
 import jsonschema
+import referencing
+import referencing.exceptions
+import referencing.jsonschema
 
 from ..wire.errors import ConfigError
 from ..wire.payload import escape_pointer
+from .keywords import NAMES, WORDED, OlderDraft, SchemaValidator, readable
+from .patterns import NotAPattern, PatternBeyond
 from .quick_check import quick_check
 
 Problem = Dict[str, str]
@@ -33,12 +38,10 @@ def compile_own(schema: Any, what: str) -> Validate:
     """Raises ConfigError when it is not a valid schema."""
     try:
         if not isinstance(schema, Mapping):
-            raise ValueError("it must be an object")
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except (ValueError, jsonschema.SchemaError) as error:
-        reason = getattr(error, "message", str(error))
-        raise ConfigError(f"{what} is not a valid JSON Schema (2020-12): {reason}") from None
-    return _compile(schema)
+            raise UnusableSchema("it must be an object")
+        return _compile(schema)
+    except UnusableSchema as error:
+        raise ConfigError(f"{what} is not a valid JSON Schema (2020-12): {error}") from None
 
 
 def compile_foreign(text: str) -> Validate:
@@ -52,50 +55,78 @@ def compile_foreign(text: str) -> Validate:
     if not isinstance(schema, dict):
         raise UnusableSchema("it is not an object")
     _survey(schema)
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        raise UnusableSchema(error.message[:200]) from None
     return _compile(schema)
 
 
+#: With one value of each type a reference that leads back to itself without going into the value is found.
+_ONE_OF_EACH_TYPE: List[Any] = [None, True, 0, "", [], {}]
+#: Formats in schemas, of which "regex" is one, are ours to judge and not those of what is installed.
+_NO_FORMATS = jsonschema.FormatChecker(formats=())
+
+
 def _compile(schema: Mapping[str, Any]) -> Validate:
-    fits = quick_check(schema)
-    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+    """Raises UnusableSchema, so that checking meets no surprise."""
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema, format_checker=_NO_FORMATS)
+        _refuse_proto(schema)
+        meant = readable(schema)
+        root = referencing.jsonschema.DRAFT202012.create_resource(meant)
+        # One of nothing but this schema: the default would fetch others over the network.
+        registry: Any = referencing.Registry()
+        _follow_references(root, registry.resolver_with_root(root))
+        validator = SchemaValidator(meant, registry=registry)
+        for value in _ONE_OF_EACH_TYPE:
+            validator.is_valid(value)
+        fits = quick_check(schema)
+    except (NotAPattern, PatternBeyond, OlderDraft) as error:
+        raise UnusableSchema(str(error)) from None
+    except jsonschema.SchemaError as error:
+        raise UnusableSchema(error.message[:200]) from None
+    except referencing.exceptions.Unresolvable as error:
+        raise UnusableSchema(f"the reference {error.ref!r} leads nowhere in it") from None
+    except RecursionError:
+        raise UnusableSchema("it is nested too deep, or refers to itself without end") from None
 
     def check(value: Any) -> List[Problem]:
         if fits is not None and fits(value):
             return []
         problems: List[Problem] = []
         for error in validator.iter_errors(value):
-            problems.extend(_problems_of(error))
+            # The pointer names the offending field itself: for a missing or surplus one, the field and not its parent.
+            path = "".join(f"/{escape_pointer(step)}" for step in error.absolute_path)
+            problems.append({"pointer": path, "message": _describe(error)})
             if len(problems) >= _MAX_PROBLEMS:
                 break
-        return problems[:_MAX_PROBLEMS]
+        return problems
 
     return check
 
 
-def _problems_of(error: Any) -> List[Problem]:
-    """The pointer names the offending field itself: for a missing or surplus one, the field and not its parent."""
-    path = "".join(f"/{escape_pointer(step)}" for step in error.absolute_path)
-    if error.validator == "required":
-        missing = [name for name in error.validator_value if name not in error.instance]
-        # One error comes per missing field; its message begins with the field's name.
-        named = [name for name in missing if error.message.startswith(repr(name))] or missing
-        return [{"pointer": f"{path}/{escape_pointer(name)}", "message": "is required"} for name in named]
-    if error.validator == "additionalProperties" and error.validator_value is False:
-        known = error.schema.get("properties", {})
-        patterns = error.schema.get("patternProperties", {})
-        surplus = [
-            name for name in error.instance if name not in known and not any(re.search(p, name) for p in patterns)
-        ]
-        return [{"pointer": f"{path}/{escape_pointer(name)}", "message": "is not a known field"} for name in surplus]
-    return [{"pointer": path, "message": _describe(error)}]
+def _follow_references(schema: Any, resolver: Any) -> None:
+    for keyword in ("$ref", "$dynamicRef"):
+        if isinstance(schema.contents, Mapping) and keyword in schema.contents:
+            resolver.lookup(schema.contents[keyword])
+    for inner in schema.subresources():
+        _follow_references(inner, resolver.in_subresource(inner))
+
+
+def _refuse_proto(value: Any) -> None:
+    """Such a field may not travel, and whoever reads the schema would not use it."""
+    if isinstance(value, Mapping):
+        if "__proto__" in value:
+            raise UnusableSchema("it has a key named __proto__")
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            _refuse_proto(inner)
 
 
 def _describe(error: Any) -> str:
     value = error.validator_value
+    if error.validator is None or (error.validator == "not" and value == {}):
+        return "is not allowed"
+    if error.validator in WORDED:
+        return str(error.message)
     if error.validator == "type":
         return f"must be {' or '.join(value) if isinstance(value, list) else value}"
     if error.validator == "enum":
@@ -107,7 +138,7 @@ def _describe(error: Any) -> str:
         "multipleOf": "must be a multiple of", "pattern": "must match pattern", "format": "must match format",
     }  # fmt: skip
     if error.validator in bounds:
-        return f"{bounds[error.validator]} {value}"
+        return f"{bounds[error.validator]} {getattr(value, 'ecma', value)}"
     counts = {
         "minLength": ("fewer", "characters"), "maxLength": ("more", "characters"),
         "minItems": ("fewer", "items"), "maxItems": ("more", "items"),
@@ -139,13 +170,9 @@ def _survey(schema: Dict[str, Any]) -> None:
         for key, inner in value.items():
             if not in_names:
                 _refuse_costly(key, inner)
-            walk(inner, depth + 1, not in_names and key in _NAMES)
+            walk(inner, depth + 1, not in_names and key in NAMES)
 
     walk(schema, 1, False)
-
-
-#: Keywords whose keys are names of the user's and not keywords.
-_NAMES = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 
 
 def _refuse_costly(keyword: str, value: Any) -> None:

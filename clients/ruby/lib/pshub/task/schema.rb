@@ -3,21 +3,20 @@
 require "json"
 require_relative "../wire/errors"
 require_relative "../wire/payload"
+require_relative "pattern"
 require_relative "schema_check"
 
 module Pshub
   # JSON Schema, draft 2020-12, without what it lists as unsupported: a schema with such a keyword is refused when a task is
-  # declared, so that nothing passes unchecked by mistake.
+  # declared, so that nothing passes unchecked by mistake. Keywords that the draft does not know are notes, as it says.
   class Schema
     # Bounds for schemas of the registry, which are somebody else's data.
     FOREIGN_CHARS = 65_536
     FOREIGN_DEPTH = 32
     FOREIGN_NODES = 2000
 
-    IGNORED = %w[
-      title description default examples deprecated readOnly writeOnly $schema $id $comment $defs definitions format
-      contentEncoding contentMediaType contentSchema
-    ].freeze
+    # Of this draft, and not checked here; the last is of older ones, and would be passed over in silence.
+    UNSUPPORTED = %w[unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor dependencies].freeze
     # Keywords whose values are schemas: one, a list of them, or a hash of them by name.
     ONE = %w[additionalProperties propertyNames items contains not if then else].freeze
     LISTS = %w[prefixItems allOf anyOf oneOf].freeze
@@ -30,7 +29,10 @@ module Pshub
       "required" => ->(v) { v.is_a?(Array) && v.all?(String) },
       "dependentRequired" => ->(v) { v.is_a?(Hash) && v.values.all? { |names| names.is_a?(Array) && names.all?(String) } },
       "uniqueItems" => ->(v) { [true, false].include?(v) },
-      "pattern" => ->(v) { Schema.pattern(v) },
+      "pattern" => ->(v) { v.is_a?(String) },
+      "format" => ->(v) { v.is_a?(String) },
+      "$anchor" => ->(v) { v.is_a?(String) },
+      "$id" => ->(v) { v.is_a?(String) },
       "multipleOf" => ->(v) { v.is_a?(Numeric) && v.positive? },
       "$ref" => ->(v) { v.is_a?(String) },
       **%w[minimum maximum exclusiveMinimum exclusiveMaximum].to_h { |name| [name, ->(v) { v.is_a?(Numeric) }] },
@@ -44,6 +46,8 @@ module Pshub
 
     # A task's own schema. Raises ConfigError when it cannot be used; +what+ names it.
     def self.own(schema, what)
+      raise Unusable, "it must be an object" unless schema.is_a?(Hash)
+
       new(JSON.parse(Payload.encode(schema)))
     rescue Unusable, Payload::Problem => e
       raise ConfigError, "#{what} cannot be used as a JSON Schema (2020-12): #{e.message}"
@@ -52,29 +56,17 @@ module Pshub
     # A schema of the registry. Nothing here can stop a check that runs long, so one whose check could do so is not used at all.
     # Raises Unusable.
     def self.foreign(schema)
-      raise Unusable, "it is longer than #{FOREIGN_CHARS} characters" if Payload.compact(schema).length > FOREIGN_CHARS
+      raise Unusable, "it must be an object" unless schema.is_a?(Hash)
+
+      text = Payload.compact(schema)
+      raise Unusable, "it is longer than #{FOREIGN_CHARS} characters" if text.length > FOREIGN_CHARS
+      raise Unusable, "it has a key named __proto__" if text.include?('"__proto__":')
 
       new(schema, foreign: true)
     rescue JSON::NestingError
       raise Unusable, "it is nested deeper than #{FOREIGN_DEPTH} levels"
     rescue JSON::JSONError, EncodingError
       raise Unusable, "it has a text that is not UTF-8"
-    end
-
-    # Ruby's ^ and $ are the ends of lines; those of JSON Schema are the ends of the text.
-    def self.pattern(text)
-      raise Unusable, "a pattern must be a text" unless text.is_a?(String)
-
-      in_class = false
-      ruby = text.gsub(/\\.|[\[\]^$]/m) do |part|
-        in_class = part == "[" || (in_class && part != "]")
-        next part if in_class || part.length > 1
-
-        { "^" => "\\A", "$" => "\\z" }.fetch(part, part)
-      end
-      Regexp.new(ruby)
-    rescue RegexpError
-      raise Unusable, "the pattern #{text[0, 80].inspect} cannot be read"
     end
 
     attr_reader :json
@@ -84,8 +76,14 @@ module Pshub
       @foreign = foreign
       @patterns = {}
       @nodes = 0
+      @seen = {}.compare_by_identity
+      @anchors = {}
+      @references = []
       survey(schema, 1)
+      # What references lead to may be in a place that no keyword knows. More of them may turn up there.
+      @references.each { |reference| survey(resolve(reference), 2) }
       @check = SchemaCheck.new(schema, @patterns, method(:resolve))
+      try_out
     end
 
     # What does not fit, as {"pointer", "message"}; empty when all does.
@@ -93,18 +91,27 @@ module Pshub
 
     private
 
+    # A reference that leads back to itself without going into the value is found with any value of the type that it is asked for.
+    def try_out
+      [nil, true, 0, "", [], {}].each { |value| @check.problems(value) }
+    rescue Payload::Problem
+      raise Unusable, "it refers to itself without end"
+    end
+
     # Looks at the schema once, so that checking meets no surprise.
     def survey(schema, depth)
-      return if [true, false].include?(schema)
+      return if [true, false].include?(schema) || @seen.key?(schema)
       raise Unusable, "a schema must be an object" unless schema.is_a?(Hash)
 
+      @seen[schema] = true
       bound(depth)
       schema.each do |keyword, given|
         if ONE.include?(keyword) then survey(given, depth + 1)
         elsif LISTS.include?(keyword) then each_of(keyword, given, Array) { |inner| survey(inner, depth + 1) }
         elsif NAMED.include?(keyword) then survey_named(keyword, given, depth)
-        elsif PLAIN.key?(keyword) then survey_plain(keyword, given)
-        elsif !IGNORED.include?(keyword) then raise Unusable, "it has the keyword #{keyword.inspect}, which this does not check"
+        elsif UNSUPPORTED.include?(keyword) || (keyword == "$id" && depth > 1)
+          raise Unusable, "it has the keyword #{keyword.inspect} in a place where this does not check it"
+        elsif PLAIN.key?(keyword) then survey_plain(keyword, given, schema)
         end
       end
     end
@@ -116,11 +123,12 @@ module Pshub
       end
     end
 
-    def survey_plain(keyword, given)
+    def survey_plain(keyword, given, schema)
       raise Unusable, "#{keyword} is not what it must be" unless PLAIN[keyword].call(given)
 
       keep_pattern(given) if keyword == "pattern"
-      resolve(given) if keyword == "$ref"
+      @anchors[given] = schema if keyword == "$anchor"
+      @references << given if keyword == "$ref"
       raise Unusable, "uniqueItems compares each with each" if @foreign && keyword == "uniqueItems" && given
       raise Unusable, "it has a $ref, which may lead anywhere" if @foreign && keyword == "$ref"
     end
@@ -141,7 +149,9 @@ module Pshub
     def keep_pattern(text)
       raise Unusable, "it has a pattern that may take long" if @foreign && !tame?(text)
 
-      @patterns[text] ||= Schema.pattern(text)
+      @patterns[text] ||= Pattern.regexp(text)
+    rescue Pattern::Wrong, Pattern::Beyond => e
+      raise Unusable, e.message
     end
 
     # True for a pattern whose matching is at worst quadratic: no groups, alternatives or back references, two quantifiers.
@@ -151,17 +161,22 @@ module Pshub
       pattern.scan(/[*+?]|\{[0-9]+,[0-9]*\}/).size + (pattern.start_with?("^") ? 0 : 1) <= 2
     end
 
-    # Only within the schema itself: "#" or "#/$defs/name".
+    # Only within the schema itself: "#", "#/$defs/name" or "#anchor".
     def resolve(reference)
-      raise Unusable, "$ref #{reference.inspect} leads out of it" unless reference.match?(%r{\A#(/|\z)})
+      raise Unusable, "$ref #{reference.inspect} leads out of it" unless reference.start_with?("#")
 
-      found = reference.delete_prefix("#").split("/").drop(1).reduce(@json) do |place, step|
-        step = step.gsub("~1", "/").gsub("~0", "~")
-        place.is_a?(Array) ? place[step.to_i] : (place[step] if place.is_a?(Hash))
-      end
+      steps = reference.delete_prefix("#").gsub(/(?:%\h\h)+/) { |escaped| [escaped.delete("%")].pack("H*").force_encoding("UTF-8") }
+      found = steps.empty? || steps.start_with?("/") ? walk(steps.split("/", -1).drop(1)) : @anchors[steps]
       raise Unusable, "$ref #{reference.inspect} leads nowhere" unless found.is_a?(Hash) || [true, false].include?(found)
 
       found
+    end
+
+    def walk(steps)
+      steps.reduce(@json) do |place, step|
+        step = step.gsub("~1", "/").gsub("~0", "~")
+        place.is_a?(Array) ? (place[step.to_i] if step.match?(/\A(0|[1-9][0-9]*)\z/)) : (place[step] if place.is_a?(Hash))
+      end
     end
   end
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../wire/payload"
+require_relative "formats"
 
 module Pshub
   # Checks values against a schema that was surveyed, so that it meets no surprise.
@@ -77,6 +78,7 @@ module Pshub
       check_size(value.length, schema, "Length", "characters", pointer, found)
       pattern = schema["pattern"]
       tell(found, pointer, "must match pattern #{pattern}") if pattern && !@patterns[pattern].match?(value)
+      tell(found, pointer, "must match format #{schema['format']}") unless Formats.fits?(schema["format"], value)
     end
 
     def check_number(value, schema, pointer, found)
@@ -88,12 +90,9 @@ module Pshub
       tell(found, pointer, "must be a multiple of #{step}") if step && !multiple?(value, step)
     end
 
-    # 0.3 is a multiple of 0.1, whatever their binary fractions say.
+    # Of the numbers as they are written: 0.3 is a multiple of 0.1, whatever their binary fractions say.
     def multiple?(value, step)
-      return (value % step).zero? if value.is_a?(Integer) && step.is_a?(Integer)
-
-      quotient = value.fdiv(step)
-      quotient.finite? && (quotient - quotient.round).abs < 1e-9 * [1, quotient.abs].max
+      value.finite? && (Rational(value.to_s) % Rational(step.to_s)).zero?
     end
 
     def check_size(size, schema, suffix, things, pointer, found)

@@ -1,0 +1,165 @@
+"""
+The validator of the jsonschema package with keywords of our own: where it points at an object or a list, these point at what is
+wrong in it; and where it counts on floats, on ``re`` or on what else happens to be installed, these do as other languages do.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any, Dict, Hashable, Iterator, Mapping
+
+import jsonschema
+from jsonschema.exceptions import ValidationError
+
+from .formats import fits_format
+from .patterns import translated
+
+Errors = Iterator[ValidationError]
+
+#: Keywords whose errors come with a text of ours.
+WORDED = {
+    "required", "dependentRequired", "additionalProperties", "unevaluatedProperties", "items", "propertyNames", "uniqueItems",
+}  # fmt: skip
+#: Keywords whose keys are names of the user's and not keywords.
+NAMES = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+#: What is under these is data and no schema.
+_DATA = {"const", "enum", "default", "examples"}
+
+
+def _error(message: str, *path: Any) -> ValidationError:
+    return ValidationError(message, path=path)
+
+
+def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Errors:
+    if validator.is_type(instance, "object"):
+        yield from (_error("is required", name) for name in names if name not in instance)
+
+
+def _dependent_required(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    if validator.is_type(instance, "object"):
+        for name, others in given.items():
+            if name in instance:
+                yield from (_error("is required", other) for other in others if other not in instance)
+
+
+def _additional_properties(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    if not validator.is_type(instance, "object"):
+        return
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for name, value in instance.items():
+        if name in known or any(re.search(pattern, name) for pattern in patterns):
+            continue
+        if given is False:
+            yield _error("is not a known field", name)
+        else:
+            yield from validator.descend(value, given, path=name)
+
+
+_unevaluated = jsonschema.Draft202012Validator.VALIDATORS["unevaluatedProperties"]
+
+
+def _unevaluated_properties(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    for error in _unevaluated(validator, given, instance, schema) or ():
+        # It is one error for all of them, and only its text has their names.
+        yield from (_error("is not a known field", name) for name in instance if repr(name) in error.message)
+
+
+def _items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    if not validator.is_type(instance, "array"):
+        return
+    for index in range(len(schema.get("prefixItems", ())), len(instance)):
+        if given is False:
+            yield _error("is not a known item", index)
+        else:
+            yield from validator.descend(instance[index], given, path=index)
+
+
+def _property_names(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    if validator.is_type(instance, "object"):
+        fitting = validator.evolve(schema=given)
+        yield from (_error("is not a fitting name", name) for name in instance if not fitting.is_valid(name))
+
+
+def _multiple_of(validator: Any, step: Any, instance: Any, schema: Any) -> Errors:
+    if validator.is_type(instance, "number") and not _is_multiple(instance, step):
+        yield _error("is not a multiple")
+
+
+def _is_multiple(value: Any, step: Any) -> bool:
+    """Of the numbers as they are written: 19.99 is a multiple of 0.01, whatever their binary fractions say."""
+    if isinstance(value, int) and isinstance(step, int):
+        return value % step == 0
+    try:
+        return (Fraction(repr(value)) / Fraction(repr(step))).denominator == 1
+    except ValueError:
+        return False
+
+
+def _unique_items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    if given and validator.is_type(instance, "array") and len({_identity(item) for item in instance}) < len(instance):
+        yield _error("must NOT have the same item twice")
+
+
+def _identity(value: Any) -> Hashable:
+    """As JSON sees it: 1 and 1.0 are the same, 1 and true are not."""
+    if isinstance(value, dict):
+        return ("object", frozenset((name, _identity(inner)) for name, inner in value.items()))
+    if isinstance(value, list):
+        return ("array", tuple(map(_identity, value)))
+    return (isinstance(value, bool), value)
+
+
+def _format(validator: Any, name: Any, instance: Any, schema: Any) -> Errors:
+    if not fits_format(name, instance):
+        yield _error("is not of the format")
+
+
+_OURS: Dict[str, Any] = {
+    "required": _required,
+    "dependentRequired": _dependent_required,
+    "additionalProperties": _additional_properties,
+    "unevaluatedProperties": _unevaluated_properties,
+    "items": _items,
+    "propertyNames": _property_names,
+    "multipleOf": _multiple_of,
+    "uniqueItems": _unique_items,
+    "format": _format,
+}
+
+SchemaValidator = jsonschema.validators.extend(jsonschema.Draft202012Validator, _OURS)
+
+
+#: In the place of ``false``, which jsonschema forgets the path of.
+_NOTHING: Dict[str, Any] = {"not": {}}
+
+
+class OlderDraft(ValueError):
+    """It has a keyword that would be passed over in silence."""
+
+
+def readable(schema: Any, in_names: bool = False) -> Any:
+    """
+    The schema as jsonschema reads it the way it is meant, above all its patterns. Raises NotAPattern, PatternBeyond or OlderDraft.
+    """
+    if isinstance(schema, list):
+        return [readable(inner) for inner in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    out: Dict[str, Any] = {}
+    for key, inner in schema.items():
+        if in_names and inner is False:
+            out[key] = _NOTHING
+        elif key == "dependencies" and not in_names:
+            raise OlderDraft("'dependencies' is of an older draft: use 'dependentRequired' or 'dependentSchemas'")
+        elif key == "prefixItems" and isinstance(inner, list):
+            out[key] = [_NOTHING if item is False else readable(item) for item in inner]
+        elif in_names or key not in _DATA | {"pattern", "patternProperties"}:
+            out[key] = readable(inner, not in_names and key in NAMES)
+        elif key == "pattern" and isinstance(inner, str):
+            out[key] = translated(inner)
+        elif key == "patternProperties" and isinstance(inner, Mapping):
+            out[key] = {translated(each): _NOTHING if fields is False else readable(fields) for each, fields in inner.items()}
+        else:
+            out[key] = inner
+    return out
