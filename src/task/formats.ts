@@ -44,6 +44,7 @@ const ofDay = '(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+D)?'
 const ofTime = '(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+S)?)?'
 
 const whole = (pattern: string) => new RegExp(`^(?:${pattern})$`, 'u')
+const wholeHostname = whole(hostname)
 
 const isDate = (text: string): boolean => {
   const [, year, month, day] = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text)?.map(Number) ?? []
@@ -80,7 +81,7 @@ export const formats: Record<string, RegExp | ((text: string) => boolean)> = {
   'date-time': text => isDate(text.slice(0, 10)) && /[Tt]/.test(text.charAt(10)) && isTime(text.slice(11)),
   duration: whole(`P(?!$)(?:${ofDay}${ofTime}|[0-9]+W)`),
   email: whole(email),
-  hostname: text => text.length <= 253 && whole(hostname).test(text),
+  hostname: text => text.length <= 253 && wholeHostname.test(text),
   ipv4: whole(ipv4),
   ipv6: whole(ipv6),
   uri: whole(uri),

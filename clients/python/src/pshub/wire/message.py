@@ -13,6 +13,7 @@ from .payload import PayloadProblem, compact, decode_payload, encode_payload
 from .phases import Phases
 
 _LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
+_BEGINS_IDEMPOTENT = re.compile(_LEADING.pattern + ',"idempotent":true,')
 _REPLY_ID = re.compile(r'\{"id":"([A-Za-z0-9_-]+)"')
 _MAX_TASK_LENGTH = 128
 _MAX_SAFE_INTEGER = 2**53 - 1
@@ -130,7 +131,8 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
     tracestate = value.get("tracestate")
     is_tracestate = isinstance(tracestate, str) and len(tracestate) <= _MAX_TRACESTATE
     request.tracestate = tracestate if is_tracestate else None
-    request.idempotent = value.get("idempotent") is True
+    # Counts where functions in Redis see it: they decide about it too.
+    request.idempotent = value.get("idempotent") is True and _BEGINS_IDEMPOTENT.match(text) is not None
     request.losses = int(losses) if abs(losses) < 1e300 and losses == int(losses) else 0
     request.may_have_run = value.get("started") is True or request.losses > 0
     request.text = text
