@@ -3,7 +3,8 @@
 # A worker of the project's fault suite (test/fault): its tasks write down when they start and end, and misbehave when told to.
 $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "pshub"
-require "digest"
+# By its own name: loaded at the first call instead, it fails the other threads that come meanwhile.
+require "digest/sha1"
 
 Pshub.logger = Logger.new($stderr, level: Logger::WARN, progname: "pshub", formatter: Pshub::Log::JsonLines.new)
 SETUP = JSON.parse(ENV.fetch("PSHUB_FAULT_SETUP"))

@@ -40,8 +40,6 @@ class TestBounds < PshubTest
     def beat_now = true
     def problem(where, _) = @problems << where
     def settle(settlement) = @settled << settlement
-    def lost(*) = nil
-    def decode_adopted(*) = nil
   end
 
   def queue = Pshub::TaskQueue.new("q", Pshub::Keys.new("pshub"))
@@ -51,7 +49,7 @@ class TestBounds < PshubTest
   def settle(recorder, settlements, size: 256)
     slots = Pshub::Slots.new(size)
     settlements.each { |each| slots.know(each.id) && each.slot = slots.take }
-    role = Pshub::Roles::Settle.new(@crew = Crew.new, queue, recorder, slots, Pshub::RedisClock.new)
+    role = Pshub::Roles::Settle.new(@crew = Crew.new, queue, recorder, slots)
     settlements.each { |each| role.add(each) }
     role.start
     role.drained(20)
@@ -92,7 +90,7 @@ class TestBounds < PshubTest
     refuses = true
     recorder = Recorder.new { refuses ? Pshub::ReplyError.new(OOM) : 1 }
     slots = Pshub::Slots.new(4)
-    role = Pshub::Roles::Settle.new(Crew.new, queue, recorder, slots, Pshub::RedisClock.new)
+    role = Pshub::Roles::Settle.new(Crew.new, queue, recorder, slots)
     role.start
     slots.know("a")
     role.add(settlement("a", "h").tap { |each| each.slot = slots.take })
@@ -110,7 +108,7 @@ class TestBounds < PshubTest
     refuses = true
     recorder = Recorder.new { |(name)| name == "HDEL" && refuses ? Pshub::ReplyError.new("NOPERM no") : 1 }
     slots = Pshub::Slots.new(4)
-    role = Pshub::Roles::Settle.new(crew = Crew.new, queue, recorder, slots, Pshub::RedisClock.new)
+    role = Pshub::Roles::Settle.new(crew = Crew.new, queue, recorder, slots)
     role.start
     3.times do |n|
       slots.know("a#{n}")
@@ -226,17 +224,24 @@ class TestBounds < PshubTest
     assert_equal 13.0, clock.stepped_at
   end
 
+  # Of a worker that held nothing.
+  NOTHING = Pshub::Adopted.new(true, [], [], [])
+
+  def adopt(crew, adopting, clock)
+    Pshub::Roles::Adopt.new(crew, nil, adopting, nil, Pshub::Slots.new(1), clock, Pshub::Events.new)
+  end
+
   def test_nothing_is_adopted_for_a_while_after_a_step_of_the_clock
     clock = Struct.new(:stepped_at).new(-Float::INFINITY)
     asked = []
-    adopting = Object.new.tap { |each| each.define_singleton_method(:adopt) { |_, lost, _| asked << lost && [true, []] } }
+    adopting = queue.tap { |each| each.define_singleton_method(:adopt) { |_, lost, _| asked << lost && NOTHING } }
     now = 100.0
     Pshub::Clock.stub(:now, -> { now }) do
-      role = Pshub::Roles::Adopt.new(Crew.new, adopting, nil, Pshub::Slots.new(1), clock)
+      role = adopt(Crew.new, adopting, clock)
       beat = lambda do |seconds|
         now += seconds
         role.note_beat
-        role.adopt_from(["lost"], 1)
+        role.adopt_from(["lost"])
         asked.size
       end
       assert_equal [0, 1], [beat[1], beat[1.5]]
@@ -247,19 +252,19 @@ class TestBounds < PshubTest
 
   def test_an_adoption_that_fails_does_not_stop_those_behind_it
     asked = []
-    adopting = Object.new
+    adopting = queue
     adopting.define_singleton_method(:adopt) do |_, lost, _|
       asked << lost
       raise Pshub::ReplyError, "WRONGTYPE" if lost == "a"
       raise Pshub::ConnectionLost if lost == "b"
 
-      [true, []]
+      NOTHING
     end
     now = 100.0
     Pshub::Clock.stub(:now, -> { now }) do
-      role = Pshub::Roles::Adopt.new(crew = Crew.new, adopting, nil, Pshub::Slots.new(1), Pshub::RedisClock.new)
+      role = adopt(crew = Crew.new, adopting, Pshub::RedisClock.new)
       now += 3
-      role.adopt_from(%w[a b c], 1)
+      role.adopt_from(%w[a b c])
       assert_equal [%w[a b c], ["adopt"]], [asked, crew.problems]
     end
   end

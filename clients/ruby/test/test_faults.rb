@@ -243,7 +243,7 @@ class TestFaults < PshubTest
   def test_a_job_of_a_lost_worker_goes_back_and_is_kept_the_third_time
     dead = "gone"
     job = ->(losses) { %({"at":1795220163659000,"ttl":0,"id":"j#{losses}","task":"add:1.0","args":{"x":1},"losses":#{losses}}) }
-    server.client.hset("pshub:{default}:held:#{dead}", "job:j1", job[1], "lost:job:j2", job[2])
+    server.client.hset("pshub:{default}:held:#{dead}", "job:j1", job[1], "job:j2", job[2])
     server.client.zadd("pshub:{default}:leases", 1, dead)
     worker(adder)
     eventually("the adoption") { server.held.empty? }

@@ -16,8 +16,8 @@ class TestTruth < PshubTest
 
   # A request as a caller or an earlier worker left it; +at+ is Redis' time in microseconds, and not before all else where the claim
   # is not to see it.
-  def text_of(id, task: "note:1.0", ttl: 5000, at: now_us, blind: false, **more)
-    head = { at: at, ttl: ttl, id: id }
+  def text_of(id, task: "note:1.0", ttl: 5000, at: now_us, blind: false, again: false, **more)
+    head = { at: at, ttl: ttl, id: id, **(again ? { idempotent: true } : {}) }
     body = { task: task, args: { n: id }, result_queue: REPLIES }
     JSON.generate(blind ? { **body, **head, **more } : { **head, **body, **more })
   end
@@ -40,7 +40,7 @@ class TestTruth < PshubTest
 
   def test_a_call_given_up_by_a_leaving_worker_keeps_the_mark
     pending, text = left_text
-    assert_match(/,"started":true\}\z/, text)
+    assert_match(/\A\{"at":\d+,"ttl":\d+,"id":"[\w-]+","idempotent":true,"task":.*,"started":true\}\z/, text)
     assert_empty server.held
     worker(noting(idempotent: true))
     assert_equal 1, pending.result
@@ -74,14 +74,40 @@ class TestTruth < PshubTest
     assert_empty @started
   end
 
-  def test_adoption_counts_a_started_call_as_lost
-    text = text_of("a1", ttl: 60_000, started: true)
-    server.client.hset("pshub:{default}:held:gone", "a1", text)
+  # As one that died left them.
+  def lost(held)
+    server.client.hset("pshub:{default}:held:gone", *held.to_a.flatten)
     server.client.zadd("pshub:{default}:leases", 1, "gone")
+  end
+
+  # Keeps what was told of them.
+  def told_by(serving, *names)
+    [].tap { |told| names.each { |name| serving.events.on(name) { |event| told << event.slice(:id, :losses, :reason, :adopted) } } }
+  end
+
+  def test_adoption_counts_a_started_call_as_lost
+    text = text_of("a1", ttl: 60_000, again: true, started: true)
+    lost("a1" => text)
     server.client.set("pshub:{default}:paused", 1)
-    worker(noting(idempotent: true))
-    eventually("the adoption") { server.waiting == 1 }
+    told = told_by(worker(noting), "request:redelivered", "worker:lost")
+    eventually("the adoption") { told.size == 2 }
     assert_equal [text.sub('"started":true', '"losses":1')], server.client.lrange(CALLS, 0, -1)
+    assert_equal [{ id: "a1", losses: 1 }, { adopted: 1 }], told
+  end
+
+  def test_what_is_not_run_again_is_answered_after_its_worker_died
+    once = text_of("once", ttl: 60_000)
+    often = text_of("often", ttl: 60_000, again: true, losses: 2)
+    # One worker left, and the one that adopted from it died before it had answered.
+    left = text_of("left", ttl: 60_000)
+    lost("once" => once, "often" => often, "lost:left" => left, "lost:none" => "no request")
+    worker(noting)
+    errors = Array.new(3) { reply.then { |told| [told["id"], told["error"].values_at("code", "message")] } }.to_h
+    one = ["WorkerLost", "The worker that ran note:1.0 died; it may have been run."]
+    many = ["WorkerLost", "3 workers that ran note:1.0 died; it may have been run."]
+    assert_equal({ "once" => one, "often" => many, "left" => one }, errors)
+    settled
+    assert_equal [0, 0, 0], [@started.size, server.waiting, server.client.llen(REPLIES)]
   end
 
   # A replica was promoted that had heard of the request, and neither of its claim nor of its end.
@@ -140,12 +166,11 @@ class TestTruth < PshubTest
     fill = "for i = 1, 10000 do redis.call('ZADD', KEYS[1], i, 'old-' .. i) end"
     server.client.eval(fill, ["pshub:{default}:dead"])
     job = text_of("j1", ttl: 0, losses: 2)
-    server.client.hset("pshub:{default}:held:gone", "lost:job:j1", job)
-    server.client.zadd("pshub:{default}:leases", 1, "gone")
-    problems = problems_of(worker(noting))
-    settled
+    lost("job:j1" => job)
+    told = told_by(worker(noting), "job:dead")
+    eventually("the adoption") { told.any? }
     assert_equal [10_000, nil], [server.client.zcard("pshub:{default}:dead"), server.client.zscore("pshub:{default}:dead", "old-1")]
     assert_equal [job.sub('"losses":2', '"losses":3')], server.client.zrange("pshub:{default}:dead", -1, -1)
-    assert_equal ["dead"], problems
+    assert_equal [{ id: "j1", reason: "3 workers that ran note:1.0 died" }], told
   end
 end

@@ -59,20 +59,11 @@ module Pshub
       connection.one("HSET", @keys.stats, worker_id, Payload.compact(stats))
     end
 
-    # Of a task of this queue, declared here or elsewhere; false when that cannot be found out.
-    def idempotent?(name, connection)
-      return @tasks[name].idempotent if @tasks.key?(name)
-
-      cards_of(connection, name).first&.idempotent || false
-    rescue *Connection::PROBLEMS
-      false
-    end
-
     def whereabouts(name, connection)
       served = ->(queue) { @catalogue.slots(connection, queue, name).positive? }
       return Whereabouts.new(true, true, @queue.name) if served[@queue.name]
 
-      cards = cards_of(connection, name)
+      cards = @catalogue.task_cards(connection, [Cards.further_field(name, @queue.name), name])
       first = cards.last&.queue
       elsewhere = first && first != @queue.name && Keys.queue_name?(first) && served[first]
       Whereabouts.new(false, cards.any?, elsewhere ? first : nil)
@@ -81,11 +72,6 @@ module Pshub
     def remove(connection, worker_id) = remove_all(connection, [worker_id])
 
     private
-
-    # Of this queue, where that is not the first one of the task, and of the first.
-    def cards_of(connection, name)
-      @catalogue.task_cards(connection, [Cards.further_field(name, @queue.name), name])
-    end
 
     def card(id, started)
       {

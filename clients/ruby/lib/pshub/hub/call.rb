@@ -20,7 +20,7 @@ module Pshub
     def initialize(call, tail, previous = nil, error = nil, wait_s = 0)
       @id = Ids.make
       @call = call
-      @body = Message.body(@id, task, call.args_json, tail)
+      @body = Message.body(@id, task, call.route.idempotent, call.args_json, tail)
       @tries = previous ? previous.tries + 1 : 0
       @waits_since = previous ? Clock.now : call.started_at
       @not_before = Clock.now + wait_s

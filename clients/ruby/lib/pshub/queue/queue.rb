@@ -67,33 +67,23 @@ module Pshub
       Beat.read(Library.run(connection, "beat", keys, args))
     end
 
-    # Puts held requests back, given as pairs of held id and another text, or an empty one for the text as it is. +side+ is +head+
-    # or +tail+. Returns how many were still held.
-    def handback(connection, worker_id, side, pairs)
+    # Puts held requests back as they are. +side+ is +head+ or +tail+. Returns how many were still held.
+    def handback(connection, worker_id, side, ids)
       keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.jobs, @keys.job_bell]
-      Batches.of(pairs) { |_, text| text.bytesize }.sum do |batch|
-        Library.run(connection, "handback", keys, [side, *batch.flatten])
-      end
+      Library.run(connection, "handback", keys, [side, *ids])
     end
 
-    # Whether nothing is left to take over, and what was, as pairs of held id and text. nil: the other worker lives, or this one
-    # has no lease itself.
+    # nil when there is nothing to adopt: the other worker lives, or this one has no lease itself.
     def adopt(connection, lost_id, worker_id)
-      keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id)]
-      state, *flat = Library.run(connection, "adopt", keys, [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES])
-      state == -1 ? nil : [state == 1, flat.each_slice(2).to_a]
+      lists = [@keys.calls, @keys.bell, @keys.jobs, @keys.job_bell, @keys.dead]
+      keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id), *lists]
+      args = [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES, MAX_DEAD]
+      Adopted.read(Library.run(connection, "adopt", keys, args))
     end
 
     # True when the request still waited and is gone now; else the worker that runs it is told with its next beat.
     def cancel(connection, id, text)
       Library.run(connection, "cancel", [@keys.calls, @keys.cancelled], [id, text, CANCEL_MEMORY_MS]) == 1
-    end
-
-    # The commands that keep jobs that were given up, for people to look at. Repeating them is harmless. The second one's answer is
-    # how many older ones had to go for these.
-    def bury_commands(now_us, texts)
-      [["ZADD", @keys.dead, *texts.flat_map { |text| [now_us / 1000, text] }],
-       ["ZREMRANGEBYRANK", @keys.dead, 0, -MAX_DEAD - 1]]
     end
 
     def held_ids(connection, worker_id) = connection.one("HKEYS", @keys.held(worker_id))
@@ -111,7 +101,8 @@ module Pshub
       end
     end
 
-    # Ends the lease and puts back all that was not started; +started+ are the ids of what was. Returns how many went back.
+    # Ends the lease and puts back all that may be run by another worker; +started+ are the ids of what was started here. Returns
+    # how many went back.
     def leave(connection, worker_id, started)
       keys = [@keys.held(worker_id), @keys.calls, @keys.bell, @keys.leases, @keys.jobs, @keys.job_bell, @keys.reporter]
       Library.run(connection, "leave", keys, [worker_id, *started])

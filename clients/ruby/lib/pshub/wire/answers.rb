@@ -25,4 +25,14 @@ module Pshub
       new(now.to_i, held == 1, cancelled, ended, paused.to_s.empty? ? nil : paused.to_i)
     end
   end
+
+  # What was taken over from a lost worker, as pairs of held id and text, and what became of it: the callers of +to_answer+, which
+  # this worker holds now, are to be told, +redelivered+ went back to its list, +dead+ are jobs that were given up. +done+ when
+  # nothing is left to take over.
+  Adopted = Struct.new(:done, :to_answer, :redelivered, :dead) do
+    # nil when there is nothing to adopt: the other worker lives, or this one has no lease itself.
+    def self.read((state, *lists))
+      state == -1 ? nil : new(state == 1, *lists.map { |flat| flat.each_slice(2).to_a })
+    end
+  end
 end

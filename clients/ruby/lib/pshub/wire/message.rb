@@ -13,11 +13,13 @@ module Pshub
   # +at_us+:: Redis microseconds at the push; nil in a message that did not go through the function push
   # +ttl_ms+:: from +at+ to the deadline; 0 is none
   # +hub_id+:: whose reply list to answer on; nil when nobody waits
+  # +idempotent+:: its caller said that running it twice does no harm
   # +losses+:: how many workers died holding it
   # +may_have_run+:: an earlier worker may have started it
   # +text+:: the message as it was in the list
   Request = Struct.new(
-    :id, :held_id, :at_us, :ttl_ms, :task, :args, :hub_id, :from, :traceparent, :tracestate, :losses, :may_have_run, :text
+    :id, :held_id, :at_us, :ttl_ms, :task, :args, :hub_id, :from, :traceparent, :tracestate, :idempotent, :losses, :may_have_run,
+    :text
   ) do
     # Whether Redis' clock tells when its time is up, and whether it is.
     def timed? = ttl_ms.positive? && !at_us.nil?
@@ -28,8 +30,6 @@ module Pshub
   module Message
     LEADING = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/.freeze
     REPLY_ID = /\A\{"id":"([A-Za-z0-9_-]+)"/.freeze
-    MARK = /,"(?:losses":[0-9]+|started":true)\}\z/.freeze
-    LOST = /,"losses":[1-9][0-9]*\}\s*\z/.freeze
     MAX_TASK_LENGTH = 128
     MAX_TRACESTATE_LENGTH = 512
     MAX_SAFE_INTEGER = (2**53) - 1
@@ -39,8 +39,10 @@ module Pshub
 
     module_function
 
-    # Everything of a request that follows +at+ and +ttl+.
-    def body(id, task, args_json, tail) = %("id":"#{id}","task":"#{task}","args":#{args_json}#{tail})
+    # Everything of a request that follows +at+ and +ttl+. Functions look for the mark of an idempotent one right behind its id.
+    def body(id, task, idempotent, args_json, tail)
+      %("id":"#{id}",#{'"idempotent":true,' if idempotent}"task":"#{task}","args":#{args_json}#{tail})
+    end
 
     # The end of a request, which is the same for many of one caller.
     def tail(result_queue, from, traceparent = nil, tracestate = nil)
@@ -75,14 +77,6 @@ module Pshub
       error.merge("code" => "WorkerLost", "message" => message, "retryable" => false)
     end
 
-    # The request with its count of lost workers, spliced in as text: its payload is never encoded anew.
-    def with_losses(text, losses) = with_mark(text, %("losses":#{losses}))
-
-    # The request with the mark that it may have been started. Its count of lost workers says so too.
-    def with_started(text) = text.match?(LOST) ? text : with_mark(text, '"started":true')
-
-    def with_mark(text, mark) = "#{text.rstrip.sub(MARK, '}').delete_suffix('}')},#{mark}}"
-
     # Reads a claimed list element. Raises Malformed with a reason that names no content.
     def decode_request(raw, held_id, keys)
       text = Payload.utf8(raw)
@@ -114,7 +108,7 @@ module Pshub
         from.is_a?(String) ? from[0, 64] : nil,
         traceparent.is_a?(String) ? traceparent[0, 64] : nil,
         tracestate?(value["tracestate"]) ? value["tracestate"] : nil,
-        losses, value["started"] == true || losses.positive?, text
+        value["idempotent"] == true, losses, value["started"] == true || losses.positive?, text
       )
     end
 

@@ -93,10 +93,8 @@ module Pshub
     def beat_now = @beat.beat_now
     def settle(settlement) = @settle.add(settlement)
     def unserved(task) = @unserved.verdict(task)
-    def idempotent?(task) = @registrar.idempotent?(task, @commands)
-    def decode_adopted(text, held_id) = @intake.decode_adopted(text, held_id)
     def ignore_claims_of(ids, now_us) = @intake.ignore_claims_of(ids, now_us)
-    def redirect(requests, held_by, now_us) = @adopt.redirect(requests, held_by, now_us)
+    def answer(adopted, held_by) = @adopt.answer(adopted, held_by)
 
     # +reason+ is an error, or a text.
     def problem(where, reason)
@@ -149,25 +147,13 @@ module Pshub
       @beats << beat if @state == :running
     end
 
-    def lost(worker_id, count, by)
-      @events.emit("worker:lost", worker: worker_id, queue: @queue.name, adopted: count, by: by)
-    end
-
-    def redelivered(request, losses)
-      @events.emit("request:redelivered", queue: @queue.name, task: request.task, id: request.id, losses: losses)
-    end
-
-    def dead(request, reason)
-      @events.emit("job:dead", queue: @queue.name, task: request.task, id: request.id, reason: reason)
-    end
-
     # Requests that only another worker can run.
     def hand_back_to_others(requests)
       ids = requests.map(&:held_id)
       @events.emit("request:handedback", queue: @queue.name, task: requests.first.task, count: ids.size)
       # Did it fail, reconcile finds them.
       @slots.forget(ids)
-      @queue.handback(@commands, @worker_id, "tail", ids.map { |id| [id, ""] })
+      @queue.handback(@commands, @worker_id, "tail", ids)
     rescue *Connection::PROBLEMS => e
       problem("handback", e) if e.is_a?(ReplyError)
     end
@@ -179,12 +165,12 @@ module Pshub
       @executor = Executor.new(@tasks, @settings.slots, @settings.max_payload_bytes, @nested)
       @inspect = Roles::Inspect.new(@commands, @keys, @queue.name, @events, @stopping)
       @intake = Roles::Intake.new(self, @keys, @queue.name, @tasks, @executor, @slots, @clock, @events)
-      @settle = Roles::Settle.new(self, @queue, @commands, @slots, @clock)
+      @settle = Roles::Settle.new(self, @queue, @commands, @slots)
       @fetch = Roles::Fetch.new(self, @queue, @waiting, @commands, @slots, @clock)
       @beat = Roles::BeatLoop.new(self, @queue, @commands, @settings.lease, @clock)
       @pause = Roles::Pause.new(self, @queue.name, @fetch, @events)
       @reconcile = Roles::Reconcile.new(self, @queue, @commands, @slots)
-      @adopt = Roles::Adopt.new(self, @queue, @commands, @slots, @clock)
+      @adopt = Roles::Adopt.new(self, @keys, @queue, @commands, @slots, @clock, @events)
       @unserved = Unserved.new(@queue.name) { |task| @registrar.whereabouts(task, @commands) }
       @farewell = Roles::Farewell.new(self, @queue, @commands, @registrar, @slots, @clock)
     end
@@ -218,7 +204,7 @@ module Pshub
 
         begin
           @reconcile.look(beat.now_us)
-          @adopt.adopt_from(beat.ended, beat.now_us)
+          @adopt.adopt_from(beat.ended)
         rescue StandardError => e
           # It is tried again with a later beat.
           problem("upkeep", e) unless e.is_a?(NotConnected) || e.is_a?(ConnectionLost)
@@ -253,7 +239,7 @@ module Pshub
       @beat.stop
       @beats << nil
       [@upkeep, @watch].compact.each(&:join)
-      handed_back = @known ? @farewell.leave(@intake.returning) : 0
+      handed_back = @known ? @farewell.leave : 0
       @executor.stop
       @nested.close
       @commands.close

@@ -6,10 +6,8 @@ module Pshub
   module Held
     # Whether it was taken over from a lost worker, and may have been started there.
     def self.lost?(held_id) = held_id.start_with?("lost:")
-    # Whether what was taken over is a job.
-    def self.lost_job?(held_id) = held_id.start_with?("lost:job:")
-    # Of what was taken over.
-    def self.own_id(held_id) = held_id.delete_prefix("lost:").delete_prefix("job:")
+    # The id without what it is held as.
+    def self.plain_id(held_id) = held_id.delete_prefix("lost:").delete_prefix("job:")
   end
 
   # A request that ended in this worker.
@@ -17,7 +15,6 @@ module Pshub
   # +id+:: under which it is held
   # +worker_id+:: the worker id it was claimed under
   # +hub_id+:: nil when nobody waits for a reply
-  # +dead+:: the text of a job that is given up: it is kept with the dead ones before it is released
   # +slot+:: what it ran in; nil for what did not run
-  Settlement = Struct.new(:id, :worker_id, :hub_id, :reply, :dead, :slot, keyword_init: true)
+  Settlement = Struct.new(:id, :worker_id, :hub_id, :reply, :slot, keyword_init: true)
 end

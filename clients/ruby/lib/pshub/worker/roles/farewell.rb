@@ -30,13 +30,21 @@ module Pshub
       def hand_back_unknown
         tried do
           unknown = held_ids.reject { |id| @slots.knows?(id) || Held.lost?(id) || @slots.released?(id) }
-          hand_back(unknown.map { |id| [id, ""] })
+          unknown.empty? ? 0 : @queue.handback(@connection, @crew.worker_id, "head", unknown)
         end
       end
 
-      # Hands back what may run again, pairs of held id and text, gives up the lease, and takes the worker out of the registry. Returns
-      # how many went back.
-      def leave(returning) = tried { hand_back(returning) } + tried { give_up_lease }
+      # Gives up the lease with all that is still held, and takes the worker out of the registry. Returns how much of it went back to
+      # the lists. What a failover brought back after its release goes before: it must not return to a list.
+      def leave
+        tried do
+          ended = held_ids.select { |id| @slots.released?(id) }
+          @connection.one(*@queue.release_command(@crew.worker_id, ended)) if ended.any?
+          handed_back = @queue.leave(@connection, @crew.worker_id, @slots.known_ids)
+          @registrar.remove(@connection, @crew.worker_id)
+          handed_back
+        end
+      end
 
       private
 
@@ -48,17 +56,6 @@ module Pshub
       end
 
       def held_ids = @queue.held_ids(@connection, @crew.worker_id)
-      def hand_back(pairs) = @queue.handback(@connection, @crew.worker_id, "head", pairs)
-
-      # What is still known stays held for the next worker to adopt. What a failover brought back after its release goes before: it
-      # must not return to a list.
-      def give_up_lease
-        ended = held_ids.select { |id| @slots.released?(id) }
-        @connection.one(*@queue.release_command(@crew.worker_id, ended)) if ended.any?
-        handed_back = @queue.leave(@connection, @crew.worker_id, @slots.known_ids)
-        @registrar.remove(@connection, @crew.worker_id)
-        handed_back
-      end
     end
   end
 end

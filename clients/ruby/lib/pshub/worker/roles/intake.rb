@@ -36,8 +36,6 @@ module Pshub
         @measures = Measures.new(clock)
         # Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
         @put_back = {}
-        # Given up when the worker leaves, and safe to run again.
-        @returning = {}
         @rest_s = 0.0
       end
 
@@ -64,17 +62,6 @@ module Pshub
           @put_back.clear if @put_back.size > MAX_PUT_BACK
           ids.each { |id| @put_back[id] = now_us }
         end
-      end
-
-      # Requests that were started, given up because the worker leaves, and may run again: as they go back to their list, as pairs
-      # of held id and text.
-      def returning = @lock.synchronize { @returning.to_a }
-
-      # Reads a request taken over from a lost worker; nil for what is none.
-      def decode_adopted(text, held_id)
-        Message.decode_request(text, Held.own_id(held_id), @keys)
-      rescue Message::Malformed
-        nil
       end
 
       def counters = @lock.synchronize { @counters.dup }
@@ -169,7 +156,8 @@ module Pshub
 
         verdict = execution.verdict
         left = verdict.error && verdict.error["code"] == "WorkerLost"
-        return give_back(request, slot) if left && @tasks[request.task].idempotent
+        # This worker leaves: what may run twice stays held, and goes back to the list in its last step.
+        return @slots.free(slot) if left && request.idempotent
 
         error = verdict.error && Message.told(request, verdict.error)
         phases = Phases.new(backlog_us, micros(execution.queue_s), micros(execution.exec_s))
@@ -181,12 +169,6 @@ module Pshub
         late = request.ttl_ms.positive? && Clock.now > deadline
         settle(request.held_id, worker_id, hub_id: late ? nil : request.hub_id, reply: reply, slot: slot)
         tell(request, error || {}, verdict.raised, phases)
-      end
-
-      # This worker leaves: what may run twice stays held, and goes back to the list in its last step.
-      def give_back(request, slot)
-        @lock.synchronize { @returning[request.held_id] = Message.with_started(request.text) }
-        @slots.free(slot)
       end
 
       def micros(seconds) = [0, (seconds * 1e6).round].max

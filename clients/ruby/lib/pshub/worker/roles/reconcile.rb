@@ -11,10 +11,10 @@ module Pshub
     #
     # 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
     #    would bring more than there is room for.
-    # 2. An adoption whose answer was lost: decided about as ever.
+    # 2. An adoption whose answer was lost: what it left to this worker is answered.
     # 3. What was settled and released here: a replica was promoted that had not heard of that. Released again, and never run again.
     class Reconcile
-      # +crew+ is asked for #worker_id, and told #ignore_claims_of, #redirect and #problem.
+      # +crew+ is asked for #worker_id, and told #ignore_claims_of, #answer and #problem.
       def initialize(crew, queue, connection, slots)
         @crew = crew
         @queue = queue
@@ -35,7 +35,7 @@ module Pshub
         adopted, own = open.partition { |id| Held.lost?(id) }
         release_again(ended, worker_id)
         put_back(own, worker_id, now_us)
-        redirect(adopted, worker_id, now_us)
+        answer(adopted, worker_id)
       end
 
       private
@@ -53,16 +53,16 @@ module Pshub
         return if ids.empty?
 
         @crew.ignore_claims_of(ids, now_us)
-        @queue.handback(@connection, held_by, "head", ids.map { |id| [id, ""] })
+        @queue.handback(@connection, held_by, "head", ids)
       rescue ReplyError => e
         @crew.problem("reconcile", e)
       end
 
-      def redirect(ids, held_by, now_us)
+      def answer(ids, held_by)
         return if ids.empty?
 
         found = @queue.held_texts(@connection, held_by, ids)
-        @crew.redirect(found, held_by, now_us) if held_by == @crew.worker_id
+        @crew.answer(found, held_by) if held_by == @crew.worker_id
       end
     end
   end

@@ -17,12 +17,11 @@ module Pshub
       Part = Struct.new(:commands, :entries, :confirmed, :must)
 
       # +crew+ is asked for #worker_id, #lease_certain?, #beat_now, and told of each #problem.
-      def initialize(crew, queue, connection, slots, clock)
+      def initialize(crew, queue, connection, slots)
         @crew = crew
         @queue = queue
         @connection = connection
         @slots = slots
-        @clock = clock
         @stopping = Stop.new
         @lock = Mutex.new
         @changed = ConditionVariable.new
@@ -83,7 +82,7 @@ module Pshub
           until @waiting.any? || releases_due? || @stopping.set?
             @changed.wait(@lock, @answered.any? ? [@release_at - Clock.now, 0.001].max : nil)
           end
-          @batch = Batches.of(@waiting) { |each| each.reply.to_s.bytesize + each.dead.to_s.bytesize }.first || []
+          @batch = Batches.of(@waiting) { |each| each.reply.to_s.bytesize }.first || []
           @waiting.shift(@batch.size)
         end
       end
@@ -136,18 +135,9 @@ module Pshub
       end
 
       def parts_of(ended)
-        dead, others = ended.partition(&:dead)
-        parts = others.select(&:hub_id).group_by(&:hub_id).map do |hub_id, entries|
+        ended.select(&:hub_id).group_by(&:hub_id).map do |hub_id, entries|
           Part.new([@queue.reply_command(hub_id, entries.map(&:reply))], entries)
         end
-        dead.empty? ? parts : [*parts, burial(dead)]
-      end
-
-      def burial(entries)
-        commands = @queue.bury_commands(@clock.at_us(Clock.now), entries.map(&:dead))
-        Part.new(commands, entries, lambda { |_, gone|
-          @crew.problem("dead", "#{gone} of the oldest dead jobs were dropped to keep the latest ones") if gone.positive?
-        })
       end
 
       def release_part(answered, worker_id)
