@@ -14,7 +14,7 @@ it('a full Redis: nothing is released before its reply is there', async () => {
   const call = hub.call('wait:1.0')
   const { held, reply } = queueKeys(it_)
   await eventually(async () => (await redis.hlen(held(worker.id))) === 1)
-  const monitor = await redis.duplicate().monitor()
+  const monitor = await redis.monitor()
   it_.onEnd(() => monitor.disconnect())
   const order: string[] = []
   monitor.on('monitor', (_: string, words: string[]) => {

@@ -10,7 +10,6 @@ import {
   SimpleSpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base'
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defineTask, TaskError } from '../../src/index.ts'
 import { root } from '../support/cli-fixture.ts'
@@ -250,7 +249,7 @@ describe('the context', () => {
   it('of a trace that is not recorded travels too', async () => {
     await it_.worker([inner, outer])
     const seen: string[] = []
-    const monitor = await new Redis(it_.url).monitor()
+    const monitor = await it_.redis.monitor()
     monitor.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))
     await it_.hub().call('outer:1.0', {}, { traceparent: `${parent.slice(0, -2)}00` })
     const nested = await eventually(() => seen.find(text => text.includes('"task":"inner:1.0"')))

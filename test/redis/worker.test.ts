@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { ConfigError, defineTask } from '../../src/index.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -148,7 +147,7 @@ describe('deadlines', () => {
     const outer = defineTask('outer:1.0', {}, (_, ctx) => ctx.call('inner:1.0'))
     await it_.worker([outer])
     await it_.worker([inner], { queue: 'idle', slots: 1 })
-    const monitor = await new Redis(it_.url).monitor()
+    const monitor = await it_.redis.monitor()
     monitor.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     await it_.hub().call('outer:1.0', {}, { traceparent })
