@@ -87,9 +87,12 @@ const settleDown = async (): Promise<void> => {
   await new Promise(resolve => realImmediate(resolve))
 }
 
+/** Far more than any run has. */
+const mostTurns = 5000
+
 /** Runs all that is scheduled, in the scheduler's order, and lets time pass where nothing else is left to happen. */
 const runToTheEnd = async (scheduler: fc.Scheduler, caller: CallerSide): Promise<void> => {
-  for (;;) {
+  for (let turn = 0; turn < mostTurns; turn++) {
     await settleDown()
     const pause = caller.pauses.shift()
     if (pause !== undefined) await vi.advanceTimersByTimeAsync(pause)
@@ -98,6 +101,7 @@ const runToTheEnd = async (scheduler: fc.Scheduler, caller: CallerSide): Promise
     else if (vi.getTimerCount() > 0 && !caller.closing.signal.aborted) await vi.advanceTimersToNextTimerAsync()
     else return
   }
+  throw new Error(`${mostTurns} turns, and still something to wait for`)
 }
 
 const toTheEndOf = async (work: Promise<unknown>): Promise<void> => {
@@ -217,7 +221,7 @@ describe('calls', () => {
           expect(getEventListeners(caller.closing.signal, 'abort')).toEqual([])
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: 3000, endOnFailure: true },
     )
     const possible = ['Aborted', 'HubClosed', 'NotEnqueued', 'OutcomeUnknown', 'Overloaded', 'TaskFailed', 'Timeout']
     expect([...codes].sort()).toEqual([...possible, 'result'])
