@@ -44,7 +44,7 @@ const ofTime = [
   'waits',
 ].map(name => `test/redis/${name}.test.ts`)
 
-const tests = vitest(reportDir, 'tests', 'tests', ...ofTime.map(file => `--exclude=${file}`))
+const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...ofTime.map(file => `--exclude=${file}`))
 const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', ...ofTime)
 const wantedTests = vitest(reportDir, 'tests', 'tests', ...only)
 const faultOptions = [
@@ -74,7 +74,7 @@ const prepared = tool =>
   })
 
 /**
- * Beside each other are steps that mostly wait, and one that computes and gives way to them. What measures time has the machine
+ * Beside each other are steps that mostly wait, and one that computes. What measures time has the machine
  * to itself, and so have faults and conformance, whose many processes must get their turns, but for each other.
  */
 const runAll = async () => {
@@ -83,7 +83,7 @@ const runAll = async () => {
   await toolsDone
   const { own, conformance } = clientSteps(reportDir, retries)
   const lanes = own.map(step => [step])
-  await steps.beside([{ ...tests, isPatient: true }], ...lanes, [...serverSteps(reportDir), ...nodeSteps(reportDir)])
+  await steps.beside([tests], ...lanes, [...serverSteps(reportDir), ...nodeSteps(reportDir)])
   await steps.beside([faults], [conformance])
   await steps.alone(testsOfTime)
 }

@@ -1,17 +1,14 @@
 // The steps of npm test: programs that each pass or fail, one by one or beside each other, and how long each took.
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 
 /** One or two may be the machine's doing; more of them are ours. */
 const mostRetried = 2
-/** Of a patient step: it gets about a third of what others want of a processor, and all that they leave. */
-const patientNiceness = 5
 
 /**
- * A step: `{ title, program, args, cwd?, env?, isPatient?, counts? }`; a patient one lets others go first; `counts()` reads from its report how many of its tests passed and failed, and
+ * A step: `{ title, program, args, cwd?, env?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
  * of those that failed, as `failures`, the name and what they said; `retried` are names of those that passed on a second try. `again()`, of one that failed, returns a step that runs these
  * once more, or undefined.
  */
@@ -127,7 +124,7 @@ export class Steps {
   }
 
   /** Resolves with its entry among those that are done. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
-  async #run({ title, program, args, cwd = root, env, isPatient, counts }, path) {
+  async #run({ title, program, args, cwd = root, env, counts }, path) {
     const startedAt = performance.now()
     const file = path && openSync(path, 'w')
     const child = spawn(program, args, {
@@ -136,7 +133,6 @@ export class Steps {
       stdio: path ? ['ignore', file, file] : 'inherit',
     })
     if (path) closeSync(file)
-    if (isPatient && child.pid !== undefined) setPriority(child.pid, patientNiceness)
     this.#running.set(child, { title, path })
     const ok = await new Promise(resolve => {
       child.once('error', error => {
