@@ -74,8 +74,8 @@ const prepared = tool =>
   })
 
 /**
- * Beside each other are steps that mostly wait, and one that computes. What measures time has the machine
- * to itself, and so have faults and conformance, whose many processes must get their turns, but for each other.
+ * Beside each other are steps that mostly wait, and one that computes. Faults have little beside them: their processes must get
+ * their turns, or what was lost counts as late. What measures time has the machine to itself.
  */
 const runAll = async () => {
   const toolsDone = Promise.all(['python-env', 'other-nodes'].map(prepared))
@@ -83,8 +83,8 @@ const runAll = async () => {
   await toolsDone
   const { own, conformance } = clientSteps(reportDir, retries)
   const lanes = own.map(step => [step])
-  await steps.beside([tests], ...lanes, [...serverSteps(reportDir), ...nodeSteps(reportDir)])
-  await steps.beside([faults], [conformance])
+  await steps.beside([tests], ...lanes, [...nodeSteps(reportDir), conformance])
+  await steps.beside([faults], serverSteps(reportDir))
   await steps.alone(testsOfTime)
 }
 
