@@ -1,11 +1,12 @@
 // npm test: sets up what a fresh machine lacks, then type check, lint and all suites. Says what it could not run.
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { prepare } from '../tools/prepare.mjs'
+import { prepare, root } from '../tools/prepare.mjs'
 import { clientSteps } from './clients.mjs'
 import { isSeen } from './fault/planted/seen.mjs'
-import { otherSteps } from './others.mjs'
+import { nodeSteps, serverSteps } from './others.mjs'
 import { lint, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
 import { Steps } from './steps.mjs'
 
@@ -29,7 +30,7 @@ const retries = process.env.CI ? '1' : '0'
 
 const readJson = name => JSON.parse(readFileSync(join(reportDir, name), 'utf8'))
 
-/** Whose subject is time itself: they have the machine to themselves, by two. The others mostly wait for something. */
+/** Whose subject is time itself: they have the machine to themselves, by two. */
 const ofTime = [
   'blocked-loop',
   'cli-slow',
@@ -65,17 +66,26 @@ const faults = {
 
 const steps = new Steps(reportDir)
 steps.endOnSignals()
-/** Beside each other only what mostly waits; what measures time has the machine nearly to itself. */
+/** Resolves when the tool has made or fetched what it is for. Whether that went well is seen by whoever needs it. */
+const prepared = tool =>
+  new Promise(resolve => {
+    const child = spawn(process.execPath, [`tools/${tool}.mjs`], { cwd: root, stdio: 'ignore' })
+    child.once('error', resolve).once('exit', resolve)
+  })
+
+/**
+ * Beside each other are steps that mostly wait, and one that computes. Faults have little beside them: their processes must get
+ * their turns, or what was lost counts as late. What measures time has the machine to itself.
+ */
 const runAll = async () => {
+  const toolsDone = Promise.all(['python-env', 'other-nodes'].map(prepared))
+  await steps.beside([typeCheck, pagesTypeCheck], [lint])
+  await toolsDone
   const { own, conformance } = clientSteps(reportDir, retries)
-  const others = otherSteps(reportDir)
-  await steps.alone(typeCheck)
-  await steps.alone(pagesTypeCheck)
-  await steps.alone(lint)
-  await steps.alone(tests)
+  const lanes = own.map(step => [step])
+  await steps.beside([tests], ...lanes, [...nodeSteps(reportDir), conformance])
+  await steps.beside([faults], serverSteps(reportDir))
   await steps.alone(testsOfTime)
-  await steps.beside(...own.map(step => [step]), [faults], others)
-  await steps.alone(conformance)
 }
 
 if (only.length === 0) await runAll()

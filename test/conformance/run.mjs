@@ -133,13 +133,18 @@ const tell = ({ caller, worker, results }) => {
   }
 }
 
+/** A fault meets a caller or a worker, not both of them together: each language's is tried with one and the same other side. */
+const isTriedWith = (caller, worker) => {
+  const [first] = languages
+  return ({ side }) => (side !== 'worker' && worker === first) || (side !== 'caller' && caller === first)
+}
+
 const fits = ({ name }) => name.includes(options.only)
 const plan = languages.flatMap(worker =>
   languages.map(caller => {
     // What a worker does with anybody's requests, and what either side sends, is looked at with its own language, once.
     const own = caller === worker ? [...workerChecks, ...transcriptChecks] : []
-    // A fault meets a caller or a worker, not both of them together: each is tried with one and the same other side.
-    const faults = caller === languages[0] || worker === languages[0] ? faultChecks : []
+    const faults = faultChecks.filter(isTriedWith(caller, worker))
     return { caller, worker, checks: [...valueChecks, ...outcomeChecks, ...own, ...faults].filter(fits) }
   }),
 )

@@ -10,13 +10,15 @@ const { run, start } = cli
 const nowhere = 'redis://127.0.0.1:1'
 
 describe('while Redis is away', () => {
+  /** Each gives up after about two seconds; the rest is for a process that starts on a busy machine. */
+  const soonMs = 4500
   it('every command says so in one sentence, soon, and ends with 3', async () => {
     const redisUrl = nowhere.replace('//', '//user:pa@ss@')
     const sentence = `Redis at ${nowhere} could not be reached: connect ECONNREFUSED 127.0.0.1:1; set --redis or PSHUB_REDIS.\n`
     for (const args of [['tasks'], ['workers'], ['queues'], ['slow'], ['top'], ['check'], ['call', 'add']]) {
       const startedAt = performance.now()
       expect(await run([...args, '--redis', redisUrl]), args[0]).toEqual({ code: 3, out: '', err: sentence })
-      expect(performance.now() - startedAt).toBeLessThan(3000)
+      expect(performance.now() - startedAt).toBeLessThan(soonMs)
     }
     const json = await run(['check', '--redis', nowhere, '--json'])
     expect(JSON.parse(json.err)).toMatchObject({ code: 'NotEnqueued', ran: 'no' })

@@ -142,7 +142,7 @@ describe('a Worker answers', () => {
   it.for(['caller.py', 'caller.sh'])('%s within a moment, because it rings the bell', async (file, context) => {
     const caller = commandFor(file, context)
     // Before anybody sends anything: ioredis takes a line that comes with the answer to MONITOR for a disorder.
-    const monitor = await server.redis.duplicate().monitor()
+    const monitor = await server.redis.monitor()
     await server.worker([greet])
     server.onEnd(() => monitor.disconnect())
     const { calls } = keys()

@@ -7,6 +7,9 @@ const it_ = useRedis()
 
 it('a full Redis: nothing is released before its reply is there', async () => {
   const { redis } = it_
+  // Before anybody sends anything: ioredis takes a line that comes with the answer to MONITOR for a disorder.
+  const monitor = await redis.monitor()
+  it_.onEnd(() => monitor.disconnect())
   let end = () => {}
   const wait = defineTask('wait:1.0', { timeoutMs: 20_000 }, () => new Promise<void>(resolve => (end = resolve)))
   const worker = await it_.worker([wait])
@@ -14,8 +17,6 @@ it('a full Redis: nothing is released before its reply is there', async () => {
   const call = hub.call('wait:1.0')
   const { held, reply } = queueKeys(it_)
   await eventually(async () => (await redis.hlen(held(worker.id))) === 1)
-  const monitor = await redis.duplicate().monitor()
-  it_.onEnd(() => monitor.disconnect())
   const order: string[] = []
   monitor.on('monitor', (_: string, words: string[]) => {
     if (words.includes(reply(hub.id)) && /^(rpush|fcall)/i.test(words[0]!)) order.push('reply')

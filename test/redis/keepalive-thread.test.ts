@@ -95,7 +95,7 @@ describe('the keepalive thread', () => {
   it('connects with the options of its worker', async () => {
     await it_.redis.call('ACL', 'SETUSER', 'someone', 'on', '>secret', '~*', '+@all')
     it_.onEnd(() => it_.redis.call('ACL', 'DELUSER', 'someone'))
-    const monitor = await it_.redis.duplicate().monitor()
+    const monitor = await it_.redis.monitor()
     it_.onEnd(() => monitor.disconnect())
     const renewals: unknown[] = []
     monitor.on('monitor', (_time: string, [command, name, keyCount, ...rest]: string[]) => {

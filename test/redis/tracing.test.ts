@@ -10,7 +10,6 @@ import {
   SimpleSpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base'
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defineTask, TaskError } from '../../src/index.ts'
 import { root } from '../support/cli-fixture.ts'
@@ -248,13 +247,14 @@ describe('the context', () => {
   })
 
   it('of a trace that is not recorded travels too', async () => {
+    // Before anybody sends anything: ioredis takes a line that comes with the answer to MONITOR for a disorder.
+    const monitor = await it_.redis.monitor()
+    it_.onEnd(() => monitor.disconnect())
     await it_.worker([inner, outer])
     const seen: string[] = []
-    const monitor = await new Redis(it_.url).monitor()
     monitor.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))
     await it_.hub().call('outer:1.0', {}, { traceparent: `${parent.slice(0, -2)}00` })
     const nested = await eventually(() => seen.find(text => text.includes('"task":"inner:1.0"')))
-    monitor.disconnect()
     expect(exporter.getFinishedSpans()).toEqual([])
     expect(nested).toMatch(/"traceparent":"00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-00"/)
   })

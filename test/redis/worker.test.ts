@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { ConfigError, defineTask } from '../../src/index.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -146,13 +145,14 @@ describe('deadlines', () => {
     const seen: unknown[] = []
     const inner = defineTask('inner:1.0', {}, (_, ctx) => seen.push(ctx.from))
     const outer = defineTask('outer:1.0', {}, (_, ctx) => ctx.call('inner:1.0'))
+    // Before anybody sends anything: ioredis takes a line that comes with the answer to MONITOR for a disorder.
+    const monitor = await it_.redis.monitor()
+    it_.onEnd(() => monitor.disconnect())
     await it_.worker([outer])
     await it_.worker([inner], { queue: 'idle', slots: 1 })
-    const monitor = await new Redis(it_.url).monitor()
     monitor.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     await it_.hub().call('outer:1.0', {}, { traceparent })
-    monitor.disconnect()
     expect(seen).toContain('q')
     const pushes = seen.filter(text => /"task":"inner:1.0"/.test(String(text)) && /RPUSH/i.test(String(text)))
     expect(pushes.some(text => String(text).includes(traceparent))).toBe(true)

@@ -14,6 +14,20 @@ export const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
 )
 
+/**
+ * The V8 of Node 24 takes a key with an escape for another one that ends in a backslash there, where an object with that one
+ * was read before: JSON.parse itself is wrong then. So no key has a backslash on such a Node.
+ */
+const readsEscapedKeys = (): boolean => {
+  const before = JSON.parse('{"a":0,"\\\\":0,"b":0}')
+  const [, key] = Object.keys(JSON.parse('{"a":0,"\\u0041":0,"b":0}'))
+  return key === 'A' && before['\\'] === 0
+}
+const mayHaveBackslash = readsEscapedKeys()
+if (!mayHaveBackslash)
+  console.log(`Keys with a backslash are not tested: JSON.parse of Node ${process.version} misreads them.`)
+const anyKey = mayHaveBackslash ? anyText : anyText.filter(text => !text.includes('\\'))
+
 /** Any JSON value, as JSON.parse makes it: its keys may be the dangerous ones, its texts any code units. */
 export const { value: anyJson } = fc.letrec<{ value: unknown; leaf: unknown }>(tie => ({
   leaf: fc.oneof(
@@ -27,7 +41,7 @@ export const { value: anyJson } = fc.letrec<{ value: unknown; leaf: unknown }>(t
     { maxDepth: 4, withCrossShrink: true },
     tie('leaf'),
     fc.array(tie('value'), { maxLength: 4 }),
-    fc.array(fc.tuple(anyText, tie('value')), { maxLength: 4 }).map(entries => {
+    fc.array(fc.tuple(anyKey, tie('value')), { maxLength: 4 }).map(entries => {
       const object = {}
       for (const [key, value] of entries) {
         Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })

@@ -9,7 +9,7 @@ export const watchCommands = async (redis: Redis, shapeOf: (key: string) => stri
     const clients = String(await redis.call('CLIENT', 'LIST'))
     for (const [, address, user] of clients.matchAll(/ addr=(\S+) .* user=(\S+)/g)) userOf.set(address!, user!)
   }
-  const monitor = await redis.duplicate().monitor()
+  const monitor = await redis.monitor()
   monitor.on('error', () => undefined)
   monitor.on('monitor', (_: string, [name, ...words]: string[], address: string) => {
     const [first] = words

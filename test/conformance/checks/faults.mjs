@@ -1,4 +1,4 @@
-// Workers killed and stopped, answers lost on the wire, connections cut.
+// Workers killed and stopped, answers lost on the wire, connections cut. `side` is whose doing it is that all ends well.
 import { equal, ok } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../pair.mjs'
@@ -8,6 +8,7 @@ const untilHeld = pair => eventually(async () => (await pair.held()) > 0, 'the c
 export const faultChecks = [
   {
     name: 'worker killed: WorkerLost, and not run again',
+    side: 'worker',
     run: async pair => {
       const two = await pair.fresh({})
       await two.startWorker()
@@ -24,6 +25,7 @@ export const faultChecks = [
   },
   {
     name: 'worker killed: an idempotent call is run by another one',
+    side: 'worker',
     run: async pair => {
       const two = await pair.fresh({})
       await two.startWorker()
@@ -40,6 +42,7 @@ export const faultChecks = [
   },
   {
     name: 'worker told to stop: it finishes what runs',
+    side: 'worker',
     run: async pair => {
       const two = await pair.fresh({})
       const call = two.call('slow:1.0', { ms: 800 }, { timeout_ms: 8000 })
@@ -56,6 +59,7 @@ export const faultChecks = [
   },
   {
     name: 'worker stopped for longer than its lease: it settles nothing, and goes on',
+    side: 'worker',
     run: async pair => {
       const two = await pair.fresh({})
       const call = two.call('deaf:1.0', { ms: 1000, token: 'stopped' }, { timeout_ms: 18_000 })
@@ -76,6 +80,7 @@ export const faultChecks = [
   },
   {
     name: 'the answer of a claim is lost: found, and run once',
+    side: 'worker',
     run: async pair => {
       const cut = await pair.fresh()
       const proxy = await cut.proxy()
@@ -94,6 +99,7 @@ export const faultChecks = [
   },
   {
     name: 'the answer of a push is lost: repeated, and run once',
+    side: 'caller',
     run: async pair => {
       const cut = await pair.fresh()
       const proxy = await cut.proxy()

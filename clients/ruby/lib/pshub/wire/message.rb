@@ -29,6 +29,8 @@ module Pshub
   # The two messages on the wire, request and reply. PROTOCOL.md, sections 5 and 6.
   module Message
     LEADING = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/.freeze
+    # It counts where functions in Redis see it: they decide about it too.
+    BEGINS_IDEMPOTENT = /#{LEADING},"idempotent":true,/.freeze
     REPLY_ID = /\A\{"id":"([A-Za-z0-9_-]+)"/.freeze
     MAX_TASK_LENGTH = 128
     MAX_TRACESTATE_LENGTH = 512
@@ -108,7 +110,7 @@ module Pshub
         from.is_a?(String) ? from[0, 64] : nil,
         traceparent.is_a?(String) ? traceparent[0, 64] : nil,
         tracestate?(value["tracestate"]) ? value["tracestate"] : nil,
-        value["idempotent"] == true, losses, value["started"] == true || losses.positive?, text
+        value["idempotent"] == true && text.match?(BEGINS_IDEMPOTENT), losses, value["started"] == true || losses.positive?, text
       )
     end
 
