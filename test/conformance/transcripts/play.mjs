@@ -85,8 +85,8 @@ class Player {
     const { sends, never = [] } = this.#transcript
     this.#forbidden ??= never.some(pattern => matches(words, pattern, new Map(this.#names))) ? words : undefined
     if (this.#forbidden) this.#finished.reject(new Error(`it must never send ${JSON.stringify(this.#forbidden)}`))
-    const pattern = sends[this.#done]
-    if (!pattern || !matches(words, pattern, this.#names)) return
+    const wanted = sends[this.#done]
+    if (!wanted || !(wanted.either ?? [wanted]).some(pattern => matches(words, pattern, this.#names))) return
     this.#redis.advance(++this.#done, this.#names)
     if (sends[this.#done] === 'stop') {
       this.#done++
