@@ -142,8 +142,10 @@ export class FetchLoop {
         if (restMs > 0) await sleep(restMs, this.#stopping.signal)
         return
       } catch (error) {
-        // The answer may be lost with the claim made: what it took is found by reconcile.
-        if (!this.#stopping.signal.aborted && (error as Error).name === 'ReplyError') problem('fetch')(error as Error)
+        // The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken the
+        // token with it, and what that announced still waits.
+        if ((error as Error).name !== 'ReplyError') this.#moreWaits = true
+        else if (!this.#stopping.signal.aborted) problem('fetch')(error as Error)
         await sleep(backoffMs(failures, 20, 1000), this.#stopping.signal)
       }
     }

@@ -149,8 +149,11 @@ class FetchLoop:
                 # A beat that failed, on a full disk for one, must not make this a busy loop.
                 wait_s = 0 if failures == 0 else backoff_s(failures, 0.05, 1.0)
             except Exception as error:
-                # The answer may be lost with the claim made: what it took is found by reconcile.
-                if isinstance(error, ReplyError) and not self._stopping.is_set:
+                # The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken
+                # the token with it, and what that announced still waits.
+                if not isinstance(error, ReplyError):
+                    self._more_waits = True
+                elif not self._stopping.is_set:
                     self._on_problem(error)
                 wait_s = backoff_s(failures, 0.02, 1.0)
             sent = None

@@ -93,7 +93,9 @@ module Pshub
         rest_s = @crew.claimed(claimed, worker_id, age_s(claimed))
         @stopping.wait(rest_s) if rest_s.positive?
       rescue NotConnected, ConnectionLost
-        # The answer may be lost with the claim made: what it took is found by reconcile.
+        # The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken the
+        # token with it, and what that announced still waits.
+        @more_waits = true
         back_off
       rescue StandardError => e
         # Also one of this package: a claim must not end this thread.
