@@ -74,17 +74,16 @@ const prepared = tool =>
   })
 
 /**
- * Beside each other are steps that mostly wait, and one that computes. Faults have little beside them: their processes must get
- * their turns, or what was lost counts as late. What measures time has the machine to itself.
+ * At first what computes, with what does not mind to be late. Then what mostly waits, and must get its turn in time: faults, where
+ * what was lost would count as late, and clients, which measure too. What measures nothing but time has the machine to itself.
  */
 const runAll = async () => {
   const toolsDone = Promise.all(['python-env', 'other-nodes'].map(prepared))
   await steps.beside([typeCheck, pagesTypeCheck], [lint])
   await toolsDone
   const { own, conformance } = clientSteps(reportDir, retries)
-  const lanes = own.map(step => [step])
-  await steps.beside([tests], ...lanes, [...nodeSteps(reportDir), conformance])
-  await steps.beside([faults], serverSteps(reportDir))
+  await steps.beside([tests], [...nodeSteps(reportDir), conformance])
+  await steps.beside([faults], ...own.map(step => [step]), serverSteps(reportDir))
   await steps.alone(testsOfTime)
 }
 

@@ -31,6 +31,8 @@ export class Stage {
   deaths = 0
   /** Servers that are not the one in use: replicas, sentinels, old masters. */
   others = []
+  /** A planted bug was seen; what would come is not waited for. */
+  isCutShort = false
   /** Violations that rows saw themselves. */
   found = []
   #loops = new Set()

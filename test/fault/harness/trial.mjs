@@ -1,8 +1,8 @@
 // One row of the fault table, from a quiet start to a verdict: warm, inject, heal, recover, drain, check.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { leftClients, leftHandles, leftKeys, logLines, reconnects } from './calm.mjs'
-import { historyOf } from './history.mjs'
 import * as invariants from './invariants.mjs'
+import { nowUs } from './journal.mjs'
 import { classes, detection, recovery } from './measures.mjs'
 import { startSampling } from './sampler.mjs'
 import { Stage } from './stage.mjs'
@@ -12,10 +12,13 @@ const drainMs = 12_000
 const brokenDrainMs = 2000
 const leaveMs = 6000
 const quickAfterMs = 4000
+/** How often it is looked whether a planted bug was seen. */
+const lookEveryMs = 1000
 
 /**
  * @param row see rows/index.mjs
- * @param options `seed`; `quick` for less time after the fault; `dist` for workers with a planted bug; `keep` keeps the journals
+ * @param options `seed`; `quick` for less time after the fault; `dist` for workers with a planted bug, and `shows` what it breaks, so
+ *   that the trial ends when that was seen; `keep` keeps the journals
  */
 export const runTrial = async (row, options) => {
   const startedAt = performance.now()
@@ -24,7 +27,7 @@ export const runTrial = async (row, options) => {
   try {
     await stage.open()
     const found = await playTrial(stage, row, options)
-    const result = judge(stage, row, found)
+    const result = judge(stage, row, found, stage.isCutShort ? settledOnly(stage.history()) : undefined)
     keep = options.keep || (result.violations.length > 0 && !options.expectsViolations)
     return { ...result, seconds: Math.round((performance.now() - startedAt) / 1000), folder: stage.folder }
   } catch (error) {
@@ -50,7 +53,7 @@ const untried = {
   linesPerSecond: 0,
 }
 
-const playTrial = async (stage, row, { quick, expectsViolations }) => {
+const playTrial = async (stage, row, { quick, expectsViolations, shows }) => {
   const { load = {}, warmMs = 2000, faultMs = 4000, afterMs = 6000 } = row
   const mark = what => stage.journal('mark', { what })
   const sampler = startSampling(stage)
@@ -65,13 +68,37 @@ const playTrial = async (stage, row, { quick, expectsViolations }) => {
   await row.heal?.(stage)
   for (const proxy of stage.proxies) proxy.heal()
   mark('healed')
-  await sleep(quick ? Math.min(afterMs, quickAfterMs) : afterMs)
+  const leftMs = quick ? Math.min(afterMs, quickAfterMs) : afterMs
+  if (shows) {
+    stage.isCutShort = await isShown(stage, row, shows, leftMs)
+    if (stage.isCutShort) {
+      await sampler.stop()
+      return stage.found
+    }
+  } else await sleep(leftMs)
   mark('paused')
   await stage.pause()
   const found = await drain(stage, row, sampler, expectsViolations ? brokenDrainMs : drainMs)
   mark('end')
   await sampler.stop()
   return [...found, ...(await dismiss(stage, row)), ...((await row.check?.(stage)) ?? []), ...stage.found]
+}
+
+/** Looks again and again, for so long; resolves as soon as one of these invariants was seen to be broken. */
+const isShown = async (stage, row, shows, patienceMs) => {
+  for (const end = performance.now() + patienceMs; performance.now() < end; ) {
+    await sleep(lookEveryMs)
+    const { violations } = judge(stage, row, [], settledOnly(stage.history()))
+    if (violations.some(({ invariant }) => shows.includes(invariant))) return true
+  }
+  return false
+}
+
+/** Calls that settled a while ago: those under way may still end well, and a worker may not have written yet what it did. */
+const settledOnly = history => {
+  const before = nowUs() - lookEveryMs * 1000
+  const calls = new Map([...history.calls].filter(([, { settles }]) => settles[0]?.t < before))
+  return { ...history, calls }
 }
 
 /** No new calls: all that are open settle, and nothing stays in Redis. */
@@ -110,9 +137,8 @@ const dismiss = async (stage, row) => {
   ]
 }
 
-const judge = (stage, row, found) => {
+const judge = (stage, row, found, history = stage.history()) => {
   const expected = row.expect ?? {}
-  const history = historyOf(stage.events())
   const settled = invariants.settling(history)
   const settles = classes(history, expected)
   const duplicates = invariants.duplicates(history)
