@@ -257,9 +257,10 @@ export class Model {
     for (const id of started) {
       const text = id.startsWith('lost:') ? undefined : this.#letGo(workerId, id)
       if (text === undefined) continue
-      const marked = lossesOf(text) > 0 ? text : withMark(text, '"started":true')
-      const may = marked !== undefined && mayRepeat(id, text)
-      if (may) this.situations.add('given up and marked')
+      const may = withMark(text, '') !== undefined && mayRepeat(id, text)
+      const isMarked = may && listOf(id) === 'calls' && lossesOf(text) === 0
+      const marked = isMarked ? withMark(text, '"started":true')! : text
+      if (isMarked) this.situations.add('given up and marked')
       this.#hold(workerId, may ? id : `lost:${id}`, may ? marked : text)
     }
     const returning = [...this.heldBy(workerId)].filter(([id]) => !id.startsWith('lost:'))

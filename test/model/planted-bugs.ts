@@ -124,8 +124,8 @@ export const plantedBugs: PlantedBug[] = [
     from: 'if body and may_repeat(ARGV[i], message) then',
     to: 'if false then',
   },
-  { operation: 'leave', bug: 'marks what workers died with', from: 'if losses == 0 then', to: 'if true then' },
-  { operation: 'leave', bug: 'marks nothing', from: 'if losses == 0 then', to: 'if false then' },
+  { operation: 'leave', bug: 'marks what workers died with', from: 'if losses == 0 and', to: 'if' },
+  { operation: 'leave', bug: 'marks nothing', from: 'if losses == 0 and', to: 'if false and' },
   { operation: 'leave', bug: 'holds without a lease', from: 'if kept > 0 then', to: 'if false then' },
   {
     operation: 'leave',

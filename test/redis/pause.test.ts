@@ -179,7 +179,7 @@ describe('a paused queue', () => {
     await hub.pause('q')
     const { told } = listen(worker)
     await eventually(() => told.length > 0)
-    await redis.hset(keys().held('gone'), 'x', '{"at":1,"ttl":0,"id":"x","task":"note:1.0","args":7}')
+    await redis.hset(keys().held('gone'), 'x', '{"at":1,"ttl":0,"id":"x","idempotent":true,"task":"note:1.0","args":7}')
     await redis.zadd(keys().leases, 1, 'gone')
     await eventually(async () => (await backlog()) === 1)
     expect(started).toEqual([])

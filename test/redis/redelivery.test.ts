@@ -56,13 +56,15 @@ describe('a request that its worker had started', () => {
     })
   })
 
-  it.each(started)('goes back with a mark when that left: $title', async ({ text, marked }) => {
+  it.each(started)('goes back with a mark when that left, a job as it is: $title', async ({ text, marked }) => {
     const { redis } = server
-    const { held, jobs, jobBell } = keys()
-    await redis.hset(held('w'), 'job:a1', text)
-    expect(await queue().leave(redis, 'w', ['job:a1'])).toBe(1)
-    expect(await redis.lrange(jobs, 0, -1)).toEqual([marked])
-    await redis.del(jobs, jobBell)
+    const { held, calls, bell, jobs, jobBell } = keys()
+    const idempotent = (message: string) => message.replace('"id":"a1",', '"id":"a1","idempotent":true,')
+    await redis.hset(held('w'), { a1: idempotent(text), 'job:a1': text })
+    expect(await queue().leave(redis, 'w', ['a1', 'job:a1'])).toBe(2)
+    expect(await redis.lrange(calls, 0, -1)).toEqual([idempotent(marked)])
+    expect(await redis.lrange(jobs, 0, -1)).toEqual([text])
+    await redis.del(calls, bell, jobs, jobBell)
   })
 
   const call = (isIdempotent: boolean) =>

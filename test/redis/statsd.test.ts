@@ -163,8 +163,9 @@ describe('a StatsD daemon', () => {
     const { redis, namespace } = server
     const { flushed } = daemon
     const tasks = [defineTask('again:1.0', { idempotent: true }, () => 1), defineTask('once:1.0', {}, () => 1)]
-    const text = (id: string, task: string) => `{"at":1,"ttl":0,"id":"${id}","task":"${task}"}`
-    await redis.hset(`${namespace}:{q}:held:gone`, { a: text('a', 'again:1.0'), b: text('b', 'once:1.0') })
+    const text = (start: string) => `{"at":1,"ttl":0,${start}:1.0"}`
+    const held = { a: text('"id":"a","idempotent":true,"task":"again'), b: text('"id":"b","task":"once') }
+    await redis.hset(`${namespace}:{q}:held:gone`, held)
     await redis.zadd(`${namespace}:{q}:leases`, 1, 'gone')
     await server.worker(tasks, graphite('adopt.'))
     await eventually(() => flushed.counters['adopt.worker.adopted.q'] === 2)

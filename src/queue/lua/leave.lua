@@ -13,8 +13,8 @@
 -- flags:   allow-oom
 -- Returns  how many went back to the heads of their lists
 --
--- What was started goes back with a mark, if it may be run twice. All else that was started, here or by a lost worker before
--- (lost:<id>), stays held under a lease that has ended: the next worker of the queue adopts it. Jobs go back to their own list.
+-- A call that was started goes back with a mark, if it may be run twice. All else that was started, here or by a lost worker before
+-- (lost:<id>), stays held under a lease that has ended: the next worker of the queue adopts it. Jobs go back as they are, to their own list.
 -- An error of these, which somebody else's keys cause, comes before anything was moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
@@ -27,8 +27,8 @@ for i = 2, #ARGV do
   if message then
     local body, losses = without_mark(message)
     if body and may_repeat(ARGV[i], message) then
-      -- That workers died holding it says as much, and more.
-      if losses == 0 then redis.call('HSET', KEYS[1], ARGV[i], body .. ',"started":true}') end
+      -- That workers died holding it says as much, and more; nobody is told of a job.
+      if losses == 0 and not is_job(ARGV[i]) then redis.call('HSET', KEYS[1], ARGV[i], body .. ',"started":true}') end
     else
       redis.call('HDEL', KEYS[1], ARGV[i])
       redis.call('HSET', KEYS[1], 'lost:' .. ARGV[i], message)

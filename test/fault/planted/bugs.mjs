@@ -66,7 +66,7 @@ export const bugs = [
     row: 'F40-deploy',
     breaks: ['I2'],
     what: 'a call that a leaving worker had started goes back to the list like one that nobody touched',
-    edits: [['wire/message.js', 'withMark(text, \'"started":true\')', 'text']],
+    edits: [['queue/lua/leave.lua', 'body .. \',"started":true}\'', 'message']],
   },
   {
     name: 'forgets what it released',
