@@ -186,8 +186,9 @@ describe('a full worker made of functions alone', () => {
     await redis.zadd(leases, 1, 'lost')
     await beatOf(['w', 60_000, 1, 60_000])
     const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
-    // Valkey's hashes shrink all the same.
-    if (!String(await redis.info('server')).includes('valkey_version')) expect(cursor).not.toBe('0')
+    // Those of Valkey and of Redis 8 shrink all the same, at once or a moment later.
+    const info = String(await redis.info('server'))
+    if (/^redis_version:7/m.test(info) && !info.includes('valkey_version')) expect(cursor).not.toBe('0')
     const adopted = await run(redis, 'adopt', adoptKeys('lost', 'w'), ['lost', 'w', 64, maxBytes, 9])
     expect(adopted).toEqual([1, ['lost:r19999', '{"task":"raw:1.0","losses":1}'], [], []])
     await redis.del(held('w'), leases)

@@ -117,18 +117,19 @@ describe('a connection that breaks', () => {
     const proxy = await startProxy()
     const hub = it_.hub({ redis: proxy.url })
     await hub.call('count:1.0', 'warm')
-    const pushes: EventMap['queue:pushed'][] = []
-    hub.events.on('queue:pushed', event => pushes.push(event))
+    const repeated: EventMap['queue:pushed'][] = []
+    // That of the call before may be told of only now: its answer comes on another connection than the reply.
+    hub.events.on('queue:pushed', event => event.repeated && repeated.push(event))
     proxy.dropAnswersAfter = chunk => chunk.includes('"args":"once"')
     const call = hub.call('count:1.0', 'once', { timeoutMs: 8000 })
     await eventually(() => runs === 1)
     proxy.heal()
     proxy.cut()
     // Only then, because a call that has its reply is not pushed again.
-    await eventually(() => pushes.length === 1)
+    await eventually(() => repeated.length === 1)
     finish()
     expect(await call).toBe('once')
-    expect(pushes).toMatchObject([{ count: 1, repeated: true }])
+    expect(repeated).toMatchObject([{ count: 1 }])
     expect(runs).toBe(1)
   })
 
