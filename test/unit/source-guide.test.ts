@@ -13,7 +13,7 @@ describe('src/README.md', () => {
   })
 
   it('names what its files have', () => {
-    const named = [...guide.matchAll(/`([\w./-]+\.ts)` `(\w+)`/g)]
+    const named = [...guide.matchAll(/`([\w./-]+\.ts)`\s`(\w+)`/g)]
     expect(named.length).toBeGreaterThan(25)
     for (const [, file, name] of named) {
       const text = readFileSync(new URL(file!, source), 'utf8')
