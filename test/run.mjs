@@ -66,6 +66,7 @@ const faults = {
 
 const steps = new Steps(reportDir)
 steps.endOnSignals()
+
 /** Resolves when the tool has made or fetched what it is for. Whether that went well is seen by whoever needs it. */
 const prepared = tool =>
   new Promise(resolve => {

@@ -72,7 +72,9 @@ export const unstamped = (ttlMs: number, body: string): string => `"ttl":${ttlMs
 export const stamped = (at: string, ttlMs: number, body: string): string => `{"at":${at},"ttl":${ttlMs},${body}`
 
 const maxTaskLength = 128
-const beginsIdempotent = /^\{"at":\d+,"ttl":\d+,"id":"[\w-]+","idempotent":true,/
+/** How a request begins that did not come by hand. */
+const leading = /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/
+const leadingIdempotent = new RegExp(`${leading.source},"idempotent":true,`)
 
 /** Reads a claimed list element. Throws MalformedMessage with a reason that names no content. */
 export const decodeRequest = (text: string, heldId: string | undefined, namespace: string): Request => {
@@ -107,7 +109,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
     tracestate: isTracestate(tracestate) ? tracestate : undefined,
     // Counts where functions in Redis see it: they decide about it too.
-    idempotent: idempotent === true && beginsIdempotent.test(text),
+    idempotent: idempotent === true && leadingIdempotent.test(text),
     losses: Number.isInteger(losses) ? (losses as number) : 0,
     mayHaveRun: started === true || (Number.isInteger(losses) && (losses as number) > 0),
     text,
@@ -115,7 +117,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
 }
 
 /** The id that the claim function read: the one in the leading fields, whatever else the message says further on. */
-export const leadingId = (text: string): string | undefined => /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/.exec(text)?.[1]
+export const leadingId = (text: string): string | undefined => leading.exec(text)?.[1]
 
 /** The reply of a request that ran; `result` is JSON already. */
 export const okReply = (id: string, result: string, worker: string, us: Phases): string =>

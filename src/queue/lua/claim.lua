@@ -49,7 +49,7 @@ local function take(list, most, prefix)
         for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end
         return -1
       end
-      local at, ttl, id = string.match(message, '^{"at":(%d+),"ttl":(%d+),"id":"([%w_-]+)"')
+      local at, ttl, id = string.match(message, leading)
       if at and ttl ~= '0' and tonumber(at) + tonumber(ttl) * 1000 <= now then
         dropped = dropped + 1
       else

@@ -29,14 +29,17 @@ local function is_job(held_id)
   return string.sub(is_lost(held_id) and string.sub(held_id, 6) or held_id, 1, 4) == 'job:'
 end
 
+-- How a request begins that did not come by hand: at, ttl, id.
+local leading = '^{"at":(%d+),"ttl":(%d+),"id":"([%w_-]+)"'
+
 -- Whether what a worker held may be run twice: any job, and a call whose caller said so.
 local function may_repeat(held_id, message)
-  return is_job(held_id) or string.find(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","idempotent":true,') ~= nil
+  return is_job(held_id) or string.find(message, leading .. ',"idempotent":true,') ~= nil
 end
 
 -- Whether its deadline has passed, as far as that can be seen.
 local function is_over(message, now_us)
-  local at, ttl = string.match(message, '^{"at":(%d+),"ttl":(%d+),"id":')
+  local at, ttl = string.match(message, leading)
   return at ~= nil and ttl ~= '0' and tonumber(at) + tonumber(ttl) * 1000 <= now_us
 end
 

@@ -25,9 +25,8 @@ const parsed = text => {
 }
 
 /**
- * Whether a word is as the pattern wants it: this text; `*`: any; `<name>`, in a text
- * too: any, and the same wherever that name stands; `{ json }`:
- * JSON with these members; `{ text }`: a regular expression, with names in it. Two names are two words.
+ * Whether a word is as the pattern wants it: this text; `*`: any; `<name>`, in a text too: any, and the same wherever that name
+ * stands; `{ json }`: JSON with these members; `{ text }`: a regular expression, with names in it. Two names are two words.
  */
 const fits = (word, pattern, names) => {
   if (pattern === '*') return true
