@@ -6,24 +6,44 @@ import { root } from '../tools/prepare.mjs'
 import { pythonEnv } from '../tools/python-env.mjs'
 import { rubyEnv } from '../tools/ruby-env.mjs'
 
+/** In Python, what waits for longest: half of the time of all. */
+const slow = ['bounds', 'call_ends', 'faults', 'failover', 'may_have_run'].map(name => `tests/test_${name}.py`)
+
+/** `name` is also that of a cache: what failed before is looked up there, by the same step. */
+const pytest = (name, title, ...args) => ({
+  name,
+  title,
+  command: report => [
+    pythonEnv(),
+    ['-m', 'pytest', '-q', '-o', `cache_dir=.pytest_cache/${name}`, `--junitxml=${report}`, ...args],
+  ],
+  only: () => ['--last-failed'],
+})
+
 /**
- * `command` makes what it needs and returns its tests as a program and arguments; they write a JUnit report. `only` are the
- * arguments that have it run those alone that failed before, by name.
+ * Of each part of a language's tests `command` makes what they need and returns them as a program and arguments; they write a JUnit
+ * report. `only` are the arguments that have it run those alone that failed before, by name.
  */
 const languages = [
   {
-    name: 'python',
-    title: 'Python client',
+    language: 'python',
     folder: 'clients/python',
-    command: report => [pythonEnv(), ['-m', 'pytest', '-q', `--junitxml=${report}`]],
-    only: () => ['--last-failed'],
+    parts: [
+      pytest('python', 'Python client', ...slow.map(path => `--ignore=${path}`)),
+      pytest('python-slow', 'Python client, what waits longest', ...slow),
+    ],
   },
   {
-    name: 'ruby',
-    title: 'Ruby client',
+    language: 'ruby',
     folder: 'clients/ruby',
-    command: report => [rubyEnv(), ['test/run.rb', `--junit=${report}`]],
-    only: names => ['-n', `/^(${names.join('|')})$/`],
+    parts: [
+      {
+        name: 'ruby',
+        title: 'Ruby client',
+        command: report => [rubyEnv(), ['test/run.rb', `--junit=${report}`]],
+        only: names => ['-n', `/^(${names.join('|')})$/`],
+      },
+    ],
   },
 ]
 
@@ -46,9 +66,8 @@ const attribute = (name, text) => {
   return value.replace(/&(\w+|#10);/g, (whole, entity) => entities[entity] ?? whole)
 }
 
-/** The tests of a language as a step, or undefined where it cannot be had. */
-const stepOf = ({ name, title, folder, command, only }, reportDir, retries) => {
-  const cwd = join(root, folder)
+/** A part of a language's tests as a step. */
+const stepOf = ({ name, title, command, only }, cwd, reportDir, retries) => {
   const stepFor = (report, more, left) => {
     const [program, args] = command(report)
     const again = () => {
@@ -58,11 +77,16 @@ const stepOf = ({ name, title, folder, command, only }, reportDir, retries) => {
     const counts = () => countsOf(report)
     return { name, title, program, args: [...args, ...more], cwd, counts, again: left > 0 ? again : undefined }
   }
+  return stepFor(join(reportDir, `${name}.xml`), [], Number(retries))
+}
+
+/** The steps of a language, or none where it cannot be had. */
+const stepsOf = ({ folder, parts }, reportDir, retries) => {
   try {
-    return stepFor(join(reportDir, `${name}.xml`), [], Number(retries))
+    return parts.map(part => stepOf(part, join(root, folder), reportDir, retries))
   } catch (error) {
-    console.log(`The ${title} will not be tested: ${error.message}.`)
-    return undefined
+    console.log(`The ${parts[0].title} will not be tested: ${error.message}.`)
+    return []
   }
 }
 
@@ -71,9 +95,12 @@ const stepOf = ({ name, title, folder, command, only }, reportDir, retries) => {
  * @returns `own`: steps, the tests of each language; `conformance`: the step of all pairs
  */
 export const clientSteps = (reportDir, retries) => {
-  const own = languages.map(language => stepOf(language, reportDir, retries)).filter(Boolean)
+  const found = languages
+    .map(each => ({ language: each.language, steps: stepsOf(each, reportDir, retries) }))
+    .filter(({ steps }) => steps.length > 0)
+  const own = found.flatMap(({ steps }) => steps)
   const report = join(reportDir, 'conformance.json')
-  const names = ['typescript', ...own.map(({ name }) => name)]
+  const names = ['typescript', ...found.map(({ language }) => language)]
   const conformance = {
     title: 'conformance',
     program: process.execPath,

@@ -44,8 +44,16 @@ const ofTime = [
   'waits',
 ].map(name => `test/redis/${name}.test.ts`)
 
-const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...ofTime.map(file => `--exclude=${file}`))
-const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', ...ofTime)
+/** They say something of the model and of the fault suite, and only change when these or the functions in Redis do. */
+const hasPlanted = isWhole || !isSeen()
+const elsewhere = [...ofTime, ...(hasPlanted ? [] : ['test/model/planted.model.test.ts'])]
+
+const tests = {
+  ...vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...elsewhere.map(file => `--exclude=${file}`)),
+  env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {},
+}
+// They mostly wait.
+const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', '--maxWorkers=4', ...ofTime)
 const wantedTests = vitest(reportDir, 'tests', 'tests', ...only)
 const faultOptions = [
   '--subset',
@@ -56,8 +64,7 @@ const faultOptions = [
   retries,
   '--json',
   join(reportDir, 'faults.json'),
-  // They say something of the suite, and only change when that or the functions in Redis do.
-  ...(isWhole || !isSeen() ? [] : ['--rows-only']),
+  ...(hasPlanted ? [] : ['--rows-only']),
 ]
 const faults = {
   ...node('faults', 'test/fault/run.mjs', ...faultOptions),

@@ -24,7 +24,8 @@ const { Pair } = await import('./pair.mjs')
 const usage = `npm run conformance -- [options] <language...>
 
 A language is the name of one of the project's own (typescript, python ...) or a folder with a conformance.json. Runs all pairs of
-caller and worker of the languages named; faults in those of which one side is of the first language named.
+caller and worker of the languages named; faults, and what else needs processes of its own, in those of which one side is of the first
+language named.
 
   --only <text>   checks whose name contains the text
   --verbose       each check, also those that pass
@@ -133,10 +134,13 @@ const tell = ({ caller, worker, results }) => {
   }
 }
 
-/** A fault meets a caller or a worker, not both of them together: each language's is tried with one and the same other side. */
+/**
+ * What is said in a call concerns both sides, so every pair is asked. What needs processes of its own, a fault most of all, meets
+ * one of them, its `side`, or each by itself: each language's is tried with one and the same other side.
+ */
 const isTriedWith = (caller, worker) => {
   const [first] = languages
-  return ({ side }) => (side !== 'worker' && worker === first) || (side !== 'caller' && caller === first)
+  return ({ side }) => !side || (side !== 'worker' && worker === first) || (side !== 'caller' && caller === first)
 }
 
 const fits = ({ name }) => name.includes(options.only)
@@ -144,8 +148,8 @@ const plan = languages.flatMap(worker =>
   languages.map(caller => {
     // What a worker does with anybody's requests, and what either side sends, is looked at with its own language, once.
     const own = caller === worker ? [...workerChecks, ...transcriptChecks] : []
-    const faults = faultChecks.filter(isTriedWith(caller, worker))
-    return { caller, worker, checks: [...valueChecks, ...outcomeChecks, ...own, ...faults].filter(fits) }
+    const checks = [...valueChecks, ...outcomeChecks, ...own, ...faultChecks]
+    return { caller, worker, checks: checks.filter(isTriedWith(caller, worker)).filter(fits) }
   }),
 )
 const outcomes = await fewAtOnce(plan, pairsAtOnce, runPair, tell)

@@ -20,7 +20,14 @@ const args = [
 
 const ownHosts = ['127.0.0.1', 'localhost']
 
-/** One browser of a test file's own, and pages that fail their test when anything in them goes wrong. */
+/**
+ * One browser for all files of a process, since each start of one takes a second of a core; it ends with the process. Pages are in
+ * contexts that know nothing of each other, as new browsers would.
+ */
+let launched: Promise<Browser> | undefined
+const launch = () => (launched ??= chromium.launch({ executablePath: ensureBrowser(), args }))
+
+/** Pages that fail their test when anything in them goes wrong. */
 export interface BrowserFixture {
   /**
    * A page in a context of its own, closed at the end of the test. The test fails when the page wrote an error to its
@@ -42,9 +49,11 @@ export const useBrowser = ({ keepPages = false } = {}): BrowserFixture => {
   let complaints: string[] = []
   let allowed: RegExp[] = []
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: ensureBrowser(), args })
+    browser = await launch()
   }, 60_000)
-  afterAll(() => browser?.close())
+  afterAll(async () => {
+    await Promise.all(contexts.splice(0).map(context => context.close()))
+  })
   afterEach(async () => {
     const unexpected = complaints.filter(text => !allowed.some(pattern => pattern.test(text)))
     if (!keepPages) await Promise.all(contexts.splice(0).map(context => context.close()))

@@ -19,12 +19,12 @@ const waiting = async ({ n, ms }, ctx) => {
 
 export const once = defineTask('once:1.0', { timeoutMs: 20_000 }, waiting)
 export const again = defineTask('again:1.0', { timeoutMs: 20_000, idempotent: true }, waiting)
-/** Blocks the event loop, from its first instruction or after a wait. */
+const never = new Int32Array(new SharedArrayBuffer(4))
+/** Blocks the event loop, from its first instruction or after a wait; without taking the core from all others. */
 export const block = defineTask('block:1.0', { timeoutMs: 60_000 }, ({ ms, afterMs }) => {
   const blockNow = () => {
     say('blocking')
-    const end = Date.now() + ms
-    while (Date.now() < end);
+    Atomics.wait(never, 0, 0, ms)
     say('unblocked')
     return 'done'
   }

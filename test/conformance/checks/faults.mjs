@@ -118,6 +118,7 @@ export const faultChecks = [
   },
   {
     name: 'connections cut again and again: every call is answered',
+    side: 'both',
     run: async pair => {
       const cut = await pair.fresh()
       const [callerProxy, workerProxy] = [await cut.proxy(), await cut.proxy()]

@@ -113,6 +113,7 @@ export const outcomeChecks = [
   },
   {
     name: 'Overloaded: the list is at the limit that its worker declared',
+    side: 'both',
     run: async pair => {
       const narrow = await pair.fresh({ worker: { env: { PSHUB_SLOTS: '1', PSHUB_MAX_BACKLOG: '3' } } })
       const outcomes = await narrow.batch('slow:1.0', Array(12).fill({ ms: 150 }), { timeout_ms: 8000 })
@@ -125,6 +126,7 @@ export const outcomeChecks = [
   },
   {
     name: 'NotEnqueued, after a second, and calls again when Redis is back',
+    side: 'caller',
     run: async pair => {
       const cut = await pair.fresh()
       const proxy = await cut.proxy()
@@ -145,6 +147,7 @@ export const outcomeChecks = [
   },
   {
     name: 'OutcomeUnknown: the push was not answered by the deadline',
+    side: 'caller',
     run: async pair => {
       const deaf = await pair.fresh()
       const proxy = await deaf.proxy()
@@ -157,6 +160,7 @@ export const outcomeChecks = [
   },
   {
     name: 'HubClosed',
+    side: 'caller',
     run: async pair => {
       const closed = await pair.fresh({})
       equal((await closed.call('add:1.0', { x: 1, y: 1 })).result, 2)
@@ -170,6 +174,7 @@ export const outcomeChecks = [
   },
   {
     name: 'NoWorkers: the last one has left',
+    side: 'both',
     run: async pair => {
       const left = await pair.fresh({})
       equal((await left.call('add:1.0', { x: 1, y: 1 })).result, 2)
