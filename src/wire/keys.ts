@@ -70,9 +70,15 @@ const queueKeys = (base: string) => ({
  * a worker write anywhere else.
  */
 export const hubIdOf = (resultQueue: unknown, namespace: string): string | undefined => {
+  if (resultQueue === last.resultQueue && namespace === last.namespace) return last.id
   if (typeof resultQueue !== 'string' || resultQueue.length > 128) return undefined
   const prefix = `${namespace}:reply:{`
   if (!resultQueue.startsWith(prefix) || !resultQueue.endsWith('}')) return undefined
   const id = resultQueue.slice(prefix.length, -1)
-  return isId(id) ? id : undefined
+  if (!isId(id)) return undefined
+  last = { resultQueue, namespace, id }
+  return id
 }
+
+/** A claim brings many requests of one hub. Its id is then one text with one hash, too, wherever it is looked up. */
+let last: { resultQueue?: string; namespace?: string; id?: string } = {}

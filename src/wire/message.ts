@@ -86,11 +86,9 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('not a JSON object')
-  const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate, ...marks } = value as Record<
-    string,
-    unknown
-  >
-  const { idempotent, losses, started } = marks
+  const message = value as Record<string, unknown>
+  const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate } = message
+  const { idempotent, losses, started } = message
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
   const ownId = isId(id) ? id : heldId
   if (ownId === undefined) throw new MalformedMessage('no id')

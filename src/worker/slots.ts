@@ -3,6 +3,8 @@ import { monotonicMs } from '../wire/clock.ts'
 /** Room that one running request takes. Counted by this token and not by the request's id, which may come twice. */
 export interface Slot {
   readonly isJob: boolean
+  /** The worker's identity it was taken under, by number; undefined once it is free. */
+  takenUnder: number | undefined
 }
 
 const shareMs = 60_000
@@ -16,9 +18,11 @@ export class Slots {
   readonly size: number
   readonly #jobSlots: number
   readonly #known = new Set<string>()
-  readonly #busy = new Set<Slot>()
+  #busy = 0
   readonly #released = new RecentIds()
   #busyJobs = 0
+  /** Counts this worker's identities. */
+  #identity = 0
   /** For how long slots were busy since the start, all slots together, and when that was counted last. */
   #usedMs = 0
   #accountedAt = monotonicMs()
@@ -37,7 +41,7 @@ export class Slots {
    * releases, or does not answer, and what this worker holds must not grow without an end.
    */
   get idle(): number {
-    return Math.min(this.size - this.#busy.size, 3 * this.size - this.#known.size)
+    return Math.min(this.size - this.#busy, 3 * this.size - this.#known.size)
   }
 
   /** How many more jobs may run, as far as slots are idle. */
@@ -51,7 +55,7 @@ export class Slots {
   }
 
   get busy(): number {
-    return this.#busy.size
+    return this.#busy
   }
 
   /** What share of its slots' time a worker used in the last minute, from look to look: 0 to 1. */
@@ -67,7 +71,7 @@ export class Slots {
 
   #account(now = monotonicMs()): void {
     if (now <= this.#accountedAt) return
-    this.#usedMs += this.#busy.size * (now - this.#accountedAt)
+    this.#usedMs += this.#busy * (now - this.#accountedAt)
     this.#accountedAt = now
   }
 
@@ -89,16 +93,20 @@ export class Slots {
   /** A request that was claimed at `now`, monotonic milliseconds, starts. */
   take(isJob: boolean, now: number): Slot {
     this.#account(now)
-    const slot = { isJob }
-    this.#busy.add(slot)
+    this.#busy++
     if (isJob) this.#busyJobs++
-    return slot
+    return { isJob, takenUnder: this.#identity }
   }
 
   /** What ran there ended; the slots can be given to others at once. Repeating it is harmless. */
   free(slots: readonly Slot[]): void {
     this.#account()
-    for (const slot of slots) if (this.#busy.delete(slot) && slot.isJob) this.#busyJobs--
+    for (const slot of slots) {
+      if (slot.takenUnder !== this.#identity) continue
+      slot.takenUnder = undefined
+      this.#busy--
+      if (slot.isJob) this.#busyJobs--
+    }
   }
 
   /** Not held here any more: others have it. */
@@ -131,7 +139,8 @@ export class Slots {
   reset(): void {
     this.#account()
     this.#known.clear()
-    this.#busy.clear()
+    this.#identity++
+    this.#busy = 0
     this.#busyJobs = 0
   }
 }

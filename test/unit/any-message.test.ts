@@ -147,6 +147,8 @@ describe('any result_queue', () => {
         const named = `${space}:reply:{${id}}`
         const hubId = hubIdOf(named, space)
         if (hubId !== undefined) expect(makeKeys(space).reply(hubId)).toBe(named)
+        // The last one is remembered: for its own namespace alone.
+        expect(hubIdOf(named, `${space}x`)).toBe(undefined)
       }),
     )
   })

@@ -153,7 +153,8 @@ export class Settle {
     this.#answered = []
     clearTimeout(this.#later)
     this.#later = undefined
-    const ids = answered.flatMap(batch => (batch.workerId === workerId ? batch.ids : []))
+    const ids: string[] = []
+    for (const batch of answered) if (batch.workerId === workerId) ids.push(...batch.ids)
     if (ids.length > 0) this.#track(this.#release(ids, workerId))
   }
 
