@@ -30,7 +30,7 @@ const retries = process.env.CI ? '1' : '0'
 
 const readJson = name => JSON.parse(readFileSync(join(reportDir, name), 'utf8'))
 
-/** Whose subject is time itself: they have the machine to themselves, by two. */
+/** Whose subject is time itself: they have the machine to themselves. */
 const ofTime = [
   'blocked-loop',
   'cli-slow',
@@ -52,7 +52,7 @@ const tests = {
   ...vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...elsewhere.map(file => `--exclude=${file}`)),
   env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {},
 }
-// They mostly wait.
+// They wait more than they compute.
 const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', '--maxWorkers=4', ...ofTime)
 const wantedTests = vitest(reportDir, 'tests', 'tests', ...only)
 const faultOptions = [

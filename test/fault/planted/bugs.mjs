@@ -15,7 +15,7 @@ export const bugs = [
       ['worker/worker.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
       ['worker/roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
       ['worker/roles/settle.js', 'if (batch.workerId === current)', 'if (true)'],
-      ['worker/roles/settle.js', '(batch.workerId === workerId ? batch.ids : [])', '(true ? batch.ids : [])'],
+      ['worker/roles/settle.js', 'if (batch.workerId === workerId)', 'if (true)'],
       ['worker/roles/settle.js', 'workerId === this.#context.workerId(); attempt++', 'true; attempt++'],
       ['worker/roles/settle.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
     ],
