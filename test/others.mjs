@@ -19,7 +19,7 @@ const ofNode = [
   ...inUnit(['any-message', 'codec', 'parts', 'redis-options', 'schema', 'schema-vectors', 'vectors']),
 ]
 /** In the newest one. What lies between it and the one that runs everything else is hardly different. */
-const ofNewestNode = [...ofNode, ...inRedis(['client', 'keepalive-thread', 'tracing', 'worker'])]
+const ofNewestNode = [...ofNode, ...inRedis(['keepalive-thread', 'tracing', 'worker'])]
 /** What the model compares is the library's doing; whether another server runs it alike shows in fewer runs. */
 const fewRuns = { PSHUB_MODEL_RUNS: '150' }
 

@@ -10,6 +10,9 @@ import { nodeSteps, serverSteps } from './others.mjs'
 import { lint, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
 import { Steps } from './steps.mjs'
 
+const isWhole = process.argv.includes('--whole')
+const only = process.argv.slice(2).filter(name => name !== '--whole')
+
 prepare()
 const { ensureServer } = await import('../tools/redis-server.mjs')
 const { ensureBrowser } = await import('../tools/browser.mjs')
@@ -23,8 +26,6 @@ try {
 
 const reportDir = mkdtempSync(join(tmpdir(), 'pshub-report-'))
 process.once('exit', () => rmSync(reportDir, { recursive: true, force: true }))
-const isWhole = process.argv.includes('--whole')
-const only = process.argv.slice(2).filter(name => name !== '--whole')
 // As in vitest.config.ts: on shared machines a process may get no turn for seconds.
 const retries = process.env.CI ? '1' : '0'
 
@@ -32,6 +33,7 @@ const readJson = name => JSON.parse(readFileSync(join(reportDir, name), 'utf8'))
 
 /** Whose subject is time itself: they have the machine to themselves. */
 const ofTime = [
+  'blocked-for-good',
   'blocked-loop',
   'cli-slow',
   'keepalive-thread',
@@ -46,11 +48,25 @@ const ofTime = [
 
 /** They say something of the model and of the fault suite, and only change when these or the functions in Redis do. */
 const hasPlanted = isWhole || !isSeen()
-const elsewhere = [...ofTime, ...(hasPlanted ? [] : ['test/model/planted.model.test.ts'])]
+const plantedInModel = 'test/model/planted.model.test.ts'
 
-const tests = {
-  ...vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...elsewhere.map(file => `--exclude=${file}`)),
+/** They only compute, however long that takes. */
+const computing = [
+  'test/architecture.test.ts',
+  'test/architecture-registry.test.ts',
+  'test/model/functions.model.test.ts',
+  ...['call-interleavings', 'overload-simulation', 'prometheus', 'schema-diff', 'schema-vectors', 'tryit-snippets'].map(
+    name => `test/unit/${name}.test.ts`,
+  ),
+  ...(hasPlanted ? [plantedInModel] : []),
+]
+
+const excluded = [...ofTime, ...computing, plantedInModel].map(file => `--exclude=${file}`)
+const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...excluded)
+const testsThatCompute = {
+  ...vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=1', '--testTimeout=120000', ...computing),
   env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {},
+  givesWay: true,
 }
 // They wait more than they compute.
 const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', '--maxWorkers=4', ...ofTime)
@@ -82,8 +98,9 @@ const prepared = tool =>
   })
 
 /**
- * At first what computes, with what does not mind to be late. Then what mostly waits, and must get its turn in time: faults, where
- * what was lost would count as late, and clients, which measure too. What measures nothing but time has the machine to itself.
+ * At first what takes the processor, with what does not mind to be late. Then what mostly waits, and must get its turn in time:
+ * faults, where what was lost would count as late, and clients, which measure too; at last what measures nothing but time. What these
+ * leave of the processor goes to what only computes.
  */
 const runAll = async () => {
   const toolsDone = Promise.all(['python-env', 'other-nodes'].map(prepared))
@@ -91,8 +108,10 @@ const runAll = async () => {
   await toolsDone
   const { own, conformance } = clientSteps(reportDir, retries)
   await steps.beside([tests], [...nodeSteps(reportDir), conformance])
+  const computed = steps.beside([testsThatCompute])
   await steps.beside([faults], ...own.map(step => [step]), serverSteps(reportDir))
-  await steps.alone(testsOfTime)
+  await steps.beside([testsOfTime])
+  await computed
 }
 
 if (only.length === 0) await runAll()

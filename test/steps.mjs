@@ -1,6 +1,7 @@
 // The steps of npm test: programs that each pass or fail, one by one or beside each other, and how long each took.
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 
@@ -10,13 +11,14 @@ const mostRetried = 2
 /**
  * A step: `{ title, program, args, cwd?, env?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
  * of those that failed, as `failures`, the name and what they said; `retried` are names of those that passed on a second try. `again()`, of one that failed, returns a step that runs these
- * once more, or undefined.
+ * once more, or undefined. One that `givesWay` gets what the others leave of the processor.
  */
 export class Steps {
   /** In the order in which they ended. */
   #done = []
   #running = new Map()
   #folder
+  #lanes = 0
 
   /** @param folder where it may keep the output of steps */
   constructor(folder) {
@@ -41,8 +43,8 @@ export class Steps {
 
   /** Lists of steps beside each other; those of one list follow one another. Output comes whole, at the end of each step. */
   async beside(...lanes) {
-    const runLane = async (lane, index) => {
-      const path = join(this.#folder, `lane${index}.log`)
+    const runLane = async lane => {
+      const path = join(this.#folder, `lane${++this.#lanes}.log`)
       for (const step of lane) await this.#runInTurn(step, path)
     }
     await Promise.all(lanes.map(runLane))
@@ -124,7 +126,7 @@ export class Steps {
   }
 
   /** Resolves with its entry among those that are done. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
-  async #run({ title, program, args, cwd = root, env, counts }, path) {
+  async #run({ title, program, args, cwd = root, env, counts, givesWay = false }, path) {
     const startedAt = performance.now()
     const file = path && openSync(path, 'w')
     const child = spawn(program, args, {
@@ -133,6 +135,7 @@ export class Steps {
       stdio: path ? ['ignore', file, file] : 'inherit',
     })
     if (path) closeSync(file)
+    if (givesWay && child.pid) setPriority(child.pid, constants.priority.PRIORITY_LOW)
     this.#running.set(child, { title, path })
     const ok = await new Promise(resolve => {
       child.once('error', error => {

@@ -24,7 +24,7 @@ if (values.help) {
   console.log(`npm run test:faults -- [options]
   --only F04,F13    these rows alone, and no planted bugs unless --planted is given too
   --worker python   workers of another language, for these rows; callers stay as they are
-  --subset          those of npm test
+  --subset          those of npm test, and those that planted bugs are shown in
   --seed 7          repeats a run's load and choices; the default is printed
   --json <file>     writes all results there
   --planted         the planted bugs, and their rows without them
@@ -70,7 +70,8 @@ const workerOf = name => {
 const workerCommand = workerOf(values.worker)
 
 const chosenRows = () => {
-  const wanted = values.subset ? subset : values.only?.split(',')
+  const shown = values['rows-only'] ? [] : bugs.map(({ row }) => row)
+  const wanted = values.subset ? [...subset, ...shown] : values.only?.split(',')
   const unknown = wanted?.filter(id => !rows.some(row => row.id === id)) ?? []
   if (unknown.length > 0) {
     console.error(`There is no row ${unknown.join(', ')}. Rows: ${rows.map(({ id }) => id).join(', ')}`)
@@ -147,7 +148,8 @@ console.log(`seed ${seed}`)
 const chosen = chosenRows()
 const isShown = ({ row }) => chosen.some(({ id, ...its }) => id === row && lackOf(its) === undefined)
 const hasPlanted = !workerCommand && (values.planted || !values.only)
-let planted = hasPlanted ? bugs.filter(isShown).map(bug => ({ bug, ...plant(bug) })) : []
+const isLookedAt = bug => values['rows-only'] || isShown(bug)
+let planted = hasPlanted ? bugs.filter(isLookedAt).map(bug => ({ bug, ...plant(bug) })) : []
 if (values['rows-only']) {
   for (const { remove } of planted) remove()
   planted = []

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Steps } from '../steps.mjs'
@@ -29,6 +29,14 @@ const step = (title: string, text: string, counts?: () => object) => {
 }
 
 describe('steps beside each other', () => {
+  it('leave the processor to the others where they give way', async () => {
+    const asked = "console.log('priority ' + require('node:os').getPriority())"
+    await new Steps(folder).beside([step('usual', asked), { ...step('last', asked), givesWay: true }])
+    const [usual, last] = [...printed.matchAll(/priority (\d+)/g)].map(([, priority]) => Number(priority))
+    expect(usual).toBe(getPriority())
+    expect(last).toBeGreaterThan(usual!)
+  })
+
   it('do not mix their output: each is told whole, with its errors, when it ends', async () => {
     const slow = step('slow', "console.log('a1'); tell('a'); await hear('b'); console.error('a2')")
     const quick = step('quick', "await hear('a'); console.log('b1')")
