@@ -40,8 +40,9 @@ export const serverSteps = reportDir =>
 /** @returns as `serverSteps` */
 export const nodeSteps = reportDir => {
   const found = otherNodes()
+  const newest = found.findLast(({ path }) => path)
   return stepsOf(found, 'runtime', ({ name, title, path }) => ({
-    ...vitest(reportDir, title, name, '--maxWorkers=1', ...(name === found.at(-1).name ? ofNewestNode : ofNode)),
+    ...vitest(reportDir, title, name, '--maxWorkers=1', ...(name === newest.name ? ofNewestNode : ofNode)),
     program: path,
   }))
 }

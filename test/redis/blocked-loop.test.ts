@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap } from '../../src/index.ts'
-import { adoptions, blockingWorkers, blockLoop, logged } from '../support/blocking.ts'
+import { blockLoop } from '../support/block-loop.mjs'
+import { adoptions, blockingWorkers, logged } from '../support/blocking.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, type Phases, TaskError, type Waits, type Worker } from '../../src/index.ts'
-import { blockLoop } from '../support/blocking.ts'
+import { blockLoop } from '../support/block-loop.mjs'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, type Worker } from '../../src/index.ts'
 import { Queue, reporterMs } from '../../src/queue/queue.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { blockLoop } from '../support/block-loop.mjs'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
@@ -96,10 +97,7 @@ describe('a worker', () => {
   it('tells how its own process is: slots, busy, and how late its loop was', async () => {
     let release: () => void = () => undefined
     const stay = defineTask('stay:1.0', {}, () => new Promise<void>(resolve => (release = resolve)))
-    const block = defineTask('block:1.0', {}, () => {
-      const end = performance.now() + 300
-      while (performance.now() < end);
-    })
+    const block = defineTask('block:1.0', {}, () => blockLoop(300))
     const worker = await server.worker([stay, block], { slots: 2 })
     const beats: EventMap['worker:beat'][] = []
     worker.events.on('worker:beat', event => beats.push(event))

@@ -1,13 +1,6 @@
 import { eventually, type Fixture, released } from './hub-fixture.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
-const never = new Int32Array(new SharedArrayBuffer(4))
-
-/** Blocks the event loop of this process, as code that computes does, without taking the core from all others. */
-export const blockLoop = (ms: number): void => {
-  Atomics.wait(never, 0, 0, ms)
-}
-
 export const logged = (worker: WorkerProcess, msg: RegExp): Record<string, unknown>[] =>
   worker.log.filter(line => msg.test(String(line.msg)))
 

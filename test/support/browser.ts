@@ -51,12 +51,11 @@ export const useBrowser = ({ keepPages = false } = {}): BrowserFixture => {
   beforeAll(async () => {
     browser = await launch()
   }, 60_000)
-  afterAll(async () => {
-    await Promise.all(contexts.splice(0).map(context => context.close()))
-  })
+  const closePages = () => Promise.all(contexts.splice(0).map(context => context.close()))
+  afterAll(closePages)
   afterEach(async () => {
     const unexpected = complaints.filter(text => !allowed.some(pattern => pattern.test(text)))
-    if (!keepPages) await Promise.all(contexts.splice(0).map(context => context.close()))
+    if (!keepPages) await closePages()
     complaints = []
     allowed = []
     expect(unexpected, 'complaints of the page').toEqual([])

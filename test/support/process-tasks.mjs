@@ -1,5 +1,6 @@
 // Tasks for workers in processes of their own. They tell on stdout what starts and ends.
 import { defineTask } from '../../dist/index.js'
+import { blockLoop } from './block-loop.mjs'
 
 const say = line => process.stdout.write(`${line}\n`)
 
@@ -19,12 +20,11 @@ const waiting = async ({ n, ms }, ctx) => {
 
 export const once = defineTask('once:1.0', { timeoutMs: 20_000 }, waiting)
 export const again = defineTask('again:1.0', { timeoutMs: 20_000, idempotent: true }, waiting)
-const never = new Int32Array(new SharedArrayBuffer(4))
-/** Blocks the event loop, from its first instruction or after a wait; without taking the core from all others. */
+/** Blocks the event loop, from its first instruction or after a wait. */
 export const block = defineTask('block:1.0', { timeoutMs: 60_000 }, ({ ms, afterMs }) => {
   const blockNow = () => {
     say('blocking')
-    Atomics.wait(never, 0, 0, ms)
+    blockLoop(ms)
     say('unblocked')
     return 'done'
   }

@@ -65,7 +65,7 @@ class TestConnections < PshubTest
     assert_equal 3, calling.call("add:1.0", { x: 1 }, timeout: 5)
     server.kill
     callers = Array.new(4) do
-      Thread.new { Array.new(4) { calling.submit("add:1.0", { x: 1, pad: "x" * 10_000 }).outcome.error.code } }
+      Thread.new { Array.new(5) { calling.submit("add:1.0", { x: 1, pad: "x" * 10_000 }).outcome.error.code } }
     end
     20.times { calling.submit("add:1.0", { x: 1 }) }
     assert_equal ["NotEnqueued"], callers.flat_map(&:value).uniq
