@@ -43,6 +43,8 @@ export interface EventMap {
   'reply:late': { id: string }
   /** A batch of requests was enqueued; `length` is the backlog found there. */
   'queue:pushed': { queue: string; count: number; refused: number; length: number; repeated: boolean }
+  /** Jobs were enqueued; `twins` were not, because others of their uniqueness were there already. */
+  'jobs:enqueued': { queue: string; count: number; twins: number }
   /** A schema of the registry is beyond the bounds or cannot be compiled; the worker alone judges the arguments. */
   'schema:unused': { task: string; reason: string }
   /**
@@ -76,7 +78,9 @@ export interface EventMap {
   'request:handedback': { queue: string; task: string; count: number }
   /** A request without a deadline for a task that no live worker of the queue provides; it was ended with this code. */
   'request:unserved': { queue: string; task: string; code: ErrorCode; answered: boolean }
-  /** A job that nobody can run, or that lost too many workers, is kept with the dead ones. */
+  /** A job failed for the `attempt`-th time, and is tried again after `delayMs`. */
+  'job:retried': { queue: string; task: string; id: string; attempt: number; delayMs: number; code: ErrorCode }
+  /** A job that failed too often, that nobody can run, or that lost too many workers, is kept with the dead ones. */
   'job:dead': { queue: string; task: string; id: string; reason: string }
   'worker:started': { worker: string; queue: string; slots: number; tasks: string[] }
   'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }

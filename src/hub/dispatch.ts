@@ -13,7 +13,7 @@ import { type CallPhases, callPhases, type Phases } from '../wire/phases.ts'
 import { RedisClock } from '../wire/redis-clock.ts'
 import { encodeArgs } from './arguments.ts'
 import { Call, type Caller, type CallHost, unsentMs } from './call.ts'
-import type { CallOptions } from './gather.ts'
+import type { CallOptions } from './call-options.ts'
 import { Inbox } from './inbox.ts'
 import { Outbox } from './outbox.ts'
 import type { Route } from './resolver.ts'
@@ -38,6 +38,9 @@ export class Dispatch implements CallHost {
   readonly #inbox: Inbox
   readonly #outboxes = new Map<string, Outbox>()
   readonly #pending = new Map<string, Call>()
+  /** Who waits for an answer that is no call's: that of a job. */
+  readonly #tickets = new Map<string, (reply: Reply) => void>()
+  #hasHeard = false
   readonly #deadlines = new Deadlines()
   readonly #budget = new RetryBudget()
   readonly #clock = new RedisClock()
@@ -52,7 +55,7 @@ export class Dispatch implements CallHost {
       connection: blocking,
       key: keys.reply(hubId),
       readKey: keys.read(hubId),
-      expected: () => this.#pending.size,
+      expected: () => this.#pending.size + this.#tickets.size,
       onReply: (reply, again) => this.#deliver(reply, again),
       onProblem: reason => events.emit('problem', { where: 'inbox', reason }),
     })
@@ -89,6 +92,14 @@ export class Dispatch implements CallHost {
     outbox.add(call)
   }
 
+  /** Hears a reply that is no call's, until the returned function is called. */
+  hear(ticket: string, onReply: (reply: Reply) => void): () => void {
+    this.#tickets.set(ticket, onReply)
+    this.#hasHeard = true
+    this.#inbox.wake()
+    return () => this.#tickets.delete(ticket)
+  }
+
   /** Settles what is in flight: nobody answers it any more. */
   async stop(): Promise<void> {
     for (const call of [...this.#pending.values()]) call.close()
@@ -103,7 +114,7 @@ export class Dispatch implements CallHost {
     const pushed = [...this.#outboxes]
       .filter(([, outbox]) => outbox.used)
       .map(([queue]) => keys.queue(queue).pushed(hubId))
-    return pushed.length === 0 ? [] : [keys.reply(hubId), keys.read(hubId), ...pushed]
+    return pushed.length === 0 && !this.#hasHeard ? [] : [keys.reply(hubId), keys.read(hubId), ...pushed]
   }
 
   onPostponed(call: Call): void {
@@ -176,7 +187,9 @@ export class Dispatch implements CallHost {
 
   #deliver(reply: Reply, again: boolean): void {
     const call = this.#pending.get(reply.id)
+    const onReply = call ? undefined : this.#tickets.get(reply.id)
     if (call) call.answer(reply)
+    else if (onReply) onReply(reply)
     else if (!again) this.#options.events.emit('reply:late', { id: reply.id })
   }
 

@@ -2,27 +2,7 @@ import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import type { CallPhases } from '../wire/phases.ts'
-
-export interface CallOptions {
-  /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
-  timeoutMs?: number
-  /** Only workers of this queue count. Default: the queue that had the task first, while it has live workers, else another one. */
-  queue?: string | undefined
-  /** Ends the wait with Aborted. */
-  signal?: AbortSignal
-  /** W3C trace context to pass on. Default: that of the caller's active OpenTelemetry span. */
-  traceparent?: string | undefined
-  /** Goes along with traceparent; left out when longer than 512 characters. */
-  tracestate?: string | undefined
-  /** True: resolve to the result and how long each part of the wait took. Default false. */
-  phases?: boolean
-}
-
-/** What a call with `phases: true` resolves to. Phases are undefined when its worker, of another language, told none. */
-export interface WithPhases<R = unknown> {
-  result: R
-  phases: CallPhases | undefined
-}
+import type { CallOptions, WithPhases } from './call-options.ts'
 
 /** One entry of a gather: a task with its arguments, and options that differ from the common ones. */
 export type GatherEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: CallOptions]

@@ -1,23 +1,26 @@
-import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
-import { Catalogue, unreadableTeller } from '../catalogue/catalogue.ts'
-import { type Overview, readOverview } from '../catalogue/overview.ts'
-import { Events } from '../figures/events.ts'
+import { Catalogue } from '../catalogue/catalogue.ts'
+import type { Batch } from '../jobs/batch.ts'
+import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
+import type { Chain, Job, JobHost } from '../jobs/job.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { type CallSpan, makeTracing, type Tracing } from '../outlets/tracing.ts'
-import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
+import { JobQueue } from '../queue/job-queue.ts'
 import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import { makeConnections } from '../redis/connections.ts'
-import { explained } from '../redis/refusals.ts'
 import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
 import type { Task } from '../task/task.ts'
 import { monotonicMs, signalAfter } from '../wire/clock.ts'
-import { type ErrorCode, HubError, messageOf } from '../wire/errors.ts'
+import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
-import { isQueueName, type Keys, makeKeys } from '../wire/keys.ts'
+import { type Keys, makeKeys } from '../wire/keys.ts'
+import { type CallOptions, type WithPhases, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
-import { type CallOptions, type GatherEntry, type Gathered, gatherCalls, type WithPhases } from './gather.ts'
+import { type EnqueuedMany, type EnqueueEntry, Enqueuing, nameOf } from './enqueuing.ts'
+import { type BatchOptions, type ChainEntry, startBatch, startChain } from './flows.ts'
+import { type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
+import { hubClosed, Onlooker } from './onlooker.ts'
 import { Resolver, type Route } from './resolver.ts'
 import { Routes } from './routes.ts'
 
@@ -28,50 +31,65 @@ export type HubOptions = Partial<
 /** How long close() waits for a connection to clean up over. */
 const closePatienceMs = 1000
 
-const hubClosed = () => new HubError('HubClosed', 'This hub was closed; make a new one.')
-
-const refusal = (task: string, code: ErrorCode, message: string, cause?: unknown) =>
-  new HubError(code, message, { task, cause })
-
 /**
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
  * to Redis, whatever the number of calls in flight. Everything it promises is in README's "What a call promises".
  */
-export class Hub {
+export class Hub extends Onlooker {
   readonly id: string = newId()
-  readonly events: Events = new Events()
   readonly #settings: Readonly<Settings>
-  readonly #keys: Keys
-  readonly #commands: Connection
+  protected readonly keys: Keys
+  protected readonly commands: Connection
   readonly #blocking: Connection
-  readonly #tellUnreadable = unreadableTeller(this.events)
   readonly #routes: Routes
   readonly #dispatch: Dispatch
+  readonly #enqueuing: Enqueuing
+  readonly #jobHost: JobHost
   readonly #tracing: Tracing | undefined
-  readonly #closing = new AbortController()
   readonly #subscriptions: (() => void | Promise<void>)[]
   #closed: Promise<void> | undefined
 
   /** @throws ConfigError */
   constructor(options: HubOptions = {}) {
+    super()
     this.#settings = readSettings('hub', { options: { ...options }, env: process.env })
     const { redis: target, namespace, statsd } = this.#settings
-    this.#keys = makeKeys(namespace)
+    this.keys = makeKeys(namespace)
     this.#tracing = makeTracing(this.#settings.tracing)
     const { commands, blocking } = makeConnections('hub', target, this.events)
-    this.#commands = commands
+    this.commands = commands
     this.#blocking = blocking
-    const catalogue = new Catalogue(this.#keys, this.#tellUnreadable)
-    const resolver = new Resolver(commands, catalogue, this.#keys, this.events)
-    this.#routes = new Routes({ resolver, connection: commands, closing: this.#closing.signal })
+    const catalogue = new Catalogue(this.keys, this.tellUnreadable)
+    const resolver = new Resolver(commands, catalogue, this.keys, this.events)
+    this.#routes = new Routes({ resolver, connection: commands, closing: this.closing.signal })
     this.#dispatch = new Dispatch({
       hubId: this.id,
       settings: this.#settings,
-      keys: this.#keys,
+      keys: this.keys,
       commands,
       blocking,
       events: this.events,
-      closing: this.#closing.signal,
+      closing: this.closing.signal,
+    })
+    this.#jobHost = {
+      hubId: this.id,
+      ask: asked => this.ask(asked, 'Redis could not be asked about the job'),
+      hear: (ticket, onReply) => {
+        this.#blocking.open()
+        return this.#dispatch.hear(ticket, onReply)
+      },
+      closing: this.closing.signal,
+      queueOf: queue => new JobQueue(queue, this.keys),
+    }
+    this.#enqueuing = new Enqueuing({
+      host: this.#jobHost,
+      settings: this.#settings,
+      keys: this.keys,
+      commands,
+      routes: this.#routes,
+      resolver,
+      events: this.events,
+      tracing: this.#tracing,
     })
     this.#subscriptions = [
       subscribeLog(this.events, makeLogger(this.#settings)),
@@ -107,7 +125,7 @@ export class Hub {
   call(task: string | Task<never, unknown>, args: unknown = {}, options: CallOptions = {}): Promise<unknown> {
     const startedAt = monotonicMs()
     const called = typeof task === 'string' ? task : task?.name?.full
-    const wrong = this.#wrongCall(called, options)
+    const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
     const route = this.#routes.known(called, options.queue)
     if (!this.#tracing?.isHeard(options)) return this.#start(called, route, args, options, startedAt, undefined)
@@ -129,64 +147,59 @@ export class Hub {
   }
 
   /**
-   * All tasks of the registry with their live workers, and all workers and queues: one consistent reading.
-   * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
+   * Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
+   *
+   * @param task as for call()
+   * @param args any JSON value that fits the task's schema. Default {}
+   * @returns the job, once it is in Redis
+   * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
+   *   was away for `timeoutMs`, OutcomeUnknown, HubClosed
    */
-  async overview(): Promise<Overview> {
-    const overview = await this.#ask(client => readOverview(client, this.#keys))
-    overview.unreadable.forEach(this.#tellUnreadable)
-    return overview
-  }
-
-  async tasks(): Promise<Overview['tasks']> {
-    return (await this.overview()).tasks
-  }
-
-  async workers(): Promise<Overview['workers']> {
-    return (await this.overview()).workers
-  }
-
-  async queues(): Promise<Overview['queues']> {
-    return (await this.overview()).queues
-  }
-
-  /** The slowest calls of the last five minutes, slowest first, with what each waited for. */
-  async slowCalls(): Promise<SlowCallOverview[]> {
-    return this.#ask(client => readSlowCalls(client, this.#keys))
+  enqueue<A, R>(task: Task<A, R>, args: A, options?: EnqueueOptions): Promise<Job<R>>
+  enqueue(task: string, args?: unknown, options?: EnqueueOptions): Promise<Job>
+  async enqueue(task: string | Task<never, unknown>, args: unknown = {}, options: EnqueueOptions = {}): Promise<Job> {
+    return this.#enqueuing.enqueue(nameOf(task), args, options)
   }
 
   /**
-   * Pauses a queue: within a second its workers take nothing more from it. They finish what they hold and keep their leases;
-   * calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too: workers that come
-   * later find it so. It stays paused until resume(), whatever becomes of workers and callers. Repeating it is harmless.
+   * Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
    *
-   * @returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on
-   * @throws ConfigError for what is not the name of a queue, HubError NotEnqueued when Redis is away or this user may not
-   *   write it, HubClosed
+   * @param options for all of them; an entry's own options win
+   * @throws as enqueue(); `data.index` names the entry that is wrong, `data.enqueued` how many were confirmed before Redis was away
    */
-  async pause(queue: string): Promise<number> {
-    checkQueueName(queue)
-    const { pausedMs } = await this.#ask(
-      client => pauseQueue(client, this.#keys, queue),
-      `Queue ${queue} could not be paused`,
-    )
-    return pausedMs
+  enqueueMany(entries: readonly EnqueueEntry[], options: EnqueueOptions = {}): Promise<EnqueuedMany> {
+    return this.#enqueuing.enqueueMany(entries, options)
   }
 
   /**
-   * Ends the pause of a queue: within a second its workers go on. Repeating it is harmless.
+   * Enqueues jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
    *
-   * @returns whether it was paused
-   * @throws as pause()
+   * @param entries with `pass` in an entry's options, that field of its arguments gets the result of the step before it
+   * @param options for all of them; an entry's own options win
+   * @throws as enqueueMany()
    */
-  async resume(queue: string): Promise<boolean> {
-    checkQueueName(queue)
-    return this.#ask(client => resumeQueue(client, this.#keys, queue), `Queue ${queue} could not be resumed`)
+  chain(entries: readonly ChainEntry[], options: EnqueueOptions = {}): Promise<Chain> {
+    return startChain(this.#enqueuing, this.#jobHost, entries, options)
   }
 
-  /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
-  async failures(): Promise<FailureOverview[]> {
-    return this.#ask(client => readFailures(client, this.#keys))
+  /**
+   * Enqueues jobs that belong together, up to 100,000: when all have ended, what is to follow is enqueued, once.
+   *
+   * @param options `then`: what follows; `failed`: what follows instead where one of them did not end well; and options for all jobs
+   * @throws as enqueueMany()
+   */
+  batch(entries: readonly EnqueueEntry[], options: BatchOptions = {}): Promise<Batch> {
+    return startBatch(this.#enqueuing, this.#jobHost, entries, options)
+  }
+
+  /**
+   * A tracked job, wherever it was enqueued.
+   *
+   * @param options `queue`: where it is. Default: all queues are asked
+   * @throws HubError NoSuchJob, NotEnqueued, HubClosed
+   */
+  job(id: string, options: { queue?: string } = {}): Promise<Job> {
+    return this.#enqueuing.job(id, options.queue)
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
@@ -196,40 +209,20 @@ export class Hub {
   }
 
   async #shutDown(): Promise<void> {
-    this.#closing.abort()
+    this.closing.abort()
     this.#routes.stop()
+    this.#enqueuing.stop()
     await this.#dispatch.stop()
-    const keys = this.#dispatch.usedKeys()
+    const keys = [...this.#dispatch.usedKeys(), ...this.#enqueuing.usedKeys()]
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
-      await this.#commands.whenReady(signalAfter(closePatienceMs))
-      await this.#commands
+      await this.commands.whenReady(signalAfter(closePatienceMs))
+      await this.commands
         .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
         .catch(() => undefined)
     }
-    await this.#commands.close()
+    await this.commands.close()
     await Promise.all(this.#subscriptions.map(end => end()))
-  }
-
-  #wrongCall(called: string, options: CallOptions): HubError | undefined {
-    if (this.#closing.signal.aborted) return hubClosed()
-    if (typeof called !== 'string')
-      return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
-    const { timeoutMs, signal, queue } = options
-    if (queue !== undefined && !isQueueName(queue)) {
-      const given = typeof queue === 'string' ? `'${(queue as string).slice(0, 80)}'` : typeof queue
-      return refusal(called, 'InvalidArgs', `queue must be the name of a queue, not ${given}.`)
-    }
-    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
-      // A nested call whose time is up comes here with 0; it certainly was not sent.
-      if (typeof timeoutMs === 'number' && timeoutMs <= 0)
-        return refusal(called, 'Expired', `No time was left for ${called}.`)
-      const given = JSON.stringify(timeoutMs)
-      return refusal(called, 'InvalidArgs', `timeoutMs must be a number of milliseconds, not ${given}.`)
-    }
-    if (signal?.aborted)
-      return refusal(called, 'Aborted', `The signal had fired before ${called} was called.`, signal.reason)
-    return undefined
   }
 
   #start(
@@ -240,7 +233,7 @@ export class Hub {
     startedAt: number,
     span: CallSpan | undefined,
   ): Promise<unknown> {
-    this.#commands.open()
+    this.commands.open()
     this.#blocking.open()
     if (!route) return this.#callUnknown(called, args, options, startedAt, span)
     return new Promise((resolve, reject) =>
@@ -261,27 +254,11 @@ export class Hub {
       const route = await this.#routes.find(called, options.queue, startedAt + patienceMs, options.signal)
       span?.resolved(route.task)
       // The signal or close() may have come in the same moment as the route.
-      const wrong = this.#wrongCall(called, options)
+      const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)
       if (wrong) throw wrong
       return this.#start(called, route, args, options, startedAt, span)
     } catch (error) {
       throw this.#dispatch.refused(called, error as HubError, startedAt, span)
-    }
-  }
-
-  /** `otherwise` begins the message of the error. */
-  async #ask<T>(
-    commands: Parameters<typeof Connection.prototype.send<T>>[0],
-    otherwise = 'The registry could not be read',
-  ): Promise<T> {
-    if (this.#closing.signal.aborted) throw hubClosed()
-    this.#commands.open()
-    await this.#commands.whenReady(signalAfter(2000, this.#closing.signal))
-    try {
-      if (!this.#commands.isReady) throw this.#commands.downReason ?? new Error('no answer in time')
-      return await this.#commands.send(commands)
-    } catch (cause) {
-      throw new HubError('NotEnqueued', `${otherwise}: ${explained(messageOf(cause))}.`, { cause })
     }
   }
 }

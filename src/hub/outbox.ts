@@ -1,10 +1,11 @@
 import type { Events } from '../figures/events.ts'
 import { isBatchFull } from '../queue/batches.ts'
-import { pushMemoryMs, type Queue } from '../queue/queue.ts'
-import { type Connection, ConnectionLost, isTransient } from '../redis/connection.ts'
+import { deliverNumbered } from '../queue/numbered.ts'
+import type { Queue } from '../queue/queue.ts'
+import type { Connection } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Pushed } from '../wire/answers.ts'
-import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
+import { monotonicMs } from '../wire/clock.ts'
 import { type ErrorCode, type HubErrorDetails, messageOf } from '../wire/errors.ts'
 import { stamped, unstamped } from '../wire/message.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
@@ -169,35 +170,34 @@ export class Outbox {
   async #deliver(parcels: Parcel[]): Promise<void> {
     const { connection, queue, hubId, clock, closing } = this.#options
     const number = ++this.#number
-    const firstTry = monotonicMs()
-    let lost = false
-    for (let attempt = 0; ; attempt++) {
-      // Once a try is in doubt, all further ones are the same list: the answer counts how many of it were taken.
-      if (!lost) parcels = parcels.filter(parcel => !parcel.settled)
-      if (parcels.every(parcel => parcel.settled) || closing.aborted) return
-      const now = monotonicMs()
-      // The number may be forgotten soon; repeating the push after that could run it twice.
-      if (lost && now - firstTry > pushMemoryMs / 2) return giveUp(parcels)
-      const ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
-      const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
-      try {
-        const pushed = await connection.send(client => {
+    let ttls: number[] = []
+    const delivered = await deliverNumbered({
+      connection,
+      closing,
+      prepare: wasLost => {
+        // Once a try is in doubt, all further ones are the same list: the answer counts how many of it were taken.
+        if (!wasLost) parcels = parcels.filter(parcel => !parcel.settled)
+        if (parcels.every(parcel => parcel.settled)) return undefined
+        const now = monotonicMs()
+        ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
+        const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
+        return client => {
           for (const parcel of parcels) parcel.inDoubt = true
           const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
           return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
-        })
-        return this.#answered(parcels, ttls, pushed)
-      } catch (error) {
-        lost ||= error instanceof ConnectionLost
-        for (const parcel of parcels) {
-          parcel.inDoubt = lost
-          parcel.setback = (error as Error).message
         }
-        if (!isTransient(error)) return lost ? giveUp(parcels) : refuse(parcels, error)
-      }
-      await sleep(backoffMs(attempt, 10, 500), closing)
-      await connection.whenReady(closing)
-    }
+      },
+      onSetback: (error, wasLost) => {
+        for (const parcel of parcels) {
+          parcel.inDoubt = wasLost
+          parcel.setback = error.message
+        }
+      },
+    })
+    if (delivered === 'over') return
+    if (delivered === 'unknown') giveUp(parcels)
+    else if ('refused' in delivered) refuse(parcels, delivered.refused)
+    else this.#answered(parcels, ttls, delivered.answer)
   }
 
   /** The longest list in which a call with so much time left would be served in time. */

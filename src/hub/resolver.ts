@@ -4,7 +4,7 @@ import type { Events } from '../figures/events.ts'
 import { type Connection, isRefusal } from '../redis/connection.ts'
 import { missingRights } from '../redis/rights-check.ts'
 import { compileForeign, UnusableSchema, type Validate } from '../task/schema.ts'
-import type { TaskCard } from '../task/task.ts'
+import { defaultTimeoutMs, type TaskCard } from '../task/task.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
 import { type CalledName, nearNames, newestFirst, parseCalledName, tryParseTaskName } from '../wire/names.ts'
@@ -23,6 +23,9 @@ export interface Route {
   /** Undefined when there is no schema or it cannot be used here. */
   checkArgs: Validate | undefined
 }
+
+/** What a route is for: calls, or jobs as well. */
+export type Purpose = 'hub' | 'jobs'
 
 /** The schema of a card, and what it was compiled to. */
 interface Compiled {
@@ -46,7 +49,7 @@ export class Resolver {
   readonly #events: Events
   /** By task and queue. */
   readonly #compiled = new Map<string, Compiled>()
-  /** Queues where this user has all rights that a caller needs. */
+  /** Purposes and queues for which this user has all rights that it needs. */
   readonly #allowed = new Set<string>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
@@ -58,9 +61,10 @@ export class Resolver {
 
   /**
    * Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
-   * the first by name. Rejects with NoSuchTask, NoWorkers, or the connection's error.
+   * the first by name. A job goes to a queue without any, too: to the one that had the task first, or to the one that is named.
+   * Rejects with NoSuchTask, NoWorkers, or the connection's error.
    */
-  async resolve(called: string, queue: string | undefined): Promise<Route> {
+  async resolve(called: string, queue: string | undefined, purpose: Purpose = 'hub'): Promise<Route> {
     const wanted = parseCalledName(called)
     if (!wanted) {
       const shown = String(called).slice(0, 120)
@@ -69,14 +73,46 @@ export class Resolver {
     if (wanted.minor !== undefined) {
       // Nearly always the task has one card, and this is all that is read of cards.
       const fields = queue === undefined ? [called] : [called, furtherField(called, queue)]
-      const route = await this.#liveOf(await this.#cards(fields), queue)
+      const route = await this.#liveOf(await this.#cards(fields), queue, purpose)
       if (route) return route
     }
     const known = await this.#connection.send(client => this.#catalogue.taskFields(client))
     const cards = await this.#cards(fieldsOf(wanted, known).slice(0, maxCardsOfName))
-    const route = await this.#liveOf(cards, queue)
+    const route = await this.#liveOf(cards, queue, purpose)
     if (route) return route
+    if (purpose === 'jobs') return this.#restingPlace(called, wanted, cards, queue, known)
     throw cards.length === 0 ? noSuchTask(called, wanted.name, known) : await this.#noWorkers(called, cards, queue)
+  }
+
+  /** Where jobs of a task wait that nobody serves at the moment. */
+  async #restingPlace(
+    called: string,
+    { name, minor }: CalledName,
+    cards: TaskCard[],
+    queue: string | undefined,
+    known: string[],
+  ): Promise<Route> {
+    const card = cards.find(each => isQueueName(each.queue) && (queue === undefined || each.queue === queue))
+    if (card) {
+      await this.#checkRights(card, 'jobs')
+      return this.#routeOf(card, 0)
+    }
+    if (queue === undefined)
+      throw noSuchTask(called, name, known, ' Name its queue, to have the job wait there for one.')
+    if (minor === undefined)
+      throw new HubError('NoSuchTask', `Queue ${queue} has no ${called} yet: write the version in full, ${name}:1.0.`, {
+        task: called,
+      })
+    const unseen = { task: called, queue, timeoutMs: defaultTimeoutMs, idempotent: false }
+    await this.#checkRights(unseen, 'jobs')
+    const limits = { maxPayloadBytes: Number.POSITIVE_INFINITY, maxBacklog: Number.POSITIVE_INFINITY }
+    return { ...unseen, ...limits, slots: 0, checkArgs: undefined }
+  }
+
+  /** All queues that tasks are known in. */
+  async queues(): Promise<string[]> {
+    const fields = await this.#connection.send(client => this.#catalogue.taskFields(client))
+    return [...new Set((await this.#cards(fields)).map(({ queue }) => queue))].filter(isQueueName)
   }
 
   #cards(fields: string[]): Promise<TaskCard[]> {
@@ -84,14 +120,14 @@ export class Resolver {
   }
 
   /** The first of these that a live worker provides. A queue that this user may not use only counts where there is no other. */
-  async #liveOf(cards: TaskCard[], queue: string | undefined): Promise<Route | undefined> {
+  async #liveOf(cards: TaskCard[], queue: string | undefined, purpose: Purpose): Promise<Route | undefined> {
     let refused: unknown
     for (const card of cards) {
       if (!isQueueName(card.queue) || (queue !== undefined && card.queue !== queue)) continue
       try {
         const slots = await this.#connection.send(client => this.#catalogue.slots(client, card.queue, card.task))
         if (slots === 0) continue
-        await this.#checkRights(card)
+        await this.#checkRights(card, purpose)
         return this.#routeOf(card, slots)
       } catch (error) {
         if (!(error instanceof HubError) && !isRefusal(error)) throw error
@@ -109,7 +145,7 @@ export class Resolver {
       const start = `Start one: pshub worker <module> --queue ${all('queue')}`
       return new HubError('NoWorkers', `No live worker provides ${all('task')}. ${start}`, details)
     }
-    const elsewhere = await this.#liveOf(cards, undefined)
+    const elsewhere = await this.#liveOf(cards, undefined, 'hub')
     const where = elsewhere
       ? `It is served in queue ${elsewhere.queue}.`
       : `Nor does one elsewhere; known in: ${all('queue')}.`
@@ -120,10 +156,11 @@ export class Resolver {
    * Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
    * run and hear only of timeouts.
    */
-  async #checkRights({ task, queue }: TaskCard): Promise<void> {
-    if (this.#allowed.has(queue)) return
+  async #checkRights({ task, queue }: Pick<TaskCard, 'task' | 'queue'>, purpose: Purpose): Promise<void> {
+    const allowed = `${purpose} ${queue}`
+    if (this.#allowed.has(allowed)) return
     const missing = await this.#connection
-      .send(client => missingRights(client, 'hub', this.#keys, queue))
+      .send(client => missingRights(client, purpose, this.#keys, queue))
       .catch(error => {
         // A server that cannot tell refuses in time what it refuses. It may be able to, later on.
         if (isRefusal(error)) return 'untold' as const
@@ -131,11 +168,12 @@ export class Resolver {
       })
     if (missing === 'untold') return
     if (missing?.isNeeded) {
-      const message = `The Redis user may not call tasks of queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
+      const what = purpose === 'hub' ? 'call tasks of' : 'enqueue jobs in'
+      const message = `The Redis user may not ${what} queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
       throw new HubError('NotEnqueued', message, { task })
     }
     if (this.#allowed.size >= maxKept) this.#allowed.clear()
-    this.#allowed.add(queue)
+    this.#allowed.add(allowed)
   }
 
   #routeOf(card: TaskCard, slots: number): Route {
@@ -197,9 +235,9 @@ const fieldsOf = ({ name, major, minor }: CalledName, known: string[]): string[]
     .sort((a, b) => newestFirst(a.version, b.version) || (a.field < b.field ? -1 : 1))
     .map(({ field }) => field)
 
-const noSuchTask = (called: string, name: string, known: string[]): HubError => {
+const noSuchTask = (called: string, name: string, known: string[], hint = ''): HubError => {
   const tasks = [...new Set(known.map(taskOf))]
-  return new HubError('NoSuchTask', whyUnknown(called, name, tasks), { task: called })
+  return new HubError('NoSuchTask', whyUnknown(called, name, tasks) + hint, { task: called })
 }
 
 const whyUnknown = (called: string, name: string, tasks: string[]): string => {

@@ -2,7 +2,7 @@ import { type Connection, isRefusal } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import { monotonicMs, sleep } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
-import type { Resolver, Route } from './resolver.ts'
+import type { Purpose, Resolver, Route } from './resolver.ts'
 
 export interface RoutesOptions {
   resolver: Resolver
@@ -12,6 +12,7 @@ export interface RoutesOptions {
 
 /** A name as it is called, wherever it runs or in one queue, with what is known of it and the calls that wait to know. */
 interface Entry {
+  readonly purpose: Purpose
   readonly called: string
   readonly queue: string | undefined
   route: Route | undefined
@@ -52,8 +53,8 @@ export class Routes {
   }
 
   /** The route when it is known well enough to use at once. */
-  known(called: string, queue: string | undefined): Route | undefined {
-    const entry = this.#entries.get(keyOf(called, queue))
+  known(called: string, queue: string | undefined, purpose: Purpose = 'hub'): Route | undefined {
+    const entry = this.#entries.get(keyOf(called, queue, purpose))
     if (!entry?.route) return undefined
     const age = monotonicMs() - entry.lookedAt
     if (age > freshMs) {
@@ -67,8 +68,14 @@ export class Routes {
    * @param deadline monotonic milliseconds
    * @throws HubError NoSuchTask, NoWorkers, NotEnqueued when Redis could not be asked, HubClosed, Aborted
    */
-  find(called: string, queue: string | undefined, deadline: number, signal: AbortSignal | undefined): Promise<Route> {
-    const entry = this.#entryOf(called, queue)
+  find(
+    called: string,
+    queue: string | undefined,
+    deadline: number,
+    signal: AbortSignal | undefined,
+    purpose: Purpose = 'hub',
+  ): Promise<Route> {
+    const entry = this.#entryOf(called, queue, purpose)
     const now = monotonicMs()
     if (entry.miss && now - entry.lookedAt < missMs) return Promise.reject(entry.miss)
     entry.miss = undefined
@@ -94,12 +101,12 @@ export class Routes {
     for (const { waiting } of this.#asked) for (const end of waiting) end()
   }
 
-  #entryOf(called: string, queue: string | undefined): Entry {
-    const key = keyOf(called, queue)
+  #entryOf(called: string, queue: string | undefined, purpose: Purpose): Entry {
+    const key = keyOf(called, queue, purpose)
     let entry = this.#entries.get(key)
     if (!entry) {
       const unknown = { route: undefined, miss: undefined, lookedAt: 0, look: undefined, setback: undefined }
-      entry = { called, queue, ...unknown, waiting: new Set() }
+      entry = { purpose, called, queue, ...unknown, waiting: new Set() }
       if (this.#entries.size >= maxEntries) this.#entries.clear()
       this.#entries.set(key, entry)
     }
@@ -125,9 +132,9 @@ export class Routes {
   }
 
   async #lookUp(entry: Entry): Promise<boolean> {
-    const { called, queue } = entry
+    const { called, queue, purpose } = entry
     try {
-      entry.route = await this.#options.resolver.resolve(called, queue)
+      entry.route = await this.#options.resolver.resolve(called, queue, purpose)
       entry.miss = undefined
     } catch (error) {
       if (!(error instanceof HubError)) {
@@ -161,5 +168,5 @@ const unasked = (called: string, reason: string): HubError =>
   new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${explained(reason)}.`, { task: called })
 
 /** No name of a task has a line break, so nothing that is called is taken for a task in a queue. */
-const keyOf = (called: string, queue: string | undefined): string =>
-  queue === undefined ? called : `${queue}\n${called}`
+const keyOf = (called: string, queue: string | undefined, purpose: Purpose): string =>
+  queue === undefined && purpose === 'hub' ? called : `${purpose}\n${queue ?? ''}\n${called}`

@@ -30,13 +30,16 @@ export const pushMemoryMs = 60_000
 export const replyTtlMs = 60_000
 
 /** Each live worker has read the word by then: they look every second. */
-const cancelMemoryMs = 5000
+export const cancelMemoryMs = 5000
 
 /** A worker that reports its queue and does not beat for this long is replaced by another one. */
 export const reporterMs = 3000
 const adoptBatch = 64
-/** Jobs that are kept when they were given up; the oldest make room. */
+/** Jobs that are kept when they were given up; the oldest make room, and go after so many days. */
 export const maxDead = 10_000
+export const deadMs = 180 * 24 * 3600 * 1000
+/** A worker that looks after what is due and does not beat for this long is replaced by another one. */
+export const turnMs = 1200
 /** What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late. */
 export const maxBatchBytes = 1_000_000
 
@@ -75,16 +78,22 @@ export class Queue {
   }
 
   /**
-   * Waits for the bell, and for that of the jobs when they are wanted, then claims, in one go: Redis runs the claim the
-   * moment a bell wakes this connection.
+   * Waits for the bell, and for those of the jobs when they are wanted, then claims, in one go: Redis runs the claim the
+   * moment a bell wakes this connection. `onDueBell`: what woke it is a job that is due before all others.
    */
-  async waitAndClaim(client: Redis, workerId: string, wanted: ClaimOptions): Promise<Claimed | undefined> {
-    const { bell, jobBell } = this.keys
-    const waited = command(client, 'blpop', ...(wanted.jobs > 0 ? [bell, jobBell] : [bell]), blockSeconds)
+  async waitAndClaim(
+    client: Redis,
+    workerId: string,
+    wanted: ClaimOptions,
+    onDueBell?: () => void,
+  ): Promise<Claimed | undefined> {
+    const { bell, jobBell, dueBell } = this.keys
+    const waited = command(client, 'blpop', ...(wanted.jobs > 0 ? [bell, jobBell, dueBell] : [bell]), blockSeconds)
     const claiming = this.claim(client, workerId, wanted)
     claiming.catch(() => undefined)
     // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
-    await waited
+    const rung = (await waited) as [string, string] | null
+    if (rung?.[0] === dueBell) onDueBell?.()
     return claiming
   }
 
@@ -131,22 +140,28 @@ export class Queue {
     await command(client, 'hdel', this.keys.held(workerId), ...ids)
   }
 
-  /** `reports`: this worker would report the queue's figures, if no other one does. */
-  async beat(client: Redis, workerId: string, leaseMs: number, isNew: boolean, reports = false): Promise<Beat> {
-    const { keys, args } = this.#beatOf(workerId, leaseMs, isNew, reports)
+  /** What else this worker would do, if no other one does: report the queue's figures, and look after what is due. */
+  async beat(
+    client: Redis,
+    workerId: string,
+    leaseMs: number,
+    isNew: boolean,
+    { reports = false, moves = false } = {},
+  ): Promise<Beat> {
+    const { keys, args } = this.#beatOf(workerId, leaseMs, isNew, reports, moves)
     return readBeat(await run(client, 'beat', keys, args))
   }
 
   /** The words of a beat that somebody else sends: the thread that stands in for a blocked loop. */
   beatWords(workerId: string, leaseMs: number): (string | number)[] {
-    const { keys, args } = this.#beatOf(workerId, leaseMs, false, false)
+    const { keys, args } = this.#beatOf(workerId, leaseMs, false, false, false)
     return [functionOf('beat'), keys.length, ...keys, ...args]
   }
 
-  #beatOf(workerId: string, leaseMs: number, isNew: boolean, reports: boolean) {
-    const { leases, cancelled, reporter, calls, paused, held } = this.keys
-    const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0]
-    return { keys: [leases, cancelled, reporter, calls, paused, held(workerId)], args }
+  #beatOf(workerId: string, leaseMs: number, isNew: boolean, reports: boolean, moves: boolean) {
+    const { leases, cancelled, reporter, calls, paused, held, jobs } = this.keys
+    const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0, moves ? turnMs : 0]
+    return { keys: [leases, cancelled, reporter, calls, paused, held(workerId), jobs], args }
   }
 
   /** Puts held requests back as they are. Returns how many were still held. */
@@ -157,9 +172,10 @@ export class Queue {
 
   /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
   async adopt(client: Redis, lostId: string, workerId: string): Promise<Adopted | undefined> {
-    const { leases, held, calls, bell, jobs, jobBell, dead } = this.keys
-    const keys = [leases, held(lostId), held(workerId), calls, bell, jobs, jobBell, dead]
-    return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes, maxDead]))
+    const { leases, held, calls, bell, jobs, jobBell } = this.keys
+    const keys = [leases, held(lostId), held(workerId), calls, bell, jobs, jobBell]
+    const args = [lostId, workerId, adoptBatch, maxBatchBytes, maxDead, deadMs]
+    return readAdopted(await run(client, 'adopt', keys, args))
   }
 
   /** True when the request still waited and is gone now; else the worker that runs it is told with its next beat. */

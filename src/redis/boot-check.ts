@@ -117,6 +117,7 @@ const checkLibrary = async (client: Redis, purposes: Purpose[]): Promise<Verdict
 
 const purposes: Record<Role, string> = {
   hub: 'call tasks',
+  jobs: 'call tasks and enqueue jobs',
   worker: 'serve a queue',
   view: 'look at tasks, workers and queues',
   admin: 'look at tasks, workers and queues, and pause these',

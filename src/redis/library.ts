@@ -13,7 +13,7 @@ import { probesOf, type Role, roles } from './rights.ts'
 export const libraryName = 'pshub_1'
 
 /** Grows with each change of the library that is published; a higher one replaces a lower one, never the other way round. */
-export const libraryRevision = 1
+export const libraryRevision = 2
 
 /** The functions, each of the file of that name in queue/lua. */
 export const operations = [
@@ -25,6 +25,14 @@ export const operations = [
   'leave',
   'adopt',
   'cancel',
+  'enqueue',
+  'due',
+  'settle',
+  'forward',
+  'batch',
+  'withdraw',
+  'await',
+  'revive',
   'declare',
   'denied',
   'revision',

@@ -1,10 +1,10 @@
 import type { Keys } from '../wire/keys.ts'
 
 /**
- * What a Redis user may be for: to call, to serve a queue, to look (`pshub tasks`, `workers`, `queues`), to look and to
- * pause queues (`pshub pause`, `resume`), or to load the library (`pshub install`).
+ * What a Redis user may be for: to call, to call and to enqueue jobs, to serve a queue, to look (`pshub tasks`, `workers`, `queues`),
+ * to look and to pause queues (`pshub pause`, `resume`), or to load the library (`pshub install`).
  */
-export const roles = ['hub', 'worker', 'view', 'admin', 'install'] as const
+export const roles = ['hub', 'jobs', 'worker', 'view', 'admin', 'install'] as const
 export type Role = (typeof roles)[number]
 
 /** How a role uses one key, or, without one, what it sends that concerns no key. */
@@ -31,7 +31,9 @@ const sends = (commands: string) => reads(undefined, commands)
  * are made of. `queue` and `id` may be names or `*`.
  */
 export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => {
-  const { calls, bell, jobs, jobBell, dead, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
+  const { calls, bell, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
+  const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead } = keys.queue(queue)
+  const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
     sends('TIME INFO CLIENT|SETNAME'),
@@ -47,19 +49,36 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(dead, 'ZCARD'),
     reads(held(id), 'HLEN'),
   ]
+  const calling = [
+    sends('FCALL TIME INFO CLIENT|SETNAME'),
+    reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
+    reads(keys.workers, 'HMGET HSTRLEN'),
+    reads(keys.stats, 'HMGET HSTRLEN'),
+    reads(leases, 'ZRANGEBYSCORE'),
+    runs(calls, 'LLEN LPOS LREM RPUSH'),
+    runs(bell, 'LLEN RPUSH'),
+    runs(pushed(id), 'SET UNLINK'),
+    runs(cancelled, 'PEXPIRE ZADD'),
+    writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
+    writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE RPUSH UNLINK'),
+  ]
   const uses: Record<Role, Use[]> = {
-    hub: [
-      sends('FCALL TIME INFO CLIENT|SETNAME'),
-      reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
-      reads(keys.workers, 'HMGET HSTRLEN'),
-      reads(keys.stats, 'HMGET HSTRLEN'),
-      reads(leases, 'ZRANGEBYSCORE'),
-      runs(calls, 'LLEN LPOS LREM RPUSH'),
-      runs(bell, 'LLEN RPUSH'),
-      runs(pushed(id), 'SET UNLINK'),
-      runs(cancelled, 'PEXPIRE ZADD'),
-      writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
-      writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE RPUSH UNLINK'),
+    hub: calling,
+    jobs: [
+      ...calling,
+      runs(jobs, 'LLEN RPUSH'),
+      writes(jobsHigh, 'LLEN RPUSH'),
+      writes(jobsLow, 'LLEN RPUSH'),
+      runs(jobBell, 'LLEN RPUSH'),
+      writes(scheduled, 'ZADD ZCARD ZRANGE'),
+      reads(retries, 'ZRANGE'),
+      writes(dueBell, 'LLEN RPUSH'),
+      writes(dead, 'ZRANGE ZREM'),
+      runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
+      writes(batch(id), 'HEXISTS HGETALL HMGET HSET HSETNX PERSIST PEXPIRE'),
+      writes(batchEnded(id), 'DEL'),
+      writes(unique('*'), 'DEL GET SET'),
+      runs(enqueued(id), 'GET SET UNLINK'),
     ],
     worker: [
       sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
@@ -73,8 +92,19 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'LLEN LPOP LPUSH RPUSH'),
+      writes(jobsHigh, 'LLEN LPOP LPUSH RPUSH'),
+      writes(jobsLow, 'LLEN LPOP LPUSH RPUSH'),
       runs(jobBell, 'BLPOP DEL LLEN RPUSH'),
-      runs(dead, 'ZADD ZCARD ZREMRANGEBYRANK'),
+      writes(scheduled, 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
+      writes(retries, 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
+      writes(dueBell, 'BLPOP DEL LLEN RPUSH'),
+      writes(turn, 'DEL GET SET'),
+      writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
+      writes(job(id), 'HDEL HGET HGETALL HSET PEXPIRE'),
+      writes(batch(id), 'HEXISTS HINCRBY HMGET HSETNX PEXPIRE'),
+      writes(batchEnded(id), 'DEL SADD'),
+      writes(came(id), 'DEL SET'),
+      writes(unique('*'), 'DEL GET SET'),
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
       runs(reporter, 'DEL GET SET'),
       runs(paused, 'GET'),
@@ -104,12 +134,13 @@ export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
 
 /** What follows a command's name and key, where a command without it would not be one. */
 const rests: Record<string, string[]> = {
-  'HDEL HGET HMGET HSTRLEN LPOS LPUSH RPUSH ZREM ZSCORE CLIENT|SETNAME FUNCTION|LOAD': ['_'],
+  'HDEL HEXISTS HGET HMGET HSTRLEN LPOS LPUSH RPUSH SADD ZREM ZSCORE CLIENT|SETNAME FUNCTION|LOAD': ['_'],
   'LRANGE LTRIM ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
   'BLPOP LPOP PEXPIRE': ['1'],
   'LINDEX CLIENT|UNBLOCK': ['0'],
   FCALL: ['_', '0'],
-  HSET: ['_', '_'],
+  'HSET HSETNX': ['_', '_'],
+  HINCRBY: ['_', '1'],
   LREM: ['1', '_'],
   ZADD: ['0', '_'],
   // Sent for an admin; it changes nothing: Redis looks at rights before it finds that two of the words exclude each other.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../wire/errors.ts'
+import { type Backoff, backoffKinds, isBackoff, isWait } from '../wire/job-part.ts'
 import { parseTaskName, type TaskName } from '../wire/names.ts'
 import type { FromSchema } from './infer.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
@@ -19,6 +20,8 @@ export interface TaskContext {
   readonly task: string
   /** Name of the service that called, as it named itself. */
   readonly from: string | undefined
+  /** Which try this is, of a job: 1 for the first one. Of a call always 1. */
+  readonly attempt: number
   /** Fires when the call's time is up, its caller gave up, or the worker leaves. Pass it on to what can be stopped. */
   readonly signal: AbortSignal
   /** Milliseconds until the deadline; Infinity when there is none. */
@@ -49,7 +52,16 @@ export interface TaskOptions<A = JsonSchema, R = JsonSchema> {
   timeoutMs?: number
   /** True when running twice does no harm: then a call is run again elsewhere if its worker dies. Default false. */
   idempotent?: boolean
+  /** How long it may run as a job. Default 30 minutes. */
+  jobTimeoutMs?: number
+  /** How often a job is tried again when it fails, unless the job itself says otherwise. Default 25. */
+  retries?: number
+  /** How long it waits before that. A function returns milliseconds, or undefined for a job that is to be given up. Default `exponential`. */
+  backoff?: TaskBackoff
 }
+
+/** `attempt`: how often it has failed by now. */
+export type TaskBackoff = Backoff | ((error: unknown, attempt: number) => number | undefined)
 
 /** A declared task: give it to a Worker, or to `hub.call` for typed arguments and result. */
 export interface Task<Args = unknown, Result = unknown> {
@@ -59,6 +71,9 @@ export interface Task<Args = unknown, Result = unknown> {
   readonly result: JsonSchema | undefined
   readonly timeoutMs: number
   readonly idempotent: boolean
+  readonly jobTimeoutMs: number
+  readonly retries: number | undefined
+  readonly backoff: TaskBackoff | undefined
   readonly handler: Handler<Args, Result>
   readonly checkArgs: Validate | undefined
   readonly checkResult: Validate | undefined
@@ -70,6 +85,7 @@ export interface Task<Args = unknown, Result = unknown> {
 const taskMark = Symbol.for('pshub.task')
 
 export const defaultTimeoutMs = 5000
+export const defaultJobTimeoutMs = 30 * 60 * 1000
 export const maxTimeoutMs = 24 * 3600 * 1000
 
 /**
@@ -98,6 +114,9 @@ export const defineTask = <const A = undefined, const R = undefined>(
     result,
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     idempotent: options.idempotent ?? false,
+    jobTimeoutMs: options.jobTimeoutMs ?? defaultJobTimeoutMs,
+    retries: options.retries,
+    backoff: options.backoff,
     handler,
     checkArgs: args === undefined ? undefined : compileOwn(args, `${fullName}: 'args'`),
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
@@ -119,6 +138,9 @@ const optionTypes: Record<keyof TaskOptions, string> = {
   result: 'object',
   timeoutMs: 'number',
   idempotent: 'boolean',
+  jobTimeoutMs: 'number',
+  retries: 'number',
+  backoff: '',
 }
 
 const checkOptions = (fullName: string, options: object): void => {
@@ -126,18 +148,22 @@ const checkOptions = (fullName: string, options: object): void => {
     throw new ConfigError(`${fullName}: the second argument must be an object of options.`)
   for (const [key, value] of Object.entries(options)) {
     const type = optionTypes[key as keyof TaskOptions]
-    if (!type)
+    if (type === undefined)
       throw new ConfigError(
         `${fullName}: there is no option '${key}'. Known are ${Object.keys(optionTypes).join(', ')}.`,
       )
     const actual = Array.isArray(value) ? 'array' : typeof value
-    if (value !== undefined && actual !== type)
+    if (value !== undefined && type !== '' && actual !== type)
       throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
   }
-  const { timeoutMs } = options as TaskOptions
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= maxTimeoutMs)) {
-    throw new ConfigError(`${fullName}: 'timeoutMs' must be above 0 and at most ${maxTimeoutMs} (a day).`)
-  }
+  const { timeoutMs, jobTimeoutMs, retries, backoff } = options as TaskOptions
+  for (const [key, ms] of Object.entries({ timeoutMs, jobTimeoutMs }))
+    if (ms !== undefined && !(ms > 0 && ms <= maxTimeoutMs))
+      throw new ConfigError(`${fullName}: '${key}' must be above 0 and at most ${maxTimeoutMs} (a day).`)
+  if (retries !== undefined && !isWait(retries))
+    throw new ConfigError(`${fullName}: 'retries' must be a whole number of at least 0.`)
+  if (backoff !== undefined && typeof backoff !== 'function' && !isBackoff(backoff))
+    throw new ConfigError(`${fullName}: 'backoff' must be ${backoffKinds}, or a function.`)
 }
 
 /** Beside what else is on its card, which nobody reads when it is longer than maxCardLength. */

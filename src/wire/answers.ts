@@ -38,6 +38,8 @@ export interface Beat {
   figures: QueueFigures | undefined
   /** Since when the queue is paused, Redis milliseconds; undefined when it is served. */
   pausedMs: number | undefined
+  /** When the first job is due, Redis milliseconds; undefined when none waits, or another worker looks after that. */
+  dueMs: number | undefined
 }
 
 /** A queue at one moment, as Redis has it. */
@@ -64,6 +66,47 @@ export interface Adopted {
   redelivered: HeldText[]
   /** Jobs that were given up. */
   dead: HeldText[]
+  /** Who waits for these. */
+  told: Told[]
+  /** What is to be done in other queues, held by this worker now. */
+  outs: HeldText[]
+}
+
+/** Somebody who waits for a job that has ended. */
+export interface Told {
+  /** The job's held id. */
+  id: string
+  /** What the answer is to be marked with. */
+  ticket: string
+  hubId: string
+}
+
+/** What the enqueue function made of a batch. */
+export interface Enqueued {
+  /** Redis microseconds, as text. */
+  at: string
+  /** True when an earlier try of the same batch had arrived after all; this one did nothing. */
+  repeated: boolean
+  /** Which of the batch, counted from 0, are not there because a job of the same uniqueness is, and the id of that one. */
+  twins: ReadonlyMap<number, string>
+}
+
+/** What was moved of the jobs whose time had come. */
+export interface Moved {
+  nowUs: number
+  count: number
+  /** When the next one is due, Redis milliseconds; undefined when none waits. */
+  dueMs: number | undefined
+}
+
+/** What became of settled jobs. */
+export interface SettledJobs {
+  /** Dead jobs that made room. */
+  dropped: number
+  /** Who waits for them. */
+  told: Told[]
+  /** What is to be done in other queues, held by this worker now. */
+  outs: HeldText[]
 }
 
 export const readPushed = (answer: unknown): Pushed => {
@@ -87,24 +130,58 @@ export const readClaimed = (answer: unknown): Claimed | undefined => {
 }
 
 type BeatFigures = [] | [length: number, at: string]
-type BeatAnswer = [now: string, held: number, cancelled: string[], ended: string[], BeatFigures?, paused?: string]
+type BeatAnswer = [
+  now: string,
+  held: number,
+  cancelled: string[],
+  ended: string[],
+  BeatFigures?,
+  paused?: string,
+  due?: string,
+]
 
 export const readBeat = (answer: unknown): Beat => {
-  const [now, held, cancelled, ended, [length, at] = [], paused] = answer as BeatAnswer
+  const [now, held, cancelled, ended, [length, at] = [], paused, due] = answer as BeatAnswer
   const nowUs = Number(now)
   const pausedMs = paused ? Number(paused) : undefined
   const oldestMs = length === 0 ? 0 : at ? Math.max(0, nowUs - Number(at)) / 1000 : undefined
   const figures = length === undefined ? undefined : { length, oldestMs }
-  return { nowUs, held: held === 1, cancelled, ended, figures, pausedMs }
+  return { nowUs, held: held === 1, cancelled, ended, figures, pausedMs, dueMs: due ? Number(due) : undefined }
 }
 
 /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
 export const readAdopted = (answer: unknown): Adopted | undefined => {
   const [state, ...lists] = answer as [number, ...string[][]]
   if (state === -1) return undefined
-  const [toAnswer = [], redelivered = [], dead = []] = lists.map(pairsOf)
-  return { done: state === 1, toAnswer, redelivered, dead }
+  const [toAnswer = [], redelivered = [], dead = []] = lists.slice(0, 3).map(pairsOf)
+  const told = threesOf(lists[3] ?? []).map(([id, ticket, hubId]) => ({ id, ticket, hubId }))
+  return { done: state === 1, toAnswer, redelivered, dead, told, outs: pairsOf(lists[4] ?? []) }
 }
+
+export const readEnqueued = (answer: unknown): Enqueued => {
+  const [at, repeated, ...twins] = answer as [string, number, ...(string | number)[]]
+  const entries = twins.flatMap((index, place) =>
+    place % 2 === 0 ? [[Number(index) - 1, String(twins[place + 1])] as const] : [],
+  )
+  return { at, repeated: repeated === 1, twins: new Map(entries) }
+}
+
+export const readMoved = (answer: unknown): Moved => {
+  const [now, count, due] = answer as [string, number, string]
+  return { nowUs: Number(now), count, dueMs: due === '' ? undefined : Number(due) }
+}
+
+/** `ids`: of the jobs that were settled, in their order. */
+export const readSettledJobs = (answer: unknown, ids: readonly string[]): SettledJobs => {
+  const [dropped, told, outs] = answer as [number, (string | number)[], string[]]
+  const waiting = threesOf(told).map(([index, ticket, hubId]) => ({ id: ids[Number(index) - 1]!, ticket, hubId }))
+  return { dropped, told: waiting, outs: pairsOf(outs) }
+}
+
+const threesOf = (flat: readonly (string | number)[]): [string, string, string][] =>
+  flat.flatMap((first, at) =>
+    at % 3 === 0 ? [[String(first), String(flat[at + 1]), String(flat[at + 2])] as [string, string, string]] : [],
+  )
 
 const pairsOf = (flat: string[]): HeldText[] =>
   flat.flatMap((id, at) => (at % 2 === 0 ? [{ id, text: flat[at + 1]! }] : []))

@@ -29,6 +29,12 @@ export const errorTable = {
     status: 502,
     meaning: 'The connection to Redis broke before it was known whether the request arrived.',
   },
+  NoSuchJob: {
+    ran: 'maybe',
+    retryable: false,
+    status: 404,
+    meaning: 'No job of this id is known: it was not tracked, or its record has gone.',
+  },
   Aborted: { ran: 'maybe', retryable: false, status: 499, meaning: 'The caller gave up waiting.' },
   TaskFailed: { ran: 'yes', retryable: false, status: 500, meaning: 'The handler of the task failed.' },
   InvalidResult: {
@@ -107,15 +113,21 @@ export class HubError extends Error {
   }
 }
 
-/** Thrown by a handler to say more than a message: whether a retry may help, and structured data for the caller. */
+/**
+ * Thrown by a handler to say more than a message: whether a retry may help, and structured data for the caller. A job is tried again
+ * unless `retryable` is false; a call only where it is true.
+ */
 export class TaskError extends Error {
   override readonly name = 'TaskError'
   readonly retryable: boolean
+  /** `retryable` was said to be false. */
+  readonly isFinal: boolean
   readonly data: unknown
 
   constructor(message: string, options: { retryable?: boolean; data?: unknown; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.retryable = options.retryable ?? false
+    this.isFinal = options.retryable === false
     this.data = options.data
   }
 }

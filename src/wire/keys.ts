@@ -42,14 +42,33 @@ export const makeKeys = (namespace: string) => {
 const queueKeys = (base: string) => ({
   /** LIST: calls waiting. */
   calls: `${base}:calls`,
-  /** LIST: jobs waiting. */
+  /** LIST: jobs waiting; functions find all that there is of jobs by its name. */
   jobs: `${base}:jobs`,
+  /** LIST: those that go before all others, and those that let all others pass. */
+  jobsHigh: `${base}:jobs:high`,
+  jobsLow: `${base}:jobs:low`,
   /** LIST: empty or a token that wakes one blocked worker. */
   bell: `${base}:bell`,
   /** LIST: the same for workers that have room for a job. */
   jobBell: `${base}:jobbell`,
+  /** ZSET: job -> when it is due, Redis milliseconds: first tries, and further ones. */
+  scheduled: `${base}:scheduled`,
+  retries: `${base}:retries`,
+  /** LIST: the same as a bell, for workers that move what is due. */
+  dueBell: `${base}:duebell`,
+  /** STRING: the worker that looks after what is due. */
+  turn: `${base}:turn`,
   /** ZSET: job -> when it was given up, Redis milliseconds. */
   dead: `${base}:dead`,
+  /** HASH: how a tracked job fares. */
+  job: (id: string) => `${base}:job:${id}`,
+  /** HASH: a batch: what follows it, and how many have ended; SET: these. */
+  batch: (id: string) => `${base}:batch:${id}`,
+  batchEnded: (id: string) => `${base}:ended:${id}`,
+  /** STRING: a job that came from another queue. */
+  came: (id: string) => `${base}:came:${id}`,
+  /** STRING: id of the job that keeps others of its kind away. */
+  unique: (text: string) => `${base}:unique:${text}`,
   /** ZSET: worker id -> lease end, Redis milliseconds. */
   leases: `${base}:leases`,
   /** ZSET: request id -> when its caller gave up, Redis milliseconds. */
@@ -62,6 +81,8 @@ const queueKeys = (base: string) => ({
   held: (workerId: string) => `${base}:held:${workerId}`,
   /** STRING: number and outcome of the hub's last push. */
   pushed: (hubId: string) => `${base}:pushed:${hubId}`,
+  /** STRING: number and outcome of the hub's last batch of jobs. */
+  enqueued: (hubId: string) => `${base}:enqueued:${hubId}`,
 })
 
 /**

@@ -1,4 +1,5 @@
 import { errorTable, type ToldError, type WireError } from './errors.ts'
+import { type JobPart, readJobPart } from './job-part.ts'
 import { hubIdOf, isId } from './keys.ts'
 import { decodePayload, PayloadProblem } from './payload.ts'
 import { arePhases, type Phases } from './phases.ts'
@@ -37,6 +38,10 @@ export interface Request extends TraceContext {
   losses: number
   /** An earlier worker may have started it. */
   mayHaveRun: boolean
+  /** What it carries as a job; undefined when that is nothing but its arguments. */
+  job: JobPart | undefined
+  /** The steps that follow it in a chain, unread. */
+  then: unknown
   /** The message as it was in the list. */
   text: string
 }
@@ -52,9 +57,17 @@ export class MalformedMessage extends Error {}
 export const requestBody = (id: string, task: string, idempotent: boolean, args: string, tail: string): string =>
   `"id":"${id}",${idempotent ? '"idempotent":true,' : ''}"task":"${task}","args":${args}${tail}`
 
+/** The same of a job; `part` is what it carries beside its arguments, as jobPartText() has it, if that is anything. */
+export const jobBody = (id: string, part: string | undefined, task: string, args: string, tail: string): string =>
+  `"id":"${id}",${part === undefined ? '' : `"job":${part},`}"task":"${task}","args":${args}${tail}`
+
 /** The end of a request, which is the same for all requests of one caller outside of traces. */
-export const requestTail = (resultQueue: string, from: string | undefined, trace: TraceContext = {}): string =>
-  `,"result_queue":${JSON.stringify(resultQueue)}` +
+export const requestTail = (
+  resultQueue: string | undefined,
+  from: string | undefined,
+  trace: TraceContext = {},
+): string =>
+  (resultQueue === undefined ? '' : `,"result_queue":${JSON.stringify(resultQueue)}`) +
   (from === undefined ? '' : `,"from":${JSON.stringify(from)}`) +
   (trace.traceparent === undefined ? '' : `,"traceparent":${JSON.stringify(trace.traceparent)}`) +
   (isTracestate(trace.tracestate) ? `,"tracestate":${JSON.stringify(trace.tracestate)}` : '') +
@@ -74,6 +87,7 @@ export const stamped = (at: string, ttlMs: number, body: string): string => `{"a
 const maxTaskLength = 128
 /** How a request begins that did not come by hand. */
 const leading = /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/
+const leadingJob = new RegExp(`${leading.source},"job":\\{`)
 const leadingIdempotent = new RegExp(`${leading.source},"idempotent":true,`)
 
 /** Reads a claimed list element. Throws MalformedMessage with a reason that names no content. */
@@ -88,7 +102,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     throw new MalformedMessage('not a JSON object')
   const message = value as Record<string, unknown>
   const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate } = message
-  const { idempotent, losses, started } = message
+  const { idempotent, losses, started, job, then } = message
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')
   const ownId = isId(id) ? id : heldId
   if (ownId === undefined) throw new MalformedMessage('no id')
@@ -110,6 +124,8 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     idempotent: idempotent === true && leadingIdempotent.test(text),
     losses: Number.isInteger(losses) ? (losses as number) : 0,
     mayHaveRun: started === true || (Number.isInteger(losses) && (losses as number) > 0),
+    job: job !== undefined && leadingJob.test(text) ? readJobPart(job) : undefined,
+    then,
     text,
   }
 }

@@ -3,6 +3,7 @@ import type { Registrar } from '../catalogue/registrar.ts'
 import type { Events } from '../figures/events.ts'
 import type { Pulse } from '../figures/pulse.ts'
 import type { BlockedLines } from '../outlets/log.ts'
+import type { JobQueue } from '../queue/job-queue.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
@@ -19,6 +20,7 @@ export interface WorkerParts {
   readonly settings: Readonly<Settings>
   readonly tasks: ReadonlyMap<string, Task>
   readonly queue: Queue
+  readonly jobQueue: JobQueue
   /** For beats, replies, releases, and claims while work waits. */
   readonly commands: Connection
   /** Where it waits for the bell. */
@@ -53,6 +55,8 @@ export interface WorkerContext extends WorkerParts {
   }
   readonly settle: { add(settlement: Settlement): void }
   readonly fetch: { slotsIdle(): void }
+  readonly due: { onBell(): void }
+  readonly forward: { send(outs: readonly HeldText[], workerId: string): void }
   readonly beat: { readonly isCertain: boolean; beatNow(): Promise<boolean>; beatAnew(): Promise<boolean> }
   readonly adopt: { answer(requests: readonly HeldText[], workerId: string): void }
 }

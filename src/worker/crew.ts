@@ -6,8 +6,10 @@ import { makeKeys } from '../wire/keys.ts'
 import type { WorkerContext, WorkerParts } from './context.ts'
 import { Adopt } from './roles/adopt.ts'
 import { BeatLoop } from './roles/beat.ts'
+import { Due } from './roles/due.ts'
 import { Farewell } from './roles/farewell.ts'
 import { FetchLoop } from './roles/fetch.ts'
+import { Forward } from './roles/forward.ts'
 import { Inspect } from './roles/inspect.ts'
 import { Intake } from './roles/intake.ts'
 import { Keepalive } from './roles/keepalive.ts'
@@ -20,6 +22,8 @@ export interface Crew extends WorkerContext {
   settle: Settle
   fetch: FetchLoop
   adopt: Adopt
+  due: Due
+  forward: Forward
   beat: BeatLoop
   keepalive: Keepalive
   farewell: Farewell
@@ -43,11 +47,14 @@ export const makeCrew = (parts: WorkerParts): Crew => {
     if (!isServing()) return
     reconcile.look(beat.nowUs).catch(() => undefined)
     crew.adopt.onBeat(beat.ended)
+    crew.due.onBeat(beat)
   }
   crew.intake = new Intake(crew)
   crew.settle = new Settle(crew)
   crew.fetch = new FetchLoop(crew)
   crew.adopt = new Adopt(crew)
+  crew.due = new Due(crew)
+  crew.forward = new Forward(crew)
   crew.beat = new BeatLoop(crew, onBeat)
   crew.keepalive = new Keepalive(crew)
   crew.farewell = new Farewell(crew)

@@ -19,6 +19,8 @@ export interface Execution {
   /** Milliseconds from the claim's arrival to the handler's start. */
   queueMs: number
   execMs: number
+  /** Somebody gave it up while it ran. */
+  wasAborted: boolean
 }
 
 /** What the executor needs from outside; it knows neither Redis nor the registry. */
@@ -73,7 +75,7 @@ export class Executor {
       this.#deadlines.delete(run)
       run.finish()
       span?.end(outcome)
-      onEnd({ outcome, queueMs: started - receivedAt, execMs: monotonicMs() - started })
+      onEnd({ outcome, queueMs: started - receivedAt, execMs: monotonicMs() - started, wasAborted: run.wasAborted })
     })
     return true
   }
@@ -205,6 +207,12 @@ class Run implements TaskContext, Timed {
   }
   get from(): string | undefined {
     return this.request.from
+  }
+  get attempt(): number {
+    return (this.request.job?.tries ?? 0) + 1
+  }
+  get wasAborted(): boolean {
+    return this.#reason?.code === 'Aborted'
   }
   get log(): TaskLog {
     this.#log ??= this.#options.log(this.request.task, this.request.id)

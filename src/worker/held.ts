@@ -1,3 +1,4 @@
+import type { JobEnd } from '../queue/job-queue.ts'
 import type { Slot } from './slots.ts'
 
 /*
@@ -20,8 +21,8 @@ export interface Settlement {
   /** Undefined when nobody waits for a reply. */
   hubId: string | undefined
   reply: string
-  /** The text of a job that is given up: it is kept with the dead ones before it is released. */
-  dead?: string
+  /** How a job ended, unless all that is left to do is to release it. */
+  job?: JobEnd | undefined
   /** What it ran in; undefined for what did not run. */
   slot: Slot | undefined
 }

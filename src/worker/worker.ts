@@ -5,6 +5,7 @@ import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
 import { makeTracing, type Tracing } from '../outlets/tracing.ts'
+import { JobQueue } from '../queue/job-queue.ts'
 import { Queue } from '../queue/queue.ts'
 import { unfitError } from '../redis/boot-check.ts'
 import { makeConnections } from '../redis/connections.ts'
@@ -72,6 +73,7 @@ export class Worker {
       settings,
       tasks,
       queue,
+      jobQueue: new JobQueue(settings.queue, keys),
       commands,
       waiting: blocking,
       slots,
@@ -174,7 +176,7 @@ export class Worker {
   }
 
   async #shutDown(): Promise<void> {
-    const { intake, settle, fetch, beat, keepalive, adopt, farewell, inspect } = this.#crew
+    const { intake, settle, fetch, beat, keepalive, adopt, due, forward, farewell, inspect } = this.#crew
     const { commands, waiting, executor, measures, queue } = this.#crew
     this.#state = 'stopping'
     inspect.stop()
@@ -189,12 +191,16 @@ export class Worker {
       new HubError('WorkerLost', 'The worker was stopped before the task had finished.'),
     )
     await within(
-      intake.idle().then(() => settle.drained()),
+      intake
+        .idle()
+        .then(() => settle.drained())
+        .then(() => forward.drained()),
       patienceMs,
     )
     settle.stop()
+    forward.stop()
     // Not before nothing runs any more: what runs may block the loop until its end.
-    await Promise.all([beat.stop(), keepalive.stop(), adopt.stop()])
+    await Promise.all([beat.stop(), keepalive.stop(), adopt.stop(), due.stop()])
     if (this.#isKnown) handedBack += await farewell.leave()
     executor.stop()
     measures.loop.stop()

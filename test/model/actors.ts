@@ -67,6 +67,7 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
     },
     settle: { add: settlement => actor.settle.add(settlement) },
     fetch: { slotsIdle: () => undefined },
+    forward: { send: () => undefined },
     beat: { isCertain: true },
     adopt: {
       answer: requests => {

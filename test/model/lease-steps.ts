@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { maxBatchBytes, maxDead, reporterMs } from '../../src/queue/queue.ts'
+import { deadMs, maxBatchBytes, maxDead, reporterMs } from '../../src/queue/queue.ts'
 import { run } from '../../src/redis/library.ts'
 import { type Adopted, readAdopted } from '../../src/wire/answers.ts'
 import type { Actors, WorkerActor } from './actors.ts'
@@ -8,6 +8,7 @@ import { cancelMemoryMs } from './caller-steps.ts'
 import type { Model } from './model.ts'
 import { becomeNew, type WorkerModel } from './processes.ts'
 import { queueKeys } from './redis-state.ts'
+import { asDead } from './requests.ts'
 import { anyWorker, aside, oneOf, readTime, type Step, sawTime, step, type WorkerPair, workerOf } from './step.ts'
 
 /** Ends only when a step says so. */
@@ -19,7 +20,7 @@ export const beat = async (
   worker: WorkerModel,
   reports = false,
 ): Promise<boolean> => {
-  const answer = await queue.beat(redis, worker.id, leaseMs, worker.isNew, reports)
+  const answer = await queue.beat(redis, worker.id, leaseMs, worker.isNew, { reports })
   sawTime(model, answer.nowUs)
   if (answer.cancelled.length === 0 && answer.nowUs >= model.cancelledUntilMs * 1000) model.cancelled.clear()
   const expected = model.beat(worker.id, worker.isNew, leaseMs, cancelMemoryMs, reports ? reporterMs : 0)
@@ -78,9 +79,9 @@ const adoptSome = async (
   bytes: number,
 ): Promise<Adopted | undefined> => {
   if (limit === 64 && bytes === maxBatchBytes) return queue.adopt(redis, lostId, workerId)
-  const { leases, held, calls, bell, jobs, jobBell, dead } = queueKeys
-  const adoptKeys = [leases, held(lostId), held(workerId), calls, bell, jobs, jobBell, dead]
-  return readAdopted(await run(redis, 'adopt', adoptKeys, [lostId, workerId, limit, bytes, maxDead]))
+  const { leases, held, calls, bell, jobs, jobBell } = queueKeys
+  const adoptKeys = [leases, held(lostId), held(workerId), calls, bell, jobs, jobBell]
+  return readAdopted(await run(redis, 'adopt', adoptKeys, [lostId, workerId, limit, bytes, maxDead, deadMs]))
 }
 
 export interface Adopting {
@@ -94,7 +95,8 @@ export interface Adopting {
 /** What comes out of a hash has no order, and what is dropped is not told. */
 const inOrder = (adopted: Adopted | undefined): Adopted | undefined => {
   const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)
-  return adopted && { ...adopted, toAnswer: adopted.toAnswer.toSorted(byId), dead: adopted.dead.toSorted(byId) }
+  const dead = adopted?.dead.map(({ id, text }) => ({ id, text: asDead(text) })).toSorted(byId) ?? []
+  return adopted && { ...adopted, toAnswer: adopted.toAnswer.toSorted(byId), dead }
 }
 
 export const adopt = async (

@@ -122,7 +122,8 @@ export class Model {
       while (requests.length < most && bytesLeft > 0 && texts.length > 0) takeOne(list, texts.shift()!)
     }
     const takeOne = (list: ListName, text: string) => {
-      if (spareUsOf(text, this.nowUs) <= 0) {
+      // A job that nobody wants any more is ended by its worker.
+      if (list === 'calls' && spareUsOf(text, this.nowUs) <= 0) {
         expired++
         this.places.set(nameOf(text), 'dropped')
         this.situations.add('an expired request')
@@ -165,7 +166,15 @@ export class Model {
     for (const [id, at] of this.cancelled) if (at <= nowMs - memoryMs) this.cancelled.delete(id)
     const lease = this.leases.get(workerId)
     const { nowUs, pausedMs } = this
-    const lost = { nowUs, held: false, cancelled: [], ended: [], figures: undefined, pausedMs: undefined }
+    const lost = {
+      nowUs,
+      held: false,
+      cancelled: [],
+      ended: [],
+      figures: undefined,
+      pausedMs: undefined,
+      dueMs: undefined,
+    }
     if (!isNew && !lease) return lost
     if (pausedMs !== undefined) this.situations.add(isNew ? 'a lease taken in a pause' : 'a lease renewed in a pause')
     if (!isNew && !this.leaseHolds(workerId)) this.situations.add('a lease renewed after its end')
@@ -182,6 +191,7 @@ export class Model {
       ended: ended.slice(0, 16),
       figures: this.#report(workerId, reportsMs),
       pausedMs,
+      dueMs: undefined,
     }
   }
 
@@ -304,7 +314,7 @@ export class Model {
     assert(moved.length === 0 || size - Math.max(...sizes) < bytes, 'more bytes were adopted than asked for')
     if (size < bytes) assert.equal(moved.length, most, 'adopted')
     else if (moved.length < most) this.situations.add('an adoption bounded by bytes')
-    const adopted: Adopted = { done: false, toAnswer: [], redelivered: [], dead: [] }
+    const adopted: Adopted = { done: false, toAnswer: [], redelivered: [], dead: [], told: [], outs: [] }
     for (const { id, isTold } of moved) {
       const text = this.#letGo(lostId, id)
       assert(text !== undefined, `${id} was not there to be adopted`)

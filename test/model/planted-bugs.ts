@@ -185,7 +185,7 @@ export const plantedBugs: PlantedBug[] = [
     to: "redis.call('LPUSH', KEYS[4], message)",
   },
   { operation: 'adopt', bug: 'rings no bell', from: 'ring(KEYS[5])', to: '' },
-  { operation: 'adopt', bug: 'forgets the dead', from: "redis.call('ZADD', KEYS[8], now, message)", to: '' },
+  { operation: 'adopt', bug: 'forgets the dead', from: 'bury(KEYS[6], failed, now, ARGV[5], ARGV[6])', to: '' },
   { operation: 'beat', bug: 'renews what was adopted from', from: "if ARGV[3] == '0' then", to: 'if false then' },
   {
     operation: 'beat',

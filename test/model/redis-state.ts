@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Redis } from '../../src/redis/connection.ts'
 import { type Keys, makeKeys } from '../../src/wire/keys.ts'
 import type { Model, Waiting } from './model.ts'
-import { nameOf, namespace, shortReply } from './requests.ts'
+import { asDead, nameOf, namespace, shortReply } from './requests.ts'
 
 /** Key -> content, as plain data that can be compared. */
 type State = Record<string, string | string[] | Record<string, string>>
@@ -57,7 +57,7 @@ const readState = async (redis: Redis): Promise<{ state: State; nowUs: number }>
           : kind === 'list'
             ? value
             : key === queueKeys.dead
-              ? Object.fromEntries(Object.keys(pairs(value)).map(text => [text, 'dead']))
+              ? Object.fromEntries(Object.keys(pairs(value)).map(text => [asDead(text), 'dead']))
               : pairs(value)
   }
   return { state, nowUs: Number(seconds) * 1_000_000 + Number(us) }

@@ -129,10 +129,17 @@ export const fateOf = (heldId: string, text: string, nowUs: number): Fate => {
   const losses = lossesOf(text) + 1
   const counted = withMark(text, `"losses":${losses}`)
   if (counted === undefined) return 'garbage'
-  if (spareUsOf(text, nowUs) <= 0) return 'over'
+  if (listOf(heldId) === 'calls' && spareUsOf(text, nowUs) <= 0) return 'over'
   if (mayRepeat(heldId, text) && losses < 3) return { list: 'redelivered', text: counted }
-  return { list: listOf(heldId) === 'jobs' ? 'dead' : 'toAnswer', text: counted }
+  return listOf(heldId) === 'jobs' ? { list: 'dead', text: asDead(counted) } : { list: 'toAnswer', text: counted }
 }
+
+/** A dead job without its beginning, which its failure is noted in. */
+export const asDead = (text: string): string =>
+  text.replace(
+    /^\{"at":\d+,"ttl":\d+,"id":"[\w-]+",("job":\{"tries":1,"errors":\[\{[^}]*"WorkerLost"[^}]*\}\]\},)?/,
+    '{',
+  )
 
 /** A reply as the model knows it: those of the test's own making to the byte, errors by id and code. */
 export const shortReply = (text: string): string => {

@@ -9,6 +9,7 @@ import { adopt, beat, lapse, leaseSteps, leave } from './lease-steps.ts'
 import { Model } from './model.ts'
 import { pauseSteps } from './pause-steps.ts'
 import { compare, keys, queueKeys } from './redis-state.ts'
+import { asDead } from './requests.ts'
 import { serverSteps } from './server-steps.ts'
 import { squatSteps } from './squat-steps.ts'
 import type { Step } from './step.ts'
@@ -69,7 +70,7 @@ const end = async (model: Model, actors: Actors): Promise<void> => {
   }
   await leave(model, actors, last)
   const dead = await redis.zrange(queueKeys.dead, '0', '-1')
-  assert.deepEqual(dead.toSorted(), model.dead.toSorted(), 'dead jobs')
+  assert.deepEqual(dead.map(asDead).toSorted(), model.dead.toSorted(), 'dead jobs')
   await redis.del(queueKeys.dead)
   model.dead.length = 0
   // As hubs do when they are closed.

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { bury } from '../../src/jobs/dead.ts'
 import { batchesOf } from '../../src/queue/batches.ts'
+import { JobQueue } from '../../src/queue/job-queue.ts'
 import { maxBatchBytes, maxDead, Queue } from '../../src/queue/queue.ts'
+import { failureText } from '../../src/wire/job-part.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
@@ -69,12 +70,21 @@ describe('what is kept is bounded', () => {
   it('dead jobs: the oldest go, and that is told', async () => {
     it_.allowLeftovers()
     const queue = queueOf()
-    const old = Array.from({ length: maxDead }, (_, n) => [n + 1, `old ${n}`]).flat()
+    const old = Array.from({ length: maxDead }, (_, n) => [Date.now() - 20_000 + n, `old ${n}`]).flat()
     await it_.redis.zadd(queue.keys.dead, ...old)
-    expect(await bury(it_.redis, queue, ['a', 'b'], Date.now())).toBe(2)
+    await it_.redis.hset(queue.keys.held('w'), { 'job:a': message('a', 1), 'job:b': message('b', 1) })
+    const dead = (id: string) =>
+      ({ id, outcome: 'dead', delayMs: 0, text: failureText('TaskFailed', 'no'), following: '' }) as const
+    const { dropped } = await new JobQueue('q', makeKeys(it_.namespace)).settle(it_.redis, 'w', [
+      dead('job:a'),
+      dead('job:b'),
+    ])
+    expect(dropped).toBe(2)
     expect(await it_.redis.zcard(queue.keys.dead)).toBe(maxDead)
     expect(await it_.redis.zscore(queue.keys.dead, 'old 1')).toBeNull()
-    expect(await it_.redis.zscore(queue.keys.dead, 'b')).not.toBeNull()
+    expect(await it_.redis.zrange(queue.keys.dead, '-1', '-1')).toEqual([
+      expect.stringContaining('"id":"b","job":{"tries":1'),
+    ])
   })
 
   it('a call that is given up is looked for at both ends of a long list, and left to its deadline in between', async () => {

@@ -15,11 +15,11 @@ describe('pshub install', () => {
     const first = await run(['install'])
     expect(first).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^redis:\/\/\S+ has pshub_1 now, revision 1\.\n$/),
+      out: expect.stringMatching(new RegExp(`^redis://\\S+ has pshub_1 now, revision ${libraryRevision}\\.\n$`)),
     })
     const again = await run(['install', '--json'])
-    expect(JSON.parse(again.out)).toMatchObject({ library: 'pshub_1', revision: 1, isNew: false })
-    expect((await run(['install'])).out).toMatch(/had pshub_1 already, revision 1\.\n$/)
+    expect(JSON.parse(again.out)).toMatchObject({ library: 'pshub_1', revision: libraryRevision, isNew: false })
+    expect((await run(['install'])).out).toMatch(new RegExp(`had pshub_1 already, revision ${libraryRevision}\\.\n$`))
   })
 
   it('refuses in one line, with a code of its own, what it may not do', async () => {

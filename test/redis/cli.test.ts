@@ -183,7 +183,7 @@ describe('check', () => {
     expect(other.code).toBe(1)
     expect(other.out).toContain(':{other}:calls')
     const wrong = await run(['check', '--for', 'boss'], { env })
-    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('--for must be hub, worker, view') })
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('--for must be hub, jobs, worker, view') })
     await cli.redis.call('ACL', 'DELUSER', 'caller')
   })
 })

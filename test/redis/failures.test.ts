@@ -7,7 +7,7 @@ const server = useRedis()
 
 const tasks = [
   defineTask('echo:1.0', { args: { type: ['integer', 'null'] } }, args => args),
-  defineTask('fail:1.0', {}, length => {
+  defineTask('fail:1.0', { retries: 0 }, length => {
     throw new TaskError('x'.repeat(Number(length)), { data: { secret: 'of the handler' } })
   }),
   defineTask('odd:1.0', { result: { type: 'string' } }, (): string => 7 as never),
@@ -65,6 +65,7 @@ describe('recent failures', () => {
     expect(times).toEqual([...times].sort((a, b) => b - a))
     for (const at of times) expect(Math.abs(Number(seconds) - at / 1e6)).toBeLessThan(10)
     expect((await server.redis.hget(key('failures'), worker.id))!).not.toContain('of the handler')
+    expect(await server.redis.del(queueKeys(server).dead)).toBe(1)
   })
 
   it('are written when they change, and again when that did not succeed', async () => {

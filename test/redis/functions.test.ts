@@ -26,8 +26,8 @@ const handbackKeys = (worker: string) => {
   return [held(worker), calls, bell, jobs, jobBell]
 }
 const adoptKeys = (lost: string, worker: string) => {
-  const { leases, held, calls, bell, jobs, jobBell, dead } = keys()
-  return [leases, held(lost), held(worker), calls, bell, jobs, jobBell, dead]
+  const { leases, held, calls, bell, jobs, jobBell } = keys()
+  return [leases, held(lost), held(worker), calls, bell, jobs, jobBell]
 }
 const leaveOf = (worker: string) => {
   const { calls, bell, held, leases, jobs, jobBell, reporter } = keys()
@@ -189,8 +189,8 @@ describe('a full worker made of functions alone', () => {
     // Those of Valkey and of Redis 8 shrink all the same, at once or a moment later.
     const info = String(await redis.info('server'))
     if (/^redis_version:7/m.test(info) && !info.includes('valkey_version')) expect(cursor).not.toBe('0')
-    const adopted = await run(redis, 'adopt', adoptKeys('lost', 'w'), ['lost', 'w', 64, maxBytes, 9])
-    expect(adopted).toEqual([1, ['lost:r19999', '{"task":"raw:1.0","losses":1}'], [], []])
+    const adopted = await run(redis, 'adopt', adoptKeys('lost', 'w'), ['lost', 'w', 64, maxBytes, 9, 1000])
+    expect(adopted).toEqual([1, ['lost:r19999', '{"task":"raw:1.0","losses":1}'], [], [], [], []])
     await redis.del(held('w'), leases)
   })
 
@@ -300,7 +300,7 @@ describe('a full worker made of functions alone', () => {
     expect(await redis.lrange(calls, 0, -1)).toEqual(before)
     await redis.hset(held('v'), 'a', '{"task":"a"}')
     await redis.zadd(leases, 1, 'v')
-    const adopting = () => run(redis, 'adopt', adoptKeys('v', 'w'), ['v', 'w', 9, maxBytes, 9])
+    const adopting = () => run(redis, 'adopt', adoptKeys('v', 'w'), ['v', 'w', 9, maxBytes, 9, 1000])
     await expect(adopting()).rejects.toThrow(/WRONGTYPE/)
     await redis.set(calls, 'squat')
     await redis.del(held('w'))

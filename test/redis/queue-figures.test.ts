@@ -10,7 +10,7 @@ const server = useRedis()
 
 const keys = () => queueKeys(server)
 const queue = () => new Queue('q', makeKeys(server.namespace))
-const beat = (id: string, reports = true) => queue().beat(server.redis, id, 60_000, true, reports)
+const beat = (id: string, reports = true) => queue().beat(server.redis, id, 60_000, true, { reports })
 const figuresFor = async (id: string, reports = true) => (await beat(id, reports)).figures
 const nothing = { length: 0, oldestMs: 0 }
 const aged = (ageMs: number, nowUs: number) => `{"at":${nowUs - ageMs * 1000},"ttl":0,"id":"a","task":"a:1.0"}`

@@ -3,8 +3,16 @@ import type { Role } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { read } from './protocol-document.ts'
 
-/** What callers run; everything else is a worker's. */
-const ofCallers: Operation[] = ['push', 'cancel']
+/** What callers run, and what is run for jobs; everything else is a worker's. */
+const ofCallers: Partial<Record<Operation, Role>> = {
+  push: 'hub',
+  cancel: 'hub',
+  enqueue: 'jobs',
+  withdraw: 'jobs',
+  await: 'jobs',
+  revive: 'jobs',
+  batch: 'jobs',
+}
 
 export interface FunctionCommand {
   operation: Operation
@@ -13,16 +21,18 @@ export interface FunctionCommand {
   key: string | undefined
 }
 
-/** What the functions of the library run, by the role that runs them: read from their source. */
+/**
+ * What the functions of the library run on keys that they are given, by the role that runs them: read from their source. What they run on
+ * keys that they find beside these is seen where they run.
+ */
 export const commandsOfFunctions = (): Map<Role, FunctionCommand[]> => {
   const byRole = new Map<Role, FunctionCommand[]>([
     ['hub', []],
+    ['jobs', []],
     ['worker', []],
   ])
   for (const operation of operations)
-    byRole
-      .get(ofCallers.includes(operation) ? 'hub' : 'worker')!
-      .push(...commandsOf(operation, read(`src/queue/lua/${operation}.lua`)))
+    byRole.get(ofCallers[operation] ?? 'worker')!.push(...commandsOf(operation, read(`src/queue/lua/${operation}.lua`)))
   return byRole
 }
 
@@ -31,11 +41,12 @@ const commandsOf = (operation: Operation, text: string): FunctionCommand[] => {
   // ring() of shared.lua runs these two on the key that it is given.
   const source = text.replaceAll('ring(', "redis.call('LLEN' and 'RPUSH', ")
   // The first argument may choose between two commands.
-  const runs = [...source.matchAll(/redis\.p?call\(([^,)]*)(?:, (?:KEYS\[(\d)\]|(list)\b))?/g)]
-  return runs.flatMap(([, chosen, at, list]) => {
+  const runs = [...source.matchAll(/redis\.p?call\(([^,)]*)(?:, (?:KEYS\[(\d)\]|(list)\b|(\w)))?/g)]
+  return runs.flatMap(([, chosen, at, list, found]) => {
+    if (found !== undefined) return []
     const keys = list ? listsTaken(text) : [at]
     return keys.flatMap(at => {
-      const key = at === undefined ? undefined : shapes.get(at)!.replace(/<(hub|[\w ]*worker)>/, '<id>')
+      const key = at === undefined ? undefined : shapes.get(at)!.replace(/<(hub|job|[\w ]*worker)>/, '<id>')
       return [...chosen!.matchAll(/'([A-Z]+)'/g)].map(([, command]) => ({ operation, command: command!, key }))
     })
   })
@@ -43,7 +54,8 @@ const commandsOf = (operation: Operation, text: string): FunctionCommand[] => {
 
 /** The keys that a function gets as its `list`. */
 const listsTaken = (text: string): string[] => {
-  const [, name] = /local function (\w+)\(list\b/.exec(text)!
+  const [, name] = /local function (\w+)\(list\b/.exec(text) ?? []
+  if (name === undefined) return []
   return [...text.matchAll(new RegExp(`${name}\\(KEYS\\[(\\d)\\]`, 'g'))].map(([, at]) => at!)
 }
 
@@ -53,4 +65,5 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(`${namespace}:`, 'pshub:')
     .replace(/:\{[^}]*\}:(?!read)/, ':{<queue>}:')
     .replace(/reply:\{[^}]*\}/, makeKeys('pshub').reply('<id>').replace('pshub:', ''))
-    .replace(/(held|pushed):.*/, '$1:<id>')
+    .replace(/(held|pushed|enqueued|job|came|batch|ended):.*/, '$1:<id>')
+    .replace(/unique:.*/, 'unique:*')

@@ -143,6 +143,7 @@ describe('exit codes', () => {
     Timeout: 4,
     WorkerLost: 4,
     OutcomeUnknown: 4,
+    NoSuchJob: 4,
     Aborted: 4,
   }
 

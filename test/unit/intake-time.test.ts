@@ -25,7 +25,8 @@ describe("a worker's failures", () => {
     const error = { code: 'TaskFailed' as const, message: 'no', retryable: false }
     let end = () => {}
     const start: Executor['start'] = (_request, _receivedAt, _remainingMs, onEnd) => {
-      end = () => onEnd({ outcome: { ok: false, error, thrown: undefined }, queueMs: 0, execMs: 60_000 })
+      end = () =>
+        onEnd({ outcome: { ok: false, error, thrown: undefined }, queueMs: 0, execMs: 60_000, wasAborted: false })
       return true
     }
     const settled: string[] = []

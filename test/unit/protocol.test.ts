@@ -19,21 +19,26 @@ import { maxWindows, maxWindowsLength, sliceCount, sliceMs, TaskStats } from '..
 import { intervalPart, intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/hub/forecast.ts'
 import { staleMs } from '../../src/hub/routes.ts'
 import { defineTask } from '../../src/index.ts'
+import { defaultRetries } from '../../src/jobs/backoff.ts'
+import { unrun } from '../../src/jobs/verdict.ts'
+import { JobQueue } from '../../src/queue/job-queue.ts'
 import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue/queue.ts'
 import type { Redis } from '../../src/redis/connection.ts'
 import { blockSeconds } from '../../src/redis/connections.ts'
 import { functionOf, operations, run } from '../../src/redis/library.ts'
 import { readSettings, settingsTable } from '../../src/settings/read.ts'
 import { foreignBounds } from '../../src/task/schema.ts'
-import { cardOf, defaultTimeoutMs, maxTimeoutMs } from '../../src/task/task.ts'
+import { cardOf, defaultJobTimeoutMs, defaultTimeoutMs, maxTimeoutMs } from '../../src/task/task.ts'
 import { errorTable, type ToldError } from '../../src/wire/errors.ts'
 import { maxCardLength, maxNesting, maxRecordLength } from '../../src/wire/foreign.ts'
 import { newId } from '../../src/wire/ids.ts'
+import { jobPartText, maxFailureMessage as maxJobFailure } from '../../src/wire/job-part.ts'
 import { isId, isNamespace, isQueueName, makeKeys } from '../../src/wire/keys.ts'
 import {
   decodeReply,
   decodeRequest,
   errorReply,
+  jobBody,
   maxTracestate,
   okReply,
   requestBody,
@@ -65,8 +70,10 @@ const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>
   return { keys: sent.slice(1, keyCount + 1), args: sent.slice(keyCount + 1) }
 }
 
+const jobQueue = () => new JobQueue('<queue>', makeKeys('pshub'))
+
 /** How many arguments an entry of a function's list is. */
-const entryLength = (list: string): number => (list.startsWith('triples') ? 3 : list.startsWith('pairs') ? 2 : 1)
+const entryLength = (list: string): number => ({ pairs: 2, triples: 3, fives: 5 })[list.split(' ')[0]!] ?? 1
 
 describe('PROTOCOL.md', () => {
   it('has the error table of the code', () => {
@@ -83,7 +90,7 @@ describe('PROTOCOL.md', () => {
 
   it('names every key as the code does', () => {
     const keys = makeKeys('pshub')
-    const { held, pushed, ...lists } = keys.queue('<queue>')
+    const { held, pushed, enqueued, job, batch, batchEnded, came, unique, ...lists } = keys.queue('<queue>')
     const all = [
       keys.tasks,
       keys.workers,
@@ -93,8 +100,13 @@ describe('PROTOCOL.md', () => {
       keys.failures,
       ...Object.values(lists),
     ]
-    all.push(held('<worker>'), pushed('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
-    expect(rowsOf(section('2. Keys')).map(([key]) => unquoted(key!))).toEqual(all)
+    all.push(job('<job>'), batch('<batch>'), batchEnded('<batch>'), came('<job>'), unique('<text>'))
+    all.push(held('<worker>'), pushed('<hub>'), enqueued('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
+    expect(
+      rowsOf(section('2. Keys'))
+        .map(([key]) => unquoted(key!))
+        .sort(),
+    ).toEqual(all.sort())
     // And nowhere in its text another one.
     const named = protocol.replaceAll(/^ACL .*$/gm, '').matchAll(/pshub:[a-z{][\w:{}<>-]*/g)
     const known = all.map(key => key.replace(/<\w+>/g, '*'))
@@ -135,15 +147,24 @@ describe('PROTOCOL.md', () => {
     const { numbers: ofVectors } = JSON.parse(read('clients/vectors/numbers.json'))
     expect(numbers).toEqual(Object.fromEntries(Object.entries(ofVectors).map(([name, value]) => [name, String(value)])))
     const cancel = await sentBy((queue, client) => queue.cancel(client, '', ''))
-    const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true, true))
+    const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true, { reports: true, moves: true }))
     const claim = await sentBy((queue, client) => queue.claim(client, '', { slots: 1, jobs: 0 }))
     const adopt = await sentBy((queue, client) => queue.adopt(client, '', ''))
     expect(numbers['memory of a cancellation, ms']).toBe(cancel.args.at(-1))
     expect(numbers['memory of a cancellation, ms']).toBe(beat.args.at(3))
-    expect(numbers['a worker that reports its queue is replaced after, ms']).toBe(beat.args.at(-1))
+    expect(numbers['a worker that reports its queue is replaced after, ms']).toBe(beat.args.at(4))
+    expect(numbers['a worker that looks after what is due is replaced after, ms']).toBe(beat.args.at(5))
     expect(numbers['requests moved per adoption']).toBe(adopt.args.at(2))
     expect(numbers['one answer or one write, bytes']).toBe(adopt.args.at(3))
     expect(numbers['dead jobs of a queue']).toBe(adopt.args.at(4))
+    expect(numbers['life of a dead job, ms']).toBe(adopt.args.at(5))
+    const waits = await sentBy((_, client) => jobQueue().await(client, 'a', 't', 'h'))
+    expect(numbers['who waits for one job']).toBe(waits.args.at(2))
+    const forwarded = await sentBy((_, client) => jobQueue().forward(client, 'x'))
+    expect(numbers['a job that came from another queue is known for, ms']).toBe(forwarded.args.at(0))
+    const opened = await sentBy((_, client) => jobQueue().openBatch(client, 'b', '', ''))
+    expect(numbers['a batch that is not closed is forgotten after, ms']).toBe(opened.args.at(-1))
+    expect(read('src/queue/lua/shared.lua')).toContain(`max_failures = ${numbers['failures that a job keeps']}\n`)
     expect(read('src/queue/lua/adopt.lua')).toContain(`max_losses = ${numbers['workers a request may lose']}\n`)
     expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(-1))
     expect(numbers).toMatchObject({
@@ -164,6 +185,9 @@ describe('PROTOCOL.md', () => {
       'memory of a push number, ms': String(pushMemoryMs),
       'life of a reply list after its last reply, ms': String(replyTtlMs),
       'time for a handler after its deadline, ms': String(abandonAfterMs),
+      'tries after the first one of a job': String(defaultRetries),
+      "longest message of a job's failure, characters": String(maxJobFailure),
+      'a job runs for, at the most, ms': String(defaultJobTimeoutMs),
       'default `timeoutMs`': String(defaultTimeoutMs),
       'longest time of a call, ms': String(maxTimeoutMs),
       'grace when leaving, ms': String(graceMs.fallback),
@@ -201,7 +225,7 @@ describe('PROTOCOL.md', () => {
       const header = text.split('\n').filter(line => line.startsWith('-- '))
       const keyShapes = header.flatMap(line => /^-- KEYS\[\d+\] +\w+ +(\S.*)$/.exec(line)?.[1] ?? [])
       const argLines = header.filter(line => /^-- ARGV\[\d+\] /.test(line))
-      const listLines = header.filter(line => /^-- ARGV\[\d+(\.\.\] |\], ARGV.*(pairs|triples))/.test(line))
+      const listLines = header.filter(line => /^-- ARGV\[\d+(\.\.\] |\], ARGV.*(pairs|triples|fives))/.test(line))
       expect([String(keyShapes.length), String(argLines.length)], file).toEqual([keyCount, argCount])
       expect(listLines.length, `${file} takes a list`).toBe(list === 'none' ? 0 : 1)
       if (listLines[0]) expect(listLines[0]).toMatch(new RegExp(`^-- ARGV\\[${Number(argCount) + 1}(\\.\\.)?\\]`))
@@ -236,6 +260,14 @@ describe('PROTOCOL.md', () => {
       leave: (queue, client) => queue.leave(client, '<worker>', ['a']),
       adopt: (queue, client) => queue.adopt(client, '<lost worker>', '<this worker>'),
       cancel: (queue, client) => queue.cancel(client, 'a', ''),
+      enqueue: (_, client) => jobQueue().enqueue(client, '<hub>', 1, ['']),
+      due: (_, client) => jobQueue().moveDue(client),
+      settle: (_, client) => jobQueue().settle(client, '<worker>', [unrun('a', 'expired')]),
+      forward: (_, client) => jobQueue().forward(client, ''),
+      batch: (_, client) => jobQueue().openBatch(client, 'a', '', ''),
+      withdraw: (_, client) => jobQueue().withdraw(client, 'a'),
+      await: (_, client) => jobQueue().await(client, '<job>', 'a', 'b'),
+      revive: (_, client) => jobQueue().revive(client, [{ dead: '', message: '' }]),
       declare: (queue, client) => {
         const tasks = [defineTask('task:1.0', {}, () => 1)]
         const settings = readSettings('worker', {})
@@ -257,8 +289,14 @@ describe('PROTOCOL.md', () => {
   })
 
   it('shows requests that a worker reads, written as the code writes them', () => {
-    const [text, ...more] = examples('request')
+    const [text, jobText, ...more] = examples('request')
     expect(more).toEqual([])
+    const job = decodeRequest(jobText!, undefined, 'pshub')
+    expect(job).toMatchObject({ job: { tries: 1, retries: 5, keep: 60_000 }, from: 'shop' })
+    const part = jobPartText(JSON.parse(jobText!).job)
+    const jobTail = requestTail(undefined, job.from)
+    const own = jobBody(job.id, part, job.task, JSON.stringify(job.args), jobTail)
+    expect(stamped(String(job.atUs), 0, own)).toBe(jobText)
     const request = decodeRequest(text!, undefined, 'pshub')
     expect(request).toMatchObject({ task: 'my_task:1.0', ttlMs: 5000, args: { x: 1 }, from: 'shop', text })
     const tail = requestTail(makeKeys('pshub').reply(request.hubId!), request.from, request)

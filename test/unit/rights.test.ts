@@ -11,12 +11,21 @@ import { protocol, rowsOf, section, unquoted } from '../support/protocol-documen
 
 const keys = makeKeys('pshub')
 
+/** As PROTOCOL.md names it. */
+const documentedShape = (key: string) =>
+  key
+    .replace('held:<id>', 'held:<worker>')
+    .replace(/(job|came):<id>/, '$1:<job>')
+    .replace(/(batch|ended):<id>/, '$1:<batch>')
+    .replace('unique:*', 'unique:<text>')
+    .replace('<id>', '<hub>')
+
 describe('the rights of each role', () => {
   it('are in PROTOCOL.md as in the code', () => {
     const rows = new Map<string, string[]>()
     roles.forEach((role, column) => {
       for (const { key, access, isGiven, commands } of usesOf(role, keys, '<queue>', '<id>')) {
-        const shape = key?.replace(/held:<id>/, 'held:<worker>').replace('<id>', '<hub>') ?? 'none'
+        const shape = key === undefined ? 'none' : documentedShape(key)
         const row = rows.get(shape) ?? roles.map(() => '')
         row[column] =
           key === undefined ? commands.join(' ') : `${access}${isGiven ? ' FCALL' : ''}: ${commands.join(' ')}`

@@ -119,10 +119,14 @@ describe('golden files', () => {
         expect(decode).toThrow(malformed)
         return
       }
-      const absentAsNull = Object.entries(decode()).map(([key, value]) => [key, value === undefined ? null : value])
-      expect(Object.fromEntries(absentAsNull)).toEqual({
+      const withNulls = (read: object) =>
+        Object.fromEntries(Object.entries(read).map(([key, value]) => [key, value === undefined ? null : value]))
+      const { job, ...others } = decode()
+      expect({ ...withNulls(others), job: job ? withNulls(job) : null }).toEqual({
         idempotent: false,
         mayHaveRun: request.losses > 0,
+        job: null,
+        then: null,
         ...request,
         text,
       })

@@ -7,20 +7,22 @@
 -- KEYS[5]  LIST  pshub:{<queue>}:bell
 -- KEYS[6]  LIST  pshub:{<queue>}:jobs
 -- KEYS[7]  LIST  pshub:{<queue>}:jobbell
--- KEYS[8]  ZSET  pshub:{<queue>}:dead
 -- ARGV[1]  lost worker's id
 -- ARGV[2]  this worker's id
 -- ARGV[3]  the most requests that are moved
 -- ARGV[4]  bytes beyond which nothing more is moved: one request may exceed them
 -- ARGV[5]  how many dead jobs are kept; the oldest make room
+-- ARGV[6]  ms for which they are kept
 -- flags:   allow-oom
--- Returns  { 1 if nothing is left there, { calls to be answered }, { what went back to its list }, { jobs that are dead now } }, each of
---          these as held id, request, held id, request, ...; or { -1 } when the other worker's lease holds or this one's does not
+-- Returns  { 1 if nothing is left there, { calls to be answered }, { what went back to its list }, { jobs that are dead now },
+--            { held id, ticket, hub, ... } of those dead jobs somebody waits for, { what is to be done in other queues } }, the others as
+--            held id, text, held id, text, ...;
+--          or { -1 } when the other worker's lease holds or this one's does not
 --
 -- Each of them may have been started. What may run twice goes back to the head of its list, with one more death counted in it, until
 -- three workers have died holding it. Then a job is dead; and any other call is held by this worker, as lost:<id>, in the same step: a
 -- crash at any moment leaves it with one holder, whose lease ends in turn. Only workers can answer it, because replies are not where
--- the queue is. What has expired, or is no message, goes: nobody waits for it.
+-- the queue is. A call that has expired, and what is no message, goes: nobody waits for it.
 -- From the first step on the lost worker's lease is 0, which its own beat cannot renew.
 local max_losses = 3
 
@@ -37,15 +39,16 @@ redis.call('LLEN', KEYS[4])
 redis.call('LLEN', KEYS[5])
 redis.call('LLEN', KEYS[6])
 redis.call('LLEN', KEYS[7])
-redis.call('ZCARD', KEYS[8])
+try_lists(KEYS[6], KEYS[7])
+redis.call('ZCARD', beside(KEYS[6], 'dead'))
 -- Somebody else's key under the lost worker's name: then there is nothing to take over, now or later.
 local found = redis.pcall('HRANDFIELD', KEYS[2], ARGV[3])
 if found.err then
   redis.call('ZREM', KEYS[1], ARGV[1])
-  return { 1, {}, {}, {} }
+  return { 1, {}, {}, {}, {}, {} }
 end
 
-local to_answer, back, dead = {}, {}, {}
+local to_answer, back, dead, told, outs = {}, {}, {}, {}, {}
 local function note(list, held_id, message)
   list[#list + 1] = held_id
   list[#list + 1] = message
@@ -56,7 +59,7 @@ local function hold(held_id, message)
 end
 local function put_back(held_id, message)
   if is_job(held_id) then
-    redis.call('LPUSH', KEYS[6], message)
+    return_job(KEYS[6], plain_id(held_id), message)
     ring(KEYS[7])
   else
     redis.call('LPUSH', KEYS[4], message)
@@ -64,19 +67,29 @@ local function put_back(held_id, message)
   end
   note(back, held_id, message)
 end
-local function bury(held_id, message)
-  redis.call('ZADD', KEYS[8], now, message)
-  redis.call('ZREMRANGEBYRANK', KEYS[8], 0, -1 - ARGV[5])
-  note(dead, held_id, message)
+local function give_up(held_id, message, losses)
+  local id, options = plain_id(held_id), options_of(message)
+  local failure = string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
+  local failed = with_failure(message, id, failure, now)
+  bury(KEYS[6], failed, now, ARGV[5], ARGV[6])
+  note_job(KEYS[6], id, options, 'tries', options_of(failed).tries, 'error',
+    string.format('{"at":%d,%s}', now, failure))
+  note(dead, held_id, failed)
+  tally_of(KEYS[6], KEYS[7], KEYS[3], outs, id, options, 'dead')
+  local waiters = end_job(KEYS[6], id, options, 'dead', now)
+  for i = 1, #waiters, 2 do
+    note(told, held_id, waiters[i])
+    told[#told + 1] = waiters[i + 1]
+  end
 end
 local function decide(held_id, message)
   local body, losses = without_mark(message)
-  if not body or is_over(message, now_us) then return end
+  if not body or not is_job(held_id) and is_over(message, now_us) then return end
   losses = losses + 1
   local counted = body .. string.format(',"losses":%d}', math.min(losses, 1000))
   local may = may_repeat(held_id, message)
   if may and losses < max_losses then return put_back(held_id, counted) end
-  if is_job(held_id) then return bury(held_id, counted) end
+  if is_job(held_id) then return give_up(held_id, counted, losses) end
   hold('lost:' .. held_id, counted)
 end
 
@@ -87,7 +100,12 @@ for i = 1, #found do
   redis.call('HDEL', KEYS[2], found[i])
   bytes_left = bytes_left - #message
   -- That of a worker that died before it had answered is decided about.
-  if is_lost(found[i]) then hold(found[i], message) else decide(found[i], message) end
+  if is_out(found[i]) then
+    redis.call('HSET', KEYS[3], found[i], message)
+    note(outs, found[i], message)
+  else
+    if is_lost(found[i]) then hold(found[i], message) else decide(found[i], message) end
+  end
 end
 local left = redis.call('HLEN', KEYS[2])
 if left > 0 then
@@ -95,4 +113,4 @@ if left > 0 then
 else
   redis.call('ZREM', KEYS[1], ARGV[1])
 end
-return { left > 0 and 0 or 1, to_answer, back, dead }
+return { left > 0 and 0 or 1, to_answer, back, dead, told, outs }

@@ -6,23 +6,28 @@
 -- KEYS[4]  LIST  pshub:{<queue>}:calls
 -- KEYS[5]  STRING  pshub:{<queue>}:paused
 -- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[7]  LIST  pshub:{<queue>}:jobs
 -- ARGV[1]  worker id
 -- ARGV[2]  ms from now to the lease's end
 -- ARGV[3]  1 to take a lease under a new id, 0 to renew
 -- ARGV[4]  ms for which a cancelled id is kept
 -- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
+-- ARGV[6]  ms for which this worker is the one that looks after what is due, or 0 if it does not
 -- flags:   allow-oom
 -- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
 --            { other workers whose leases have ended },
 --            { length of the list, at of its first request (us, as text; empty when it has none) },
---            since when the queue is paused (ms, as text), or empty if it is not }; the fifth one is empty for a worker
---            that does not report. Without the lease there are only the first five
+--            since when the queue is paused (ms, as text), or empty if it is not,
+--            when the first job is due (ms, as text), or empty if none waits or another worker looks after that };
+--          the fifth one is empty for a worker that does not report, the seventh one missing for one that does not look after what is due.
+--          Without the lease there are only the first five
 --
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
 -- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
 -- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
 -- Somebody else's keys must not cost the lease: what is not needed for it is asked for with pcall.
--- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more.
+-- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
+-- after what is due; that two of them do, or none for a moment, does no harm but for the time.
 -- Nobody claims without a lease, and nobody gets one without being told of a pause.
 local now_text = now_us_text()
 local now = math.floor(now_text / 1000)
@@ -56,4 +61,11 @@ local paused = redis.pcall('GET', KEYS[5])
 if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 then paused = '' end
 local cancelled = redis.pcall('ZRANGE', KEYS[2], 0, 999, 'REV')
 if cancelled.err then cancelled = {} end
-return { now_text, 1, cancelled, ended, figures, paused }
+
+if (ARGV[6] or '0') == '0' then return { now_text, 1, cancelled, ended, figures, paused } end
+local turn = beside(KEYS[7], 'turn')
+local holder = redis.pcall('GET', turn)
+if holder ~= false and holder ~= ARGV[1] then return { now_text, 1, cancelled, ended, figures, paused, '' } end
+redis.pcall('SET', turn, ARGV[1], 'PX', ARGV[6])
+local first = next_due(KEYS[7])
+return { now_text, 1, cancelled, ended, figures, paused, first and string.format('%d', first) or '' }

@@ -1,5 +1,5 @@
 -- claim: take requests for idle slots, popping and recording them as held in one step. The only way to take work.
--- Calls go before jobs, and jobs get no more slots than they are given.
+-- Calls go before jobs, and jobs get no more slots than they are given; of jobs those of the higher priority go first.
 --
 -- KEYS[1]  LIST  pshub:{<queue>}:calls
 -- KEYS[2]  LIST  pshub:{<queue>}:bell
@@ -18,7 +18,9 @@
 --            a worker that is woken by a lone call about a microsecond
 --          or { now, -1 } when the worker holds no lease: then nothing was taken.
 --
--- Dropped are requests whose deadline has passed: nobody waits for them any more. They are not held, and never start.
+-- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
+-- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
+-- for another queue is held by this worker, which finds it when it next compares what it holds.
 -- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
 -- A job is held as job:<id>: whoever puts it back knows its list by that.
 local max_drops = 1000
@@ -32,14 +34,33 @@ local now = tonumber(now_text)
 local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
 if not lease or lease * 1000 < now then return { now_text, -1 } end
 
-local requests, held, named = {}, {}, {}
+local requests, held, named, origins = {}, {}, {}, {}
 local bytes_left = tonumber(ARGV[4])
-local taken, dropped, largest = 0, 0, 1
+local taken, dropped, cancelled, largest = 0, 0, 0, 1
+
+-- What a job that carries more than its arguments wants done when it starts. False for one that was cancelled.
+local function begin(message, id)
+  local options = options_of(message)
+  if options.keep then
+    if is_cancelled(KEYS[5], id, options) then
+      tally_of(KEYS[5], KEYS[6], KEYS[3], {}, id, options, 'cancelled')
+      end_job(KEYS[5], id, options, 'cancelled', math.floor(now / 1000))
+      cancelled = cancelled + 1
+      return false
+    end
+    note_job(KEYS[5], id, options, 'state', 'running', 'started', string.format('%d', now / 1000), 'worker', ARGV[1])
+  end
+  if options['until'] == 'started' and type(options.unique) == 'string' then
+    local lock = beside(KEYS[5], 'unique:' .. options.unique)
+    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
+  end
+  return true
+end
 
 -- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
 local function take(list, most, prefix)
   local last, page = taken + most, first_page
-  while taken < last and bytes_left > 0 and dropped < max_drops do
+  while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
     local count = math.min(page, last - taken)
     local batch = redis.call('LPOP', list, count)
     if not batch then return 0 end
@@ -49,10 +70,15 @@ local function take(list, most, prefix)
         for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end
         return -1
       end
-      local at, ttl, id = string.match(message, leading)
-      if at and ttl ~= '0' and tonumber(at) + tonumber(ttl) * 1000 <= now then
-        dropped = dropped + 1
+      local at, ttl, id, behind = string.match(message, leading_and_behind)
+      local is_wanted = true
+      if prefix == '' then
+        is_wanted = not at or ttl == '0' or tonumber(at) + tonumber(ttl) * 1000 > now
+        if not is_wanted then dropped = dropped + 1 end
       else
+        if id and string.sub(message, behind, behind + 7) == ',"job":{' then is_wanted = begin(message, id) end
+      end
+      if is_wanted then
         taken = taken + 1
         bytes_left = bytes_left - #message
         if #message > largest then largest = #message end
@@ -62,6 +88,7 @@ local function take(list, most, prefix)
           named[#named + 1] = id
         end
         requests[taken] = message
+        origins[taken] = list
         held[taken * 2 - 1] = prefix .. id
         held[taken * 2] = message
       end
@@ -77,14 +104,18 @@ local left, jobs_left = take(KEYS[1], wanted, ''), 0
 local calls = taken
 local room = math.min(tonumber(ARGV[3]), wanted - taken)
 if ARGV[3] ~= '0' then jobs_left = -1 end
-if room > 0 then jobs_left = take(KEYS[5], room, 'job:') end
+if room > 0 then
+  for _, list in ipairs(lists_of(KEYS[5])) do
+    jobs_left = take(list, calls + room - taken, 'job:')
+    if jobs_left ~= 0 then break end
+  end
+end
 
 if taken > 0 then
   -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.
   local done = redis.pcall('HSET', KEYS[3], unpack(held))
   if type(done) == 'table' and done.err then
-    for i = taken, calls + 1, -1 do redis.call('LPUSH', KEYS[5], requests[i]) end
-    for i = calls, 1, -1 do redis.call('LPUSH', KEYS[1], requests[i]) end
+    for i = taken, 1, -1 do redis.call('LPUSH', origins[i], requests[i]) end
     return done
   end
 end
@@ -96,7 +127,7 @@ if left ~= 0 then
 end
 -- A worker that may take jobs has perhaps taken their token, and then had no slot for them.
 if jobs_left ~= 0 then
-  jobs_left = redis.call('LLEN', KEYS[5])
+  jobs_left = jobs_waiting(KEYS[5])
   if jobs_left > 0 then ring(KEYS[6]) end
 end
 if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] then return { now_text, requests } end

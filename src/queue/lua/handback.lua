@@ -17,16 +17,17 @@ redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[4])
 redis.call('LLEN', KEYS[5])
+for _, list in ipairs(lists_of(KEYS[4])) do redis.call('LLEN', list) end
 local head = ARGV[1] == 'head'
 local from, to, step = 2, #ARGV, 1
 if head then from, to, step = #ARGV, 2, -1 end
 local calls, jobs = 0, 0
 for i = from, to, step do
   local message = redis.call('HGET', KEYS[1], ARGV[i])
-  if message then
+  if message and not is_out(ARGV[i]) then
     redis.call('HDEL', KEYS[1], ARGV[i])
     if is_job(ARGV[i]) then
-      redis.call(head and 'LPUSH' or 'RPUSH', KEYS[4], message)
+      return_job(KEYS[4], plain_id(ARGV[i]), message, head and 'LPUSH' or 'RPUSH')
       jobs = jobs + 1
     else
       redis.call(head and 'LPUSH' or 'RPUSH', KEYS[2], message)

@@ -14,16 +14,18 @@
 -- Returns  how many went back to the heads of their lists
 --
 -- A call that was started goes back with a mark, if it may be run twice. All else that was started, here or by a lost worker before
--- (lost:<id>), stays held under a lease that has ended: the next worker of the queue adopts it. Jobs go back as they are, to their own list.
+-- (lost:<id>), and what is to be done in other queues (out:<queue>:<id>), stays held under a lease that has ended: the next worker of the
+-- queue adopts it. Jobs go back as they are, to their own list.
 -- An error of these, which somebody else's keys cause, comes before anything was moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[5])
 redis.call('LLEN', KEYS[6])
+for _, list in ipairs(lists_of(KEYS[5])) do redis.call('LLEN', list) end
 redis.call('HLEN', KEYS[1])
 redis.call('ZSCORE', KEYS[4], ARGV[1])
 for i = 2, #ARGV do
-  local message = not is_lost(ARGV[i]) and redis.call('HGET', KEYS[1], ARGV[i])
+  local message = not is_lost(ARGV[i]) and not is_out(ARGV[i]) and redis.call('HGET', KEYS[1], ARGV[i])
   if message then
     local body, losses = without_mark(message)
     if body and may_repeat(ARGV[i], message) then
@@ -39,12 +41,16 @@ end
 local held = redis.call('HKEYS', KEYS[1])
 local returned, kept = 0, 0
 for i = #held, 1, -1 do
-  if is_lost(held[i]) then
+  if is_lost(held[i]) or is_out(held[i]) then
     kept = kept + 1
   else
     local message = redis.call('HGET', KEYS[1], held[i])
     redis.call('HDEL', KEYS[1], held[i])
-    if is_job(held[i]) then redis.call('LPUSH', KEYS[5], message) else redis.call('LPUSH', KEYS[2], message) end
+    if is_job(held[i]) then
+      return_job(KEYS[5], plain_id(held[i]), message)
+    else
+      redis.call('LPUSH', KEYS[2], message)
+    end
     returned = returned + 1
   end
 end
@@ -54,9 +60,12 @@ if kept > 0 then
 else
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
--- The next one that beats reports the queue.
-if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
+-- The next one that beats reports the queue, and looks after what is due.
+for _, key in ipairs({ KEYS[7], beside(KEYS[5], 'turn') }) do
+  if redis.pcall('GET', key) == ARGV[1] then redis.call('DEL', key) end
+end
 -- A token without work wakes nobody any more and would stay.
 if redis.call('LLEN', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) else ring(KEYS[3]) end
-if redis.call('LLEN', KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end
+if jobs_waiting(KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end
+if not next_due(KEYS[5]) then redis.call('DEL', beside(KEYS[5], 'duebell')) end
 return returned

@@ -53,15 +53,23 @@ export class Adopt {
   }
 
   async #adoptAll(lost: string): Promise<void> {
-    const { queue, commands, events, workerId } = this.#context
+    const { queue, commands, events, workerId, forward, problem } = this.#context
     for (let done = false; !done; ) {
       const id = workerId()
       const adopted = await commands.send(client => queue.adopt(client, lost, id))
       if (!adopted || id !== workerId()) return
       done = adopted.done
       this.answer(adopted.toAnswer, id)
+      forward.send(adopted.outs, id)
       for (const held of adopted.redelivered) this.#tell('request:redelivered', held)
       for (const held of adopted.dead) this.#tell('job:dead', held)
+      for (const { id: heldId, ticket, hubId } of adopted.told) {
+        const held = adopted.dead.find(each => each.id === heldId)
+        const request = held && this.#decode(held)
+        if (!request) continue
+        const reply = errorReply({ ...request, id: ticket }, lostError(request), id, undefined)
+        await commands.send(client => queue.reply(client, hubId, [reply])).catch(problem('adopt'))
+      }
       const count = adopted.toAnswer.length + adopted.redelivered.length + adopted.dead.length
       events.emit('worker:lost', { worker: lost, queue: queue.name, adopted: count, by: id })
     }

@@ -84,11 +84,11 @@ export class BeatLoop {
   }
 
   async #renew(): Promise<Beat> {
-    const { queue, commands, settings, clock, measures, registrar, stats, workerId } = this.#context
+    const { queue, commands, settings, clock, measures, registrar, stats, workerId, isServing } = this.#context
     const first = this.#registered !== workerId()
     const sentAt = monotonicMs()
     const beat = await commands.send(client =>
-      queue.beat(client, workerId(), settings.leaseMs, first, measures.reportsQueue),
+      queue.beat(client, workerId(), settings.leaseMs, first, { reports: measures.reportsQueue, moves: isServing() }),
     )
     clock.learn(beat.nowUs, monotonicMs())
     // Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.

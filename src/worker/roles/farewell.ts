@@ -1,3 +1,4 @@
+import { isHeldOut } from '../../jobs/held-job.ts'
 import { monotonicMs } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 import { isHeldLost } from '../held.ts'
@@ -30,7 +31,7 @@ export class Farewell {
     const { queue, commands, slots, workerId } = this.#context
     return this.#tried(async () => {
       const held = await this.#held()
-      const unknown = held.filter(id => !slots.knows(id) && !isHeldLost(id) && !slots.wasReleased(id))
+      const unknown = held.filter(id => !slots.knows(id) && !isHeldLost(id) && !isHeldOut(id) && !slots.wasReleased(id))
       if (unknown.length === 0) return 0
       return commands.send(client => queue.handback(client, workerId(), 'head', unknown))
     })

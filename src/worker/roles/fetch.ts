@@ -103,7 +103,7 @@ export class FetchLoop {
   }
 
   #send(workerId: string): Promise<Claimed | undefined> {
-    const { queue, commands, waiting, slots } = this.#context
+    const { queue, commands, waiting, slots, due } = this.#context
     const wanted = { slots: slots.idle, jobs: slots.jobRoom }
     if (this.#moreWaits) return commands.send(client => queue.claim(client, workerId, wanted))
     const wait: Wait = { clientId: undefined, isDeaf: slots.takesJobs && wanted.jobs <= 0 }
@@ -112,7 +112,7 @@ export class FetchLoop {
       .send(client => {
         // The answer of a deaf one's own question tells that the wait, behind it, has arrived: then it can be ended.
         wait.clientId = queue.clientId(client, wait.isDeaf)
-        return queue.waitAndClaim(client, workerId, wanted)
+        return queue.waitAndClaim(client, workerId, wanted, () => due.onBell())
       })
       .finally(() => {
         this.#wait = undefined

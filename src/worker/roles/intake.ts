@@ -1,5 +1,7 @@
 import { heldAsJob, isHeldJob } from '../../jobs/held-job.ts'
-import { defaultTimeoutMs } from '../../task/task.ts'
+import { endOf, unrun } from '../../jobs/verdict.ts'
+import type { JobEnd } from '../../queue/job-queue.ts'
+import { defaultJobTimeoutMs, defaultTimeoutMs } from '../../task/task.ts'
 import type { Claimed } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
 import type { ToldError } from '../../wire/errors.ts'
@@ -110,9 +112,16 @@ export class Intake {
   #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
     const { executor, tasks, slots } = this.#context
     const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
-    const ownMs = tasks.get(request.task)?.timeoutMs ?? defaultTimeoutMs
-    const remainingMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : ownMs
-    const slot = slots.take(isHeldJob(request.heldId), receivedAt)
+    const isJob = isHeldJob(request.heldId)
+    if (isJob && request.ttlMs > 0 && backlogUs / 1000 >= request.ttlMs) {
+      this.#expireJob(request, workerId)
+      return
+    }
+    const task = tasks.get(request.task)
+    const ownMs = task?.timeoutMs ?? defaultTimeoutMs
+    const callMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : ownMs
+    const remainingMs = isJob ? (task?.jobTimeoutMs ?? defaultJobTimeoutMs) + monotonicMs() - receivedAt : callMs
+    const slot = slots.take(isJob, receivedAt)
     this.#running++
     const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
       this.#finish(request, workerId, slot, backlogUs, execution)
@@ -140,6 +149,15 @@ export class Intake {
     this.#end(request, workerId, error, slot)
   }
 
+  /** It waited for longer than anybody wants it. */
+  #expireJob({ heldId, id, task }: Request, workerId: string): void {
+    const { measures, events, queue, settle } = this.#context
+    measures.counters.expired++
+    events.emit('request:expired', { queue: queue.name, task, id })
+    const job = unrun(heldId, 'expired')
+    settle.add({ id: heldId, workerId, hubId: undefined, reply: '', job, slot: undefined })
+  }
+
   /** True when a request for a task that this worker does not have ends here, because handing it back would be for ever. */
   #endForeign(request: Request, workerId: string, nowUs: number): boolean {
     const { settle, measures, events, queue } = this.#context
@@ -151,10 +169,11 @@ export class Intake {
     }
     const verdict = this.#unserved.verdict(request.task)
     if (!verdict) return false
-    const { task, id, hubId, text: dead } = request
+    const { task, id, hubId, heldId } = request
     measures.counters.unserved++
-    if (isHeldJob(request.heldId)) {
-      settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', dead, slot: undefined })
+    if (isHeldJob(heldId)) {
+      const job = endOf(request, undefined, { ok: false, error: verdict, thrown: undefined }, false, queue.name)
+      settle.add({ id: heldId, workerId, hubId: undefined, reply: '', job, slot: undefined })
       events.emit('job:dead', { queue: queue.name, task, id, reason: verdict.message })
       return true
     }
@@ -172,17 +191,24 @@ export class Intake {
 
   #finish(request: Request, workerId: string, slot: Slot, backlogUs: number, execution: Execution): void {
     const { settle, slots, measures } = this.#context
-    const { outcome, queueMs, execMs } = execution
+    const { outcome, queueMs, execMs, wasAborted } = execution
     if (workerId !== this.#context.workerId()) return
     const us: Phases = {
       backlog: Math.round(backlogUs),
       queue: Math.round(queueMs * 1000),
       exec: Math.round(execMs * 1000),
     }
+    const isJob = isHeldJob(request.heldId)
     const isLeft = !outcome.ok && outcome.error.code === 'WorkerLost'
-    if (isLeft && (isHeldJob(request.heldId) || request.idempotent)) {
+    if (isLeft && (isJob || request.idempotent)) {
       // This worker leaves: what may run twice stays held, and goes back to the list in its last step.
       slots.free([slot])
+      return
+    }
+    if (isJob) {
+      const job = this.#endJob(request, outcome, wasAborted)
+      settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', job, slot })
+      measures.ran({ request, outcome, us, now: monotonicMs() })
       return
     }
     if (!outcome.ok) outcome.error = told(request, outcome.error)
@@ -193,6 +219,21 @@ export class Intake {
     const isLate = request.ttlMs > 0 && backlogUs / 1000 + queueMs + execMs > request.ttlMs
     settle.add({ id: request.heldId, workerId, hubId: isLate ? undefined : request.hubId, reply, slot })
     measures.ran({ request, outcome, us, now: monotonicMs() })
+  }
+
+  /** What becomes of a job that ran; those who watch are told of its failure. */
+  #endJob(request: Request, outcome: Execution['outcome'], wasAborted: boolean): JobEnd | undefined {
+    const { tasks, events, queue } = this.#context
+    const { task, id } = request
+    const end = endOf(request, tasks.get(task), outcome, wasAborted, queue.name)
+    if (outcome.ok || !end) return end
+    const { code, message } = outcome.error
+    if (end.outcome === 'dead') events.emit('job:dead', { queue: queue.name, task, id, reason: `${code}: ${message}` })
+    if (end.outcome === 'retry') {
+      const attempt = (request.job?.tries ?? 0) + 1
+      events.emit('job:retried', { queue: queue.name, task, id, attempt, delayMs: end.delayMs, code })
+    }
+    return end
   }
 
   async #handBack(foreign: readonly Request[]): Promise<void> {

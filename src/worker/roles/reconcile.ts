@@ -1,3 +1,4 @@
+import { isHeldOut } from '../../jobs/held-job.ts'
 import type { WorkerContext } from '../context.ts'
 import { isHeldLost } from '../held.ts'
 
@@ -9,6 +10,7 @@ import { isHeldLost } from '../held.ts'
  * 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
  *    would bring more than there is room for.
  * 2. An adoption whose answer was lost: what it left to this worker is answered.
+ *    The same for what is to be done in other queues.
  * 3. What was settled and released here: a replica was promoted that had not heard of that. Released again, and never run again.
  */
 export class Reconcile {
@@ -21,7 +23,7 @@ export class Reconcile {
 
   /** @param nowUs Redis' time of the beat */
   async look(nowUs: number): Promise<void> {
-    const { queue, commands, slots, workerId, intake, adopt, problem } = this.#context
+    const { queue, commands, slots, workerId, intake, adopt, forward, problem } = this.#context
     const id = workerId()
     const held = await commands.send(client => queue.heldIds(client, id))
     const unknown = held.filter(each => !slots.knows(each))
@@ -35,16 +37,24 @@ export class Reconcile {
       problem('failover')(new Error(reason))
       await commands.send(client => queue.release(client, id, ended))
     }
-    const claimed = open.filter(each => !isHeldLost(each))
+    const claimed = open.filter(each => !isHeldLost(each) && !isHeldOut(each))
     if (claimed.length > 0) {
       // The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate
       // of now is ahead of Redis by the beat's way, and voided the next claim too, again and again.
       intake.ignoreClaimsOf(claimed, nowUs)
       await commands.send(client => queue.handback(client, id, 'head', claimed)).catch(problem('reconcile'))
     }
-    const adopted = open.filter(isHeldLost)
+    const adopted = open.filter(each => isHeldLost(each) || isHeldOut(each))
     if (adopted.length === 0) return
     const found = await commands.send(client => queue.heldTexts(client, id, adopted))
-    if (id === workerId()) adopt.answer(found, id)
+    if (id !== workerId()) return
+    adopt.answer(
+      found.filter(each => isHeldLost(each.id)),
+      id,
+    )
+    forward.send(
+      found.filter(each => isHeldOut(each.id)),
+      id,
+    )
   }
 }

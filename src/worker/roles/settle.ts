@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
-import { bury } from '../../jobs/dead.ts'
+import { answerOf } from '../../jobs/verdict.ts'
 import { isBatchFull } from '../../queue/batches.ts'
+import type { JobEnd } from '../../queue/job-queue.ts'
 import { isFull, isTransient, NotConnected } from '../../redis/connection.ts'
-import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
+import { backoffMs, sleep } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Settlement } from '../held.ts'
 import type { Slot } from '../slots.ts'
@@ -13,9 +14,11 @@ interface Batch {
   readonly ids: string[]
   /** By hub. */
   readonly replies: Map<string, string[]>
-  readonly dead: string[]
+  /** What became of jobs, but for those that need only be released. */
+  readonly jobs: JobEnd[]
   readonly slots: Slot[]
-  /** Of all replies. */
+  /** Of all that ended. */
+  count: number
   chars: number
 }
 
@@ -42,12 +45,14 @@ export class Settle {
     setMaxListeners(0, this.#stopping.signal)
   }
 
-  add({ id, workerId, hubId, reply, dead, slot }: Settlement): void {
-    const batch = this.#batchFor(workerId, reply.length)
-    batch.ids.push(id)
-    batch.chars += reply.length
+  add({ id, workerId, hubId, reply, job, slot }: Settlement): void {
+    const size = job ? job.text.length : reply.length
+    const batch = this.#batchFor(workerId, size)
+    batch.count++
+    batch.chars += size
     if (slot) batch.slots.push(slot)
-    if (dead !== undefined) batch.dead.push(dead)
+    if (job) batch.jobs.push(job)
+    else batch.ids.push(id)
     if (hubId === undefined) return
     const replies = batch.replies.get(hubId)
     if (replies) replies.push(reply)
@@ -56,8 +61,8 @@ export class Settle {
 
   #batchFor(workerId: string, chars: number): Batch {
     const last = this.#ended.at(-1)
-    if (last?.workerId === workerId && !isBatchFull(last.ids.length, last.chars, chars)) return last
-    const batch = { workerId, ids: [], replies: new Map(), dead: [], slots: [], chars: 0 }
+    if (last?.workerId === workerId && !isBatchFull(last.count, last.chars, chars)) return last
+    const batch = { workerId, ids: [], replies: new Map(), jobs: [], slots: [], count: 0, chars: 0 }
     if (this.#ended.push(batch) > 1) return batch
     // A lone reply leaves at the end of this tick; under load those of a whole turn of the loop go together.
     if (this.#underWay.size === 0) process.nextTick(() => this.#flush())
@@ -96,11 +101,11 @@ export class Settle {
   }
 
   async #deliver(batch: Batch): Promise<void> {
-    const { workerId, dead } = batch
+    const { workerId, jobs } = batch
     await this.#untilDone(() => this.#reply(batch), workerId, mayPass)
-    // Whatever refuses it: a job is done, or dead, or held.
-    if (dead.length > 0) await this.#untilDone(() => this.#bury(dead), workerId)
-    if (this.#stopping.signal.aborted) return
+    // Whatever refuses it: a job is done, or waits, or is dead, or held.
+    if (jobs.length > 0) await this.#untilDone(() => this.#settleJobs(jobs, workerId), workerId)
+    if (this.#stopping.signal.aborted || batch.ids.length === 0) return
     this.#answered.push(batch)
     // With the next replies, in one write: a write of their own would cost more than the releases do.
     if (this.#context.slots.idle <= 0) setImmediate(() => this.#flush())
@@ -140,11 +145,19 @@ export class Settle {
     await Promise.all(replied)
   }
 
-  async #bury(dead: string[]): Promise<void> {
-    const { queue, commands, clock, problem } = this.#context
-    const nowMs = clock.atUs(monotonicMs()) / 1000
-    const gone = await commands.send(client => bury(client, queue, dead, nowMs))
-    if (gone > 0) problem('dead')(new Error(`${gone} of the oldest dead jobs were dropped to keep the latest ones`))
+  /** In one step with their release. Who waits for them is told behind it, and looks again where that fails. */
+  async #settleJobs(jobs: JobEnd[], workerId: string): Promise<void> {
+    const { queue, jobQueue, commands, slots, fetch, forward, problem } = this.#context
+    const { dropped, told, outs } = await commands.send(client => jobQueue.settle(client, workerId, jobs))
+    slots.released(jobs.map(({ id }) => id))
+    forward.send(outs, workerId)
+    fetch.slotsIdle()
+    if (dropped > 0)
+      problem('dead')(new Error(`${dropped} of the oldest dead jobs were dropped to keep the latest ones`))
+    for (const { id, ticket, hubId } of told) {
+      const answer = answerOf(jobs.find(job => job.id === id)!, ticket, workerId)
+      commands.send(client => queue.reply(client, hubId, [answer])).catch(() => undefined)
+    }
   }
 
   #releaseAnswered(workerId: string): void {

@@ -1,0 +1,48 @@
+import { type ErrorCode, HubError } from '../wire/errors.ts'
+import { isQueueName } from '../wire/keys.ts'
+import type { CallPhases } from '../wire/phases.ts'
+
+export interface CallOptions {
+  /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
+  timeoutMs?: number
+  /** Only workers of this queue count. Default: the queue that had the task first, while it has live workers, else another one. */
+  queue?: string | undefined
+  /** Ends the wait with Aborted. */
+  signal?: AbortSignal
+  /** W3C trace context to pass on. Default: that of the caller's active OpenTelemetry span. */
+  traceparent?: string | undefined
+  /** Goes along with traceparent; left out when longer than 512 characters. */
+  tracestate?: string | undefined
+  /** True: resolve to the result and how long each part of the wait took. Default false. */
+  phases?: boolean
+}
+
+/** What a call with `phases: true` resolves to. Phases are undefined when its worker, of another language, told none. */
+export interface WithPhases<R = unknown> {
+  result: R
+  phases: CallPhases | undefined
+}
+
+/** What makes a call impossible before anything is looked up; undefined when nothing does. */
+export const wrongCall = (called: string, options: CallOptions): HubError | undefined => {
+  if (typeof called !== 'string')
+    return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
+  const { timeoutMs, signal, queue } = options
+  if (queue !== undefined && !isQueueName(queue)) {
+    const given = typeof queue === 'string' ? `'${(queue as string).slice(0, 80)}'` : typeof queue
+    return refusal(called, 'InvalidArgs', `queue must be the name of a queue, not ${given}.`)
+  }
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+    // A nested call whose time is up comes here with 0; it certainly was not sent.
+    if (typeof timeoutMs === 'number' && timeoutMs <= 0)
+      return refusal(called, 'Expired', `No time was left for ${called}.`)
+    const given = JSON.stringify(timeoutMs)
+    return refusal(called, 'InvalidArgs', `timeoutMs must be a number of milliseconds, not ${given}.`)
+  }
+  if (signal?.aborted)
+    return refusal(called, 'Aborted', `The signal had fired before ${called} was called.`, signal.reason)
+  return undefined
+}
+
+const refusal = (task: string, code: ErrorCode, message: string, cause?: unknown) =>
+  new HubError(code, message, { task, cause })

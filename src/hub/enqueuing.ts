@@ -1,0 +1,243 @@
+import type { Events } from '../figures/events.ts'
+import { type Step, stepMessage } from '../jobs/chain.ts'
+import { defaultEnqueueMs, type EnqueueOptions, shapeOf } from '../jobs/enqueue-options.ts'
+import { Job, type JobHost } from '../jobs/job.ts'
+import { JobOutbox } from '../jobs/job-outbox.ts'
+import type { Tracing } from '../outlets/tracing.ts'
+import { batchesOf } from '../queue/batches.ts'
+import { command } from '../redis/client.ts'
+import type { Connection } from '../redis/connection.ts'
+import type { Settings } from '../settings/read.ts'
+import type { Task } from '../task/task.ts'
+import { monotonicMs } from '../wire/clock.ts'
+import { HubError } from '../wire/errors.ts'
+import { newId } from '../wire/ids.ts'
+import { isId, isQueueName, type Keys } from '../wire/keys.ts'
+import type { TraceContext } from '../wire/message.ts'
+import { encodeArgs } from './arguments.ts'
+import type { Resolver, Route } from './resolver.ts'
+import type { Routes } from './routes.ts'
+
+export interface EnqueuingOptions {
+  host: JobHost
+  settings: Readonly<Settings>
+  keys: Keys
+  commands: Connection
+  routes: Routes
+  resolver: Resolver
+  events: Events
+  tracing: Tracing | undefined
+}
+
+/** One of many: a task with its arguments, and how it is to be run. */
+export type EnqueueEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: EnqueueOptions]
+
+/** What became of many. */
+export interface EnqueuedMany {
+  /** In the order of the entries; of a job that was there already, its id. */
+  ids: string[]
+  /** How many were there already. */
+  twins: number
+}
+
+const mostAtOnce = 100_000
+
+/** Jobs, from a name and arguments to what is acknowledged in Redis. */
+export class Enqueuing {
+  readonly #options: EnqueuingOptions
+  readonly #outboxes = new Map<string, JobOutbox>()
+
+  constructor(options: EnqueuingOptions) {
+    this.#options = options
+  }
+
+  async enqueue(called: string, args: unknown, options: EnqueueOptions): Promise<Job> {
+    const { tracing, host } = this.#options
+    const end = monotonicMs() + timeoutOf(called, options)
+    const span = tracing?.isHeard({}) ? tracing.startCall(called, {}) : undefined
+    try {
+      const step = this.#stepOf(await this.#routeOf(called, options, end), args, options, true)
+      span?.sent(step.queue, step.id)
+      const twins = await this.#send(step.queue, [this.messageOf([step], span?.trace)], end)
+      span?.end(undefined, undefined)
+      return new Job(host, host.queueOf(step.queue), twins.get(0) ?? step.id, step.task, {
+        isTwin: twins.size > 0,
+      })
+    } catch (error) {
+      span?.end(error as HubError, undefined)
+      throw error
+    }
+  }
+
+  /** All are checked before the first is sent; then each batch of them is in Redis as a whole or not at all. */
+  async enqueueMany(entries: readonly EnqueueEntry[], options: EnqueueOptions): Promise<EnqueuedMany> {
+    const steps = await this.prepare(entries, options)
+    const messages = steps.map(step => this.messageOf([step], undefined))
+    return this.sendAll(steps, messages, options)
+  }
+
+  /**
+   * Entries as jobs, none of which is sent yet.
+   * @param isWhole false for one whose arguments are not all there yet: then its worker checks them
+   * @throws HubError whose `data.index` names the entry that is wrong
+   */
+  async prepare(
+    entries: readonly EnqueueEntry[],
+    options: EnqueueOptions,
+    isWhole: (place: number) => boolean = () => true,
+  ): Promise<Step[]> {
+    if (!Array.isArray(entries) || entries.length > mostAtOnce)
+      throw new HubError(
+        'InvalidArgs',
+        `Jobs are given as a list of at most ${mostAtOnce} entries; send more in several calls.`,
+      )
+    const end = monotonicMs() + timeoutOf('many', options)
+    const routes = new Map<string, Route>()
+    const steps: Step[] = []
+    for (const [index, entry] of entries.entries()) {
+      try {
+        if (!Array.isArray(entry)) throw new HubError('InvalidArgs', 'it must be [task, args, options].')
+        const [task, args = {}, own] = entry as unknown as EnqueueEntry
+        const called = nameOf(task)
+        const merged = own === undefined ? options : { ...options, ...own }
+        const key = `${merged.queue ?? ''}\n${called}`
+        let route = routes.get(key)
+        if (!route) {
+          route = await this.#routeOf(called, merged, end)
+          routes.set(key, route)
+        }
+        steps.push(this.#stepOf(route, args, merged, isWhole(index)))
+      } catch (error) {
+        if (!(error instanceof HubError)) throw error
+        const { code, message, task = called(entry), data } = error
+        const details = { task, data: { index, ...(data as object | undefined) }, cause: error }
+        throw new HubError(code, `Nothing is enqueued. Entry ${index}: ${message}`, details)
+      }
+    }
+    return steps
+  }
+
+  /** Sends jobs, each batch of them as a whole or not at all. */
+  async sendAll(steps: readonly Step[], messages: readonly string[], options: EnqueueOptions): Promise<EnqueuedMany> {
+    const timeoutMs = timeoutOf('many', options)
+    const ids = steps.map(({ id }) => id)
+    let enqueued = 0
+    let twins = 0
+    const sendQueue = async ([queue, places]: [string, number[]]) => {
+      for (const batch of batchesOf(places, place => messages[place]!.length)) {
+        const texts = batch.map(place => messages[place]!)
+        const found = await this.#send(queue, texts, monotonicMs() + timeoutMs)
+        for (const [at, id] of found) ids[batch[at]!] = id
+        enqueued += batch.length
+        twins += found.size
+      }
+    }
+    const outcomes = await Promise.allSettled([...placesByQueue(steps)].map(sendQueue))
+    const failed = outcomes.find(outcome => outcome.status === 'rejected')
+    if (!failed) return { ids, twins }
+    const { code, message } = failed.reason as HubError
+    const told = `${enqueued} of ${steps.length} jobs are enqueued, the first ones of each queue; then: ${message}`
+    throw new HubError(code, told, { data: { enqueued }, cause: failed.reason })
+  }
+
+  /** A job, and what follows it, as it is sent. */
+  messageOf(steps: readonly [Step, ...Step[]], trace: TraceContext | undefined): string {
+    const { traceparent, tracestate } = trace ?? {}
+    return stepMessage(steps, { from: this.#options.settings.name, traceparent, tracestate })
+  }
+
+  /** A job that was enqueued before, here or elsewhere. */
+  async job(id: string, queue: string | undefined): Promise<Job> {
+    const where = queue === undefined ? '' : ` in queue ${queue}`
+    const why = 'it was not tracked, or its record has gone'
+    const unknown = new HubError('NoSuchJob', `Nothing is known of job ${String(id).slice(0, 80)}${where}: ${why}.`)
+    if (!isId(id)) throw unknown
+    if (queue !== undefined) checkQueue(queue)
+    const { host, resolver, keys } = this.#options
+    const queues = queue === undefined ? await host.ask(() => resolver.queues()) : [queue]
+    const found = await host.ask(client =>
+      Promise.all(queues.map(name => command(client, 'exists', keys.queue(name).job(id)))),
+    )
+    const place = found.indexOf(1)
+    if (place === -1) throw unknown
+    const jobQueue = host.queueOf(queues[place]!)
+    const { task } = await new Job(host, jobQueue, id, '').status()
+    return new Job(host, jobQueue, id, task)
+  }
+
+  stop(): void {
+    for (const outbox of this.#outboxes.values()) outbox.stop()
+  }
+
+  /** The keys this hub may have left in Redis. */
+  usedKeys(): string[] {
+    const { host, keys } = this.#options
+    const used = [...this.#outboxes].filter(([, outbox]) => outbox.used)
+    return used.map(([queue]) => keys.queue(queue).enqueued(host.hubId))
+  }
+
+  #stepOf(route: Route, args: unknown, options: EnqueueOptions, isWhole: boolean): Step {
+    const { task, queue, maxPayloadBytes } = route
+    const most = Math.min(this.#options.settings.maxPayloadBytes, maxPayloadBytes)
+    const json = encodeArgs(isWhole ? route : { ...route, checkArgs: undefined }, args, most)
+    if (json instanceof HubError) throw json
+    const { part, ttlMs } = shapeOf(task, json, options)
+    return { id: newId(), task, queue, args: json, job: part, ttlMs, pass: undefined }
+  }
+
+  async #routeOf(called: string, { queue }: EnqueueOptions, end: number): Promise<Route> {
+    const { routes, host } = this.#options
+    if (host.closing.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
+    if (queue !== undefined) checkQueue(queue)
+    this.#options.commands.open()
+    return routes.known(called, queue, 'jobs') ?? routes.find(called, queue, end, undefined, 'jobs')
+  }
+
+  async #send(queue: string, messages: string[], end: number): Promise<ReadonlyMap<number, string>> {
+    const { events } = this.#options
+    const twins = await this.#outboxOf(queue).enqueue(messages, Math.max(1, Math.round(end - monotonicMs())))
+    events.emit('jobs:enqueued', { queue, count: messages.length - twins.size, twins: twins.size })
+    return twins
+  }
+
+  #outboxOf(queue: string): JobOutbox {
+    let outbox = this.#outboxes.get(queue)
+    if (!outbox) {
+      const { host, commands: connection } = this.#options
+      outbox = new JobOutbox({ connection, queue: host.queueOf(queue), hubId: host.hubId, closing: host.closing })
+      this.#outboxes.set(queue, outbox)
+    }
+    return outbox
+  }
+}
+
+const placesByQueue = (steps: readonly Step[]): Map<string, number[]> => {
+  const places = new Map<string, number[]>()
+  for (const [place, { queue }] of steps.entries()) {
+    const own = places.get(queue)
+    if (own) own.push(place)
+    else places.set(queue, [place])
+  }
+  return places
+}
+
+export const nameOf = (task: EnqueueEntry[0]): string => {
+  const name = typeof task === 'string' ? task : task?.name?.full
+  if (typeof name === 'string') return name
+  throw new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
+}
+
+/** For an error: what was named, whatever it was. */
+const called = (entry: unknown): string =>
+  String(Array.isArray(entry) ? (entry[0]?.name?.full ?? entry[0]) : entry).slice(0, 120)
+
+const checkQueue = (queue: unknown): void => {
+  if (isQueueName(queue)) return
+  throw new HubError('InvalidArgs', `queue must be the name of a queue, not ${JSON.stringify(queue)?.slice(0, 80)}.`)
+}
+
+const timeoutOf = (what: string, { timeoutMs = defaultEnqueueMs }: EnqueueOptions): number => {
+  if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs
+  const given = JSON.stringify(timeoutMs)
+  throw new HubError('InvalidArgs', `enqueue ${what}: timeoutMs must be a number of milliseconds, not ${given}.`)
+}

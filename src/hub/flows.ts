@@ -1,0 +1,88 @@
+import { Batch } from '../jobs/batch.ts'
+import type { Step } from '../jobs/chain.ts'
+import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
+import { Chain, Job, type JobHost, stepId } from '../jobs/job.ts'
+import type { Task } from '../task/task.ts'
+import { HubError } from '../wire/errors.ts'
+import { newId } from '../wire/ids.ts'
+import type { EnqueueEntry, Enqueuing } from './enqueuing.ts'
+
+/** A step; `pass`: the field of its arguments that gets the result of the step before it. */
+export type ChainEntry = readonly [
+  task: string | Task<never, unknown>,
+  args?: unknown,
+  options?: EnqueueOptions & { pass?: string | undefined },
+]
+
+export interface BatchOptions extends EnqueueOptions {
+  /** What is enqueued when all have ended. */
+  then?: EnqueueEntry | undefined
+  /** In place of that where one of them is dead, has expired or was cancelled. */
+  failed?: EnqueueEntry | undefined
+}
+
+const mostSteps = 100
+
+/** Each step travels in the message of the one before it. */
+export const startChain = async (
+  enqueuing: Enqueuing,
+  host: JobHost,
+  entries: readonly ChainEntry[],
+  options: EnqueueOptions,
+): Promise<Chain> => {
+  if (!Array.isArray(entries) || entries.length === 0 || entries.length > mostSteps)
+    throw new HubError('InvalidArgs', `A chain is a list of 1 to ${mostSteps} steps.`)
+  const passed = entries.map((entry, at) => passOf(entry, at))
+  const bare = entries.map(
+    ([task, args, own]): EnqueueEntry => [task, args, { ...own, pass: undefined } as EnqueueOptions],
+  )
+  const prepared = await enqueuing.prepare(bare, { tracked: true, ...options }, at => passed[at] === undefined)
+  const id = newId()
+  const where = prepared.map(({ queue, task }): [string, string] => [queue, task])
+  const steps = prepared.map((step, at): Step => {
+    const job = { ...step.job, chain: id, step: at + 1, steps: where }
+    return { ...step, id: stepId(id, at), job, pass: passed[at] }
+  })
+  const [first] = steps
+  const message = enqueuing.messageOf(steps as [Step, ...Step[]], undefined)
+  await enqueuing.sendAll([first!], [message], options)
+  return new Chain(host, id, where)
+}
+
+const passOf = (entry: unknown, at: number): string | undefined => {
+  const pass = Array.isArray(entry) ? (entry as unknown as ChainEntry)[2]?.pass : undefined
+  if (pass === undefined) return undefined
+  const wrong = (what: string) =>
+    new HubError('InvalidArgs', `Entry ${at} of the chain: ${what}.`, { data: { index: at } })
+  if (at === 0) throw wrong('no step is before the first one, so pass gets nothing')
+  if (typeof pass !== 'string' || pass === '' || pass === '__proto__') throw wrong('pass must be the name of a field')
+  const [, args] = entry as unknown as ChainEntry
+  if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args)))
+    throw wrong('a result can only be passed to arguments that are an object')
+  return pass
+}
+
+/** The batch is there before its first job, and is closed behind its last one: so none of them can end unnoticed. */
+export const startBatch = async (
+  enqueuing: Enqueuing,
+  host: JobHost,
+  entries: readonly EnqueueEntry[],
+  { then, failed, ...options }: BatchOptions,
+): Promise<Batch> => {
+  const [after] = await enqueuing.prepare(then ? [then] : [], { queue: options.queue })
+  const [otherwise] = await enqueuing.prepare(failed ? [failed] : [], { queue: options.queue })
+  if (after && otherwise && after.queue !== otherwise.queue)
+    throw new HubError('InvalidArgs', 'What follows a batch, well or not, must be in one queue.')
+  const prepared = await enqueuing.prepare(entries, options)
+  const home = after?.queue ?? otherwise?.queue ?? prepared[0]?.queue
+  if (home === undefined) throw new HubError('InvalidArgs', 'A batch needs jobs, or something that follows.')
+  const id = newId()
+  const queue = host.queueOf(home)
+  const messageOf = (step: Step | undefined) => (step ? enqueuing.messageOf([step], undefined) : '')
+  const steps = prepared.map((step): Step => ({ ...step, job: { ...step.job, batch: `${home}/${id}` } }))
+  await host.ask(client => queue.openBatch(client, id, messageOf(after), messageOf(otherwise)))
+  const { ids, twins } = await enqueuing.sendAll(steps, steps.map(messageOf), options)
+  await host.ask(client => queue.closeBatch(client, id, ids.length - twins))
+  const jobOf = (step: Step | undefined) => step && new Job(host, queue, step.id, step.task, { isToCome: true })
+  return new Batch(host, { id, queue: home, ids, after: jobOf(after), failed: jobOf(otherwise) })
+}

@@ -1,0 +1,98 @@
+import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
+import { unreadableTeller } from '../catalogue/catalogue.ts'
+import { type Overview, readOverview } from '../catalogue/overview.ts'
+import { Events } from '../figures/events.ts'
+import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
+import type { Connection } from '../redis/connection.ts'
+import { explained } from '../redis/refusals.ts'
+import { signalAfter } from '../wire/clock.ts'
+import { HubError, messageOf } from '../wire/errors.ts'
+import type { Keys } from '../wire/keys.ts'
+
+export const hubClosed = (): HubError => new HubError('HubClosed', 'This hub was closed; make a new one.')
+
+/** What a hub knows and does beside calls and jobs: it looks at the registry, and pauses queues. */
+export abstract class Onlooker {
+  readonly events: Events = new Events()
+  protected readonly tellUnreadable = unreadableTeller(this.events)
+  protected readonly closing = new AbortController()
+  protected abstract readonly keys: Keys
+  protected abstract readonly commands: Connection
+
+  /**
+   * All tasks of the registry with their live workers, and all workers and queues: one consistent reading.
+   * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
+   */
+  async overview(): Promise<Overview> {
+    const overview = await this.ask(client => readOverview(client, this.keys))
+    overview.unreadable.forEach(this.tellUnreadable)
+    return overview
+  }
+
+  async tasks(): Promise<Overview['tasks']> {
+    return (await this.overview()).tasks
+  }
+
+  async workers(): Promise<Overview['workers']> {
+    return (await this.overview()).workers
+  }
+
+  async queues(): Promise<Overview['queues']> {
+    return (await this.overview()).queues
+  }
+
+  /** The slowest calls of the last five minutes, slowest first, with what each waited for. */
+  async slowCalls(): Promise<SlowCallOverview[]> {
+    return this.ask(client => readSlowCalls(client, this.keys))
+  }
+
+  /**
+   * Pauses a queue: within a second its workers take nothing more from it. They finish what they hold and keep their leases;
+   * calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too: workers that come
+   * later find it so. It stays paused until resume(), whatever becomes of workers and callers. Repeating it is harmless.
+   *
+   * @returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on
+   * @throws ConfigError for what is not the name of a queue, HubError NotEnqueued when Redis is away or this user may not
+   *   write it, HubClosed
+   */
+  async pause(queue: string): Promise<number> {
+    checkQueueName(queue)
+    const { pausedMs } = await this.ask(
+      client => pauseQueue(client, this.keys, queue),
+      `Queue ${queue} could not be paused`,
+    )
+    return pausedMs
+  }
+
+  /**
+   * Ends the pause of a queue: within a second its workers go on. Repeating it is harmless.
+   *
+   * @returns whether it was paused
+   * @throws as pause()
+   */
+  async resume(queue: string): Promise<boolean> {
+    checkQueueName(queue)
+    return this.ask(client => resumeQueue(client, this.keys, queue), `Queue ${queue} could not be resumed`)
+  }
+
+  /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
+  async failures(): Promise<FailureOverview[]> {
+    return this.ask(client => readFailures(client, this.keys))
+  }
+
+  /** `otherwise` begins the message of the error. */
+  protected async ask<T>(
+    commands: Parameters<typeof Connection.prototype.send<T>>[0],
+    otherwise = 'The registry could not be read',
+  ): Promise<T> {
+    if (this.closing.signal.aborted) throw hubClosed()
+    this.commands.open()
+    await this.commands.whenReady(signalAfter(2000, this.closing.signal))
+    try {
+      if (!this.commands.isReady) throw this.commands.downReason ?? new Error('no answer in time')
+      return await this.commands.send(commands)
+    } catch (cause) {
+      throw new HubError('NotEnqueued', `${otherwise}: ${explained(messageOf(cause))}.`, { cause })
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { Job, JobHost } from './job.ts'
+
+/** How the jobs of a batch fare. */
+export interface BatchStatus {
+  /** How many there are; undefined while they are being enqueued. */
+  total: number | undefined
+  done: number
+  /** Dead, expired or cancelled. */
+  dead: number
+  /** When the last one ended, Redis milliseconds. */
+  endedMs: number | undefined
+}
+
+/** What is known of a batch when it was made. */
+export interface BatchParts {
+  readonly id: string
+  /** Where it is counted: the queue of what follows. */
+  readonly queue: string
+  /** Of its jobs. */
+  readonly ids: readonly string[]
+  /** What follows when all have ended; `failed` in its place where one of them did not end well. */
+  readonly after: Job | undefined
+  readonly failed: Job | undefined
+}
+
+/** Jobs that belong together: when all have ended, what is to follow is enqueued, once. */
+export class Batch implements BatchParts {
+  readonly id: string
+  readonly queue: string
+  readonly ids: readonly string[]
+  readonly after: Job | undefined
+  readonly failed: Job | undefined
+  readonly #host: JobHost
+
+  constructor(host: JobHost, { id, queue, ids, after, failed }: BatchParts) {
+    this.#host = host
+    this.id = id
+    this.queue = queue
+    this.ids = ids
+    this.after = after
+    this.failed = failed
+  }
+
+  /** Undefined when it ended more than an hour ago. */
+  async status(): Promise<BatchStatus | undefined> {
+    const { ask, queueOf } = this.#host
+    const { total, done, dead, ended, opened } = await ask(client => queueOf(this.queue).batch(client, this.id))
+    if (opened === undefined) return undefined
+    return { total: numberOf(total), done: numberOf(done) ?? 0, dead: numberOf(dead) ?? 0, endedMs: numberOf(ended) }
+  }
+}
+
+const numberOf = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : undefined

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import { HubError } from '../wire/errors.ts'
+import { type Backoff, backoffKinds, isBackoff, isWait, type JobPart, longestWaitMs } from '../wire/job-part.ts'
+
+/** How a job is to be run. */
+export interface EnqueueOptions {
+  /** Queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared the task. */
+  queue?: string | undefined
+  /** Not before so many milliseconds from now. */
+  delayMs?: number | undefined
+  /** Not before this moment: a Date, or milliseconds since 1970. It is compared with Redis' clock. */
+  at?: Date | number | undefined
+  /** How often it is tried again when it fails. Default: as its task says, else 25. 0: never. */
+  retries?: number | undefined
+  /** How long it waits before that. Default: as its task says, else `exponential`. */
+  backoff?: Backoff | undefined
+  /** `high` goes before all other jobs of the queue, `low` lets all others pass. */
+  priority?: 'high' | 'normal' | 'low' | undefined
+  /** Nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run. */
+  expiresMs?: number | undefined
+  /** True: `status()`, `result()` and `cancel()` know it, also in other processes. Its record is kept for an hour after its end. */
+  tracked?: boolean | undefined
+  /** The same, and how long the record, with the result, is kept. */
+  keepResultMs?: number | undefined
+  /** At most one such job is there at a time. It is tracked, too. */
+  unique?: boolean | string | UniqueOptions | undefined
+  /** How long Redis may take to confirm it. Default 5000. */
+  timeoutMs?: number | undefined
+}
+
+export interface UniqueOptions {
+  /** Jobs of one task with the same id are the same. Default: those with the same arguments. */
+  id?: string | undefined
+  /** Until the job has ended, well or not (default), or only until it starts. */
+  until?: 'ended' | 'started' | undefined
+  /** But for no longer than this. Default: a day after it is due. */
+  forMs?: number | undefined
+}
+
+const hourMs = 3600 * 1000
+const dayMs = 24 * hourMs
+const maxUniqueId = 100
+export const defaultEnqueueMs = 5000
+
+const known: Record<keyof EnqueueOptions, true> = {
+  queue: true,
+  delayMs: true,
+  at: true,
+  retries: true,
+  backoff: true,
+  priority: true,
+  expiresMs: true,
+  tracked: true,
+  keepResultMs: true,
+  unique: true,
+  timeoutMs: true,
+}
+
+/** What a job's options come to in its message. */
+export interface JobShape {
+  /** Undefined for a job that carries nothing but its arguments. */
+  part: Partial<JobPart> | undefined
+  /** Milliseconds after which it is not wanted any more; 0: never. */
+  ttlMs: number
+  /** Whether it has a record. */
+  isTracked: boolean
+}
+
+const plain: JobShape = { part: undefined, ttlMs: 0, isTracked: false }
+
+/**
+ * @param argsJson arguments as they travel
+ * @throws HubError InvalidArgs that names the option
+ */
+export const shapeOf = (task: string, argsJson: string, options: EnqueueOptions): JobShape => {
+  let isPlain = true
+  for (const name in options) {
+    if (options[name as keyof EnqueueOptions] === undefined) continue
+    if (!Object.hasOwn(known, name))
+      throw wrong(task, `there is no option '${name}'. Known are ${Object.keys(known).join(', ')}`)
+    if (name !== 'queue' && name !== 'timeoutMs') isPlain = false
+  }
+  if (isPlain) return plain
+  const { delayMs, at, retries, backoff, priority, expiresMs, tracked, keepResultMs, unique } = options
+  needWait(task, { delayMs, expiresMs, keepResultMs })
+  if (delayMs !== undefined && at !== undefined) throw wrong(task, 'give delayMs or at, not both')
+  if (retries !== undefined && !isWait(retries, 1_000_000))
+    throw wrong(task, `retries must be a whole number of at least 0, not ${shown(retries)}`)
+  if (backoff !== undefined && !isBackoff(backoff))
+    throw wrong(task, `backoff must be ${backoffKinds}, not ${shown(backoff)}`)
+  if (priority !== undefined && priority !== 'high' && priority !== 'normal' && priority !== 'low')
+    throw wrong(task, `priority must be 'high', 'normal' or 'low', not ${shown(priority)}`)
+  const isTracked = tracked === true || keepResultMs !== undefined || (unique !== undefined && unique !== false)
+  const part: Partial<JobPart> = {
+    ...(retries === undefined ? {} : { retries }),
+    ...(backoff === undefined ? {} : { backoff }),
+    ...(delayMs ? { delay: Math.round(delayMs) } : {}),
+    ...(at === undefined ? {} : { due: momentOf(task, at) }),
+    ...(priority === 'high' || priority === 'low' ? { priority } : {}),
+    ...(isTracked ? { keep: keepResultMs ?? hourMs } : {}),
+    ...uniqueOf(task, argsJson, unique, delayMs ?? 0, at),
+  }
+  return {
+    part: Object.keys(part).length === 0 ? undefined : part,
+    ttlMs: expiresMs === undefined ? 0 : Math.max(1, Math.round(expiresMs)),
+    isTracked,
+  }
+}
+
+const needWait = (task: string, waits: Record<string, unknown>): void => {
+  for (const [name, ms] of Object.entries(waits))
+    if (ms !== undefined && !(typeof ms === 'number' && ms >= 0 && ms <= longestWaitMs))
+      throw wrong(task, `${name} must be milliseconds, 0 to ten years, not ${shown(ms)}`)
+}
+
+const momentOf = (task: string, at: unknown): number => {
+  const ms = at instanceof Date ? at.getTime() : at
+  if (typeof ms === 'number' && ms >= 0 && ms <= Date.now() + longestWaitMs) return Math.round(ms)
+  throw wrong(task, `at must be a Date or milliseconds since 1970, at most ten years from now, not ${shown(at)}`)
+}
+
+const uniqueOf = (
+  task: string,
+  argsJson: string,
+  unique: EnqueueOptions['unique'],
+  delayMs: number,
+  at: Date | number | undefined,
+): Partial<JobPart> => {
+  if (unique === undefined || unique === false) return {}
+  const options = typeof unique === 'object' && unique !== null ? unique : { id: unique === true ? undefined : unique }
+  const { id, until = 'ended', forMs } = options
+  if (id !== undefined && !(typeof id === 'string' && id.length > 0 && id.length <= maxUniqueId))
+    throw wrong(task, `a unique id must be a text of 1 to ${maxUniqueId} characters, not ${shown(id)}`)
+  if (until !== 'ended' && until !== 'started')
+    throw wrong(task, `unique.until must be 'ended' or 'started', not ${shown(until)}`)
+  needWait(task, { 'unique.forMs': forMs })
+  const waitMs = at === undefined ? delayMs : Math.max(0, Number(at) - Date.now())
+  return {
+    unique: id === undefined ? `${task}#${digestOf(argsJson)}` : `${task}:${id}`,
+    uniqueMs: Math.max(1, Math.round(forMs ?? waitMs + dayMs)),
+    ...(until === 'started' ? { until } : {}),
+  }
+}
+
+/** The same for arguments that are the same, in whatever order their keys were written and in whatever language. */
+const digestOf = (argsJson: string): string =>
+  createHash('sha256')
+    .update(canonical(JSON.parse(argsJson)))
+    .digest('base64url')
+    .slice(0, 22)
+
+/** As RFC 8785 (JSON Canonicalization Scheme) writes it. */
+const canonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${fields.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`)}}`
+}
+
+const shown = (value: unknown): string => (JSON.stringify(value) ?? String(value)).slice(0, 80)
+
+const wrong = (task: string, what: string): HubError =>
+  new HubError('InvalidArgs', `enqueue ${task}: ${what}.`, { task })

@@ -1,0 +1,88 @@
+import { textOf } from '../wire/foreign.ts'
+import { type JobFailure, readFailure, readSteps } from '../wire/job-part.ts'
+import { isId } from '../wire/keys.ts'
+
+export const jobStates = [
+  'waiting',
+  'scheduled',
+  'running',
+  'retrying',
+  'done',
+  'dead',
+  'expired',
+  'cancelled',
+] as const
+/** Where a job is. The last four are ends. */
+export type JobState = (typeof jobStates)[number]
+
+/** How a tracked job fares. */
+export interface JobStatus {
+  id: string
+  queue: string
+  task: string
+  state: JobState
+  /** How often it has failed so far. */
+  tries: number
+  /** How it failed last. */
+  error: JobFailure | undefined
+  /** Redis milliseconds; undefined for what has not come yet. */
+  enqueuedMs: number | undefined
+  /** When it is to run, or was: the last time it had to wait for its time. */
+  dueMs: number | undefined
+  startedMs: number | undefined
+  endedMs: number | undefined
+  /** Worker that runs it, or ran it last. */
+  worker: string | undefined
+}
+
+/** A record as it is in Redis. */
+export interface JobRecord {
+  status: JobStatus
+  /** JSON; undefined for a job that is not done. */
+  result: string | undefined
+  /** The chain it is a step of. */
+  chain: { id: string; steps: [queue: string, task: string][] } | undefined
+}
+
+/** Fields and values of a record; undefined for what is none. */
+export const readJobRecord = (flat: readonly string[], id: string, queue: string): JobRecord | undefined => {
+  const fields: Record<string, string> = {}
+  for (let at = 0; at + 1 < flat.length; at += 2) fields[flat[at]!] = flat[at + 1]!
+  const state = jobStates.find(known => known === fields.state)
+  if (!state) return undefined
+  const status = {
+    id,
+    queue,
+    task: textOf(fields.task, 128),
+    state,
+    tries: Number(momentOf(fields.tries) ?? 0),
+    error: failureOf(fields.error),
+    enqueuedMs: momentOf(fields.enqueued),
+    dueMs: momentOf(fields.due),
+    startedMs: momentOf(fields.started),
+    endedMs: momentOf(fields.ended),
+    worker: fields.worker?.slice(0, 64),
+  }
+  return { status, result: state === 'done' ? fields.result : undefined, chain: chainOf(fields) }
+}
+
+const chainOf = ({ chain, steps }: Record<string, string>): JobRecord['chain'] => {
+  const read = steps === undefined ? undefined : readSteps(parsed(steps))
+  return isId(chain) && read ? { id: chain, steps: read } : undefined
+}
+
+export const hasEnded = ({ state }: JobStatus): boolean =>
+  state === 'done' || state === 'dead' || state === 'expired' || state === 'cancelled'
+
+const momentOf = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : undefined
+
+const failureOf = (text: string | undefined): JobFailure | undefined => readFailure(parsed(text))[0]
+
+const parsed = (text: string | undefined): unknown => {
+  try {
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

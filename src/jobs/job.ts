@@ -1,0 +1,215 @@
+import type { JobQueue } from '../queue/job-queue.ts'
+import type { Redis } from '../redis/connection.ts'
+import { monotonicMs, within } from '../wire/clock.ts'
+import { fromWire, HubError } from '../wire/errors.ts'
+import { newId } from '../wire/ids.ts'
+import type { Reply } from '../wire/message.ts'
+import { hasEnded, type JobRecord, type JobStatus, readJobRecord } from './job-record.ts'
+
+/** What a job needs of its hub. */
+export interface JobHost {
+  readonly hubId: string
+  /** Asks Redis. Rejects with a HubError. */
+  ask<T>(commands: (client: Redis) => Promise<T>): Promise<T>
+  /** Hears a reply of that ticket, until the returned function is called. */
+  hear(ticket: string, onReply: (reply: Reply) => void): () => void
+  /** Fires when the hub is closed. */
+  readonly closing: AbortSignal
+  /** What can be done with the jobs of a queue. */
+  queueOf(name: string): JobQueue
+}
+
+/**
+ * The answer that wakes who waits is pushed by the worker behind the step that ended the job; one that dies in between tells nobody.
+ * So a wait looks again by itself after this long.
+ */
+const lookAgainMs = 5000
+/** The same while Redis is away. */
+const awayMs = 200
+
+/** A job that was enqueued. Only a tracked one can tell of itself. */
+export class Job<R = unknown> {
+  readonly id: string
+  readonly queue: string
+  /** `name:version` */
+  readonly task: string
+  /** True when it was there already: another one of the same uniqueness, which goes on in its stead. */
+  readonly isTwin: boolean
+  readonly #jobQueue: JobQueue
+  readonly #host: JobHost
+  readonly #isToCome: boolean
+
+  /** `isToCome`: it is enqueued when others have ended. */
+  constructor(host: JobHost, jobQueue: JobQueue, id: string, task: string, { isTwin = false, isToCome = false } = {}) {
+    this.#isToCome = isToCome
+    this.#host = host
+    this.#jobQueue = jobQueue
+    this.id = id
+    this.queue = jobQueue.name
+    this.task = task
+    this.isTwin = isTwin
+  }
+
+  /**
+   * Where it is.
+   * @throws HubError NoSuchJob when it was not tracked or its record has gone, NotEnqueued when Redis is away
+   */
+  async status(): Promise<JobStatus> {
+    return this.#known(await this.#host.ask(client => this.#jobQueue.record(client, this.id))).status
+  }
+
+  /**
+   * Waits for its end, without polling, and resolves to its result.
+   *
+   * @param options `timeoutMs`: default 30 s; `signal` ends the wait with Aborted
+   * @throws HubError with the code of its last failure when it is dead, Expired, Aborted when it was cancelled, Timeout when it has not
+   *   ended by then, NoSuchJob, NotEnqueued
+   */
+  async result({ timeoutMs = 30_000, signal }: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<R> {
+    const { closing, hubId } = this.#host
+    const end = monotonicMs() + timeoutMs
+    const ticket = newId()
+    const ended = signal ? AbortSignal.any([closing, signal]) : closing
+    let answer: Reply | undefined
+    let onAnswer: () => void = () => undefined
+    const answered = new Promise<void>(resolve => {
+      onAnswer = resolve
+    })
+    const deaf = this.#host.hear(ticket, reply => {
+      answer = reply
+      onAnswer()
+    })
+    try {
+      for (;;) {
+        const toComeMs = this.#isToCome ? end - monotonicMs() + lookAgainMs : 0
+        const record = await this.#look(client => this.#jobQueue.await(client, this.id, ticket, hubId, toComeMs), end)
+        if (answer) return this.#outcomeOf(answer)
+        if (record && hasEnded(record.status)) return this.#ended(record)
+        await within(answered, Math.min(end - monotonicMs(), record || this.#isToCome ? lookAgainMs : awayMs), ended)
+        if (answer) return this.#outcomeOf(answer)
+        if (closing.aborted) throw new HubError('HubClosed')
+        if (signal?.aborted)
+          throw this.#error('Aborted', `The caller gave up waiting for job ${this.id}.`, signal.reason)
+        if (monotonicMs() >= end)
+          throw this.#error(
+            'Timeout',
+            `Job ${this.id} of ${this.task} had not ended after ${timeoutMs} ms; it goes on.`,
+          )
+      }
+    } finally {
+      deaf()
+    }
+  }
+
+  /** Its record; undefined while it is to come, or Redis is away and there is time left. */
+  async #look(read: (client: Redis) => Promise<string[]>, end: number): Promise<JobRecord | undefined> {
+    try {
+      const fields = await this.#host.ask(read)
+      return this.#isToCome ? readJobRecord(fields, this.id, this.queue) : this.#known(fields)
+    } catch (error) {
+      if ((error as HubError).code === 'NotEnqueued' && monotonicMs() < end) return undefined
+      throw error
+    }
+  }
+
+  /**
+   * Cancels it: one that waits never runs, the handler of one that runs has its signal fired.
+   *
+   * @returns true when it certainly will not run to its end any more; false when its worker was told, or it had ended before
+   * @throws HubError NoSuchJob, NotEnqueued
+   */
+  async cancel(): Promise<boolean> {
+    const state = await this.#host.ask(client => this.#jobQueue.withdraw(client, this.id))
+    if (state === '') throw this.#unknown()
+    return state === 'waiting' || state === 'scheduled' || state === 'retrying' || state === 'cancelled'
+  }
+
+  /**
+   * The chain that it is a step of; undefined for one that is none.
+   * @throws HubError NoSuchJob, NotEnqueued
+   */
+  async chain(): Promise<Chain | undefined> {
+    const { chain } = this.#known(await this.#host.ask(client => this.#jobQueue.record(client, this.id)))
+    return chain && new Chain(this.#host, chain.id, chain.steps)
+  }
+
+  #known(fields: string[]): JobRecord {
+    const record = readJobRecord(fields, this.id, this.queue)
+    if (!record) throw this.#unknown()
+    return record
+  }
+
+  #ended({ status: { state, error }, result }: JobRecord): R {
+    if (state === 'done') return (result === undefined || result === '' ? undefined : JSON.parse(result)) as R
+    if (state === 'dead' && error) throw fromWire(error, { task: this.task, id: this.id })
+    if (state === 'expired') throw this.#error('Expired', `Job ${this.id} of ${this.task} was not run in time.`)
+    throw this.#error('Aborted', `Job ${this.id} of ${this.task} was cancelled.`)
+  }
+
+  #outcomeOf(reply: Reply): R {
+    if (reply.ok) return reply.result as R
+    throw fromWire(reply.error, { task: this.task, id: this.id })
+  }
+
+  #unknown(): HubError {
+    const why = 'It was not tracked, or its record has gone'
+    return this.#error('NoSuchJob', `Nothing is known of job ${this.id} in queue ${this.queue}. ${why}.`)
+  }
+
+  #error(code: 'Aborted' | 'Timeout' | 'Expired' | 'NoSuchJob', message: string, cause?: unknown): HubError {
+    return new HubError(code, message, { task: this.task, id: this.id, cause })
+  }
+}
+
+/** A step of a chain: `pending` while the ones before it go on. */
+export type StepStatus = JobStatus | { id: string; queue: string; task: string; state: 'pending' }
+
+/** Of the step in this place, counted from 0: the same however often it is made, so that it comes once. */
+export const stepId = (chain: string, place: number): string => (place === 0 ? chain : `${chain}-${place + 1}`)
+
+/** Jobs one after the other: the next one starts when the one before is done. Each of them is tracked. */
+export class Chain {
+  /** Id of the first job. */
+  readonly id: string
+  readonly steps: readonly Job[]
+  readonly #host: JobHost
+
+  constructor(host: JobHost, id: string, steps: readonly (readonly [queue: string, task: string])[]) {
+    this.#host = host
+    this.id = id
+    this.steps = steps.map(
+      ([queue, task], at) => new Job(host, host.queueOf(queue), stepId(id, at), task, { isToCome: at > 0 }),
+    )
+  }
+
+  /** Where each step is. A step that was given up is dead; the chain goes on when that is tried again. */
+  status(): Promise<StepStatus[]> {
+    return Promise.all(
+      this.steps.map(step =>
+        step.status().catch((error: HubError): StepStatus => {
+          if (error.code !== 'NoSuchJob') throw error
+          return { id: step.id, queue: step.queue, task: step.task, state: 'pending' }
+        }),
+      ),
+    )
+  }
+
+  /**
+   * Waits for the end of all, and resolves to the result of the last step.
+   * @throws HubError as Job.result(), for the first step that does not end well
+   */
+  async result({ timeoutMs = 30_000, signal }: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<unknown> {
+    const end = monotonicMs() + timeoutMs
+    let result: unknown
+    for (const step of this.steps)
+      result = await step.result({ timeoutMs: Math.max(1, end - monotonicMs()), ...(signal ? { signal } : {}) })
+    return result
+  }
+
+  /** Cancels what has not ended: no further step starts. */
+  async cancel(): Promise<void> {
+    const { ask, queueOf } = this.#host
+    // From the end, so that none comes behind those that were looked at.
+    for (const { id, queue } of this.steps.toReversed()) await ask(client => queueOf(queue).withdraw(client, id, true))
+  }
+}

@@ -1,0 +1,77 @@
+import type { JobEnd } from '../queue/job-queue.ts'
+import type { Task } from '../task/task.ts'
+import { type ErrorCode, TaskError, type ToldError } from '../wire/errors.ts'
+import { failureText } from '../wire/job-part.ts'
+import type { Request } from '../wire/message.ts'
+import { defaultRetries, delayAfter } from './backoff.ts'
+import { followingOf } from './chain.ts'
+
+/** How a job ended in a worker. */
+export type JobOutcome = { ok: true; result: string } | { ok: false; error: ToldError; thrown: unknown }
+
+/** A job with such a failure would fail again however often it were tried. */
+const hopeless: readonly ErrorCode[] = ['InvalidArgs', 'PayloadTooLarge', 'NoSuchTask', 'NoWorkers']
+
+/** Whether something waits for the end of a job, so that it is not enough to forget it. */
+const isAwaited = ({ job, then }: Request): boolean =>
+  then !== undefined || job?.keep !== undefined || job?.unique !== undefined || job?.batch !== undefined
+
+/** What becomes of a job that ran, or could not; undefined when it is done and nothing is left to do but to forget it. */
+export const endOf = (
+  request: Request,
+  task: Pick<Task, 'retries' | 'backoff'> | undefined,
+  outcome: JobOutcome,
+  wasCancelled: boolean,
+  queue: string,
+): JobEnd | undefined => {
+  const { heldId: id, job } = request
+  if (outcome.ok) {
+    const { result } = outcome
+    if (!isAwaited(request)) return undefined
+    return { id, outcome: 'done', delayMs: 0, text: result, following: followingOf(request, result, queue) }
+  }
+  if (wasCancelled) return unrun(id, 'cancelled')
+  const { error, thrown } = outcome
+  const text = failureText(error.code, error.message)
+  const failures = (job?.tries ?? 0) + 1
+  const isFinal = hopeless.includes(error.code) || (thrown instanceof TaskError && thrown.isFinal)
+  if (isFinal || failures > (job?.retries ?? task?.retries ?? defaultRetries))
+    return { id, outcome: 'dead', delayMs: 0, text, following: '' }
+  const delayMs = delayOf(job?.backoff ?? task?.backoff, thrown, failures)
+  if (delayMs === undefined) return { id, outcome: 'dead', delayMs: 0, text, following: '' }
+  return { id, outcome: 'retry', delayMs, text, following: '' }
+}
+
+/** The end of a job that was not run, or not to its end. */
+export const unrun = (id: string, outcome: 'expired' | 'cancelled'): JobEnd => ({
+  id,
+  outcome,
+  delayMs: 0,
+  text: '',
+  following: '',
+})
+
+/** Undefined: not again. */
+const delayOf = (backoff: Task['backoff'], thrown: unknown, failures: number): number | undefined => {
+  if (typeof backoff !== 'function') return delayAfter(backoff ?? 'exponential', failures)
+  try {
+    const ms = backoff(thrown, failures)
+    if (ms === undefined) return undefined
+    if (Number.isFinite(ms) && ms >= 0) return ms
+  } catch {
+    // A job must not be lost by it.
+  }
+  return delayAfter('exponential', failures)
+}
+
+/** What somebody is told who waits for a job that ended so. */
+export const answerOf = ({ outcome, text }: JobEnd, ticket: string, worker: string): string => {
+  const said = outcome === 'done' ? `"ok":true,"result":${text}` : `"ok":false,"error":${errorOf(outcome, text)}`
+  return `{"id":"${ticket}",${said},"worker":"${worker}"}`
+}
+
+const errorOf = (outcome: JobEnd['outcome'], text: string): string => {
+  if (outcome === 'dead') return `{${text}}`
+  if (outcome === 'cancelled') return JSON.stringify({ code: 'Aborted', message: 'The job was cancelled.' })
+  return JSON.stringify({ code: 'Expired', message: 'The job was not run in time.' })
+}

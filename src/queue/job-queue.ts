@@ -1,0 +1,149 @@
+import { command } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
+import { run } from '../redis/library.ts'
+import {
+  type Enqueued,
+  type HeldText,
+  type Moved,
+  readEnqueued,
+  readMoved,
+  readSettledJobs,
+  type SettledJobs,
+} from '../wire/answers.ts'
+import type { Keys, QueueKeys } from '../wire/keys.ts'
+import { cancelMemoryMs, deadMs, maxBatchBytes, maxDead, pushMemoryMs } from './queue.ts'
+
+/** How a job ended that does not only go. */
+export interface JobEnd {
+  /** Its held id. */
+  id: string
+  outcome: 'done' | 'retry' | 'dead' | 'expired' | 'cancelled'
+  /** For a further try: milliseconds from now. */
+  delayMs: number
+  /** Its result as JSON, or its failure as failureText() has it; empty for what was not run. */
+  text: string
+  /** The job that follows it, without its `at`, behind the name of its queue and a space where that is another one; else empty. */
+  following: string
+}
+
+/** What this worker holds that is to be done in another queue, as `out:<queue>:<id>`. */
+export type Out = HeldText
+
+/** So many jobs are moved in one step when they are due: it takes Redis less than a millisecond. */
+const dueBatch = 200
+/** So many are told of the end of one job; others look again by themselves. */
+const maxWaiters = 100
+/** A job that came from another queue is known for so long, in case the worker that sent it died before it knew. */
+const cameMs = 30 * 24 * 3600 * 1000
+/** A batch whose maker died before all its jobs were enqueued is forgotten after this. */
+const openBatchMs = 24 * 3600 * 1000
+
+/** What a queue does for jobs alone, one atomic step each. */
+export class JobQueue {
+  readonly name: string
+  readonly keys: QueueKeys
+
+  constructor(name: string, keys: Keys) {
+    this.name = name
+    this.keys = keys.queue(name)
+  }
+
+  /** Puts jobs in, all of them or none. Repeated under the same number it does nothing. */
+  async enqueue(client: Redis, hubId: string, number: number, messages: readonly string[]): Promise<Enqueued> {
+    const { jobs, jobBell, enqueued } = this.keys
+    return readEnqueued(
+      await run(client, 'enqueue', [jobs, jobBell, enqueued(hubId)], [number, pushMemoryMs, ...messages]),
+    )
+  }
+
+  /** Moves what is due into its list. Harmless to repeat. */
+  async moveDue(client: Redis): Promise<Moved> {
+    const { jobs, jobBell } = this.keys
+    return readMoved(await run(client, 'due', [jobs, jobBell], [dueBatch, maxBatchBytes]))
+  }
+
+  /** Ends jobs that this worker holds; of what it holds no more nothing is changed. */
+  async settle(client: Redis, workerId: string, ends: readonly JobEnd[]): Promise<SettledJobs> {
+    const { held, jobs, jobBell } = this.keys
+    const args = ends.flatMap(({ id, outcome, delayMs, text, following }) => {
+      return [id, outcome, Math.round(delayMs), text, following]
+    })
+    const answer = await run(client, 'settle', [held(workerId), jobs, jobBell], [maxDead, deadMs, ...args])
+    return readSettledJobs(
+      answer,
+      ends.map(({ id }) => id),
+    )
+  }
+
+  /**
+   * Puts a job in that follows one of another queue, once, however often it is sent: as long as forget() is not called for it.
+   * Returns whether it came now.
+   */
+  async forward(client: Redis, message: string): Promise<boolean> {
+    const { jobs, jobBell } = this.keys
+    return (await run(client, 'forward', [jobs, jobBell], [cameMs, message])) === 1
+  }
+
+  async forget(client: Redis, id: string): Promise<void> {
+    await command(client, 'del', this.keys.came(id))
+  }
+
+  /** What follows a batch whose jobs have all ended: messages without `at`, or empty. To be repeated is harmless. */
+  openBatch(client: Redis, id: string, after: string, failed: string): Promise<unknown> {
+    return this.#batch(client, [id, 'open', after, failed, openBatchMs])
+  }
+
+  /** All jobs of the batch are enqueued. */
+  closeBatch(client: Redis, id: string, total: number): Promise<unknown> {
+    return this.#batch(client, [id, 'close', total, '', 0])
+  }
+
+  /** A job of the batch has ended, in another queue. */
+  tally(client: Redis, batch: string, id: string, how: string): Promise<unknown> {
+    return this.#batch(client, [batch, id, how, '', 0])
+  }
+
+  /** The record of a batch; empty when there is none. */
+  async batch(client: Redis, id: string): Promise<Record<string, string>> {
+    return (await command(client, 'hgetall', this.keys.batch(id))) as Record<string, string>
+  }
+
+  #batch(client: Redis, args: (string | number)[]): Promise<unknown> {
+    const { jobs, jobBell } = this.keys
+    return run(client, 'batch', [jobs, jobBell], args)
+  }
+
+  /**
+   * Cancels a tracked job. `isToCome`: one that is not there yet, as a later step of a chain, is kept away when it comes.
+   * Returns its state as it was, empty when none is known.
+   */
+  async withdraw(client: Redis, id: string, isToCome = false): Promise<string> {
+    const { jobs, cancelled } = this.keys
+    return (await run(client, 'withdraw', [jobs, cancelled], [id, cancelMemoryMs, isToCome ? deadMs : 0])) as string
+  }
+
+  /**
+   * The record of a tracked job, as fields and values. As long as it has not ended the hub is told of that, under this ticket; also
+   * where it is to come within `toComeMs`.
+   */
+  async await(client: Redis, id: string, ticket: string, hubId: string, toComeMs = 0): Promise<string[]> {
+    return (await run(
+      client,
+      'await',
+      [this.keys.job(id)],
+      [ticket, hubId, maxWaiters, Math.ceil(toComeMs)],
+    )) as string[]
+  }
+
+  /** The same without waiting for anything. */
+  async record(client: Redis, id: string): Promise<string[]> {
+    return Object.entries((await command(client, 'hgetall', this.keys.job(id))) as Record<string, string>).flat()
+  }
+
+  /** Dead jobs, exactly as they lie there, become others that wait. Returns how many were there. */
+  async revive(client: Redis, pairs: readonly { dead: string; message: string }[]): Promise<number> {
+    const { jobs, jobBell } = this.keys
+    const args = pairs.flatMap(({ dead, message }) => [dead, message])
+    return (await run(client, 'revive', [jobs, jobBell], args)) as number
+  }
+}

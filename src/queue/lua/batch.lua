@@ -1,0 +1,29 @@
+-- batch: what is to follow when all jobs of a batch have ended, in its queue.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- KEYS[2]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  id of the batch
+-- ARGV[2]  `open` before its first job is enqueued, `close` when all are, or the id of one of its jobs, which has ended
+-- ARGV[3]  open: the job that follows, without its `at`, or empty. close: how many jobs there are. Else `done`, or how else it ended
+-- ARGV[4]  open: the job that follows where one is dead, or empty for the same as else; otherwise empty
+-- ARGV[5]  open: ms until it is forgotten if it is not closed; otherwise 0
+-- Returns  1, or 0 for a batch that is not there
+--
+-- All of it may be sent again. A job counts once.
+try_lists(KEYS[1], KEYS[2])
+local record = beside(KEYS[1], 'batch:' .. ARGV[1])
+if ARGV[2] == 'open' then
+  if redis.call('HSETNX', record, 'then', ARGV[3]) == 1 then
+    redis.call('HSET', record, 'failed', ARGV[4], 'opened', now_ms())
+    redis.call('PEXPIRE', record, ARGV[5])
+  end
+  return 1
+end
+if redis.call('HEXISTS', record, 'then') == 0 then return 0 end
+if ARGV[2] == 'close' then
+  if redis.call('HSETNX', record, 'total', ARGV[3]) == 1 then redis.call('PERSIST', record) end
+  complete_batch(KEYS[1], KEYS[2], ARGV[1])
+else
+  tally(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+end
+return 1

@@ -1,0 +1,77 @@
+-- settle: what became of jobs that a worker ran, in the step in which it holds them no more.
+--
+-- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[2]  LIST  pshub:{<queue>}:jobs
+-- KEYS[3]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  how many dead jobs are kept; the oldest make room
+-- ARGV[2]  ms for which they are kept
+-- ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ...  fives, one for each job: its held id; how it ended; ms from now until it is tried
+--          again, or 0; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
+--          is one: behind the name of its queue and a space, where that is another one
+-- flags:   allow-oom
+-- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
+--          counted from 1; and what this worker holds now that is to be done in other queues
+--
+-- How it ended: `done`; `retry`, which waits for its time; `dead`; `expired` or `cancelled`, not run or not to its end.
+-- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing.
+try_lists(KEYS[2], KEYS[3])
+redis.call('HLEN', KEYS[1])
+redis.call('ZCARD', beside(KEYS[2], 'retries'))
+redis.call('ZCARD', beside(KEYS[2], 'dead'))
+local at = now_us_text()
+local now = math.floor(at / 1000)
+local dropped, told, outs, added, retries = 0, {}, {}, {}, {}
+
+local function finish(id, options, state, ...)
+  tally_of(KEYS[2], KEYS[3], KEYS[1], outs, id, options, state)
+  return end_job(KEYS[2], id, options, state, now, ...)
+end
+
+-- Its time to be wanted goes on while it waits; what is over before its turn comes ends here.
+local function again(id, message, options, delay)
+  local due = now + delay
+  local pushed, ttl = string.match(message, leading)
+  local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
+  if left < 0 or left == 0 and ttl ~= '0' then return finish(id, options, 'expired') end
+  note_job(KEYS[2], id, options, 'state', 'retrying', 'due', string.format('%d', due))
+  retries[#retries + 1] = due
+  retries[#retries + 1] = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
+  return {}
+end
+
+local function follow(following)
+  local queue, message = string.match(following, '^([%w_.-]+) (.*)$')
+  if queue then return send_out(KEYS[1], outs, queue, string.match(message, '"id":"([%w_-]+)"'), message) end
+  if following ~= '' then add_job(KEYS[2], at, following, added) end
+end
+
+local function settle(id, message, outcome, delay, text, following)
+  local options = options_of(message)
+  if outcome == 'retry' and is_cancelled(KEYS[2], id, options) then outcome = 'cancelled' end
+  if outcome == 'done' then
+    follow(following)
+    return finish(id, options, 'done', 'result', text)
+  end
+  if outcome ~= 'retry' and outcome ~= 'dead' then return finish(id, options, outcome) end
+  local failed = with_failure(message, id, text, now)
+  note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, text))
+  if outcome == 'retry' then return again(id, failed, options, delay) end
+  dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])
+  return finish(id, options, 'dead')
+end
+
+for i = 3, #ARGV, 5 do
+  local message = redis.call('HGET', KEYS[1], ARGV[i])
+  if message then
+    redis.call('HDEL', KEYS[1], ARGV[i])
+    local waiters = settle(plain_id(ARGV[i]), message, ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
+    for k = 1, #waiters, 2 do
+      told[#told + 1] = (i + 2) / 5
+      told[#told + 1] = waiters[k]
+      told[#told + 1] = waiters[k + 1]
+    end
+  end
+end
+arrive(KEYS[2], KEYS[3], added)
+if retries[1] then postpone(KEYS[2], 'retries', retries) end
+return { dropped, told, outs }

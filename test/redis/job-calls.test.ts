@@ -1,0 +1,377 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, type EnqueueOptions, type EventMap, TaskError } from '../../src/index.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+
+/** hub.enqueue() and what a job tells of itself. */
+const it_ = useRedis()
+const keys = () => queueKeys(it_)
+
+/** Fails as often as it is told, and notes each try. */
+const flaky = (options: object = {}) => {
+  const tries: { args: unknown; attempt: number; at: number }[] = []
+  const task = defineTask('flaky:1.0', { backoff: 1, ...options }, (args, ctx) => {
+    tries.push({ args, attempt: ctx.attempt, at: Date.now() })
+    const { fails = 0 } = args as { fails?: number }
+    if (ctx.attempt <= fails) throw new Error(`try ${ctx.attempt} {failed} [here]`)
+    return { attempt: ctx.attempt }
+  })
+  return { task, tries }
+}
+
+/** Records of tracked jobs and the dead stay for a while. */
+const allKeys = async () => (await it_.keys()).filter(key => !/:(turn|enqueued:.*)$/.test(key))
+
+describe('a job', () => {
+  it('is run once, and leaves nothing behind', async () => {
+    const { task, tries } = flaky()
+    await it_.worker([task])
+    const hub = it_.hub({ name: 'shop' })
+    const job = await hub.enqueue(task, { n: 1 })
+    expect(job).toMatchObject({ queue: 'q', task: 'flaky:1.0', isTwin: false })
+    await eventually(() => tries.length === 1)
+    expect(tries[0]).toMatchObject({ args: { n: 1 }, attempt: 1 })
+    expect(await failure(job.status())).toMatchObject({ code: 'NoSuchJob', id: job.id })
+    await hub.close()
+  })
+
+  it('waits for a worker that comes later, in the queue that is named', async () => {
+    const hub = it_.hub()
+    const unnamed = await failure(hub.enqueue('flaky:1.0'))
+    expect(unnamed).toMatchObject({ code: 'NoSuchTask', message: expect.stringContaining('Name its queue') })
+    const half = await failure(hub.enqueue('flaky', {}, { queue: 'q' }))
+    expect(half).toMatchObject({ code: 'NoSuchTask', message: expect.stringContaining('flaky:1.0') })
+    const job = await hub.enqueue('flaky:1.0', {}, { queue: 'q', keepResultMs: 60_000 })
+    expect(await job.status()).toMatchObject({ state: 'waiting', task: 'flaky:1.0', tries: 0 })
+    const { task } = flaky()
+    const worker = await it_.worker([task])
+    expect(await job.result()).toEqual({ attempt: 1 })
+    expect(await job.status()).toMatchObject({ state: 'done', worker: worker.id })
+    // And when its workers have left, its card says where it goes.
+    await worker.stop()
+    const later = await it_.hub().enqueue('flaky:1', { n: 2 })
+    expect(later.queue).toBe('q')
+    expect(await it_.redis.llen(keys().jobs)).toBe(1)
+    await it_.redis.del(keys().jobs, keys().jobBell, keys().job(job.id))
+  })
+
+  it('is refused with what is wrong, before anything is sent', async () => {
+    const task = defineTask('strict:1.0', { args: { type: 'object', required: ['n'] } }, () => 1)
+    await it_.worker([task])
+    const hub = it_.hub()
+    expect(await failure(hub.enqueue('strict:1.0', {}))).toMatchObject({ code: 'InvalidArgs' })
+    const wrong: [object, RegExp][] = [
+      [{ delay: 5 }, /there is no option 'delay'\. Known are queue, delayMs/],
+      [{ delayMs: -1 }, /delayMs must be milliseconds/],
+      [{ delayMs: 1, at: 5 }, /not both/],
+      [{ at: 'tomorrow' }, /at must be a Date/],
+      [{ retries: 1.5 }, /retries must be a whole number/],
+      [{ backoff: 'never' }, /backoff must be 'exponential'/],
+      [{ backoff: [] }, /backoff must be/],
+      [{ priority: 9 }, /priority must be 'high'/],
+      [{ unique: 7 }, /unique id must be a text/],
+      [{ unique: { until: 'noon' } }, /unique\.until must be/],
+      [{ queue: 'no queue' }, /queue must be the name of a queue/],
+      [{ timeoutMs: 0 }, /timeoutMs must be/],
+    ]
+    for (const [options, message] of wrong) {
+      const error = await failure(hub.enqueue('strict:1.0', { n: 1 }, options as EnqueueOptions))
+      expect(error, JSON.stringify(options)).toMatchObject({
+        code: 'InvalidArgs',
+        message: expect.stringMatching(message),
+      })
+    }
+    expect(await it_.redis.llen(keys().jobs)).toBe(0)
+  })
+
+  it('that is due later runs then, and wakes a worker that sleeps, not at its next look', async () => {
+    const { task, tries } = flaky()
+    await it_.worker([task])
+    const hub = it_.hub()
+    for (let n = 0; n < 5; n++) {
+      const enqueuedAt = Date.now()
+      const job = await hub.enqueue(task, { n }, { delayMs: 120, keepResultMs: 1000 })
+      expect((await job.status()).state).toBe('scheduled')
+      await job.result()
+      const lateMs = tries.at(-1)!.at - enqueuedAt - 120
+      expect(lateMs).toBeGreaterThanOrEqual(-2)
+      // A look each second would find it half a second late on average.
+      expect(lateMs).toBeLessThan(200)
+    }
+    const moment = new Date(Date.now() + 50)
+    await hub.enqueue(task, { n: 'at' }, { at: moment })
+    await eventually(() => tries.length === 6)
+    expect(tries[5]!.at).toBeGreaterThanOrEqual(moment.getTime() - 2)
+    it_.allowLeftovers()
+  })
+
+  it('comes in the order of priorities', async () => {
+    const hub = it_.hub()
+    const entries = ['low', 'normal', 'high', 'low', 'high', 'normal'] as const
+    for (const [n, priority] of entries.entries())
+      await hub.enqueue('flaky:1.0', { n, priority }, { queue: 'q', priority })
+    const { task, tries } = flaky()
+    await it_.worker([task], { slots: 1, jobSlots: 1 })
+    await eventually(() => tries.length === 6)
+    expect(tries.map(({ args }) => (args as { n: number }).n)).toEqual([2, 4, 1, 5, 0, 3])
+  })
+
+  it('that nobody wants any more is counted, and not run', async () => {
+    const hub = it_.hub()
+    const job = await hub.enqueue('flaky:1.0', {}, { queue: 'q', expiresMs: 1, tracked: true })
+    const later = await hub.enqueue('flaky:1.0', {}, { queue: 'q', expiresMs: 60_000, delayMs: 20, tracked: true })
+    await new Promise(resolve => setTimeout(resolve, 10))
+    const { task, tries } = flaky()
+    const worker = await it_.worker([task])
+    const expired = new Promise<EventMap['request:expired']>(resolve => worker.events.on('request:expired', resolve))
+    expect(await failure(job.result())).toMatchObject({ code: 'Expired' })
+    expect((await job.status()).state).toBe('expired')
+    await later.result()
+    expect(tries).toHaveLength(1)
+    expect(await expired).toMatchObject({ id: job.id, task: 'flaky:1.0' })
+    expect(worker.busy).toBe(0)
+    it_.allowLeftovers()
+  })
+})
+
+describe('a job that fails', () => {
+  it('is tried again, after its delays, until it succeeds', async () => {
+    const { task, tries } = flaky({ backoff: [30, 60] })
+    const worker = await it_.worker([task])
+    const retried: EventMap['job:retried'][] = []
+    worker.events.on('job:retried', event => retried.push(event))
+    const job = await it_.hub().enqueue(task, { fails: 3 }, { tracked: true })
+    expect(await job.result()).toEqual({ attempt: 4 })
+    expect(tries.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
+    expect(retried.map(({ attempt, delayMs, code }) => [attempt, delayMs, code])).toEqual([
+      [1, 30, 'TaskFailed'],
+      [2, 60, 'TaskFailed'],
+      [3, 60, 'TaskFailed'],
+    ])
+    expect(tries[1]!.at - tries[0]!.at).toBeGreaterThanOrEqual(28)
+    expect(await job.status()).toMatchObject({ state: 'done', tries: 3, error: { message: 'try 3 {failed} [here]' } })
+    await it_.redis.del(keys().job(job.id))
+  })
+
+  it('too often is dead, with its last ten failures', async () => {
+    const { task, tries } = flaky({ retries: 11 })
+    const worker = await it_.worker([task])
+    const dead: EventMap['job:dead'][] = []
+    worker.events.on('job:dead', event => dead.push(event))
+    const job = await it_.hub().enqueue(task, { fails: 99 }, { tracked: true })
+    expect(await failure(job.result())).toMatchObject({ code: 'TaskFailed', message: 'try 12 {failed} [here]' })
+    expect(tries).toHaveLength(12)
+    expect(dead).toMatchObject([{ id: job.id, reason: expect.stringContaining('try 12') }])
+    const [text] = await it_.redis.zrange(keys().dead, '0', '-1')
+    const kept = JSON.parse(text!)
+    expect(kept).toMatchObject({ id: job.id, args: { fails: 99 }, job: { tries: 12 } })
+    expect(kept.job.errors.map(({ message }: Error) => message)).toEqual(
+      Array.from({ length: 10 }, (_, n) => `try ${n + 3} {failed} [here]`),
+    )
+    await it_.redis.del(keys().job(job.id), keys().dead)
+  })
+
+  it.each([
+    ['was told that it would fail again', { retryable: false }, 1],
+    ['failed for once', { retryable: true }, 3],
+    ['said nothing of that', {}, 3],
+  ])('is not tried again where its handler %s: %j', async (_, options, expected) => {
+    let count = 0
+    const task = defineTask('final:1.0', { retries: 2, backoff: 1 }, () => {
+      count++
+      throw new TaskError('no', options)
+    })
+    await it_.worker([task])
+    const job = await it_.hub().enqueue(task, {}, { tracked: true })
+    expect((await failure(job.result())).code).toBe('TaskFailed')
+    expect(count).toBe(expected)
+    await it_.redis.del(keys().job(job.id), keys().dead)
+  })
+
+  it('waits for as long as its task says, which may give it up', async () => {
+    const asked: [string, number][] = []
+    const backoff = (error: unknown, attempt: number) => {
+      asked.push([(error as Error).message, attempt])
+      return attempt < 3 ? 1 : undefined
+    }
+    const { task } = flaky({ backoff })
+    await it_.worker([task])
+    const job = await it_.hub().enqueue(task, { fails: 9 }, { tracked: true })
+    await failure(job.result())
+    expect(asked.map(([, attempt]) => attempt)).toEqual([1, 2, 3])
+    await it_.redis.del(keys().job(job.id), keys().dead)
+  })
+
+  it('with arguments that its worker refuses is dead at once', async () => {
+    const hub = it_.hub()
+    const job = await hub.enqueue('strict:1.0', {}, { queue: 'q', tracked: true })
+    await it_.worker([defineTask('strict:1.0', { args: { type: 'object', required: ['n'] } }, () => 1)])
+    expect(await failure(job.result())).toMatchObject({ code: 'InvalidArgs' })
+    expect((await job.status()).tries).toBe(1)
+    await it_.redis.del(keys().job(job.id), keys().dead)
+  })
+})
+
+describe('a unique job', () => {
+  it('is there once, until it has ended, whatever the order of its arguments', async () => {
+    const hub = it_.hub()
+    const first = await hub.enqueue('flaky:1.0', { a: 1, b: [1.0, 2] }, { queue: 'q', unique: true })
+    const twin = await hub.enqueue('flaky:1.0', { b: [1, 2], a: 1 }, { queue: 'q', unique: true })
+    const other = await hub.enqueue('flaky:1.0', { a: 2 }, { queue: 'q', unique: true })
+    expect([twin.id, twin.isTwin, other.isTwin]).toEqual([first.id, true, false])
+    const { ids, twins } = await hub.enqueueMany(
+      [
+        ['flaky:1.0', { a: 2 }],
+        ['flaky:1.0', { a: 3 }],
+      ],
+      {
+        queue: 'q',
+        unique: true,
+      },
+    )
+    expect([ids[0], twins]).toEqual([other.id, 1])
+    const { task, tries } = flaky()
+    await it_.worker([task])
+    await Promise.all([twin.result(), other.result()])
+    await eventually(() => tries.length === 3)
+    expect((await hub.enqueue(task, { a: 1, b: [1, 2] }, { unique: true })).isTwin).toBe(false)
+    it_.allowLeftovers()
+  })
+
+  it('until it starts lets the next one wait while it runs', async () => {
+    let running = 0
+    let go = () => {}
+    const gone = new Promise<void>(resolve => (go = resolve))
+    const task = defineTask('slow:1.0', {}, async () => {
+      running++
+      await gone
+    })
+    await it_.worker([task], { slots: 1, jobSlots: 1 })
+    const hub = it_.hub()
+    const unique = { id: 'x', until: 'started' } as const
+    await hub.enqueue(task, {}, { unique })
+    await eventually(() => running === 1)
+    expect((await hub.enqueue(task, {}, { unique })).isTwin).toBe(false)
+    expect((await hub.enqueue(task, {}, { unique })).isTwin).toBe(true)
+    go()
+    await eventually(() => running === 2)
+    it_.allowLeftovers()
+  })
+})
+
+describe('a job that is cancelled', () => {
+  it('while it waits, or is scheduled, never runs', async () => {
+    const hub = it_.hub()
+    const waiting = await hub.enqueue('flaky:1.0', {}, { queue: 'q', tracked: true })
+    const scheduled = await hub.enqueue('flaky:1.0', {}, { queue: 'q', tracked: true, delayMs: 100 })
+    expect([await waiting.cancel(), await scheduled.cancel()]).toEqual([true, true])
+    expect((await scheduled.status()).state).toBe('cancelled')
+    const { task, tries } = flaky()
+    await it_.worker([task])
+    const last = await hub.enqueue(task, {}, { tracked: true, delayMs: 150 })
+    await last.result()
+    expect(tries).toHaveLength(1)
+    expect(await failure(waiting.result())).toMatchObject({ code: 'Aborted' })
+    expect(await it_.redis.pttl(keys().job(scheduled.id))).toBeGreaterThan(0)
+    it_.allowLeftovers()
+  })
+
+  it('while it runs has its signal fired, and is not tried again', async () => {
+    let attempts = 0
+    const task = defineTask('stay:1.0', { backoff: 1 }, (_, { signal }) => {
+      attempts++
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    })
+    const worker = await it_.worker([task])
+    const job = await it_.hub().enqueue(task, {}, { tracked: true })
+    await eventually(() => worker.busy === 1)
+    expect(await job.cancel()).toBe(false)
+    expect(await failure(job.result())).toMatchObject({ code: 'Aborted' })
+    expect((await job.status()).state).toBe('cancelled')
+    expect(attempts).toBe(1)
+    await it_.redis.del(keys().job(job.id))
+  })
+
+  it('is no job where nobody knows of it', async () => {
+    const hub = it_.hub()
+    expect(await failure(hub.job('nobody'))).toMatchObject({ code: 'NoSuchJob' })
+    expect(await failure(hub.job('no id!'))).toMatchObject({ code: 'NoSuchJob' })
+    expect(await failure(hub.job('nobody', { queue: 'q' }))).toMatchObject({
+      message: expect.stringContaining('queue q'),
+    })
+  })
+})
+
+describe('who waits for a job', () => {
+  it('hears of its end in another process, many of them', async () => {
+    const { task } = flaky()
+    await it_.worker([task])
+    const job = await it_.hub().enqueue(task, {}, { keepResultMs: 60_000, delayMs: 150 })
+    const others = [it_.hub(), it_.hub()]
+    const started = Date.now()
+    const found = await Promise.all(others.map(hub => hub.job(job.id)))
+    const results = await Promise.all([...found, ...found].map(each => each.result()))
+    expect(results).toEqual(Array(4).fill({ attempt: 1 }))
+    // Not by looking again, which it would do after five seconds.
+    expect(Date.now() - started).toBeLessThan(2000)
+    await it_.redis.del(keys().job(job.id))
+  })
+
+  it('gives up in time, at its signal, and when its hub is closed', async () => {
+    const hub = it_.hub()
+    const job = await hub.enqueue('never:1.0', {}, { queue: 'q', tracked: true })
+    expect(await failure(job.result({ timeoutMs: 30 }))).toMatchObject({ code: 'Timeout' })
+    const controller = new AbortController()
+    const given = failure(job.result({ signal: controller.signal }))
+    controller.abort()
+    expect(await given).toMatchObject({ code: 'Aborted' })
+    const closed = failure(job.result())
+    await hub.close()
+    expect(await closed).toMatchObject({ code: 'HubClosed' })
+    await it_.redis.del(keys().jobs, keys().jobBell, keys().job(job.id))
+  })
+
+  it('finds it by looking again where its worker died before it told', async () => {
+    const hub = it_.hub()
+    const job = await hub.enqueue('never:1.0', {}, { queue: 'q', keepResultMs: 60_000 })
+    const waiting = job.result()
+    const record = keys().job(job.id)
+    await eventually(async () => (await it_.redis.hkeys(record)).some(field => field.startsWith('wait:')))
+    await it_.redis.hset(record, { state: 'done', ended: '1', result: '"late"' })
+    expect(await waiting).toBe('late')
+    await it_.redis.del(keys().jobs, keys().jobBell, record)
+  }, 10_000)
+})
+
+describe('many jobs', () => {
+  it('are enqueued at once, and all of them are run once', async () => {
+    const seen = new Set<number>()
+    const task = defineTask('many:1.0', {}, n => seen.add(n as number).size)
+    await it_.worker([task], { slots: 50, jobSlots: 50 })
+    const hub = it_.hub()
+    const { ids } = await hub.enqueueMany(Array.from({ length: 3000 }, (_, n) => [task, n] as const))
+    expect(new Set(ids).size).toBe(3000)
+    await eventually(() => seen.size === 3000)
+  })
+
+  it('are all refused where one of them is wrong, and it is named', async () => {
+    await it_.worker([defineTask('strict:1.0', { args: { type: 'integer' } }, () => 1)])
+    const hub = it_.hub()
+    const error = await failure(
+      hub.enqueueMany([
+        ['strict:1.0', 1],
+        ['strict:1.0', 'x'],
+      ]),
+    )
+    expect(error).toMatchObject({
+      code: 'InvalidArgs',
+      data: { index: 1 },
+      message: expect.stringMatching(/^Nothing is enqueued\. Entry 1:/),
+    })
+    expect(await failure(hub.enqueueMany([['strict:1.0', 1], 'x' as never]))).toMatchObject({ data: { index: 1 } })
+    expect(await failure(hub.enqueueMany(Array(100_001).fill(['strict:1.0', 1])))).toMatchObject({
+      code: 'InvalidArgs',
+    })
+    expect((await allKeys()).filter(key => key.includes('jobs'))).toEqual([])
+  })
+})
