@@ -1,6 +1,7 @@
 import type { Events } from '../figures/events.ts'
 import { type Step, stepMessage } from '../jobs/chain.ts'
 import { defaultEnqueueMs, type EnqueueOptions, shapeOf } from '../jobs/enqueue-options.ts'
+import type { EnqueuedMany, EnqueueEntry } from '../jobs/entries.ts'
 import { Job, type JobHost } from '../jobs/job.ts'
 import { JobOutbox } from '../jobs/job-outbox.ts'
 import type { Tracing } from '../outlets/tracing.ts'
@@ -8,7 +9,6 @@ import { batchesOf } from '../queue/batches.ts'
 import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
-import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
@@ -27,17 +27,6 @@ export interface EnqueuingOptions {
   resolver: Resolver
   events: Events
   tracing: Tracing | undefined
-}
-
-/** One of many: a task with its arguments, and how it is to be run. */
-export type EnqueueEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: EnqueueOptions]
-
-/** What became of many. */
-export interface EnqueuedMany {
-  /** In the order of the entries; of a job that was there already, its id. */
-  ids: string[]
-  /** How many were there already. */
-  twins: number
 }
 
 const mostAtOnce = 100_000
@@ -231,7 +220,8 @@ export const nameOf = (task: EnqueueEntry[0]): string => {
 const called = (entry: unknown): string =>
   String(Array.isArray(entry) ? (entry[0]?.name?.full ?? entry[0]) : entry).slice(0, 120)
 
-const checkQueue = (queue: unknown): void => {
+/** @throws HubError InvalidArgs */
+export const checkQueue = (queue: unknown): void => {
   if (isQueueName(queue)) return
   throw new HubError('InvalidArgs', `queue must be the name of a queue, not ${JSON.stringify(queue)?.slice(0, 80)}.`)
 }

@@ -1,25 +1,11 @@
 import { Batch } from '../jobs/batch.ts'
 import type { Step } from '../jobs/chain.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
+import type { BatchOptions, ChainEntry, EnqueueEntry } from '../jobs/entries.ts'
 import { Chain, Job, type JobHost, stepId } from '../jobs/job.ts'
-import type { Task } from '../task/task.ts'
 import { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
-import type { EnqueueEntry, Enqueuing } from './enqueuing.ts'
-
-/** A step; `pass`: the field of its arguments that gets the result of the step before it. */
-export type ChainEntry = readonly [
-  task: string | Task<never, unknown>,
-  args?: unknown,
-  options?: EnqueueOptions & { pass?: string | undefined },
-]
-
-export interface BatchOptions extends EnqueueOptions {
-  /** What is enqueued when all have ended. */
-  then?: EnqueueEntry | undefined
-  /** In place of that where one of them is dead, has expired or was cancelled. */
-  failed?: EnqueueEntry | undefined
-}
+import type { Enqueuing } from './enqueuing.ts'
 
 const mostSteps = 100
 

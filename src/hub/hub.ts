@@ -1,6 +1,8 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
 import type { Batch } from '../jobs/batch.ts'
+import { DeadJobs } from '../jobs/dead.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
+import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry } from '../jobs/entries.ts'
 import type { Chain, Job, JobHost } from '../jobs/job.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
@@ -17,8 +19,8 @@ import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
 import { type CallOptions, type WithPhases, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
-import { type EnqueuedMany, type EnqueueEntry, Enqueuing, nameOf } from './enqueuing.ts'
-import { type BatchOptions, type ChainEntry, startBatch, startChain } from './flows.ts'
+import { checkQueue, Enqueuing, nameOf } from './enqueuing.ts'
+import { startBatch, startChain } from './flows.ts'
 import { type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
 import { hubClosed, Onlooker } from './onlooker.ts'
 import { Resolver, type Route } from './resolver.ts'
@@ -190,6 +192,15 @@ export class Hub extends Onlooker {
    */
   batch(entries: readonly EnqueueEntry[], options: BatchOptions = {}): Promise<Batch> {
     return startBatch(this.#enqueuing, this.#jobHost, entries, options)
+  }
+
+  /**
+   * The jobs of a queue that were given up: to look at, to be tried again, to be deleted.
+   * @throws HubError InvalidArgs for what is not the name of a queue
+   */
+  dead(queue: string): DeadJobs {
+    checkQueue(queue)
+    return new DeadJobs(this.#jobHost, new JobQueue(queue, this.keys), this.namespace)
   }
 
   /**

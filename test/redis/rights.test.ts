@@ -31,6 +31,9 @@ const ofFunctions = () =>
 const tasks = [
   defineTask('own:1.0', { idempotent: true }, args => args),
   defineTask('long:1.0', {}, length => 'x'.repeat(Number(length))),
+  defineTask('fails:1.0', {}, () => {
+    throw new Error('no')
+  }),
   defineTask('short:1.0', {}, () => sleep(100)),
   defineTask(
     'stay:1.0',
@@ -90,6 +93,68 @@ const runJobs = async (worker: Worker) => {
   await redis.del(dead)
 }
 
+/** Jobs of each kind, and each way in which one may end. */
+const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
+  const { redis } = server
+  const one = await hub.enqueue('own:1.0', 1, { priority: 'high', keepResultMs: 60_000, unique: true, delayMs: 20 })
+  expect((await hub.enqueue('own:1.0', 1, { unique: true })).isTwin).toBe(true)
+  expect(await (await hub.job(one.id)).result()).toBe(1)
+  const low = await hub.enqueue('own:1.0', 2, { priority: 'low', tracked: true, delayMs: 10 })
+  await hub.enqueue('own:1.0', 2, { priority: 'low' })
+  const high = await hub.enqueue('own:1.0', 2, { priority: 'high', tracked: true })
+  expect(await Promise.all([low.result(), high.result()])).toEqual([2, 2])
+  const failing = await hub.enqueue('fails:1.0', 0, {
+    tracked: true,
+    unique: { until: 'started' },
+    retries: 1,
+    backoff: 1,
+  })
+  expect((await failure(failing.result())).code).toBe('TaskFailed')
+  const dead = hub.dead('q')
+  expect(await dead.retry({ task: 'fails:1.0' })).toBe(1)
+  await eventually(async () => (await dead.count()) === 1)
+  expect(await dead.delete({ ids: [failing.id] })).toBe(1)
+  const stays = await hub.enqueue('stay:1.0', {}, { tracked: true })
+  await eventually(async () => (await stays.status()).state === 'running')
+  await stays.cancel()
+  // Its handler returns when it is told.
+  expect(await stays.result()).toEqual(expect.anything())
+  const gone = await hub.enqueue('own:1.0', 3, { unique: true, delayMs: 100 })
+  expect(await gone.cancel()).toBe(true)
+  const chain = await hub.chain([
+    ['own:1.0', 1],
+    ['own:1.0', {}, { pass: 'a', delayMs: 10, unique: true }],
+  ])
+  expect(await chain.result()).toEqual({ a: 1 })
+  const batch = await hub.batch(
+    [
+      ['own:1.0', 1],
+      ['own:1.0', 2],
+    ],
+    { then: ['own:1.0', 'all', { tracked: true }] },
+  )
+  expect(await batch.after!.result()).toBe('all')
+  expect(await batch.status()).toMatchObject({ total: 2, done: 2 })
+  const none = await hub.batch([], { then: ['own:1.0', 'none', { tracked: true }] })
+  expect(await none.after!.result()).toBe('none')
+  await hub.close()
+  // What a lost worker ran, and had to do in other queues.
+  const lost = (id: string, part: string) => ({
+    [`job:${id}`]: `{"at":1,"ttl":0,"id":"${id}","job":${part},"task":"own:1.0"}`,
+  })
+  const all = { ...lost('a', '{}'), ...lost('b', '{"priority":"high"}'), ...lost('c', '{"priority":"low"}') }
+  await redis.hset(keys().held('gone'), all)
+  await redis.hset(
+    keys().held('gone'),
+    'out:q:next',
+    '"ttl":0,"id":"next","job":{"keep":1000},"task":"own:1.0","args":1}',
+  )
+  await redis.zadd(keys().leases, 1, 'gone')
+  await eventually(async () => (await redis.exists(keys().held('gone'))) === 0)
+  await eventually(async () => (await redis.hget(keys().job('next'), 'state')) === 'done')
+  expect(worker.busy).toBeLessThan(3)
+}
+
 /** A worker dies, a claim's answer was lost, and there is work for another worker and for none. */
 const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   const lost = failure(hub.call('once:1.0', { n: 1, ms: 60_000 }, { timeoutMs: 60_000 }))
@@ -133,6 +198,7 @@ describe('users with exactly the listed rights', () => {
     const { stays } = await giveUp(hub, worker)
     await breakInbox()
     await loseThings(hub, worker, other)
+    await enqueueInEveryWay(server.hub({ redis: urls.jobs }), worker)
     const viewer = server.hub({ redis: urls.view })
     expect(await viewer.slowCalls()).toContainEqual(expect.objectContaining({ worker: worker.id }))
     expect(await viewer.failures()).toEqual(expect.any(Array))
@@ -153,15 +219,18 @@ describe('users with exactly the listed rights', () => {
     expect(problems).toEqual([])
     const sent = await commands.stop()
     const granted = roles.flatMap(grantsOf)
-    expect([...sent].filter(line => /^(hub|worker|view|admin|install) /.test(line) && !granted.includes(line))).toEqual(
-      [],
-    )
+    // Who enqueues may do all that a caller may, which is seen there.
+    for (const line of [...sent].filter(line => line.startsWith('hub '))) sent.add(line.replace('hub', 'jobs'))
+    expect(
+      [...sent].filter(line => /^(hub|jobs|worker|view|admin|install) /.test(line) && !granted.includes(line)),
+    ).toEqual([])
     const used = new Set([...sent, ...ofFunctions()])
     // MONITOR shows no administrative command.
     const counts = await server.redis.info('commandstats')
     if (/cmdstat_client\|unblock:calls=[1-9]/.test(counts)) used.add('worker CLIENT|UNBLOCK')
     expect(granted.filter(line => !used.has(line))).toEqual([])
     await server.redis.del(keys().calls, keys().bell, keys().leases)
+    server.allowLeftovers()
   }, 40_000)
 
   it('keep a caller from claiming and a worker from serving another queue', async () => {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-/** What each Redis user sends, seen from outside: `user COMMAND key`, without what functions run. */
+/** What each Redis user sends, seen from outside, and what the functions run that it calls: `user COMMAND key`. */
 export const watchCommands = async (redis: Redis, shapeOf: (key: string) => string) => {
   const userOf = new Map<string, string>()
   const seen: { address: string; command: string; key: string | undefined }[] = []
@@ -11,11 +11,15 @@ export const watchCommands = async (redis: Redis, shapeOf: (key: string) => stri
   }
   const monitor = await redis.monitor()
   monitor.on('error', () => undefined)
-  monitor.on('monitor', (_: string, [name, ...words]: string[], address: string) => {
+  /** Whose function runs: what it does comes right behind it. */
+  let caller = ''
+  monitor.on('monitor', (_: string, [name, ...words]: string[], source: string) => {
+    const address = source === 'lua' ? caller : source
     const [first] = words
     const command = name!.toUpperCase()
     // HELLO, which logs in, needs no right.
-    if (address === 'lua' || command === 'HELLO') return
+    if (command === 'HELLO') return
+    if (command === 'FCALL') caller = source
     if (!userOf.has(address)) void learn()
     const isKeyless = ['FCALL', 'TIME', 'INFO'].includes(command)
     if (command === 'CLIENT' || command === 'FUNCTION')

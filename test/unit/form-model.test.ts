@@ -115,7 +115,6 @@ describe('fields of an object', () => {
     type: 'object',
     properties: { country: { type: 'string' } },
     if: { properties: { country: { const: 'US' } }, required: ['country'] },
-    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { properties: { zip: { type: 'string' } }, required: ['zip'] },
     else: { properties: { postcode: { type: 'string' } } },
     dependentRequired: { postcode: ['city'] },

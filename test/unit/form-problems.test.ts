@@ -58,7 +58,6 @@ describe('problems', () => {
     ],
     [
       'what applies after a condition',
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
       object({}, { if: { required: ['a'] }, then: { required: ['b'] } }),
       { a: 1 },
       ['/b: is required'],

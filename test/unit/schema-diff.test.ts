@@ -146,7 +146,6 @@ const pairs: Pair[] = [
 ]
 
 function conditional(maxLength: number) {
-  // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
   return { if: text, then: { maxLength } }
 }
 

@@ -61,9 +61,9 @@ else
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
 -- The next one that beats reports the queue, and looks after what is due.
-for _, key in ipairs({ KEYS[7], beside(KEYS[5], 'turn') }) do
-  if redis.pcall('GET', key) == ARGV[1] then redis.call('DEL', key) end
-end
+if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
+local turn = beside(KEYS[5], 'turn')
+if redis.pcall('GET', turn) == ARGV[1] then redis.call('DEL', turn) end
 -- A token without work wakes nobody any more and would stay.
 if redis.call('LLEN', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) else ring(KEYS[3]) end
 if jobs_waiting(KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end

@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { JobQueue } from '../../src/queue/job-queue.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+/** Chains and batches, over one queue and over two. */
+const it_ = useRedis()
+const keysOf = (queue: string) => makeKeys(it_.namespace).queue(queue)
+const queueOf = (queue: string) => new JobQueue(queue, makeKeys(it_.namespace))
+
+/** Notes its runs; `fails` makes it die at once. */
+const noting = (name: string) => {
+  const runs: unknown[] = []
+  const task = defineTask(`${name}:1.0`, { retries: 0 }, args => {
+    runs.push(args)
+    if ((args as { fails?: boolean }).fails) throw new Error('broken')
+    return { by: name, args }
+  })
+  return { task, runs }
+}
+
+const twoQueues = async () => {
+  const [a, b] = [noting('a'), noting('b')]
+  await it_.worker([a.task], { queue: 'q' })
+  await it_.worker([b.task], { queue: 'r' })
+  return { a, b, hub: it_.hub({ name: 'shop' }) }
+}
+
+describe('a chain', () => {
+  it('runs its steps one after the other, and hands results on as they were', async () => {
+    const { a, b, hub } = await twoQueues()
+    const big = '{"empty":[],"text":"}\\"]","n":1.50}'
+    const chain = await hub.chain([
+      [a.task, { n: 1 }],
+      [b.task, JSON.parse(big), { pass: 'before' }],
+      [a.task, {}, { pass: 'all' }],
+    ])
+    const first = { by: 'a', args: { n: 1 } }
+    const second = { by: 'b', args: { before: first, ...JSON.parse(big) } }
+    expect(await chain.result()).toEqual({ by: 'a', args: { all: second } })
+    expect([a.runs.length, b.runs.length]).toEqual([2, 1])
+    const found = await (await hub.job(chain.id)).chain()
+    expect(found!.steps.map(({ queue, task }) => [queue, task])).toEqual([
+      ['q', 'a:1.0'],
+      ['r', 'b:1.0'],
+      ['q', 'a:1.0'],
+    ])
+    expect((await found!.status()).map(({ state }) => state)).toEqual(['done', 'done', 'done'])
+    // Nothing is left of what went from queue to queue.
+    await eventually(async () => (await it_.keys()).every(key => !/:(held|came):/.test(key)))
+    it_.allowLeftovers()
+  })
+
+  it('ends where a step fails, and no further one starts when it is cancelled', async () => {
+    const { a, b, hub } = await twoQueues()
+    const broken = await hub.chain([
+      [a.task, { fails: true }],
+      [b.task, {}],
+    ])
+    expect(await failure(broken.result())).toMatchObject({ code: 'TaskFailed' })
+    const waiting = await hub.chain([
+      [a.task, {}, { delayMs: 80 }],
+      [b.task, {}],
+      [a.task, {}],
+    ])
+    await waiting.cancel()
+    expect((await waiting.status()).map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'cancelled'])
+    const last = await hub.enqueue(a.task, {}, { delayMs: 120, tracked: true })
+    await last.result()
+    expect([a.runs.length, b.runs.length]).toEqual([2, 0])
+    it_.allowLeftovers()
+  })
+
+  it('that is cancelled while its step runs goes no further', async () => {
+    let end = () => {}
+    const ended = new Promise<void>(resolve => (end = resolve))
+    const slow = defineTask('slow:1.0', {}, () => ended)
+    const next = noting('next')
+    const worker = await it_.worker([slow, next.task])
+    const chain = await it_.hub().chain([
+      [slow, {}],
+      [next.task, {}],
+    ])
+    await eventually(() => worker.busy === 1)
+    await chain.cancel()
+    end()
+    await eventually(async () => (await chain.steps[0]!.status()).state === 'done')
+    expect(await failure(chain.steps[1]!.result())).toMatchObject({ code: 'Aborted' })
+    expect(next.runs).toEqual([])
+    it_.allowLeftovers()
+  })
+
+  it('is refused with what is wrong', async () => {
+    const { a, hub } = await twoQueues()
+    expect(await failure(hub.chain([]))).toMatchObject({ code: 'InvalidArgs' })
+    expect(await failure(hub.chain([[a.task, {}, { pass: 'x' }]]))).toMatchObject({ data: { index: 0 } })
+    const toList = hub.chain([
+      [a.task, {}],
+      [a.task, [], { pass: 'x' }],
+    ])
+    expect(await failure(toList)).toMatchObject({ code: 'InvalidArgs', message: expect.stringContaining('an object') })
+    expect(
+      await failure(
+        hub.chain([
+          [a.task, {}],
+          ['nobody:1.0', {}],
+        ]),
+      ),
+    ).toMatchObject({ code: 'NoSuchTask' })
+  })
+})
+
+describe('what is to be done in another queue', () => {
+  const message = (id: string) => `"ttl":0,"id":"${id}","job":{"keep":60000},"task":"b:1.0","args":{"id":"${id}"}}`
+
+  it('is done by another worker when the one that owed it died, once', async () => {
+    const { b } = await twoQueues()
+    const { held, leases } = keysOf('q')
+    // It died behind the push, and before it knew: what comes again is known.
+    expect(await queueOf('r').forward(it_.redis, message('came'))).toBe(true)
+    await it_.redis.hset(held('lost'), { 'out:r:came': message('came'), 'out:r:new': message('new') })
+    await it_.redis.zadd(leases, 1, 'lost')
+    await eventually(async () => (await it_.redis.exists(held('lost'))) === 0, 9000)
+    await eventually(() => b.runs.length === 2)
+    await eventually(async () => (await it_.keys()).every(key => !/:(held|came):/.test(key)))
+    expect(b.runs.map(args => (args as { id: string }).id).sort()).toEqual(['came', 'new'])
+    it_.allowLeftovers()
+  }, 15_000)
+
+  it('is found by the worker that owes it when the answer that told it was lost', async () => {
+    const a = noting('a')
+    const worker = await it_.worker([a.task])
+    const b = noting('b')
+    await it_.worker([b.task], { queue: 'r' })
+    await it_.redis.hset(keysOf('q').held(worker.id), 'out:r:x', message('x'))
+    await eventually(() => b.runs.length === 1, 5000)
+    await eventually(async () => (await it_.keys()).every(key => !/:(held|came):/.test(key)))
+    it_.allowLeftovers()
+  })
+
+  it('stays for the next worker where the one that owes it leaves', async () => {
+    const { redis } = it_
+    const { held, leases } = keysOf('q')
+    const worker = await it_.worker([noting('a').task])
+    // Its target is somebody else's key, so that it cannot be done.
+    await redis.set(keysOf('r').jobs, 'no list')
+    const problem = new Promise<string>(resolve => worker.events.on('problem', ({ reason }) => resolve(reason)))
+    await redis.hset(held(worker.id), 'out:r:x', message('x'))
+    expect(await problem).toMatch(/WRONGTYPE/)
+    await worker.stop()
+    expect(await redis.hkeys(held(worker.id))).toEqual(['out:r:x'])
+    await redis.del(keysOf('r').jobs)
+    const b = noting('b')
+    await it_.worker([b.task], { queue: 'r' })
+    await it_.worker([noting('a').task])
+    await eventually(() => b.runs.length === 1, 9000)
+    await eventually(async () => (await redis.zscore(leases, worker.id)) === null)
+    it_.allowLeftovers()
+  }, 20_000)
+})
+
+describe('a batch', () => {
+  it('has one job follow when all have ended, over two queues', async () => {
+    const { a, b, hub } = await twoQueues()
+    const after = noting('after')
+    await it_.worker([after.task], { queue: 's' })
+    const entries = Array.from({ length: 60 }, (_, n) => [n % 2 ? a.task : b.task, { n }] as const)
+    const batch = await hub.batch(entries, { then: [after.task, { all: true }, { tracked: true }] })
+    expect(batch.ids).toHaveLength(60)
+    expect(await batch.after!.result()).toEqual({ by: 'after', args: { all: true } })
+    expect([a.runs.length, b.runs.length, after.runs.length]).toEqual([30, 30, 1])
+    expect(await batch.status()).toMatchObject({ total: 60, done: 60, dead: 0, endedMs: expect.any(Number) })
+    await eventually(async () => (await it_.keys()).every(key => !/:(held|came|ended):/.test(key)))
+    it_.allowLeftovers()
+  })
+
+  it('has another one follow where one of them died, expired or was cancelled', async () => {
+    const { a, b, hub } = await twoQueues()
+    const ways: [object, object][] = [
+      [{ fails: true }, {}],
+      [{}, { expiresMs: 1, queue: 'nobody' }],
+      [{}, { delayMs: 50, tracked: true }],
+    ]
+    for (const [args, options] of ways) {
+      b.runs.length = 0
+      const batch = await hub.batch(
+        [
+          ['a:1.0', {}],
+          ['a:1.0', args, options],
+        ],
+        {
+          then: [b.task, { well: true }],
+          failed: [b.task, { well: false }, { tracked: true }],
+        },
+      )
+      if ('delayMs' in options) await (await hub.job(batch.ids[1]!)).cancel()
+      if ('queue' in options) await it_.worker([a.task], { queue: 'nobody' })
+      await batch.failed!.result()
+      expect(await batch.status()).toMatchObject({ total: 2, done: 1, dead: 1 })
+      expect(b.runs).toEqual([{ well: false }])
+    }
+    it_.allowLeftovers()
+  })
+
+  it('counts each job once, however often it is told, and ends when it has none', async () => {
+    const { b, hub } = await twoQueues()
+    const { redis } = it_
+    const queue = queueOf('r')
+    const then = '"ttl":0,"id":"then","task":"b:1.0","args":"then"}'
+    await queue.openBatch(redis, 'x', then, '')
+    await queue.openBatch(redis, 'x', then, '')
+    for (let n = 0; n < 3; n++) await queue.tally(redis, 'x', 'one', 'done')
+    await queue.closeBatch(redis, 'x', 2)
+    await queue.closeBatch(redis, 'x', 2)
+    expect(b.runs).toEqual([])
+    for (let n = 0; n < 3; n++) await queue.tally(redis, 'x', 'two', 'dead')
+    await eventually(() => b.runs.length === 1)
+    const none = await hub.batch([], { then: [b.task, {}, { tracked: true }] })
+    await none.after!.result()
+    expect(b.runs).toHaveLength(2)
+    expect(await failure(hub.batch([]))).toMatchObject({ code: 'InvalidArgs' })
+    it_.allowLeftovers()
+  })
+})

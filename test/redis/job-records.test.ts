@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+
+/** What a tracked job tells of itself: uniqueness, cancelling, waiting for its end. */
+const it_ = useRedis()
+const keys = () => queueKeys(it_)
+
+/** Fails as often as it is told, and notes each try. */
+const flaky = (options: object = {}) => {
+  const tries: { args: unknown; attempt: number; at: number }[] = []
+  const task = defineTask('flaky:1.0', { backoff: 1, ...options }, (args, ctx) => {
+    tries.push({ args, attempt: ctx.attempt, at: Date.now() })
+    const { fails = 0 } = args as { fails?: number }
+    if (ctx.attempt <= fails) throw new Error(`try ${ctx.attempt} {failed} [here]`)
+    return { attempt: ctx.attempt }
+  })
+  return { task, tries }
+}
+
+describe('a unique job', () => {
+  it('is there once, until it has ended, whatever the order of its arguments', async () => {
+    const hub = it_.hub()
+    const first = await hub.enqueue('flaky:1.0', { a: 1, b: [1.0, 2] }, { queue: 'q', unique: true })
+    const twin = await hub.enqueue('flaky:1.0', { b: [1, 2], a: 1 }, { queue: 'q', unique: true })
+    const other = await hub.enqueue('flaky:1.0', { a: 2 }, { queue: 'q', unique: true })
+    expect([twin.id, twin.isTwin, other.isTwin]).toEqual([first.id, true, false])
+    const { ids, twins } = await hub.enqueueMany(
+      [
+        ['flaky:1.0', { a: 2 }],
+        ['flaky:1.0', { a: 3 }],
+      ],
+      {
+        queue: 'q',
+        unique: true,
+      },
+    )
+    expect([ids[0], twins]).toEqual([other.id, 1])
+    const { task, tries } = flaky()
+    await it_.worker([task])
+    await Promise.all([twin.result(), other.result()])
+    await eventually(() => tries.length === 3)
+    expect((await hub.enqueue(task, { a: 1, b: [1, 2] }, { unique: true })).isTwin).toBe(false)
+    it_.allowLeftovers()
+  })
+
+  it('until it starts lets the next one wait while it runs', async () => {
+    let running = 0
+    let go = () => {}
+    const gone = new Promise<void>(resolve => (go = resolve))
+    const task = defineTask('slow:1.0', {}, async () => {
+      running++
+      await gone
+    })
+    await it_.worker([task], { slots: 1, jobSlots: 1 })
+    const hub = it_.hub()
+    const unique = { id: 'x', until: 'started' } as const
+    await hub.enqueue(task, {}, { unique })
+    await eventually(() => running === 1)
+    expect((await hub.enqueue(task, {}, { unique })).isTwin).toBe(false)
+    expect((await hub.enqueue(task, {}, { unique })).isTwin).toBe(true)
+    go()
+    await eventually(() => running === 2)
+    it_.allowLeftovers()
+  })
+})
+
+describe('a job that is cancelled', () => {
+  it('while it waits, or is scheduled, never runs', async () => {
+    const hub = it_.hub()
+    const waiting = await hub.enqueue('flaky:1.0', {}, { queue: 'q', tracked: true })
+    const scheduled = await hub.enqueue('flaky:1.0', {}, { queue: 'q', tracked: true, delayMs: 100 })
+    expect([await waiting.cancel(), await scheduled.cancel()]).toEqual([true, true])
+    expect((await scheduled.status()).state).toBe('cancelled')
+    const { task, tries } = flaky()
+    await it_.worker([task])
+    const last = await hub.enqueue(task, {}, { tracked: true, delayMs: 150 })
+    await last.result()
+    expect(tries).toHaveLength(1)
+    expect(await failure(waiting.result())).toMatchObject({ code: 'Aborted' })
+    expect(await it_.redis.pttl(keys().job(scheduled.id))).toBeGreaterThan(0)
+    it_.allowLeftovers()
+  })
+
+  it('while it runs has its signal fired, and is not tried again', async () => {
+    let attempts = 0
+    const task = defineTask('stay:1.0', { backoff: 1 }, (_, { signal }) => {
+      attempts++
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    })
+    const worker = await it_.worker([task])
+    const job = await it_.hub().enqueue(task, {}, { tracked: true })
+    await eventually(() => worker.busy === 1)
+    expect(await job.cancel()).toBe(false)
+    expect(await failure(job.result())).toMatchObject({ code: 'Aborted' })
+    expect((await job.status()).state).toBe('cancelled')
+    expect(attempts).toBe(1)
+    await it_.redis.del(keys().job(job.id))
+  })
+
+  it('is no job where nobody knows of it', async () => {
+    const hub = it_.hub()
+    expect(await failure(hub.job('nobody'))).toMatchObject({ code: 'NoSuchJob' })
+    expect(await failure(hub.job('no id!'))).toMatchObject({ code: 'NoSuchJob' })
+    expect(await failure(hub.job('nobody', { queue: 'q' }))).toMatchObject({
+      message: expect.stringContaining('queue q'),
+    })
+  })
+})
+
+describe('who waits for a job', () => {
+  it('hears of its end in another process, many of them', async () => {
+    const { task } = flaky()
+    await it_.worker([task])
+    const job = await it_.hub().enqueue(task, {}, { keepResultMs: 60_000, delayMs: 150 })
+    const others = [it_.hub(), it_.hub()]
+    const started = Date.now()
+    const found = await Promise.all(others.map(hub => hub.job(job.id)))
+    const results = await Promise.all([...found, ...found].map(each => each.result()))
+    expect(results).toEqual(Array(4).fill({ attempt: 1 }))
+    // Not by looking again, which it would do after five seconds.
+    expect(Date.now() - started).toBeLessThan(2000)
+    await it_.redis.del(keys().job(job.id))
+  })
+
+  it('gives up in time, at its signal, and when its hub is closed', async () => {
+    const hub = it_.hub()
+    const job = await hub.enqueue('never:1.0', {}, { queue: 'q', tracked: true })
+    expect(await failure(job.result({ timeoutMs: 30 }))).toMatchObject({ code: 'Timeout' })
+    const controller = new AbortController()
+    const given = failure(job.result({ signal: controller.signal }))
+    controller.abort()
+    expect(await given).toMatchObject({ code: 'Aborted' })
+    const closed = failure(job.result())
+    await hub.close()
+    expect(await closed).toMatchObject({ code: 'HubClosed' })
+    await it_.redis.del(keys().jobs, keys().jobBell, keys().job(job.id))
+  })
+
+  it('finds it by looking again where its worker died before it told', async () => {
+    const hub = it_.hub()
+    const job = await hub.enqueue('never:1.0', {}, { queue: 'q', keepResultMs: 60_000 })
+    const waiting = job.result()
+    const record = keys().job(job.id)
+    await eventually(async () => (await it_.redis.hkeys(record)).some(field => field.startsWith('wait:')))
+    await it_.redis.hset(record, { state: 'done', ended: '1', result: '"late"' })
+    expect(await waiting).toBe('late')
+    await it_.redis.del(keys().jobs, keys().jobBell, record)
+  }, 10_000)
+})
