@@ -43,7 +43,7 @@ export const plantedBugs: PlantedBug[] = [
     to: '1',
   },
   { operation: 'claim', bug: 'asks for no lease', from: 'if not lease or', to: 'if lease and false and' },
-  { operation: 'claim', bug: 'hands out what has expired', from: 'if at and ttl', to: 'if false and ttl' },
+  { operation: 'claim', bug: 'hands out what has expired', from: 'is_wanted = not at or', to: 'is_wanted = true or' },
   { operation: 'claim', bug: 'takes more bytes than it may', from: 'if bytes_left <= 0 then', to: 'if false then' },
   {
     operation: 'claim',
@@ -61,8 +61,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     operation: 'claim',
     bug: 'loses what it popped when it cannot hold it',
-    from: "for i = calls, 1, -1 do redis.call('LPUSH', KEYS[1], requests[i]) end",
-    to: '',
+    from: 'for i = taken, 1, -1 do',
+    to: 'for i = taken, calls + 1, -1 do',
   },
   {
     operation: 'claim',
@@ -73,8 +73,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     operation: 'handback',
     bug: 'puts back what is not held any more',
-    from: 'if message then',
-    to: "message = message or '' if message then",
+    from: 'if message and not',
+    to: "message = message or '' if message and not",
   },
   {
     operation: 'handback',
@@ -88,7 +88,7 @@ export const plantedBugs: PlantedBug[] = [
     from: 'math.min(tonumber(ARGV[3]), wanted - taken)',
     to: 'wanted - taken',
   },
-  { operation: 'claim', bug: 'holds a job as a call', from: "room, 'job:')", to: "room, '')" },
+  { operation: 'claim', bug: 'holds a job as a call', from: "taken, 'job:')", to: "taken, '')" },
   {
     operation: 'claim',
     bug: 'keeps quiet about the calls that are left',
@@ -101,8 +101,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     operation: 'claim',
     bug: 'loses jobs that it cannot hold',
-    from: "for i = taken, calls + 1, -1 do redis.call('LPUSH', KEYS[5], requests[i]) end",
-    to: '',
+    from: 'for i = taken, 1, -1 do',
+    to: 'for i = calls, 1, -1 do',
   },
   { operation: 'handback', bug: 'takes a job for a call', from: 'is_job(ARGV[i])', to: 'false' },
   { operation: 'handback', bug: 'rings no bell for jobs', from: 'if jobs > 0 then', to: 'if false then' },
@@ -130,7 +130,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     operation: 'leave',
     bug: 'puts back what it had adopted',
-    from: 'if is_lost(held[i]) then',
+    from: 'if is_lost(held[i]) or is_out(held[i]) then',
     to: 'if false then',
   },
   { operation: 'leave', bug: 'leaves a token behind', from: "redis.call('DEL', KEYS[3])", to: '' },
@@ -171,7 +171,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   { operation: 'adopt', bug: 'counts no deaths', from: 'losses = losses + 1', to: '' },
   { operation: 'adopt', bug: 'lets it kill a third worker', from: 'max_losses = 3', to: 'max_losses = 4' },
-  { operation: 'adopt', bug: 'puts back what has expired', from: 'or is_over(message, now_us)', to: '' },
+  { operation: 'adopt', bug: 'puts back what has expired', from: 'and is_over(message, now_us)', to: 'and false' },
   {
     operation: 'adopt',
     bug: 'decides twice',
@@ -181,7 +181,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     operation: 'adopt',
     bug: 'takes a job for a call',
-    from: "redis.call('LPUSH', KEYS[6], message)",
+    from: 'return_job(KEYS[6], plain_id(held_id), message)',
     to: "redis.call('LPUSH', KEYS[4], message)",
   },
   { operation: 'adopt', bug: 'rings no bell', from: 'ring(KEYS[5])', to: '' },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { functionOf, libraryText, type Operation } from '../../src/redis/library.ts'
 import { useRedis } from '../support/hub-fixture.ts'
+import { changedLibrary } from './planted.ts'
 import { plantedBugs } from './planted-bugs.ts'
 import { anySteps, run } from './run.ts'
 
@@ -16,15 +16,6 @@ const firstFailure = async (options: Parameters<typeof run>[2] = {}): Promise<st
   return details.failed ? (details.errorInstance as Error).message : undefined
 }
 
-/** The library with a change in one of its functions. */
-const changed = (operation: Operation, from: string, to: string): string => {
-  const functions = libraryText().split(/^(?=redis\.register_function)/m)
-  const at = functions.findIndex(text => text.includes(`'${functionOf(operation)}'`))
-  const wrong = functions[at]!.replace(from, () => to)
-  expect(wrong).not.toBe(functions[at])
-  return functions.with(at, wrong).join('')
-}
-
 describe('the model finds', () => {
   afterEach(async () => {
     await it_.redis.config('SET', 'maxmemory', 0)
@@ -32,7 +23,7 @@ describe('the model finds', () => {
   })
 
   it.each(plantedBugs)('$operation: $bug', { timeout: 120_000 }, async ({ operation, from, to }) => {
-    expect(await firstFailure({ library: changed(operation, from, to) })).toBeDefined()
+    expect(await firstFailure({ library: changedLibrary(operation, from, to) })).toBeDefined()
   })
 
   it('a worker that settles under a lost identity', async () => {

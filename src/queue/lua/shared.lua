@@ -210,7 +210,8 @@ local function tally(jobs, bell, batch, id, how)
   local record = beside(jobs, 'batch:' .. batch)
   local ended = beside(jobs, 'ended:' .. batch)
   -- Somebody else's keys in their places cost the batch alone.
-  if redis.pcall('HEXISTS', record, 'then') ~= 1 or redis.pcall('SADD', ended, id) ~= 1 then return end
+  local opened, is_over = unpack(redis.pcall('HMGET', record, 'opened', 'ended'))
+  if not opened or is_over or redis.pcall('SADD', ended, id) ~= 1 then return end
   redis.pcall('HINCRBY', record, how == 'done' and 'done' or 'dead', 1)
   complete_batch(jobs, bell, batch)
 end

@@ -27,7 +27,8 @@ if state == 'running' then
 end
 if state ~= 'waiting' and state ~= 'scheduled' and state ~= 'retrying' then return state end
 local unique = redis.call('HGET', record, 'unique')
-end_job(KEYS[1], ARGV[1], { keep = 1, unique = unique or nil }, 'cancelled', now_ms())
+-- A life of a millisecond would be over at times before it is taken back.
+end_job(KEYS[1], ARGV[1], { keep = 60000, unique = unique or nil }, 'cancelled', now_ms())
 redis.call('HSET', record, 'cancel', '1')
 redis.call('PERSIST', record)
 return state

@@ -50,7 +50,8 @@ export class Forward {
           if (target && tally) await target.tally(client, tally[1]!, tally[2]!, tally[3]!)
           else if (target) await target.forward(client, text)
           await queue.release(client, workerId, [id])
-          slots.released([id])
+          // Not remembered as released: should Redis forget this, it is done again, and known to have come where it did.
+          slots.forget([id])
           if (target && !tally) await target.forget(client, out!.id)
         })
         return

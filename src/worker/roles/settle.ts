@@ -149,7 +149,8 @@ export class Settle {
   async #settleJobs(jobs: JobEnd[], workerId: string): Promise<void> {
     const { queue, jobQueue, commands, slots, fetch, forward, problem } = this.#context
     const { dropped, told, outs } = await commands.send(client => jobQueue.settle(client, workerId, jobs))
-    slots.released(jobs.map(({ id }) => id))
+    // Not remembered as released: should Redis forget this, in a failover, they are run again, so that what was to follow comes.
+    slots.forget(jobs.map(({ id }) => id))
     forward.send(outs, workerId)
     fetch.slotsIdle()
     if (dropped > 0)

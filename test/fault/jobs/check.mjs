@@ -1,0 +1,54 @@
+// What must hold of jobs once everything has come to rest: nothing lost, nothing settled twice, nothing left behind.
+import { readFileSync } from 'node:fs'
+
+/** @param isStrict Redis was not killed: then no settled job may come back */
+export const check = async ({ redis, journal, acknowledged, isStrict }) => {
+  const lines = readFileSync(journal, 'utf8').trim().split('\n')
+  // The last line of a process may be cut off where that was killed.
+  const events = lines.flatMap(line => {
+    try {
+      return [JSON.parse(line)]
+    } catch {
+      return []
+    }
+  })
+  const ended = new Map()
+  const before = new Map()
+  for (const { e, id, run, before: earlier, at } of events) {
+    if (e === 'end') ended.set(id, Math.min(ended.get(id) ?? Number.POSITIVE_INFINITY, at))
+    if (e === 'start' && earlier !== undefined) before.set(id, (before.get(id) ?? new Set()).add(earlier))
+    void run
+  }
+  const dead = new Set()
+  for (const queue of ['q', 'r'])
+    for (const text of await redis.zrange(`pshub:{${queue}}:dead`, 0, -1)) dead.add(/"id":"([\w-]+)"/.exec(text)[1])
+  const hasEnded = id => ended.has(id) || dead.has(id)
+  const found = []
+  const fail = (what, ...ids) => found.push(`${what}: ${ids.join(', ')}`)
+
+  for (const { id } of acknowledged.jobs) if (!hasEnded(id)) fail('lost job', id)
+  for (const { id, steps } of acknowledged.chains) {
+    const died = steps.findIndex(step => dead.has(step))
+    const due = died === -1 ? steps : steps.slice(0, died + 1)
+    for (const step of due) if (!hasEnded(step)) fail('lost step', id, step)
+    for (const step of steps.slice(due.length)) if (ended.has(step)) fail('step behind a dead one', id, step)
+    for (const step of steps) if (isStrict && (before.get(step)?.size ?? 0) > 1) fail('settled twice', id, step)
+  }
+  for (const { id, queue, ids, then } of acknowledged.batches) {
+    for (const member of ids) if (!hasEnded(member)) fail('lost job of a batch', id, member)
+    if (!hasEnded(then)) fail('batch without an end', id, then)
+    const last = Math.max(...ids.map(member => ended.get(member) ?? 0))
+    const started = Math.min(...events.filter(event => event.e === 'start' && event.id === then).map(({ at }) => at))
+    if (started < last) fail('batch that ended too early', id)
+    const [done = 0, gone = 0] = (await redis.hmget(`pshub:{${queue}}:batch:${id}`, 'done', 'dead')).map(count =>
+      Number(count ?? 0),
+    )
+    if (done + gone !== ids.length) fail(`batch that counted ${done + gone} of ${ids.length}`, id)
+  }
+  for (const key of await redis.keys('pshub:{*')) {
+    if (/:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*|came:.*|ended:.*)$/.test(key)) fail('left behind', key)
+  }
+  const runs = events.filter(({ e }) => e === 'start').length
+  const jobs = acknowledged.jobs.length + acknowledged.chains.length * 3 + acknowledged.batches.length * 6
+  return { found, runs, jobs, dead: dead.size }
+}

@@ -1,0 +1,68 @@
+// Jobs of all kinds, as fast as asked for, and what was acknowledged of them.
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** @param random 0 to 1 */
+export const makeLoad = (hub, random) => {
+  const acknowledged = { jobs: [], chains: [], batches: [] }
+  const other = queue => (queue === 'q' ? 'r' : 'q')
+  let tokens = 0
+  let isOn = false
+  let underWay = 0
+
+  const args = () => ({
+    token: ++tokens,
+    ms: Math.floor(random() ** 3 * 120),
+    ...(random() < 0.2 ? { fails: 1 + Math.floor(random() * 3) } : {}),
+  })
+  const entry = (queue, options = {}) => [`${queue}-work:1.0`, args(), { queue, ...options }]
+
+  const kinds = [
+    async queue => {
+      const [task, given, options] = entry(queue, random() < 0.3 ? { delayMs: Math.floor(random() * 1500) } : {})
+      const { id } = await hub.enqueue(task, given, {
+        ...options,
+        ...(random() < 0.2 ? { priority: 'high', tracked: true } : {}),
+      })
+      acknowledged.jobs.push({ id, at: Date.now() })
+    },
+    async queue => {
+      const { id, steps } = await hub.chain(
+        [entry(queue), entry(other(queue), { pass: 'before' }), entry(queue, { pass: 'before' })],
+        {
+          keepResultMs: 3_600_000,
+        },
+      )
+      acknowledged.chains.push({ id, steps: steps.map(step => step.id), at: Date.now() })
+    },
+    async queue => {
+      const entries = Array.from({ length: 5 }, (_, n) => entry(n % 2 ? queue : other(queue)))
+      const batch = await hub.batch(entries, { then: entry(queue, { keepResultMs: 3_600_000 }) })
+      acknowledged.batches.push({ id: batch.id, queue, ids: batch.ids, then: batch.after.id, at: Date.now() })
+    },
+  ]
+
+  return {
+    acknowledged,
+    /** How many tries were not acknowledged, because Redis was away. */
+    refused: 0,
+    async run(perSecond) {
+      isOn = true
+      while (isOn) {
+        const roll = random()
+        const kind = kinds[roll < 0.75 ? 0 : roll < 0.92 ? 1 : 2]
+        underWay++
+        kind(random() < 0.6 ? 'q' : 'r')
+          .catch(() => {
+            this.refused++
+          })
+          .finally(() => underWay--)
+        await sleep(1000 / perSecond)
+      }
+    },
+    /** Resolves when nothing is on its way any more. */
+    async stop() {
+      isOn = false
+      while (underWay > 0) await sleep(20)
+    },
+  }
+}

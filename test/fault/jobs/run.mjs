@@ -1,0 +1,93 @@
+// npm run test:faults:jobs: jobs of all kinds, while their workers and their Redis are killed, and what becomes of them.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { Redis } from 'ioredis'
+import { prepare } from '../../../tools/prepare.mjs'
+import { seeded } from '../harness/random.mjs'
+import { check } from './check.mjs'
+import { makeLoad } from './load.mjs'
+import { makeStage } from './stage.mjs'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    'redis-every': { type: 'string', default: '0' },
+    'per-second': { type: 'string', default: '40' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(`npm run test:faults:jobs -- [options]
+  --seconds 60       for so long workers are killed, about two processes of two workers each in a second
+  --redis-every 0    so many seconds after each other Redis is killed, too; 0: never
+  --per-second 40    jobs, chains and batches that are enqueued
+  --seed 7           repeats the choices of a run; the default is printed`)
+  process.exit(0)
+}
+prepare()
+const dist = new URL('../../../dist', import.meta.url).pathname
+const { random } = seeded(Number(values.seed))
+const { Hub } = await import(`${dist}/index.js`)
+
+const stage = await makeStage(dist)
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, async () => {
+    await stage.end(false)
+    process.exit(130)
+  })
+await stage.startRedis()
+await Promise.all(['q', 'q', 'r', 'r'].map(queue => stage.startMember(queue, 2).ready))
+const hub = new Hub({ redis: stage.url, name: 'load' })
+const load = makeLoad(hub, random)
+const running = load.run(Number(values['per-second']))
+
+const end = Date.now() + Number(values.seconds) * 1000
+const redisEvery = Number(values['redis-every']) * 1000
+let nextRedis = redisEvery > 0 ? Date.now() + redisEvery : Number.POSITIVE_INFINITY
+const kills = { workers: 0, redis: 0 }
+while (Date.now() < end) {
+  await sleep(300 + random() * 400)
+  const member = stage.members[Math.floor(random() * stage.members.length)]
+  await stage.killMember(member)
+  kills.workers += member.workers
+  if (Date.now() < nextRedis) continue
+  // What was acknowledged a second before is in the file.
+  await load.stop()
+  await running
+  await sleep(1300)
+  await stage.killRedis()
+  kills.redis++
+  nextRedis = Date.now() + redisEvery
+  void load.run(Number(values['per-second']))
+}
+await load.stop()
+await Promise.all(stage.members.map(({ ready }) => ready))
+
+const redis = new Redis(stage.url)
+const open = async () => {
+  const keys = await redis.keys('pshub:{*')
+  return keys.filter(key => /:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*)$/.test(key)).length
+}
+// Adoption takes a lease, and three deaths three of them.
+for (let quiet = 0, tries = 0; quiet < 8 && tries < 240; tries++) {
+  quiet = (await open()) === 0 ? quiet + 1 : 0
+  await sleep(250)
+}
+const { acknowledged, refused } = load
+const isStrict = redisEvery === 0
+const { found, runs, jobs, dead } = await check({ redis, journal: stage.journal, acknowledged, isStrict })
+redis.disconnect()
+await hub.close()
+const kept = await stage.end(found.length > 0)
+console.log(
+  `seed ${values.seed}: ${jobs} jobs (${acknowledged.chains.length} chains, ${acknowledged.batches.length} batches) in ${runs} runs, ` +
+    `${dead} dead; ${kills.workers} workers and ${kills.redis} times Redis killed; ${refused} not acknowledged`,
+)
+for (const what of found.slice(0, 40)) console.log(`  ${what}`)
+console.log(
+  found.length === 0
+    ? 'nothing lost, nothing settled twice, nothing left behind'
+    : `${found.length} violations; see ${kept}`,
+)
+process.exit(found.length === 0 ? 0 : 1)

@@ -1,0 +1,244 @@
+/** What the functions must make of jobs: where each is, and what is known of it. One queue's lists, and who holds what. */
+
+export interface JobSpec {
+  keep: boolean
+  unique: string | undefined
+  priority: 'high' | 'low' | undefined
+  isLater: boolean
+  batch: string | undefined
+}
+
+export interface ModelJob extends JobSpec {
+  id: string
+  queue: string
+  /** What a record of it would say; `absent` for one that never came, or whose record was not asked for. */
+  state: 'waiting' | 'scheduled' | 'running' | 'retrying' | 'done' | 'dead' | 'expired' | 'cancelled'
+  tries: number
+  losses: number
+  isCancelled: boolean
+}
+
+export interface ModelQueue {
+  high: string[]
+  normal: string[]
+  low: string[]
+  scheduled: Set<string>
+  retries: Set<string>
+  dead: Set<string>
+  /** Held id -> job id, by worker. */
+  held: Map<string, Map<string, string>>
+  locks: Map<string, string>
+}
+
+export interface ModelBatch {
+  queue: string
+  total: number | undefined
+  ended: Map<string, boolean>
+  /** The job that follows, once it came. */
+  following: string | undefined
+}
+
+const newQueue = (): ModelQueue => ({
+  high: [],
+  normal: [],
+  low: [],
+  scheduled: new Set(),
+  retries: new Set(),
+  dead: new Set(),
+  held: new Map(),
+  locks: new Map(),
+})
+
+export class JobsModel {
+  readonly jobs = new Map<string, ModelJob>()
+  readonly queues: Record<string, ModelQueue> = { q: newQueue(), r: newQueue() }
+  readonly batches = new Map<string, ModelBatch>()
+  /** What is to be done in other queues, by held id: the job that comes, or the batch that is told. */
+  readonly outs = new Map<
+    string,
+    { worker: string; from: string; to: string; job: ModelJob | undefined; tally: Tally | undefined }
+  >()
+  /** Jobs that came from another queue and are remembered there. */
+  readonly came = new Set<string>()
+  readonly situations = new Set<string>()
+
+  /** Returns the id of the one that is there already. */
+  add(job: ModelJob): string | undefined {
+    const queue = this.queues[job.queue]!
+    const there = job.unique === undefined ? undefined : queue.locks.get(job.unique)
+    if (there !== undefined && there !== job.id) {
+      this.situations.add('a twin')
+      return there
+    }
+    if (job.unique !== undefined) queue.locks.set(job.unique, job.id)
+    this.jobs.set(job.id, job)
+    if (job.isLater) {
+      job.state = 'scheduled'
+      queue.scheduled.add(job.id)
+    } else this.#push(job, 'tail')
+    return undefined
+  }
+
+  #push(job: ModelJob, side: 'head' | 'tail'): void {
+    if (!job.isCancelled) job.state = 'waiting'
+    const list = this.queues[job.queue]![job.priority ?? 'normal']
+    if (side === 'head') list.unshift(job.id)
+    else list.push(job.id)
+  }
+
+  ripen(id: string): void {
+    const job = this.jobs.get(id)!
+    const { scheduled, retries } = this.queues[job.queue]!
+    if (!scheduled.delete(id)) retries.delete(id)
+    this.#push(job, 'tail')
+  }
+
+  /** Returns the ids that are to be run. */
+  claim(queueName: string, worker: string, slots: number): string[] {
+    const queue = this.queues[queueName]!
+    const taken: string[] = []
+    for (const list of [queue.high, queue.normal, queue.low]) {
+      while (taken.length < slots && list.length > 0) {
+        const job = this.jobs.get(list.shift()!)!
+        if (job.keep && job.isCancelled) {
+          this.situations.add('a cancelled job was passed over')
+          this.#end(job, 'cancelled', worker)
+          continue
+        }
+        job.state = 'running'
+        this.heldBy(queueName, worker).set(`job:${job.id}`, job.id)
+        taken.push(job.id)
+      }
+    }
+    return taken
+  }
+
+  heldBy(queue: string, worker: string): Map<string, string> {
+    const { held } = this.queues[queue]!
+    let own = held.get(worker)
+    if (!own) {
+      own = new Map()
+      held.set(worker, own)
+    }
+    return own
+  }
+
+  settle(queue: string, worker: string, id: string, outcome: Outcome, following: ModelJob | undefined): void {
+    if (!this.heldBy(queue, worker).delete(`job:${id}`)) return
+    const job = this.jobs.get(id)!
+    if (outcome === 'retry' && job.keep && job.isCancelled) {
+      this.situations.add('a cancelled job was not tried again')
+      this.#end(job, 'cancelled', worker)
+    } else if (outcome === 'retry') {
+      job.tries++
+      job.state = 'retrying'
+      this.queues[queue]!.retries.add(id)
+    } else if (outcome === 'dead') this.#bury(job, worker)
+    else {
+      if (outcome === 'done' && following) this.#follow(queue, worker, following)
+      this.#end(job, outcome, worker)
+    }
+  }
+
+  #follow(queue: string, worker: string, following: ModelJob): void {
+    if (following.queue === queue) this.add(following)
+    else {
+      const out = { worker, from: queue, to: following.queue, job: following, tally: undefined }
+      this.outs.set(`out:${following.queue}:${following.id}`, out)
+      this.situations.add('a step goes to another queue')
+    }
+  }
+
+  #bury(job: ModelJob, worker: string): void {
+    job.tries++
+    this.queues[job.queue]!.dead.add(job.id)
+    this.#end(job, 'dead', worker)
+  }
+
+  #end(job: ModelJob, state: ModelJob['state'], worker: string): void {
+    const { locks } = this.queues[job.queue]!
+    if (job.unique !== undefined && locks.get(job.unique) === job.id) locks.delete(job.unique)
+    if (!(job.isCancelled && state === 'cancelled' && job.state === 'cancelled')) job.state = state
+    if (job.batch === undefined) return
+    const [home, id] = job.batch.split('/') as [string, string]
+    const tally = { batch: id, job: job.id, isDone: state === 'done' }
+    if (home === job.queue) this.tally(tally)
+    else {
+      this.outs.set(`out:${home}:${job.id}`, { worker, from: job.queue, to: home, job: undefined, tally })
+      this.situations.add('a batch is told from another queue')
+    }
+  }
+
+  tally({ batch: id, job, isDone }: Tally): void {
+    const batch = this.batches.get(id)!
+    if (batch.following !== undefined || batch.ended.has(job)) return
+    batch.ended.set(job, isDone)
+    this.complete(id)
+  }
+
+  complete(id: string): void {
+    const batch = this.batches.get(id)!
+    if (batch.total === undefined || batch.ended.size < batch.total || batch.following !== undefined) return
+    const isWell = [...batch.ended.values()].every(isDone => isDone)
+    batch.following = `${id}-${isWell ? 'then' : 'failed'}`
+    this.situations.add(isWell ? 'a batch ended well' : 'a batch did not end well')
+    this.add(jobOf(batch.following, batch.queue, { keep: true }))
+  }
+
+  /** All that a dead or leaving worker held; `losses`: it died. */
+  passOn(queue: string, from: string, to: string | undefined): void {
+    const held = this.heldBy(queue, from)
+    for (const id of [...held.values()]) {
+      const job = this.jobs.get(id)!
+      if (to !== undefined) job.losses++
+      if (to !== undefined && job.losses >= 3) {
+        this.situations.add('a job was given up that killed three workers')
+        this.#bury(job, to)
+      } else this.#push(job, 'head')
+    }
+    held.clear()
+    if (to === undefined) return
+    for (const out of this.outs.values()) if (out.worker === from && out.from === queue) out.worker = to
+  }
+
+  withdraw(job: ModelJob): void {
+    if (job.state === 'running') job.isCancelled = true
+    else if (job.state === 'waiting' || job.state === 'scheduled' || job.state === 'retrying') {
+      const { locks } = this.queues[job.queue]!
+      if (job.unique !== undefined && locks.get(job.unique) === job.id) locks.delete(job.unique)
+      job.isCancelled = true
+      job.state = 'cancelled'
+    }
+  }
+
+  revive(job: ModelJob): void {
+    this.queues[job.queue]!.dead.delete(job.id)
+    job.tries = 0
+    job.losses = 0
+    job.isCancelled = false
+    this.#push(job, 'tail')
+  }
+}
+
+export type Outcome = 'done' | 'retry' | 'dead' | 'expired' | 'cancelled'
+
+interface Tally {
+  batch: string
+  job: string
+  isDone: boolean
+}
+
+export const jobOf = (id: string, queue: string, spec: Partial<JobSpec> = {}): ModelJob => ({
+  id,
+  queue,
+  keep: false,
+  unique: undefined,
+  priority: undefined,
+  isLater: false,
+  batch: undefined,
+  state: 'waiting',
+  tries: 0,
+  losses: 0,
+  isCancelled: false,
+  ...spec,
+})

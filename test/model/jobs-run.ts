@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Redis } from '../../src/redis/connection.ts'
+import { idOf, JobsActors } from './jobs-actors.ts'
+import { JobsModel, jobOf, type ModelJob } from './jobs-model.ts'
+
+const anySpec = fc.record({
+  keep: fc.boolean(),
+  unique: fc.option(fc.constantFrom('u:1', 'u:{2}'), { nil: undefined, freq: 3 }),
+  priority: fc.option(fc.constantFrom('high' as const, 'low' as const), { nil: undefined, freq: 3 }),
+  isLater: fc.constantFrom(false, false, false, true),
+  /** Which of the open batches, if any. */
+  batch: fc.option(fc.nat(3), { nil: undefined, freq: 2 }),
+})
+const anyQueue = fc.constantFrom('q', 'r')
+const anyWorker = fc.constantFrom('a', 'b')
+const which = fc.nat(1000)
+
+const anyStep = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('enqueue' as const),
+      queue: anyQueue,
+      specs: fc.array(anySpec, { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('enqueueAgain' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('ripen' as const), which }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('claim' as const),
+      queue: anyQueue,
+      worker: anyWorker,
+      slots: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('settle' as const),
+      which,
+      outcome: fc.constantFrom(
+        'done' as const,
+        'done' as const,
+        'retry' as const,
+        'dead' as const,
+        'expired' as const,
+        'cancelled' as const,
+      ),
+      following: fc.option(anyQueue, { nil: undefined, freq: 2 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom('adopt' as const, 'leave' as const),
+      queue: anyQueue,
+      worker: anyWorker,
+      deaths: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('withdraw' as const, 'revive' as const), which }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('sendOut' as const), which, isReleased: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constantFrom('openBatch' as const, 'closeBatch' as const), queue: anyQueue, which }),
+  },
+)
+type Step = typeof anyStep extends fc.Arbitrary<infer S> ? S : never
+
+let made = 0
+const oneOf = <T>(all: T[], index: number): T | undefined => all[index % Math.max(1, all.length)]
+const heldJobs = (model: JobsModel) =>
+  Object.entries(model.queues).flatMap(([queue, { held }]) =>
+    [...held].flatMap(([worker, ids]) => [...ids.values()].map(id => ({ queue, worker, id }))),
+  )
+const openBatches = (model: JobsModel) => [...model.batches].filter(([, { total }]) => total === undefined)
+
+const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<void> => {
+  const jobs = [...model.jobs.values()]
+  switch (step.do) {
+    case 'enqueue': {
+      const added = step.specs.map(({ batch, ...spec }) => {
+        const open = batch === undefined ? undefined : oneOf(openBatches(model), batch)
+        const own = { ...spec, keep: spec.keep || spec.unique !== undefined }
+        // One that is there already would never end in its batch.
+        const inBatch = open && spec.unique === undefined ? `${open[1].queue}/${open[0]}` : undefined
+        return jobOf(`j${++made}`, step.queue, { ...own, batch: inBatch })
+      })
+      return actors.enqueue(model, step.queue, added)
+    }
+    case 'enqueueAgain':
+      return actors.enqueueAgain()
+    case 'ripen': {
+      const later = jobs.filter(
+        ({ id, queue }) => model.queues[queue]!.scheduled.has(id) || model.queues[queue]!.retries.has(id),
+      )
+      const job = oneOf(later, step.which)
+      return job && actors.ripen(model, job)
+    }
+    case 'claim':
+      return actors.claim(model, step.queue, step.worker, step.slots)
+    case 'settle': {
+      const held = oneOf(heldJobs(model), step.which)
+      if (!held) return
+      const following = step.following && jobOf(`j${++made}`, step.following, { keep: true })
+      return actors.settle(model, held.queue, held.worker, held.id, step.outcome, following || undefined)
+    }
+    case 'adopt': {
+      const names: [string, string] = step.worker === 'a' ? ['a', 'b'] : ['b', 'a']
+      // Each heir takes what came back, and dies of it in turn.
+      for (let death = 0; death < step.deaths; death++) {
+        const [lost, heir] = death % 2 === 0 ? names : names.toReversed()
+        await actors.adopt(model, step.queue, lost!, heir!)
+        if (death + 1 < step.deaths) await actors.claim(model, step.queue, heir!, 4)
+      }
+      return
+    }
+    case 'leave': {
+      const owes = [...model.outs.values()].some(({ worker, from }) => worker === step.worker && from === step.queue)
+      return owes ? undefined : actors.leave(model, step.queue, step.worker)
+    }
+    case 'withdraw': {
+      const job = oneOf(
+        jobs.filter(({ keep, state }) => keep && state !== 'scheduled'),
+        step.which,
+      )
+      return job && actors.withdraw(model, job)
+    }
+    case 'revive': {
+      const job = oneOf(
+        jobs.filter(({ id, queue }) => model.queues[queue]!.dead.has(id)),
+        step.which,
+      )
+      return job && actors.revive(model, job)
+    }
+    case 'sendOut': {
+      const out = oneOf([...model.outs.keys()], step.which)
+      return out === undefined ? undefined : actors.sendOut(model, out, step.isReleased)
+    }
+    case 'openBatch':
+      return openBatches(model).length > 2 ? undefined : actors.openBatch(model, `b${++made}`, step.queue)
+    case 'closeBatch': {
+      const batch = oneOf(openBatches(model), step.which)
+      return batch && actors.closeBatch(model, batch[0])
+    }
+  }
+}
+
+/** All keys of both queues are what the model says. */
+const compare = async (model: JobsModel, { redis, queues, namespace }: JobsActors): Promise<void> => {
+  for (const [name, queue] of Object.entries(model.queues)) {
+    const keys = queues[name]!.keys
+    const ids = async (list: string) => (await redis.lrange(list, 0, -1)).map(idOf)
+    const later = async (set: string) => (await redis.zrange(set, '0', '-1')).map(idOf).sort()
+    assert.deepEqual(await ids(keys.jobsHigh), queue.high, `${name}: high`)
+    assert.deepEqual(await ids(keys.jobs), queue.normal, `${name}: jobs`)
+    assert.deepEqual(await ids(keys.jobsLow), queue.low, `${name}: low`)
+    for (const set of ['scheduled', 'retries', 'dead'] as const)
+      assert.deepEqual(await later(keys[set]), [...queue[set]].sort(), `${name}: ${set}`)
+    for (const worker of ['a', 'b']) {
+      const outs = [...model.outs].filter(([, out]) => out.worker === worker && out.from === name).map(([id]) => id)
+      const held = [...model.heldBy(name, worker).keys(), ...outs].sort()
+      assert.deepEqual((await redis.hkeys(keys.held(worker))).sort(), held, `${name}: held by ${worker}`)
+    }
+    for (const lock of ['u:1', 'u:{2}'])
+      assert.equal(await redis.get(keys.unique(lock)), queue.locks.get(lock) ?? null, `${name}: ${lock}`)
+  }
+  for (const job of model.jobs.values())
+    await compareRecord(job, await redis.hgetall(queues[job.queue]!.keys.job(job.id)))
+  for (const [id, { queue, total, ended, following }] of model.batches) {
+    const record = await redis.hgetall(queues[queue]!.keys.batch(id))
+    const done = [...ended.values()].filter(isDone => isDone).length
+    const counts = [record.total, record.done, record.dead].map(count =>
+      count === undefined ? undefined : Number(count),
+    )
+    const orNone = (count: number) => (count === 0 ? undefined : count)
+    assert.deepEqual(counts, [total, orNone(done), orNone(ended.size - done)], `batch ${id}`)
+    assert.equal(record.ended !== undefined, following !== undefined, `batch ${id} ended`)
+  }
+  assert.equal((await redis.keys(`${namespace}:*came:*`)).length, model.came.size, 'what came from elsewhere')
+}
+
+const compareRecord = async (job: ModelJob, { state, tries = '0' }: Record<string, string>): Promise<void> => {
+  if (!job.keep) return assert.equal(state, undefined, job.id)
+  assert.deepEqual([state, Number(tries)], [job.state, job.tries], job.id)
+}
+
+/** Everything is run to its end: no job is left, nor anything that is to be done for one. */
+const drain = async (model: JobsModel, actors: JobsActors): Promise<void> => {
+  for (let isOpen = true; isOpen; ) {
+    isOpen = false
+    for (const [id] of openBatches(model)) await actors.closeBatch(model, id)
+    for (const out of [...model.outs.keys()]) await actors.sendOut(model, out, true)
+    for (const job of [...model.jobs.values()]) {
+      const { scheduled, retries } = model.queues[job.queue]!
+      if (scheduled.has(job.id) || retries.has(job.id)) await actors.ripen(model, job)
+    }
+    for (const queue of ['q', 'r']) await actors.claim(model, queue, 'a', 100)
+    for (const { queue, worker, id } of heldJobs(model)) {
+      isOpen = true
+      await actors.settle(model, queue, worker, id, 'done', undefined)
+    }
+    isOpen ||= model.outs.size > 0
+    await compare(model, actors)
+  }
+  const ends = new Set([...model.jobs.values()].map(({ state }) => state))
+  assert.deepEqual(
+    [...ends].filter(state => !['done', 'dead', 'expired', 'cancelled'].includes(state)),
+    [],
+  )
+  for (const [id, { following }] of model.batches) assert(following !== undefined, `batch ${id} never ended`)
+}
+
+/** Anything that may happen, long enough for jobs to get somewhere. */
+export const anySteps = fc.array(anyStep, { minLength: 10, maxLength: 70, size: 'max' })
+
+/** One run in a namespace of its own. Returns what came up in it. */
+export const runJobs = async (redis: Redis, namespace: string, steps: Step[]): Promise<Set<string>> => {
+  const model = new JobsModel()
+  const actors = new JobsActors(redis, namespace)
+  for (const step of steps) {
+    await act(model, actors, step)
+    await compare(model, actors)
+  }
+  await drain(model, actors)
+  const keys = await redis.keys(`${namespace}:*`)
+  for (const key of keys) {
+    const mayStay = /:(leases|dead|jobbell|duebell)$/.test(key) || (await redis.pttl(key)) > 0
+    assert(mayStay, `${key} is left behind`)
+  }
+  if (keys.length > 0) await redis.del(...keys)
+  return model.situations
+}

@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { useRedis } from '../support/hub-fixture.ts'
+import { anySteps, runJobs } from './jobs-run.ts'
+
+/**
+ * What the functions make of jobs, against a small model: all of Redis is compared after each step, and at the end each job has come to
+ * its end. A failure prints `seed` and `path`; PSHUB_MODEL_RUNS makes it search for longer.
+ */
+const numRuns = Number(process.env.PSHUB_MODEL_RUNS ?? 400) / 4
+const it_ = useRedis()
+let runs = 0
+
+const situations = [
+  'a batch did not end well',
+  'a batch ended well',
+  'a batch is told from another queue',
+  'a cancelled job was not tried again',
+  'a cancelled job was passed over',
+  'a job was given up that killed three workers',
+  'a step goes to another queue',
+  'a twin',
+  'done elsewhere, and not known to be',
+]
+
+describe('jobs', () => {
+  it(
+    `are where the model says after each step of ${numRuns} runs, and all come to their ends`,
+    async () => {
+      const seen = new Set<string>()
+      await fc.assert(
+        fc.asyncProperty(anySteps, async steps => {
+          for (const situation of await runJobs(it_.redis, `jobs${++runs}`, steps)) seen.add(situation)
+        }),
+        { numRuns },
+      )
+      if (numRuns >= 100) expect([...seen].sort()).toEqual(situations)
+    },
+    60_000 + numRuns * 1000,
+  )
+})
