@@ -1,3 +1,4 @@
+import type { ClaimOptions } from '../../queue/queue.ts'
 import type { Beat, Claimed } from '../../wire/answers.ts'
 import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
@@ -28,7 +29,9 @@ export class FetchLoop {
   readonly #stopping = new AbortController()
   #underWay: Promise<void> | undefined
   #scheduled = false
-  #moreWaits = true
+  /** What the last claims left in the lists. */
+  #callsWait = true
+  #jobsWait = false
   #isPaused = false
   /** The wait for the bell that is under way. */
   #wait: Wait | undefined
@@ -59,7 +62,7 @@ export class FetchLoop {
       if (!wasPaused) events.emit('queue:paused', { worker: workerId(), queue: queue.name, pausedMs })
     } else if (wasPaused) {
       // Tokens of the bells may be gone, and what they announced still waits.
-      this.#moreWaits = true
+      this.#callsWait = true
       this.#next()
       events.emit('queue:resumed', { worker: workerId(), queue: queue.name })
     }
@@ -85,6 +88,11 @@ export class FetchLoop {
     })
   }
 
+  /** Whether the next claim need not wait for a bell. Asked when it is sent: while jobs run there may be no room for those that wait. */
+  get #moreWaits(): boolean {
+    return this.#callsWait || (this.#jobsWait && this.#context.slots.jobRoom > 0)
+  }
+
   get #isHalted(): boolean {
     return this.#isPaused || this.#stopping.signal.aborted
   }
@@ -102,10 +110,9 @@ export class FetchLoop {
     })
   }
 
-  #send(workerId: string): Promise<Claimed | undefined> {
+  #send(workerId: string, wanted: ClaimOptions, isSure: boolean): Promise<Claimed | undefined> {
     const { queue, commands, waiting, slots, due } = this.#context
-    const wanted = { slots: slots.idle, jobs: slots.jobRoom }
-    if (this.#moreWaits) return commands.send(client => queue.claim(client, workerId, wanted))
+    if (isSure) return commands.send(client => queue.claim(client, workerId, wanted))
     const wait: Wait = { clientId: undefined, isDeaf: slots.takesJobs && wanted.jobs <= 0 }
     this.#wait = wait
     return waiting
@@ -122,13 +129,15 @@ export class FetchLoop {
   async #claim(): Promise<void> {
     const { commands, waiting, workerId, slots, measures, intake, problem } = this.#context
     for (let failures = 0; ; failures++) {
-      const connection = this.#moreWaits ? commands : waiting
+      const isSure = this.#moreWaits
+      const connection = isSure ? commands : waiting
       if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
       if (this.#isHalted) return
+      const wanted = { slots: slots.idle, jobs: slots.jobRoom }
       const id = workerId()
       const stalledBefore = measures.loop.stalledMs()
       try {
-        const claimed = await this.#send(id)
+        const claimed = await this.#send(id, wanted, isSure)
         if (!claimed) {
           await this.#renewLease(failures)
           continue
@@ -138,13 +147,14 @@ export class FetchLoop {
         const ageMs = isStale ? await this.#ageMs(claimed) : 0
         // Under an identity that was lost: others have adopted it.
         const restMs = id === workerId() ? intake.take(claimed, id, ageMs) : 0
-        this.#moreWaits = claimed.left > 0 || (claimed.jobsLeft > 0 && slots.jobRoom > 0)
+        this.#callsWait = claimed.left > 0
+        if (wanted.jobs > 0) this.#jobsWait = claimed.jobsLeft > 0
         if (restMs > 0) await sleep(restMs, this.#stopping.signal)
         return
       } catch (error) {
         // The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken the
         // token with it, and what that announced still waits.
-        if ((error as Error).name !== 'ReplyError') this.#moreWaits = true
+        if ((error as Error).name !== 'ReplyError') this.#callsWait = true
         else if (!this.#stopping.signal.aborted) problem('fetch')(error as Error)
         await sleep(backoffMs(failures, 20, 1000), this.#stopping.signal)
       }
@@ -154,7 +164,7 @@ export class FetchLoop {
   async #renewLease(failures: number): Promise<void> {
     await this.#context.beat.beatNow()
     // The bell's token is taken, and what it announced still waits.
-    this.#moreWaits = true
+    this.#callsWait = true
     // A beat that failed, on a full disk for one, must not make this a busy loop.
     await sleep(failures === 0 ? 0 : backoffMs(failures, 50, 1000), this.#stopping.signal)
   }

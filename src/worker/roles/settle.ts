@@ -83,13 +83,16 @@ export class Settle {
   #flush(): void {
     const { slots, fetch, workerId } = this.#context
     const current = workerId()
-    this.#releaseAnswered(current)
     const ended = this.#ended
-    if (ended.length === 0) return
     this.#ended = []
+    // Jobs that need only be released have no answers to wait for: in one write with the next claim, and ahead of it.
+    for (const batch of ended) if (batch.replies.size === 0 && batch.jobs.length === 0) this.#answered.push(batch)
+    this.#releaseAnswered(current)
+    if (ended.length === 0) return
     for (const batch of ended) {
+      const isReleased = batch.replies.size === 0 && batch.jobs.length === 0
       // What was claimed under an identity that was lost somebody else answers for by now.
-      if (batch.workerId === current) this.#track(this.#deliver(batch))
+      if (batch.workerId === current && !isReleased) this.#track(this.#deliver(batch))
       slots.free(batch.slots)
     }
     fetch.slotsIdle()
