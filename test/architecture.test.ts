@@ -42,7 +42,19 @@ const doors: Record<string, string[]> = {
   settings: ['read', 'statsd-address'],
   catalogue: ['call-lists', 'cards', 'catalogue', 'overview', 'registrar'],
   outlets: ['log', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
-  jobs: ['batch', 'chain', 'dead', 'enqueue-options', 'entries', 'held-job', 'job', 'job-outbox', 'verdict'],
+  jobs: [
+    'batch',
+    'chain',
+    'cron',
+    'dead',
+    'enqueue-options',
+    'entries',
+    'held-job',
+    'job',
+    'job-outbox',
+    'schedules',
+    'verdict',
+  ],
   hub: ['call-options', 'hub'],
   worker: ['worker'],
   cli: [],
@@ -53,6 +65,7 @@ const mostInRoom = 20
 /** The only importers of the outside packages. */
 const importers: Record<string, string[]> = {
   ioredis: ['redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
+  croner: ['jobs/cron'],
   ajv: ['task/schema', 'task/schema-problems'],
   pino: ['outlets/log'],
   'pino-pretty': ['outlets/log'],

@@ -82,6 +82,8 @@ export interface EventMap {
   'job:retried': { queue: string; task: string; id: string; attempt: number; delayMs: number; code: ErrorCode }
   /** A job that failed too often, that nobody can run, or that lost too many workers, is kept with the dead ones. */
   'job:dead': { queue: string; task: string; id: string; reason: string }
+  /** The time of a schedule came: its job was enqueued, or passed over because that time was missed. */
+  'schedule:tick': { queue: string; name: string; task: string; tickMs: number; isSkipped: boolean }
   'worker:started': { worker: string; queue: string; slots: number; tasks: string[] }
   'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }
   /** The worker's lease ended without it; what it ran is aborted and it goes on under a new id. */

@@ -1,9 +1,11 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
 import type { Batch } from '../jobs/batch.ts'
+import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
 import { DeadJobs } from '../jobs/dead.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
 import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry } from '../jobs/entries.ts'
 import type { Chain, Job, JobHost } from '../jobs/job.ts'
+import { type Schedule, Schedules } from '../jobs/schedules.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { type CallSpan, makeTracing, type Tracing } from '../outlets/tracing.ts'
@@ -195,9 +197,30 @@ export class Hub extends Onlooker {
   }
 
   /**
-   * The jobs of a queue that were given up: to look at, to be tried again, to be deleted.
-   * @throws HubError InvalidArgs for what is not the name of a queue
+   * Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the same
+   * name in that queue is replaced.
+   *
+   * @throws HubError as enqueue(), InvalidArgs for times that cannot be and for a name that is not 1 to 64 letters, digits, `.`, `-`, `_`
    */
+  async schedule(
+    name: string,
+    times: ScheduleTimes,
+    task: string | Task<never, unknown>,
+    args: unknown = {},
+    options: EnqueueOptions = {},
+  ): Promise<Schedule> {
+    checkTimes(name, times)
+    const [step] = await this.#enqueuing.prepare([[task, args]], options)
+    return this.schedules(step!.queue).write(name, times, step!, this.#settings.name)
+  }
+
+  /** The schedules of a queue: to look at, to pause, to run now, to remove. Throws HubError InvalidArgs for what is no queue's name. */
+  schedules(queue: string): Schedules {
+    checkQueue(queue)
+    return new Schedules(this.#jobHost, new JobQueue(queue, this.keys))
+  }
+
+  /** The jobs of a queue that were given up: to look at, to be tried again, to be deleted. Throws as schedules(). */
   dead(queue: string): DeadJobs {
     checkQueue(queue)
     return new DeadJobs(this.#jobHost, new JobQueue(queue, this.keys), this.namespace)

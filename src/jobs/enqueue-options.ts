@@ -97,7 +97,7 @@ export const shapeOf = (task: string, argsJson: string, options: EnqueueOptions)
     ...(delayMs ? { delay: Math.round(delayMs) } : {}),
     ...(at === undefined ? {} : { due: momentOf(task, at) }),
     ...(priority === 'high' || priority === 'low' ? { priority } : {}),
-    ...(isTracked ? { keep: keepResultMs ?? hourMs } : {}),
+    ...(isTracked ? { keep: Math.max(1, Math.round(keepResultMs ?? hourMs)) } : {}),
     ...uniqueOf(task, argsJson, unique, delayMs ?? 0, at),
   }
   return {

@@ -29,6 +29,8 @@ export interface JobEnd {
 /** What this worker holds that is to be done in another queue, as `out:<queue>:<id>`. */
 export type Out = HeldText
 
+/** Read at a time. */
+const dueSchedules = 20
 /** So many jobs are moved in one step when they are due: it takes Redis less than a millisecond. */
 const dueBatch = 200
 /** So many are told of the end of one job; others look again by themselves. */
@@ -86,6 +88,40 @@ export class JobQueue {
 
   async forget(client: Redis, id: string): Promise<void> {
     await command(client, 'del', this.keys.came(id))
+  }
+
+  /** Writes an entry that has jobs enqueued at its times; without a text removes it, without a time pauses it. */
+  async schedule(client: Redis, name: string, text: string, nextMs: number | undefined): Promise<boolean> {
+    return (await run(client, 'schedule', [this.keys.jobs], [name, text, nextMs ?? ''])) === 1
+  }
+
+  /** The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker. */
+  async tick(
+    client: Redis,
+    name: string,
+    tickMs: number,
+    nextMs: number | undefined,
+    message: string,
+  ): Promise<boolean> {
+    const { jobs, jobBell } = this.keys
+    return (await run(client, 'tick', [jobs, jobBell], [name, tickMs, nextMs ?? '', message])) === 1
+  }
+
+  /** Entries whose time has come, with that time and their texts; the first ones, until `nowMs`. */
+  async dueSchedules(client: Redis, nowMs: number): Promise<{ name: string; tickMs: number; text: string | null }[]> {
+    const { cron, ticks } = this.keys
+    const range = [ticks, '-inf', Math.floor(nowMs), 'LIMIT', 0, dueSchedules, 'WITHSCORES']
+    const flat = (await command(client, 'zrangebyscore', ...range)) as string[]
+    if (flat.length === 0) return []
+    const names = flat.filter((_, at) => at % 2 === 0)
+    const texts = (await command(client, 'hmget', cron, ...names)) as (string | null)[]
+    return names.map((name, at) => ({ name, tickMs: Number(flat[at * 2 + 1]), text: texts[at] ?? null }))
+  }
+
+  /** When the next one is, Redis milliseconds. */
+  async nextSchedule(client: Redis): Promise<number | undefined> {
+    const [, score] = (await command(client, 'zrange', this.keys.ticks, 0, 0, 'WITHSCORES')) as string[]
+    return score === undefined ? undefined : Number(score)
   }
 
   /** What follows a batch whose jobs have all ended: messages without `at`, or empty. To be repeated is harmless. */

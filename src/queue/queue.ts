@@ -160,7 +160,8 @@ export class Queue {
 
   #beatOf(workerId: string, leaseMs: number, isNew: boolean, reports: boolean, moves: boolean) {
     const { leases, cancelled, reporter, calls, paused, held, jobs } = this.keys
-    const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0, moves ? turnMs : 0]
+    const turn = moves ? turnMs : 0
+    const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0, turn, turn]
     return { keys: [leases, cancelled, reporter, calls, paused, held(workerId), jobs], args }
   }
 

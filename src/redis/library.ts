@@ -33,6 +33,8 @@ export const operations = [
   'withdraw',
   'await',
   'revive',
+  'schedule',
+  'tick',
   'declare',
   'denied',
   'revision',

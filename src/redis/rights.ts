@@ -32,7 +32,8 @@ const sends = (commands: string) => reads(undefined, commands)
  */
 export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => {
   const { calls, bell, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
-  const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead } = keys.queue(queue)
+  const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
+    keys.queue(queue)
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
@@ -79,6 +80,9 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(batchEnded(id), 'DEL'),
       writes(unique('*'), 'DEL GET SET'),
       runs(enqueued(id), 'GET SET UNLINK'),
+      writes(came(id), 'DEL SET'),
+      writes(cron, 'HDEL HEXISTS HGET HGETALL HSET'),
+      writes(ticks, 'ZADD ZCARD ZRANGE ZREM'),
     ],
     worker: [
       sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
@@ -99,9 +103,12 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(retries, 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
       writes(dueBell, 'BLPOP DEL LLEN RPUSH'),
       writes(turn, 'DEL GET SET'),
+      writes(cron, 'HMGET'),
+      writes(ticks, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
+      writes(ticker, 'DEL GET SET'),
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
       writes(job(id), 'HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
-      writes(batch(id), 'HEXISTS HINCRBY HMGET HSETNX PEXPIRE'),
+      writes(batch(id), 'HINCRBY HMGET HSETNX PEXPIRE'),
       writes(batchEnded(id), 'DEL SADD'),
       writes(came(id), 'DEL SET'),
       writes(unique('*'), 'DEL GET SET'),

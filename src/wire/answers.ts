@@ -40,6 +40,8 @@ export interface Beat {
   pausedMs: number | undefined
   /** When the first job is due, Redis milliseconds; undefined when none waits, or another worker looks after that. */
   dueMs: number | undefined
+  /** The same of schedules. */
+  tickMs: number | undefined
 }
 
 /** A queue at one moment, as Redis has it. */
@@ -138,16 +140,19 @@ type BeatAnswer = [
   BeatFigures?,
   paused?: string,
   due?: string,
+  tick?: string,
 ]
 
 export const readBeat = (answer: unknown): Beat => {
-  const [now, held, cancelled, ended, [length, at] = [], paused, due] = answer as BeatAnswer
+  const [now, held, cancelled, ended, [length, at] = [], paused, due, tick] = answer as BeatAnswer
   const nowUs = Number(now)
   const pausedMs = paused ? Number(paused) : undefined
   const oldestMs = length === 0 ? 0 : at ? Math.max(0, nowUs - Number(at)) / 1000 : undefined
   const figures = length === undefined ? undefined : { length, oldestMs }
-  return { nowUs, held: held === 1, cancelled, ended, figures, pausedMs, dueMs: due ? Number(due) : undefined }
+  return { nowUs, held: held === 1, cancelled, ended, figures, pausedMs, dueMs: momentOf(due), tickMs: momentOf(tick) }
 }
+
+const momentOf = (text: string | undefined): number | undefined => (text ? Number(text) : undefined)
 
 /** Undefined when there is nothing to adopt: the other worker lives, or this one has no lease itself. */
 export const readAdopted = (answer: unknown): Adopted | undefined => {

@@ -56,6 +56,11 @@ const queueKeys = (base: string) => ({
   retries: `${base}:retries`,
   /** LIST: the same as a bell, for workers that move what is due. */
   dueBell: `${base}:duebell`,
+  /** HASH: name -> what is enqueued at its times; ZSET: name -> its next time, Redis milliseconds. */
+  cron: `${base}:cron`,
+  ticks: `${base}:ticks`,
+  /** STRING: the worker that looks after these times. */
+  ticker: `${base}:ticker`,
   /** STRING: the worker that looks after what is due. */
   turn: `${base}:turn`,
   /** ZSET: job -> when it was given up, Redis milliseconds. */

@@ -56,6 +56,7 @@ export interface WorkerContext extends WorkerParts {
   readonly settle: { add(settlement: Settlement): void }
   readonly fetch: { slotsIdle(): void }
   readonly due: { onBell(): void }
+  readonly tick: { onBell(): void }
   readonly forward: { send(outs: readonly HeldText[], workerId: string): void }
   readonly beat: { readonly isCertain: boolean; beatNow(): Promise<boolean>; beatAnew(): Promise<boolean> }
   readonly adopt: { answer(requests: readonly HeldText[], workerId: string): void }

@@ -15,6 +15,7 @@ import { Intake } from './roles/intake.ts'
 import { Keepalive } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
+import { Tick } from './roles/tick.ts'
 
 /** The parts and the roles of one worker. */
 export interface Crew extends WorkerContext {
@@ -23,6 +24,7 @@ export interface Crew extends WorkerContext {
   fetch: FetchLoop
   adopt: Adopt
   due: Due
+  tick: Tick
   forward: Forward
   beat: BeatLoop
   keepalive: Keepalive
@@ -48,12 +50,14 @@ export const makeCrew = (parts: WorkerParts): Crew => {
     reconcile.look(beat.nowUs).catch(() => undefined)
     crew.adopt.onBeat(beat.ended)
     crew.due.onBeat(beat)
+    crew.tick.onBeat(beat)
   }
   crew.intake = new Intake(crew)
   crew.settle = new Settle(crew)
   crew.fetch = new FetchLoop(crew)
   crew.adopt = new Adopt(crew)
   crew.due = new Due(crew)
+  crew.tick = new Tick(crew)
   crew.forward = new Forward(crew)
   crew.beat = new BeatLoop(crew, onBeat)
   crew.keepalive = new Keepalive(crew)

@@ -145,9 +145,11 @@ export class Executor {
   }
 
   /** Throws why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
-  #checkArgs(task: Task, { task: name, id, args, text }: Request): void {
+  #checkArgs(task: Task, { task: name, id, args, text, job, then }: Request): void {
     const { maxPayloadBytes } = this.#options
-    if (exceeds(text, maxPayloadBytes + maxEnvelopeBytes))
+    const isLong = exceeds(text, maxPayloadBytes + maxEnvelopeBytes)
+    // A job carries its failures and the steps that follow it, too.
+    if (isLong && ((!job && then === undefined) || exceeds(JSON.stringify(args), maxPayloadBytes)))
       throw new Abandoned('PayloadTooLarge', `The arguments of ${name} are larger than ${maxPayloadBytes} bytes.`)
     const problems = task.checkArgs?.(args, text.length)
     if (problems?.length) throw refused('InvalidArgs', problems, { task: name, id })

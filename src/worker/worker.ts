@@ -176,7 +176,7 @@ export class Worker {
   }
 
   async #shutDown(): Promise<void> {
-    const { intake, settle, fetch, beat, keepalive, adopt, due, forward, farewell, inspect } = this.#crew
+    const { intake, settle, fetch, beat, keepalive, adopt, due, tick, forward, farewell, inspect } = this.#crew
     const { commands, waiting, executor, measures, queue } = this.#crew
     this.#state = 'stopping'
     inspect.stop()
@@ -200,7 +200,7 @@ export class Worker {
     settle.stop()
     forward.stop()
     // Not before nothing runs any more: what runs may block the loop until its end.
-    await Promise.all([beat.stop(), keepalive.stop(), adopt.stop(), due.stop()])
+    await Promise.all([beat.stop(), keepalive.stop(), adopt.stop(), due.stop(), tick.stop()])
     if (this.#isKnown) handedBack += await farewell.leave()
     executor.stop()
     measures.loop.stop()

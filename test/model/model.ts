@@ -174,6 +174,7 @@ export class Model {
       figures: undefined,
       pausedMs: undefined,
       dueMs: undefined,
+      tickMs: undefined,
     }
     if (!isNew && !lease) return lost
     if (pausedMs !== undefined) this.situations.add(isNew ? 'a lease taken in a pause' : 'a lease renewed in a pause')
@@ -192,6 +193,7 @@ export class Model {
       figures: this.#report(workerId, reportsMs),
       pausedMs,
       dueMs: undefined,
+      tickMs: undefined,
     }
   }
 

@@ -91,6 +91,26 @@ describe('a chain', () => {
     it_.allowLeftovers()
   })
 
+  it('may be longer than a message of a call, and have a step that is there already', async () => {
+    const { a, b, hub } = await twoQueues()
+    const long = 'x'.repeat(600_000)
+    const chain = await hub.chain([
+      [a.task, { long }],
+      [b.task, { long }],
+    ])
+    expect(await chain.result()).toMatchObject({ by: 'b' })
+    expect([a.runs.length, b.runs.length]).toEqual([1, 1])
+    const first = await hub.enqueue(b.task, { n: 1 }, { unique: 'x', delayMs: 60_000 })
+    const twin = await hub.chain([
+      [a.task, {}],
+      [b.task, { n: 2 }, { unique: 'x' }],
+    ])
+    expect(await failure(twin.result())).toMatchObject({ code: 'Aborted' })
+    await first.cancel()
+    await it_.redis.del(keysOf('r').scheduled)
+    it_.allowLeftovers()
+  })
+
   it('is refused with what is wrong', async () => {
     const { a, hub } = await twoQueues()
     expect(await failure(hub.chain([]))).toMatchObject({ code: 'InvalidArgs' })
@@ -220,6 +240,58 @@ describe('a batch', () => {
     await none.after!.result()
     expect(b.runs).toHaveLength(2)
     expect(await failure(hub.batch([]))).toMatchObject({ code: 'InvalidArgs' })
+    it_.allowLeftovers()
+  })
+})
+
+describe('after Redis forgot how a job ended', () => {
+  it('it is run again, so that what follows comes', async () => {
+    const { a, b, hub } = await twoQueues()
+    const worker = (await hub.workers()).find(({ queue }) => queue === 'q')!
+    const chain = await hub.chain([
+      [a.task, {}],
+      [b.task, {}],
+    ])
+    await chain.result()
+    // As it was a moment before: held, and nothing of the next step.
+    await it_.redis.del(keysOf('r').job(chain.steps[1]!.id))
+    const held = `{"at":1,"ttl":0,"id":"${chain.id}","job":{"keep":1000,"chain":"${chain.id}"},"task":"a:1.0","args":{},"then":[{"id":"${chain.id}-2","task":"b:1.0","queue":"r","args":"{}","job":{"keep":1000}}]}`
+    await it_.redis.hset(keysOf('q').held(worker.id), `job:${chain.id}`, held)
+    await eventually(() => b.runs.length === 2, 6000)
+    expect(a.runs).toHaveLength(2)
+    it_.allowLeftovers()
+  }, 15_000)
+})
+
+describe('a job that is tried again', () => {
+  it('is neither lost by a new connection nor by a worker that leaves meanwhile', async () => {
+    const attempts: number[] = []
+    const task = defineTask('twice:1.0', { backoff: 1 }, async (_, ctx) => {
+      attempts.push(ctx.attempt)
+      if (ctx.attempt === 1) throw new Error('first')
+      if (attempts.length === 2) await new Promise(() => {})
+    })
+    const worker = await it_.worker([task])
+    const hub = it_.hub()
+    // What was released before a reconnection is looked at with doubt after it.
+    await (await hub.enqueue('twice:1.0', {}, { retries: 0, tracked: true })).result().catch(() => undefined)
+    attempts.length = 0
+    await it_.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    const job = await hub.enqueue(task, {}, { tracked: true })
+    await eventually(() => attempts.length === 2, 6000)
+    await worker.stop({ graceMs: 0 })
+    expect((await job.status()).state).toBe('waiting')
+    await it_.worker([task])
+    await job.result()
+    expect(attempts).toEqual([1, 2, 2])
+    it_.allowLeftovers()
+  }, 15_000)
+
+  it('of a task that its worker does not have ends when nobody wants it any more', async () => {
+    await it_.worker([noting('a').task])
+    const job = await it_.hub().enqueue('foreign:1.0', {}, { queue: 'q', tracked: true, expiresMs: 1, unique: true })
+    expect(await failure(job.result())).toMatchObject({ code: 'Expired' })
+    expect(await it_.redis.keys(`${it_.namespace}:*unique*`)).toEqual([])
     it_.allowLeftovers()
   })
 })

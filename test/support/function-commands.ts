@@ -11,6 +11,7 @@ const ofCallers: Partial<Record<Operation, Role>> = {
   withdraw: 'jobs',
   await: 'jobs',
   revive: 'jobs',
+  schedule: 'jobs',
   batch: 'jobs',
 }
 

@@ -91,7 +91,7 @@ export const useRedis = (args: string[] = []): Fixture => {
     const leftovers = async () => (await fixture.keys()).filter(key => !registry.includes(key))
     let left = await leftovers()
     // What callers said when they gave up, who reported a queue, and whose turn it was, goes by itself, after some seconds.
-    for (const key of left.filter(name => /:(cancelled|reporter|turn)$/.test(name))) {
+    for (const key of left.filter(name => /:(cancelled|reporter|turn|ticker)$/.test(name))) {
       const ttlMs = await redis.pttl(`${namespace}:${key}`)
       expect(ttlMs).toBeLessThanOrEqual(5000)
       if (ttlMs !== -1) left = left.filter(name => name !== key)

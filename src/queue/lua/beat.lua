@@ -13,13 +13,15 @@
 -- ARGV[4]  ms for which a cancelled id is kept
 -- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
 -- ARGV[6]  ms for which this worker is the one that looks after what is due, or 0 if it does not
+-- ARGV[7]  the same for the times of schedules
 -- flags:   allow-oom
 -- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
 --            { other workers whose leases have ended },
 --            { length of the list, at of its first request (us, as text; empty when it has none) },
 --            since when the queue is paused (ms, as text), or empty if it is not,
---            when the first job is due (ms, as text), or empty if none waits or another worker looks after that };
---          the fifth one is empty for a worker that does not report, the seventh one missing for one that does not look after what is due.
+--            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
+--            the same of schedules };
+--          the fifth one is empty for a worker that does not report, the last two are missing for one that does not look after what is due.
 --          Without the lease there are only the first five
 --
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
@@ -63,9 +65,15 @@ local cancelled = redis.pcall('ZRANGE', KEYS[2], 0, 999, 'REV')
 if cancelled.err then cancelled = {} end
 
 if (ARGV[6] or '0') == '0' then return { now_text, 1, cancelled, ended, figures, paused } end
-local turn = beside(KEYS[7], 'turn')
-local holder = redis.pcall('GET', turn)
-if holder ~= false and holder ~= ARGV[1] then return { now_text, 1, cancelled, ended, figures, paused, '' } end
-redis.pcall('SET', turn, ARGV[1], 'PX', ARGV[6])
-local first = next_due(KEYS[7])
-return { now_text, 1, cancelled, ended, figures, paused, first and string.format('%d', first) or '' }
+-- Whether it is this worker's turn, for a while.
+local function has_turn(name, ms)
+  local turn = beside(KEYS[7], name)
+  local holder = redis.pcall('GET', turn)
+  if (ms or '0') == '0' or holder ~= false and holder ~= ARGV[1] then return false end
+  redis.pcall('SET', turn, ARGV[1], 'PX', ms)
+  return true
+end
+local due = has_turn('turn', ARGV[6]) and next_due(KEYS[7])
+local tick = has_turn('ticker', ARGV[7]) and first_of(beside(KEYS[7], 'ticks'))
+local function text_of(ms) return ms and string.format('%d', ms) or '' end
+return { now_text, 1, cancelled, ended, figures, paused, text_of(due), text_of(tick) }

@@ -123,15 +123,16 @@ local function jobs_waiting(jobs)
   return count
 end
 
+-- The first time in a sorted set of times, or nil. What is somebody else's has none.
+local function first_of(set)
+  local head = redis.pcall('ZRANGE', set, 0, 0, 'WITHSCORES')
+  return not head.err and tonumber(head[2]) or nil
+end
+
 -- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
 local function next_due(jobs)
-  local first
-  for _, name in ipairs({ 'scheduled', 'retries' }) do
-    local head = redis.pcall('ZRANGE', beside(jobs, name), 0, 0, 'WITHSCORES')
-    local due = not head.err and tonumber(head[2])
-    if due and (not first or due < first) then first = due end
-  end
-  return first
+  local scheduled, retry = first_of(beside(jobs, 'scheduled')), first_of(beside(jobs, 'retries'))
+  return scheduled and retry and math.min(scheduled, retry) or scheduled or retry
 end
 
 -- Puts jobs where they wait for their time (when it comes, job, when, job, ...), and wakes a worker that sets its clock by the first
@@ -141,6 +142,31 @@ local function postpone(jobs, name, later)
   for i = 3, #later, 2 do first = math.min(first, later[i]) end
   redis.call('ZADD', beside(jobs, name), unpack(later))
   if not before or first < before then ring(beside(jobs, 'duebell')) end
+end
+
+-- A job has come to its end: what it kept from others is free again, and its record, if it has one, says so and goes in time.
+-- Returns who waits for it: ticket, hub, ticket, hub, ...
+local function end_job(jobs, id, options, state, now, ...)
+  if type(options.unique) == 'string' then
+    local lock = beside(jobs, 'unique:' .. options.unique)
+    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
+  end
+  local keep = tonumber(options.keep)
+  if not keep then return {} end
+  local record = beside(jobs, 'job:' .. id)
+  local fields, waiters = redis.pcall('HGETALL', record), {}
+  if fields.err then return {} end
+  for i = 1, #fields, 2 do
+    local ticket = string.match(fields[i], '^wait:(.+)$')
+    if ticket then
+      waiters[#waiters + 1] = ticket
+      waiters[#waiters + 1] = fields[i + 1]
+      redis.call('HDEL', record, fields[i])
+    end
+  end
+  redis.call('HSET', record, 'state', state, 'ended', string.format('%d', now), ...)
+  redis.call('PEXPIRE', record, string.format('%d', math.max(1, keep)))
+  return waiters
 end
 
 -- An error of these, which somebody else's keys cause, is to come before anything was changed.
@@ -167,7 +193,11 @@ local function add_job(jobs, at, message, added)
   if type(options.unique) == 'string' then
     local ms = string.format('%d', tonumber(options.uniqueMs) or 86400000)
     local there = redis.pcall('SET', beside(jobs, 'unique:' .. options.unique), id, 'NX', 'GET', 'PX', ms)
-    if type(there) == 'string' and there ~= id then return there end
+    if type(there) == 'string' and there ~= id then
+      -- Who waits for a step of a chain is not to wait for one that never comes.
+      if options.chain then end_job(jobs, id, { keep = options.keep }, 'cancelled', now) end
+      return there
+    end
   end
   local due = tonumber(options.due) or now + (tonumber(options.delay) or 0)
   local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
@@ -232,31 +262,6 @@ local function tally_of(jobs, bell, held, outs, id, options, how)
   if not queue then return end
   if queue == string.match(jobs, '{(.-)}') then return tally(jobs, bell, batch, id, how) end
   send_out(held, outs, queue, id, 'tally ' .. batch .. ' ' .. id .. ' ' .. how)
-end
-
--- A job has come to its end: what it kept from others is free again, and its record, if it has one, says so and goes in time.
--- Returns who waits for it: ticket, hub, ticket, hub, ...
-local function end_job(jobs, id, options, state, now, ...)
-  if type(options.unique) == 'string' then
-    local lock = beside(jobs, 'unique:' .. options.unique)
-    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
-  end
-  local keep = tonumber(options.keep)
-  if not keep then return {} end
-  local record = beside(jobs, 'job:' .. id)
-  local fields, waiters = redis.pcall('HGETALL', record), {}
-  if fields.err then return {} end
-  for i = 1, #fields, 2 do
-    local ticket = string.match(fields[i], '^wait:(.+)$')
-    if ticket then
-      waiters[#waiters + 1] = ticket
-      waiters[#waiters + 1] = fields[i + 1]
-      redis.call('HDEL', record, fields[i])
-    end
-  end
-  redis.call('HSET', record, 'state', state, 'ended', string.format('%d', now), ...)
-  redis.call('PEXPIRE', record, string.format('%d', math.max(1, keep)))
-  return waiters
 end
 
 -- A job with one more failure in it: how many there were, and the last ten of them. `failure` is JSON without its time and braces.

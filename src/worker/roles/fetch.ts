@@ -111,7 +111,7 @@ export class FetchLoop {
   }
 
   #send(workerId: string, wanted: ClaimOptions, isSure: boolean): Promise<Claimed | undefined> {
-    const { queue, commands, waiting, slots, due } = this.#context
+    const { queue, commands, waiting, slots, due, tick } = this.#context
     if (isSure) return commands.send(client => queue.claim(client, workerId, wanted))
     const wait: Wait = { clientId: undefined, isDeaf: slots.takesJobs && wanted.jobs <= 0 }
     this.#wait = wait
@@ -119,7 +119,10 @@ export class FetchLoop {
       .send(client => {
         // The answer of a deaf one's own question tells that the wait, behind it, has arrived: then it can be ended.
         wait.clientId = queue.clientId(client, wait.isDeaf)
-        return queue.waitAndClaim(client, workerId, wanted, () => due.onBell())
+        return queue.waitAndClaim(client, workerId, wanted, () => {
+          due.onBell()
+          tick.onBell()
+        })
       })
       .finally(() => {
         this.#wait = undefined

@@ -161,17 +161,19 @@ export class Intake {
   /** True when a request for a task that this worker does not have ends here, because handing it back would be for ever. */
   #endForeign(request: Request, workerId: string, nowUs: number): boolean {
     const { settle, measures, events, queue } = this.#context
+    const isJob = isHeldJob(request.heldId)
     if (request.ttlMs > 0 && request.atUs !== undefined) {
       // Its deadline ends it; where the claim function cannot see that, here.
       const isOver = nowUs - request.atUs >= request.ttlMs * 1000
-      if (isOver) this.#expire(request, workerId, undefined)
-      return isOver
+      if (isOver && isJob) this.#expireJob(request, workerId)
+      else if (isOver) this.#expire(request, workerId, undefined)
+      if (isOver || !isJob) return isOver
     }
     const verdict = this.#unserved.verdict(request.task)
     if (!verdict) return false
     const { task, id, hubId, heldId } = request
     measures.counters.unserved++
-    if (isHeldJob(heldId)) {
+    if (isJob) {
       const job = endOf(request, undefined, { ok: false, error: verdict, thrown: undefined }, false, queue.name)
       settle.add({ id: heldId, workerId, hubId: undefined, reply: '', job, slot: undefined })
       events.emit('job:dead', { queue: queue.name, task, id, reason: verdict.message })

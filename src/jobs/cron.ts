@@ -1,0 +1,98 @@
+import { Cron } from 'croner'
+import { HubError, messageOf } from '../wire/errors.ts'
+import { isCount, isObject, objectOf, textOf } from '../wire/foreign.ts'
+import { newId } from '../wire/ids.ts'
+import { type JobPart, readJobPart } from '../wire/job-part.ts'
+import { isQueueName } from '../wire/keys.ts'
+import { type Step, stepMessage } from './chain.ts'
+
+/** When jobs of a schedule are enqueued. */
+export interface ScheduleTimes {
+  /** Five fields (minute, hour, day of month, month, day of week), or six with seconds in front; or `@daily` and the like. */
+  cron: string
+  /** IANA name, as Europe/Berlin. Default UTC. A time that a change of the clocks skips comes at its end; one that it repeats comes once. */
+  timezone?: string | undefined
+  /** What becomes of times at which no worker was there, or Redis was away: `once` for all of them together (default), or `skip`. */
+  missed?: 'once' | 'skip' | undefined
+}
+
+/** An entry as it is in Redis. */
+export interface ScheduleEntry extends ScheduleTimes {
+  task: string
+  /** JSON. */
+  args: string
+  job: Partial<JobPart> | undefined
+  ttlMs: number
+  /** Since when it is paused, milliseconds since 1970; undefined: it is not. */
+  pausedMs: number | undefined
+  /** Name of the service that made it. */
+  from: string | undefined
+}
+
+/** A time that is this late was missed. */
+const missedMs = 60_000
+/** No entry is longer, but for its arguments. */
+const maxEntry = 2 * 1024 * 1024
+
+/** @throws HubError InvalidArgs that says what is wrong with them */
+export const checkTimes = (name: string, times: ScheduleTimes): void => {
+  const wrong = (what: string) => new HubError('InvalidArgs', `schedule ${String(name).slice(0, 80)}: ${what}.`)
+  if (!isQueueName(name)) throw wrong('its name must be 1 to 64 letters, digits, dots, dashes and underscores')
+  const { cron, timezone, missed, ...unknown } = times ?? {}
+  for (const key of Object.keys(unknown)) throw wrong(`there is no option '${key}'. Known are cron, timezone, missed`)
+  if (typeof cron !== 'string') throw wrong("cron must be a text like '0 3 * * *'")
+  if (missed !== undefined && missed !== 'once' && missed !== 'skip') throw wrong("missed must be 'once' or 'skip'")
+  try {
+    if (nextOf(times, Date.now()) === undefined) throw new Error('it has no time in the future')
+  } catch (error) {
+    throw wrong(
+      `cron '${cron.slice(0, 80)}'${timezone === undefined ? '' : ` in ${String(timezone).slice(0, 80)}`}: ${messageOf(error)}`,
+    )
+  }
+}
+
+/** The first time behind this moment, milliseconds since 1970; undefined when there is none. */
+export const nextOf = ({ cron, timezone = 'UTC' }: ScheduleTimes, afterMs: number): number | undefined =>
+  new Cron(cron, { timezone, paused: true, mode: 'auto' }).nextRun(new Date(afterMs))?.getTime()
+
+export const entryText = ({ task, args, job, ttlMs, pausedMs, from, cron, timezone, missed }: ScheduleEntry): string =>
+  JSON.stringify({ cron, timezone, missed, task, args, job, ttl: ttlMs, pausedMs, from })
+
+/** Undefined for what cannot be used. */
+export const readEntry = (text: string | null): ScheduleEntry | undefined => {
+  try {
+    const entry = objectOf(text ?? '', maxEntry)
+    const { cron, timezone, missed, task, args, job, ttl, pausedMs, from } = entry
+    if (typeof cron !== 'string' || typeof task !== 'string' || typeof args !== 'string') return undefined
+    return {
+      cron,
+      timezone: typeof timezone === 'string' ? timezone : undefined,
+      missed: missed === 'skip' ? 'skip' : 'once',
+      task: textOf(task, 128),
+      args,
+      job: isObject(job) ? readJobPart(job) : undefined,
+      ttlMs: isCount(ttl) ? ttl : 0,
+      pausedMs: isCount(pausedMs, 8.64e15) ? pausedMs : undefined,
+      from: typeof from === 'string' ? from.slice(0, 64) : undefined,
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** What is to be done at a time that has come: its job, unless that time is passed over, and the next time. */
+export const tickOf = (
+  entry: ScheduleEntry,
+  tickMs: number,
+  nowMs: number,
+  queue: string,
+): { message: string; nextMs: number | undefined } => {
+  const isSkipped = entry.missed === 'skip' && nowMs - tickMs > missedMs
+  return { message: isSkipped ? '' : runMessage(entry, queue, tickMs), nextMs: nextOf(entry, Math.max(nowMs, tickMs)) }
+}
+
+/** Its job, due at this moment. */
+export const runMessage = ({ task, args, job, ttlMs, from }: ScheduleEntry, queue: string, dueMs: number): string => {
+  const step: Step = { id: newId(), task, queue, args, job: { ...job, due: dueMs }, ttlMs, pass: undefined }
+  return stepMessage([step], { from, traceparent: undefined, tracestate: undefined })
+}

@@ -1,0 +1,107 @@
+import type { JobQueue } from '../queue/job-queue.ts'
+import { command, nowMsOf } from '../redis/client.ts'
+import { HubError } from '../wire/errors.ts'
+import type { Step } from './chain.ts'
+import { entryText, nextOf, readEntry, runMessage, type ScheduleEntry, type ScheduleTimes } from './cron.ts'
+import { Job, type JobHost } from './job.ts'
+
+/** An entry of a queue's schedules. */
+export interface Schedule extends ScheduleTimes {
+  name: string
+  queue: string
+  task: string
+  args: unknown
+  /** Its next time, Redis milliseconds; undefined when it is paused, or has none. */
+  nextMs: number | undefined
+  /** Since when it is paused; undefined: it is not. */
+  pausedMs: number | undefined
+}
+
+/** The schedules of one queue. Workers of that queue, in TypeScript, keep them up. */
+export class Schedules {
+  readonly #host: JobHost
+  readonly #queue: JobQueue
+
+  constructor(host: JobHost, queue: JobQueue) {
+    this.#host = host
+    this.#queue = queue
+  }
+
+  /** All of them, by name; what cannot be read is left out. @throws HubError NotEnqueued when Redis is away, HubClosed */
+  async list(): Promise<Schedule[]> {
+    const { cron, ticks } = this.#queue.keys
+    const [texts, times] = (await this.#host.ask(client =>
+      Promise.all([command(client, 'hgetall', cron), command(client, 'zrange', ticks, 0, -1, 'WITHSCORES')]),
+    )) as [Record<string, string>, string[]]
+    const found = Object.entries(texts).flatMap(([name, text]) => {
+      const entry = readEntry(text)
+      if (!entry) return []
+      const place = times.findIndex((each, at) => at % 2 === 0 && each === name)
+      return [this.#shown(name, entry, place === -1 ? undefined : Number(times[place + 1]))]
+    })
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Nothing is enqueued any more until resume(). Returns false where there is no such schedule. */
+  pause(name: string): Promise<boolean> {
+    return this.#change(name, (entry, nowMs) => ({ ...entry, pausedMs: entry.pausedMs ?? nowMs }))
+  }
+
+  /** It goes on with its next time; those that passed meanwhile are not made up for. */
+  resume(name: string): Promise<boolean> {
+    return this.#change(name, entry => ({ ...entry, pausedMs: undefined }))
+  }
+
+  /** Enqueues its job now; its times stay as they are. Undefined where there is no such schedule. */
+  async run(name: string): Promise<Job | undefined> {
+    return this.#host.ask(async client => {
+      const entry = readEntry((await command(client, 'hget', this.#queue.keys.cron, name)) as string | null)
+      if (!entry) return undefined
+      const message = runMessage(entry, this.#queue.name, await nowMsOf(client))
+      // Its id is new, so that it comes once however often this is sent.
+      const id = /"id":"([\w-]+)"/.exec(message)![1]!
+      await this.#queue.forward(client, message)
+      await this.#queue.forget(client, id)
+      return new Job(this.#host, this.#queue, id, entry.task)
+    })
+  }
+
+  /** Returns whether there was one. */
+  remove(name: string): Promise<boolean> {
+    return this.#host.ask(client => this.#queue.schedule(client, name, '', undefined))
+  }
+
+  /** Writes one, in the place of an earlier one of its name; that was paused stays so. @throws HubError */
+  async write(name: string, times: ScheduleTimes, step: Step, from: string | undefined): Promise<Schedule> {
+    const { task, args, job, ttlMs } = step
+    return this.#host.ask(async client => {
+      const before = readEntry((await command(client, 'hget', this.#queue.keys.cron, name)) as string | null)
+      const own = { ...times, task, args, job, ttlMs, from, pausedMs: before?.pausedMs }
+      const nextMs = own.pausedMs === undefined ? nextOf(own, await nowMsOf(client)) : undefined
+      await this.#queue.schedule(client, name, entryText(own), nextMs)
+      return this.#shown(name, own, nextMs)
+    })
+  }
+
+  async #change(name: string, change: (entry: ScheduleEntry, nowMs: number) => ScheduleEntry): Promise<boolean> {
+    return this.#host.ask(async client => {
+      const entry = readEntry((await command(client, 'hget', this.#queue.keys.cron, name)) as string | null)
+      if (!entry) return false
+      const nowMs = await nowMsOf(client)
+      const changed = change(entry, nowMs)
+      const nextMs = changed.pausedMs === undefined ? nextOf(changed, nowMs) : undefined
+      return this.#queue.schedule(client, name, entryText(changed), nextMs)
+    })
+  }
+
+  #shown(name: string, entry: ScheduleEntry, nextMs: number | undefined): Schedule {
+    const { cron, timezone, missed, task, pausedMs } = entry
+    let args: unknown
+    try {
+      args = JSON.parse(entry.args)
+    } catch {
+      throw new HubError('InvalidArgs', `The arguments of schedule ${name} are not JSON.`)
+    }
+    return { name, queue: this.#queue.name, cron, timezone, missed, task, args, nextMs, pausedMs }
+  }
+}
