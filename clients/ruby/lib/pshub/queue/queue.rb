@@ -16,8 +16,11 @@ module Pshub
     # Each live worker has read the word by then: they look every second.
     CANCEL_MEMORY_MS = 5000
     ADOPT_BATCH = 64
-    # Jobs that are kept when they were given up; the oldest make room.
+    # Jobs that are kept when they were given up; the oldest make room, and go after so long.
     MAX_DEAD = 10_000
+    DEAD_MS = 180 * 24 * 3600 * 1000
+    # A worker that looks after what is due and does not beat for this long is replaced by another one.
+    TURN_MS = 1200
     # This worker runs no jobs.
     JOB_ROOM = 0
     # It leaves it to others to report its queue's length.
@@ -61,9 +64,10 @@ module Pshub
     # which is harmless.
     def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
 
-    def beat(connection, worker_id, lease_ms, first:)
-      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused, @keys.held(worker_id)]
-      args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS]
+    # +moves+: whether this worker would look after what is due, if no other one does.
+    def beat(connection, worker_id, lease_ms, first:, moves: false)
+      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused, @keys.held(worker_id), @keys.jobs]
+      args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS, moves ? TURN_MS : 0]
       Beat.read(Library.run(connection, "beat", keys, args))
     end
 
@@ -75,9 +79,9 @@ module Pshub
 
     # nil when there is nothing to adopt: the other worker lives, or this one has no lease itself.
     def adopt(connection, lost_id, worker_id)
-      lists = [@keys.calls, @keys.bell, @keys.jobs, @keys.job_bell, @keys.dead]
+      lists = [@keys.calls, @keys.bell, @keys.jobs, @keys.job_bell]
       keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id), *lists]
-      args = [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES, MAX_DEAD]
+      args = [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES, MAX_DEAD, DEAD_MS]
       Adopted.read(Library.run(connection, "adopt", keys, args))
     end
 

@@ -19,6 +19,9 @@ module Pshub
     "OutcomeUnknown" => ErrorRow.new(
       "maybe", false, 502, "The connection to Redis broke before it was known whether the request arrived."
     ),
+    "NoSuchJob" => ErrorRow.new(
+      "maybe", false, 404, "No job of this id is known: it was not tracked, or its record has gone."
+    ),
     "Aborted" => ErrorRow.new("maybe", false, 499, "The caller gave up waiting."),
     "TaskFailed" => ErrorRow.new("yes", false, 500, "The handler of the task failed."),
     "InvalidResult" => ErrorRow.new(

@@ -2,10 +2,12 @@
 
 module Pshub
   # What a worker holds, and under which ids: a call under its own, a job under job:<id>, and what was adopted under lost:<id> or
-  # lost:job:<id>. Nobody else reads these prefixes.
+  # lost:job:<id>. What is to be done in another queue is held under out:<queue>:<id>. Nobody else reads these prefixes.
   module Held
     # Whether it was taken over from a lost worker, and may have been started there.
     def self.lost?(held_id) = held_id.start_with?("lost:")
+    # Whether it is something to be done in another queue.
+    def self.out?(held_id) = held_id.start_with?("out:")
     # The id without what it is held as.
     def self.plain_id(held_id) = held_id.delete_prefix("lost:").delete_prefix("job:")
   end

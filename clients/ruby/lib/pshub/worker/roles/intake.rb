@@ -47,7 +47,7 @@ module Pshub
         note_claim(claimed)
         # Deadlines go on while an answer is on its way.
         received_at = now - [age_s, (@clock.at_us(now) - claimed.now_us) / 1e6].max
-        foreign = claimed.requests.filter_map do |text, held_id|
+        foreign = claimed.requests.filter_map do |text, held_id, _|
           request = accepted(text, held_id, worker_id, claimed.now_us)
           request if request && !begun?(request, worker_id, received_at, claimed.now_us)
         end

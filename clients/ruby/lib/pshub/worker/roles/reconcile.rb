@@ -32,7 +32,7 @@ module Pshub
         return if lost.empty? || worker_id != @crew.worker_id
 
         ended, open = lost.partition { |id| @slots.released?(id) }
-        adopted, own = open.partition { |id| Held.lost?(id) }
+        adopted, own = open.reject { |id| Held.out?(id) }.partition { |id| Held.lost?(id) }
         release_again(ended, worker_id)
         put_back(own, worker_id, now_us)
         answer(adopted, worker_id)
