@@ -245,7 +245,7 @@ class TestFaults < PshubTest
     job = ->(losses) { %({"at":1795220163659000,"ttl":0,"id":"j#{losses}","task":"add:1.0","args":{"x":1},"losses":#{losses}}) }
     server.client.hset("pshub:{default}:held:#{dead}", "job:j1", job[1], "job:j2", job[2])
     server.client.zadd("pshub:{default}:leases", 1, dead)
-    worker(adder)
+    worker(adder, job_slots: 0)
     eventually("the adoption") { server.held.empty? }
     assert_equal [job[1].sub('"losses":1', '"losses":2')], server.client.lrange("pshub:{default}:jobs", 0, -1)
     failure = '"code":"WorkerLost","message":"3 workers that ran it died"'

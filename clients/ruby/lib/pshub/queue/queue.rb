@@ -21,8 +21,6 @@ module Pshub
     DEAD_MS = 180 * 24 * 3600 * 1000
     # A worker that looks after what is due and does not beat for this long is replaced by another one.
     TURN_MS = 1200
-    # This worker runs no jobs.
-    JOB_ROOM = 0
     # It leaves it to others to report its queue's length.
     REPORTS_MS = 0
 
@@ -41,20 +39,26 @@ module Pshub
       Pushed.read(Library.run(connection, "push", keys, args, &block))
     end
 
-    # Takes requests for idle slots; nil when the lease has ended. With +wait+ the bell is waited for first, in the same write:
-    # Redis runs the claim the moment it rings.
-    def claim(connection, worker_id, slots, wait:)
+    # Takes requests for idle slots, +jobs+ of which may go to jobs; nil when the lease has ended. With +wait+ the bell is waited for
+    # first, in the same write, and with +jobs+ those of the jobs: Redis runs the claim the moment one rings. The block is called when
+    # it was that of a job that is due before all others.
+    def claim(connection, worker_id, slots, jobs, wait:)
       keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
-      args = [worker_id, slots, JOB_ROOM, Batches::MAX_BYTES]
-      ahead = wait ? [["BLPOP", @keys.bell, Connections::BLOCK_S]] : []
-      Claimed.read(Library.run(connection, "claim", keys, args, ahead: ahead))
+      bells = [@keys.bell, *([@keys.job_bell, @keys.due_bell] if jobs.positive?)]
+      ahead = wait ? [["BLPOP", *bells, Connections::BLOCK_S]] : []
+      args = [worker_id, slots, jobs, Batches::MAX_BYTES]
+      *rung, answer = Library.send_all(connection, *ahead, Library.command("claim", keys, args))
+      Connection.checked([answer, *rung])
+      yield if rung.first && rung.first.first == @keys.due_bell
+      Claimed.read(answer)
     end
 
-    # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself.
+    # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself. False
+    # when it was over, or has not arrived yet.
     def end_wait(connection, client_id)
-      connection.run(["CLIENT", "UNBLOCK", client_id])
+      connection.run(["CLIENT", "UNBLOCK", client_id]).first != 0
     rescue NotConnected, ConnectionLost
-      nil
+      true
     end
 
     # The command that puts replies on a hub's list. Always the function, which a full Redis takes.

@@ -25,10 +25,9 @@ module Pshub
 
     def command(operation, keys, args) = ["FCALL", "#{NAME}_#{operation}", keys.size, *keys, *args]
 
-    # Runs a function behind other commands, whose errors count. Returns its answer or raises its ReplyError.
-    def run(connection, operation, keys, args, ahead: [], &block)
-      *before, answer = send_all(connection, *ahead, command(operation, keys, args), &block)
-      Connection.checked([answer, *before]).first
+    # Runs a function. Returns its answer or raises its ReplyError.
+    def run(connection, operation, keys, args, &block)
+      Connection.checked(send_all(connection, command(operation, keys, args), &block)).first
     end
 
     # As Connection#run. Functions that are missing, which means that nothing was run, are called once more when the library could

@@ -40,4 +40,26 @@ module Pshub
       new(state == 1, *[to_answer, back, dead].map { |flat| flat.each_slice(2).to_a }, told.each_slice(3).to_a, outs.each_slice(2).to_a)
     end
   end
+
+  # What the enqueue function made of a batch: +twins+ are those, by place counted from 0, that are not there because a job of the same
+  # uniqueness is, with the id of that one.
+  Enqueued = Struct.new(:at, :repeated, :twins) do
+    def self.read((at, repeated, *twins))
+      new(at, repeated == 1, twins.each_slice(2).to_h { |index, id| [index.to_i - 1, id] })
+    end
+  end
+
+  # How many jobs were moved whose time had come, and when the next one is due; nil when none waits.
+  Moved = Struct.new(:now_us, :count, :due_ms) do
+    def self.read((now, count, due)) = new(now.to_i, count, due.empty? ? nil : due.to_i)
+  end
+
+  # What became of settled jobs: how many dead ones made room, who waits for them as pairs of a JobEnd with a ticket and a hub, and what
+  # is to be done in other queues, as pairs of held id and text, held by this worker now.
+  SettledJobs = Struct.new(:dropped, :told, :outs) do
+    def self.read((dropped, told, outs), ends)
+      waiting = told.each_slice(3).map { |index, ticket, hub_id| [ends[index.to_i - 1], ticket, hub_id] }
+      new(dropped, waiting, outs.each_slice(2).to_a)
+    end
+  end
 end

@@ -50,9 +50,15 @@ module Pshub
       %("id":"#{id}",#{'"idempotent":true,' if idempotent}"task":"#{task}","args":#{args_json}#{tail})
     end
 
-    # The end of a request, which is the same for many of one caller.
+    # The same of a job; +part+ is what it carries beside its arguments, as JobPart.text has it, or nil.
+    def job_body(id, part, task, args_json, tail)
+      %("id":"#{id}",#{%("job":#{part},) if part}"task":"#{task}","args":#{args_json}#{tail})
+    end
+
+    # The end of a request, which is the same for many of one caller; +result_queue+ is nil for a job.
     def tail(result_queue, from, traceparent = nil, tracestate = nil)
-      text = +%(,"result_queue":#{Payload.compact(result_queue)})
+      text = +""
+      text << %(,"result_queue":#{Payload.compact(result_queue)}) if result_queue
       text << %(,"from":#{Payload.compact(from)}) if from
       text << %(,"traceparent":#{Payload.compact(traceparent)}) if traceparent
       text << %(,"tracestate":#{Payload.compact(tracestate)}) if tracestate?(tracestate)
