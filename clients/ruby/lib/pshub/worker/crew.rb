@@ -45,7 +45,7 @@ module Pshub
       @settings = settings
       @events = events
       @tasks = tasks
-      @slots = Slots.new(settings.slots, job_slots)
+      @slots = Slots.new(settings.slots, settings.job_slots || (settings.slots / 2.0).ceil)
       @clock = RedisClock.new
       @keys = Keys.new(settings.namespace)
       @queue = TaskQueue.new(settings.queue, @keys)
@@ -170,13 +170,6 @@ module Pshub
     end
 
     private
-
-    def job_slots
-      size, given = @settings.slots, @settings.job_slots
-      raise ConfigError, "job_slots is #{given}, but this worker has #{size} slots in all." if given && given > size
-
-      given || (size / 2.0).ceil
-    end
 
     def make_roles
       @nested = NestedCalls.new(@settings, @events)
