@@ -97,6 +97,18 @@ class TestJobs < PshubTest
     assert_operator Time.now, :>=, at
   end
 
+  def test_what_is_due_is_moved_by_whoever_has_the_turn_also_without_a_bell
+    calling = hub
+    jobs = Array.new(3) { |n| calling.enqueue("flaky:1.0", {}, queue: "default", delay_ms: 50 + (n * 900), tracked: true) }
+    server.client.del("pshub:{default}:duebell")
+    serving = worker(flaky)
+    worker(flaky)
+    jobs.each(&:result)
+    assert_equal serving.id, server.client.get("pshub:{default}:turn")
+    serving.stop
+    refute_equal serving.id, server.client.get("pshub:{default}:turn")
+  end
+
   def test_priorities
     calling = hub
     %w[low normal high low high normal].each_with_index do |priority, n|
