@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "helper"
+require "minitest/mock"
 
 # Jobs while connections break, answers are lost, Redis is away, full, or refuses.
 class TestJobFaults < PshubTest
@@ -34,6 +35,8 @@ class TestJobFaults < PshubTest
       between.loses_answers = false
       refute_predicate lost.value, :twin?
     end
+    # Told apart here: two of one id run once, too.
+    assert_equal 6, server.client.llen(JOBS)
     worker(noting)
     eventually("all") { @tries.size == 6 && server.held.empty? }
     assert_equal({ "warm" => 3, 0 => 1, 1 => 1, 2 => 1 }, Array.new(6) { @tries.pop }.tally)
@@ -53,6 +56,43 @@ class TestJobFaults < PshubTest
     2.times { assert_raises(Pshub::NotEnqueued, Pshub::OutcomeUnknown) { calling.enqueue("note:1.0", 3, queue: "default", timeout_ms: 300) } }
     assert_operator Pshub::Clock.now - begun, :<, 5
     assert_equal 2, server.client.llen(JOBS)
+  end
+
+  def test_a_batch_in_doubt_stays_what_it_was_and_is_given_up_when_redis_may_have_forgotten_its_number
+    told = []
+    now = 100.0
+    outcomes = [Pshub::ReplyError.new("LOADING"), Pshub::ConnectionLost.new, Pshub::NotConnected.new, 5]
+    deliver = lambda do
+      send_now = -> { (outcome = outcomes.shift).is_a?(Exception) ? raise(outcome) : outcome }
+      Pshub::Numbered.deliver(Struct.new(:x) { def wait_ready(*) = true }.new, Pshub::Stop.new,
+                              prepare: ->(lost) { (told << lost) && send_now }, on_setback: ->(_, lost) { told << [lost] })
+    end
+    assert_equal [:answer, 5], deliver.call
+    assert_equal [false, [false], false, [true], true, [true], true], told
+    outcomes << Pshub::ReplyError.new("WRONGTYPE")
+    assert_equal :refused, deliver.call.first
+    outcomes.push(Pshub::ConnectionLost.new, Pshub::ReplyError.new("OOM"))
+    assert_equal [:unknown], deliver.call
+    outcomes.push(Pshub::ConnectionLost.new, 5)
+    assert_equal [:unknown], Pshub::Clock.stub(:now, -> { now += 20 }) { deliver.call }
+  end
+
+  def test_what_an_adoption_brought_is_done_and_told_at_once
+    queue = Pshub::TaskQueue.new("default", Pshub::Keys.new("pshub"))
+    dead = %({"id":"j","task":"t:1.0","losses":3})
+    adopted = Pshub::Adopted.new(true, [], [], [["job:j", dead]], [["job:j", "ticket", "hub"]], [["out:b:x", "m"]])
+    queue.define_singleton_method(:adopt) { |*| adopted }
+    now = 100.0
+    crew = Crew.new("me", [], [])
+    told = connection
+    Pshub::Clock.stub(:now, -> { now }) do
+      role = Pshub::Roles::Adopt.new(crew, Pshub::Keys.new("pshub"), queue, told, nil, Struct.new(:stepped_at).new(0), Pshub::Events.new)
+      now += 3
+      role.adopt_from(["lost"])
+    end
+    assert_equal [%w[out:b:x m]], crew.outs
+    reply = JSON.parse(server.client.lpop("pshub:reply:{hub}"))
+    assert_equal ["ticket", "WorkerLost"], [reply["id"], reply["error"]["code"]]
   end
 
   Crew = Struct.new(:worker_id, :problems, :outs) do

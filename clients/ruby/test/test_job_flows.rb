@@ -93,8 +93,10 @@ class TestJobFlows < PshubTest
     assert_operator ms - begun, :<, 500
     waiting = Thread.new { assert_raises(Pshub::HubClosed) { job.result } }
     eventually("the wait") { server.client.hkeys(record(job)).count { |field| field.start_with?("wait:") } == 2 }
+    begun = ms
     calling.close
     waiting.value
+    assert_operator ms - begun, :<, 1500
     assert_empty server.client.keys("pshub:reply:*")
   end
 
