@@ -62,8 +62,14 @@ module Pshub
     end
 
     def delete(ticket) = @lock.synchronize { @ears.delete(ticket) }
+
     # False when nobody waits for it.
-    def hear(reply) = !@lock.synchronize { @ears[reply["id"]] }&.hear(reply).nil?
+    def hear(reply)
+      ear = @lock.synchronize { @ears[reply["id"]] }
+      ear&.hear(reply)
+      !ear.nil?
+    end
+
     def close = @lock.synchronize { @ears.values }.each(&:close)
   end
 

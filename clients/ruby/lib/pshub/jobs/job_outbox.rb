@@ -37,6 +37,8 @@ module Pshub
     def enqueue(messages, timeout_s)
       parcel = Parcel.new(messages, messages.sum(&:bytesize))
       @lock.synchronize do
+        raise HubClosed if @closing.set?
+
         @waiting << parcel
         @changed.broadcast
         finish = Clock.now + timeout_s
@@ -53,7 +55,6 @@ module Pshub
     # Once +closing+ is set: nobody will hear of what is not answered by now.
     def stop
       @lock.synchronize do
-        @closed = true
         @waiting.each { |parcel| refuse(parcel, closed(parcel)) }
         @changed.broadcast
       end

@@ -78,6 +78,7 @@ module Pshub
         @lock.synchronize do
           soonest = @waiting.min_by(&:not_before)
           left = soonest && (soonest.not_before - Clock.now)
+          return if @stopping.set?
           return @changed.wait(@lock, left) && nil if left.nil? || left.positive?
 
           @busy = true
@@ -92,22 +93,29 @@ module Pshub
         out
       end
 
+      # True when it is done there, and held no more.
       def do_there(out)
-        _, name, id = HELD.match(out.id).to_a
+        released = false
+        _, name, id = HELD.match(out.id.b).to_a
         # What was pushed by hand there goes as it came.
         target = queue_of(name) if Keys.queue_name?(name)
-        _, *tally = TALLY.match(out.text).to_a
+        _, *tally = TALLY.match(out.text.b).to_a
         if target
           tally.empty? ? target.forward(@connection, out.text) : target.tally(@connection, *tally)
         end
         @connection.one(*@queue.release_command(out.worker_id, [out.id]))
         @slots.released([out.id])
+        released = true
         target.forget(@connection, id) if target && tally.empty?
         true
       rescue *Connection::PROBLEMS => e
         @crew.problem("forward", e) if e.is_a?(ReplyError) && !e.passing? && !e.full?
-        # Released, and only what remembers it is left: that goes by itself.
-        @slots.released?(out.id)
+        # With it released, only what remembers it is left: that goes by itself.
+        released
+      rescue StandardError => e
+        # Also one of this package: it must not end this thread.
+        @crew.problem("forward", e)
+        released
       end
 
       def queue_of(name) = @queues[name] ||= JobQueue.new(name, @keys)

@@ -88,6 +88,9 @@ module Pshub
             return settled(@job_queue.settle(@connection, worker_id, ends), ends, worker_id)
           rescue *Connection::PROBLEMS => e
             @crew.problem("settle", e) if e.is_a?(ReplyError) && !e.passing? && !e.full?
+          rescue StandardError => e
+            # Also one of this package: it must not end this thread.
+            @crew.problem("settle", e)
           end
           @stopping.wait(Clock.backoff(tries, 0.02, 1.0))
           tries += 1
