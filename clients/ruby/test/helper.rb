@@ -233,7 +233,10 @@ class PshubTest < Minitest::Test
   end
 
   # A task that no other test knows of.
-  def declare(name, **options, &handler) = Pshub::Task.new(name, *task_options(**options), handler)
+  def declare(name, job_timeout_ms: nil, retries: nil, backoff: nil, **options, &handler)
+    jobs = { job_timeout_ms: job_timeout_ms, retries: retries, backoff: backoff }
+    Pshub::Task.new(name, *task_options(**options), handler, **jobs)
+  end
 
   def adder = declare("add:1.0") { |args| args["x"] + 2 }
 

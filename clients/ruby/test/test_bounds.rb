@@ -40,6 +40,7 @@ class TestBounds < PshubTest
     def beat_now = true
     def problem(where, _) = @problems << where
     def settle(settlement) = @settled << settlement
+    def forward(outs, _) = outs
   end
 
   def queue = Pshub::TaskQueue.new("q", Pshub::Keys.new("pshub"))
@@ -225,7 +226,7 @@ class TestBounds < PshubTest
   end
 
   # Of a worker that held nothing.
-  NOTHING = Pshub::Adopted.new(true, [], [], [])
+  NOTHING = Pshub::Adopted.new(true, [], [], [], [], [])
 
   def adopt(crew, adopting, clock)
     Pshub::Roles::Adopt.new(crew, nil, adopting, nil, Pshub::Slots.new(1), clock, Pshub::Events.new)

@@ -245,10 +245,13 @@ class TestFaults < PshubTest
     job = ->(losses) { %({"at":1795220163659000,"ttl":0,"id":"j#{losses}","task":"add:1.0","args":{"x":1},"losses":#{losses}}) }
     server.client.hset("pshub:{default}:held:#{dead}", "job:j1", job[1], "job:j2", job[2])
     server.client.zadd("pshub:{default}:leases", 1, dead)
-    worker(adder)
+    worker(adder, job_slots: 0)
     eventually("the adoption") { server.held.empty? }
     assert_equal [job[1].sub('"losses":1', '"losses":2')], server.client.lrange("pshub:{default}:jobs", 0, -1)
-    assert_equal [job[2].sub('"losses":2', '"losses":3')], server.client.zrange("pshub:{default}:dead", 0, -1)
+    failure = '"code":"WorkerLost","message":"3 workers that ran it died"'
+    told = %(,"job":{"tries":1,"errors":[{"at":AT,#{failure}}]},"task")
+    kept = server.client.zrange("pshub:{default}:dead", 0, -1).map { |text| text.sub(/("errors":\[\{"at":)\d+/, '\1AT') }
+    assert_equal [job[2].sub('"losses":2', '"losses":3').sub(',"task"', told)], kept
   end
 
   def test_a_flushed_redis_gives_the_worker_a_new_identity

@@ -163,14 +163,15 @@ class TestTruth < PshubTest
 
   # A job that its third worker died of makes room for itself.
   def test_dead_jobs_are_bounded
-    fill = "for i = 1, 10000 do redis.call('ZADD', KEYS[1], i, 'old-' .. i) end"
-    server.client.eval(fill, ["pshub:{default}:dead"])
+    fill = "for i = 1, 10000 do redis.call('ZADD', KEYS[1], ARGV[1] + i, 'old-' .. i) end"
+    server.client.eval(fill, ["pshub:{default}:dead"], [(now_us / 1000) - 60_000])
     job = text_of("j1", ttl: 0, losses: 2)
     lost("job:j1" => job)
     told = told_by(worker(noting), "job:dead")
     eventually("the adoption") { told.any? }
     assert_equal [10_000, nil], [server.client.zcard("pshub:{default}:dead"), server.client.zscore("pshub:{default}:dead", "old-1")]
-    assert_equal [job.sub('"losses":2', '"losses":3')], server.client.zrange("pshub:{default}:dead", -1, -1)
+    kept = JSON.parse(server.client.zrange("pshub:{default}:dead", -1, -1).first)
+    assert_equal ["j1", 3, 1, "WorkerLost"], [*kept.values_at("id", "losses"), kept["job"]["tries"], kept["job"]["errors"].first["code"]]
     assert_equal [{ id: "j1", reason: "3 workers that ran note:1.0 died" }], told
   end
 end

@@ -59,6 +59,8 @@ class TestVectors < Minitest::Test
     names = %w[id heldId atUs ttlMs task args hubId from traceparent tracestate idempotent losses]
     assert_equal({ "idempotent" => false, **each["request"] }.values_at(*names), request.to_a.first(names.size), each["title"])
     assert_equal each["text"], request.text
+    assert_equal each["request"]["job"]&.compact.inspect, request.job.inspect, each["title"]
+    assert_equal each["request"].fetch("then", []), request.then_steps || [], each["title"]
   end
 
   def test_marks_of_what_may_have_been_started

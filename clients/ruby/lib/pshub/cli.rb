@@ -42,6 +42,7 @@ module Pshub
         parser.on("--redis URL", "default: PSHUB_REDIS, else redis://127.0.0.1:6379") { |v| @options[:redis] = v }
         parser.on("--queue NAME", "queue to serve (default)") { |v| @options[:queue] = v }
         parser.on("--slots N", Integer, "calls to run at once (4)") { |v| @options[:slots] = v }
+        parser.on("--job-slots N", Integer, "how many of these may run jobs (half)") { |v| @options[:job_slots] = v }
         parser.on("--namespace NAME", "prefix of all keys (pshub)") { |v| @options[:namespace] = v }
         parser.on("--grace SECONDS", Float, "what runs may take when it is told to stop (10)") { |v| @options[:grace] = v }
         parser.on("--lease SECONDS", Float, "others take over when it is silent for this long (4)") { |v| @options[:lease] = v }

@@ -16,6 +16,7 @@ require_relative "../wire/redis_clock"
 require_relative "../wire/stop"
 require_relative "call"
 require_relative "inbox"
+require_relative "job_links"
 require_relative "outbox"
 require_relative "pending"
 require_relative "resolver"
@@ -25,13 +26,12 @@ require_relative "routes"
 module Pshub
   # The calls in flight of one hub in one process: from a name and arguments to a settled call. Made anew after a fork.
   class Dispatch
-    CLOSED = "This hub was closed; make a new one."
     RETRY_FIRST_S = 0.01
     RETRY_MOST_S = 0.2
     SWEEP_S = 0.5
-    # How long what is no call waits for Redis.
-    ASK_PATIENCE_S = 2.0
-    attr_reader :id, :pid
+
+    # +jobs+: what it has for jobs.
+    attr_reader :id, :pid, :jobs
 
     def initialize(settings, events, name: settings.name)
       @id = Ids.make
@@ -49,6 +49,7 @@ module Pshub
       @clock = RedisClock.new
       @commands, @blocking = Connections.pair("hub", settings.redis, events)
       @routes = Routes.new(@commands, Resolver.new(@commands, @keys, events), @closing)
+      @jobs = JobLinks.new(@id, @keys, @commands, @routes, events, @closing)
       @inbox = Inbox.new(
         @blocking, @keys.reply(@id), @keys.read(@id),
         expected: -> { expected }, on_reply: method(:deliver),
@@ -71,8 +72,16 @@ module Pshub
       call
     end
 
-    def pause(queue) = ask("Queue #{queue} could not be paused") { Pause.pause(@commands, @keys, queue) }
-    def resume(queue) = ask("Queue #{queue} could not be resumed") { Pause.resume(@commands, @keys, queue) }
+    def pause(queue) = @jobs.ask("Queue #{queue} could not be paused") { |redis| Pause.pause(redis, @keys, queue) }
+    def resume(queue) = @jobs.ask("Queue #{queue} could not be resumed") { |redis| Pause.resume(redis, @keys, queue) }
+
+    # Hears a reply that is no call's, until its Ear, which is returned, is deleted.
+    def listen(ticket)
+      @jobs.ears.add(ticket).tap do |ear|
+        @inbox.wake
+        ear.close if @closing.set?
+      end
+    end
 
     # When the call must be looked at, as far as it is known.
     def next_look(call)
@@ -122,6 +131,7 @@ module Pshub
       @commands.close unless @commands.ready?
       @inbox.stop
       @routes.stop
+      @jobs.stop
       @outboxes.each_value(&:stop)
       delete_keys
       @commands.close
@@ -158,20 +168,9 @@ module Pshub
 
     private
 
-    # +otherwise+ begins the message of the error.
-    def ask(otherwise)
-      ready = @commands.wait_ready(@closing, ASK_PATIENCE_S)
-      raise HubClosed, CLOSED if @closing.set?
-      raise NotConnected, @commands.down_reason || "no answer in time" unless ready
-
-      yield
-    rescue *Connection::PROBLEMS => e
-      raise NotEnqueued, "#{otherwise}: #{Refusals.explained(Errors.message_of(e))}."
-    end
-
     def expected
       sweep
-      @pending.size
+      @pending.size + @jobs.ears.size
     end
 
     # Calls whose callers do not come for the result end here.
@@ -227,7 +226,7 @@ module Pshub
     def deliver(reply, again)
       attempt = @lock.synchronize { @pending[reply["id"]] }
       if attempt.nil?
-        @events.emit("reply:late", id: reply["id"]) unless again
+        @events.emit("reply:late", id: reply["id"]) unless @jobs.ears.hear(reply) || again
       elsif reply["ok"]
         finish(attempt, reply["result"], nil, Phases.read(reply["us"]))
       else
@@ -290,7 +289,8 @@ module Pshub
     # What is left when Redis is away expires by itself.
     def delete_keys
       pushed = @outboxes.select { |_, outbox| outbox.used? }.keys.map { |name| @keys.queue(name).pushed(@id) }
-      return if pushed.empty?
+      pushed += @jobs.used_keys
+      return if pushed.empty? && !@jobs.ears.used?
 
       @commands.run(*[@keys.reply(@id), @keys.read(@id), *pushed].map { |key| ["UNLINK", key] })
     rescue NotConnected, ConnectionLost

@@ -6,9 +6,14 @@ require_relative "../outlets/statsd"
 require_relative "../queue/pause"
 require_relative "../settings/read"
 require_relative "../wire/errors"
+require_relative "../wire/keys"
 require_relative "arguments"
 require_relative "dispatch"
+require_relative "enqueuing"
+require_relative "flows"
 require_relative "gather"
+require_relative "job_host"
+require_relative "job_links"
 require_relative "pending"
 
 module Pshub
@@ -40,6 +45,9 @@ module Pshub
       @statsd = StatsD.watch(@events, @settings.statsd)
       @lock = Mutex.new
       @closed = false
+      keys = Keys.new(@settings.namespace)
+      @job_host = JobHost.new(keys) { job_dispatch }
+      @enqueuing = Enqueuing.new(@job_host, @settings, @events, keys) { job_dispatch }
     end
 
     # Calls a task and waits for its result.
@@ -57,7 +65,7 @@ module Pshub
     def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil)
       called = Arguments.name_of(task)
       wrong = Arguments.wrong(called, timeout, queue)
-      wrong ||= HubClosed.new(Dispatch::CLOSED, task: called) if @closed
+      wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
       return PendingCall.failed(wrong) if wrong
 
       dispatch.submit(called, args, timeout, [traceparent, tracestate], queue)
@@ -77,6 +85,57 @@ module Pshub
       end
       pending.transform_values(&:outcome)
     end
+
+    # Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
+    #
+    # +task+, +args+:: as of #call
+    # +queue+:: that it goes to; default: the one that its task is known in; has to be named where no worker ever declared the task
+    # +delay_ms+:: not before so many milliseconds from now
+    # +at+:: not before this moment: a Time, or milliseconds since 1970. It is compared with Redis' clock
+    # +retries+:: how often it is tried again when it fails; default: as its task says, else 25. 0: never
+    # +backoff+:: how long it waits before that: +exponential+, +polynomial+, milliseconds or an array of them; default: as its task
+    #             says, else +exponential+
+    # +priority+:: +high+ goes before all other jobs of the queue, +low+ lets all others pass; default +normal+
+    # +expires_ms+:: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
+    # +tracked+:: true: Job#status, #result and #cancel know it, also in other processes; its record is kept for an hour after its end
+    # +keep_result_ms+:: the same, and how many milliseconds the record, with the result, is kept
+    # +unique+:: at most one such job is there at a time; it is tracked, too. true: with the same arguments. A text: of its task with this
+    #            id. A hash: +id+; +until+, +ended+ (default) or +started+; +for_ms+, but no longer than this (default: a day after it is due)
+    # +timeout_ms+:: how long Redis may take to confirm it; default 5000
+    #
+    # Returns a Job, once it is in Redis. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet),
+    # NotEnqueued when Redis was away for +timeout_ms+, OutcomeUnknown, HubClosed.
+    def enqueue(task, args = {}, **options) = @enqueuing.enqueue(task, args, options)
+
+    # Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
+    #
+    # +entries+:: <tt>[task]</tt>, <tt>[task, args]</tt> or <tt>[task, args, options]</tt>
+    # +options+:: for all of them, as of #enqueue; an entry's own options win
+    #
+    # Returns an EnqueuedMany. Raises as #enqueue; <tt>data["index"]</tt> names the entry that is wrong, <tt>data["enqueued"]</tt> says
+    # how many were confirmed before Redis was away.
+    def enqueue_many(entries, **options) = @enqueuing.enqueue_many(entries, options)
+
+    # Enqueues jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+    #
+    # +entries+:: as of #enqueue_many; with +pass+ in an entry's options, that field of its arguments gets the result of the step before it
+    #
+    # Returns a Chain. Raises as #enqueue_many.
+    def chain(entries, **options) = Flows.chain(@enqueuing, @job_host, entries, options)
+
+    # Enqueues jobs that belong together, up to 100,000: when all have ended, what is to follow is enqueued, once.
+    #
+    # +then+:: what follows, an entry as of #enqueue_many
+    # +failed+:: what follows instead where one of them is dead, has expired or was cancelled
+    #
+    # Returns a Batch. Raises as #enqueue_many.
+    def batch(entries, **options)
+      Flows.batch(@enqueuing, @job_host, entries, options.except(:then, :failed), *options.values_at(:then, :failed))
+    end
+
+    # A tracked Job, wherever it was enqueued. +queue+ is where it is; default: all queues are asked. Raises NoSuchJob, NotEnqueued,
+    # HubClosed.
+    def job(id, queue: nil) = @enqueuing.job(id, queue)
 
     # Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and
     # keep their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too:
@@ -108,7 +167,13 @@ module Pshub
 
     def open_dispatch(queue)
       Pause.check_queue_name(queue)
-      raise HubClosed, Dispatch::CLOSED if @closed
+      raise HubClosed, JobLinks::CLOSED if @closed
+
+      dispatch
+    end
+
+    def job_dispatch
+      raise HubClosed, JobLinks::CLOSED if @closed
 
       dispatch
     end

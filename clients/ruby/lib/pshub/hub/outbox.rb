@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../queue/batches"
-require_relative "../queue/queue"
+require_relative "../queue/numbered"
 require_relative "../redis/connection"
 require_relative "../redis/connections"
 require_relative "../redis/refusals"
@@ -140,27 +140,17 @@ module Pshub
     # Pushes a batch under one number until its outcome is known or nobody waits for it any more.
     def deliver(attempts)
       @number += 1
-      first_try = Clock.now
-      lost = false
-      tries = 0
-      loop do
+      prepare = lambda do |lost|
         # Once a try is in doubt, all further ones are the same list: the answer counts how many of it were taken.
         attempts = attempts.reject(&:settled) unless lost
-        return if attempts.all?(&:settled) || @closing.set?
-        return give_up(attempts) if lost && Clock.now - first_try > TaskQueue::PUSH_MEMORY_MS / 2000.0
-
-        begin
-          return answered(attempts, *send_push(attempts))
-        rescue *Connection::PROBLEMS => e
-          lost ||= e.is_a?(ConnectionLost)
-          @host.undoubt(attempts, Errors.message_of(e), lost)
-          if e.is_a?(ReplyError) && !e.passing?
-            return lost ? give_up(attempts) : refuse(attempts, e)
-          end
-        end
-        @closing.wait(Clock.backoff(tries, 0.01, 0.5))
-        tries += 1
-        @connection.wait_ready(@closing)
+        -> { send_push(attempts) } unless attempts.all?(&:settled)
+      end
+      on_setback = ->(error, lost) { @host.undoubt(attempts, Errors.message_of(error), lost) }
+      kind, told = Numbered.deliver(@connection, @closing, prepare: prepare, on_setback: on_setback)
+      case kind
+      when :answer then answered(attempts, *told)
+      when :refused then refuse(attempts, told)
+      when :unknown then give_up(attempts)
       end
     end
 

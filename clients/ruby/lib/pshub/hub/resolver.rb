@@ -5,6 +5,7 @@ require_relative "../catalogue/catalogue"
 require_relative "../redis/connection"
 require_relative "../redis/rights_check"
 require_relative "../task/schema"
+require_relative "../task/task"
 require_relative "../wire/errors"
 require_relative "../wire/keys"
 require_relative "../wire/names"
@@ -29,28 +30,31 @@ module Pshub
       @events = events
       @catalogue = Catalogue.new(keys, events)
       @compiled = {}
-      # Queues where this user has all rights that a caller needs.
+      # Purposes and queues for which this user has all rights that it needs.
       @allowed = {}
       # Fields of further queues of tasks that no worker of their first queue provided.
       @elsewhere = {}
     end
 
     # Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then the
-    # first by name. Raises NoSuchTask, NoWorkers, or the connection's error.
-    def resolve(called, queue)
+    # first by name. A job (+purpose+ is +jobs+) goes to a queue without any, too: to the one that had the task first, or to the one that
+    # is named. Raises NoSuchTask, NoWorkers, or the connection's error.
+    def resolve(called, queue, purpose = :hub)
       wanted = Names.parse_called(called)
       raise NoSuchTask, "#{called[0, 120].inspect} is not a task name. Write name:1.0, name:1 or name." unless wanted
 
       if wanted.minor
         # Nearly always the task has one card, and this is all that is read of cards.
         further = queue ? [Cards.further_field(called, queue)] : @elsewhere.fetch(called, [])
-        route = live_of(@catalogue.task_cards(@connection, [called, *further]), queue)
+        route = live_of(@catalogue.task_cards(@connection, [called, *further]), queue, purpose)
         return route if route
       end
       known = @catalogue.task_fields(@connection)
       fields = fields_of(wanted, known)
       cards = @catalogue.task_cards(@connection, fields.first(MAX_CARDS))
-      route = live_of(cards, queue)
+      route = live_of(cards, queue, purpose)
+      return resting_place(called, wanted, cards, queue, known) if route.nil? && purpose == :jobs
+
       raise cards.empty? ? no_such_task(called, wanted.name, known) : no_workers(called, cards, queue) unless route
 
       keep(@elsewhere, called, fields - [called]) if wanted.minor
@@ -75,14 +79,32 @@ module Pshub
       meant.sort_by(&:first).map(&:last)
     end
 
+    # Where jobs of a task wait that nobody serves at the moment.
+    def resting_place(called, wanted, cards, queue, known)
+      card = cards.find { |each| Keys.queue_name?(each.queue) && [nil, each.queue].include?(queue) }
+      if card
+        check_rights(card.task, card.queue, :jobs)
+        return route_of(card, 0)
+      end
+      raise no_such_task(called, wanted.name, known, " Name its queue, to have the job wait there for one.") if queue.nil?
+
+      unless wanted.minor
+        full = "#{wanted.name}:1.0"
+        raise NoSuchTask.new("Queue #{queue} has no #{called} yet: write the version in full, #{full}.", task: called)
+      end
+      check_rights(called, queue, :jobs)
+      Route.new(task: called, queue: queue, timeout_s: Task::DEFAULT_TIMEOUT_S, idempotent: false,
+                max_payload_bytes: Float::INFINITY, max_backlog: Float::INFINITY, slots: 0)
+    end
+
     # The first of these that a live worker provides. A queue that this user may not use only counts where there is no other.
-    def live_of(cards, queue)
+    def live_of(cards, queue, purpose = :hub)
       refused = nil
       cards.select { |card| Keys.queue_name?(card.queue) && [nil, card.queue].include?(queue) }.each do |card|
         slots = @catalogue.slots(@connection, card.queue, card.task)
         next if slots.zero?
 
-        check_rights(card)
+        check_rights(card.task, card.queue, purpose)
         return route_of(card, slots)
       rescue HubError, ReplyError => e
         raise if e.is_a?(ReplyError) && e.passing?
@@ -92,18 +114,18 @@ module Pshub
       raise refused if refused
     end
 
-    def no_such_task(called, name, known)
+    def no_such_task(called, name, known, more = "")
       all = known.map(&:task).uniq
       if all.include?(called)
         return NoSuchTask.new("The registry has no card of #{called} that can be read; or it came in this moment, then call " \
-                              "again. Workers of the task write it when they start.", task: called)
+                              "again. Workers of the task write it when they start.#{more}", task: called)
       end
       versions = all.select { |full| full.start_with?("#{name}:") }.sort
       unless versions.empty?
-        return NoSuchTask.new("There is no #{called}. Known versions: #{versions.join(', ')}.", task: called)
+        return NoSuchTask.new("There is no #{called}. Known versions: #{versions.join(', ')}.#{more}", task: called)
       end
 
-      NoSuchTask.new("No worker ever declared #{called}. #{hint(called, all)}", task: called)
+      NoSuchTask.new("No worker ever declared #{called}. #{hint(called, all)}#{more}", task: called)
     end
 
     def hint(called, known)
@@ -125,21 +147,22 @@ module Pshub
       NoWorkers.new("No live worker of queue #{queue} provides #{called}. #{where}", task: called)
     end
 
-    # Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything run
+    # Once per queue and purpose: what this user may not do there. Else one who may push, but not read its replies, would have everything run
     # and hear only of timeouts.
-    def check_rights(card)
-      return if @allowed[card.queue]
+    def check_rights(task, queue, purpose)
+      return if @allowed[[purpose, queue]]
 
-      lacks = missing_rights(card.queue)
+      lacks = missing_rights(queue, purpose)
       if lacks
-        raise NotEnqueued.new("The Redis user may not call tasks of queue #{card.queue}: it lacks #{lacks}. " \
-                              "See 'pshub check --for hub'.", task: card.task)
+        what = purpose == :hub ? "call tasks of" : "enqueue jobs in"
+        raise NotEnqueued.new("The Redis user may not #{what} queue #{queue}: it lacks #{lacks}. " \
+                              "See 'pshub check --for #{purpose}'.", task: task)
       end
-      keep(@allowed, card.queue, true)
+      keep(@allowed, [purpose, queue], true)
     end
 
-    def missing_rights(queue)
-      RightsCheck.missing(@connection, :hub, @keys, queue)
+    def missing_rights(queue, purpose)
+      RightsCheck.missing(@connection, purpose, @keys, queue)
     rescue ReplyError => e
       # A server that cannot tell refuses in time what it refuses.
       raise if e.passing?

@@ -9,7 +9,7 @@ require_relative "../wire/errors"
 module Pshub
   # Where tasks run, as far as it is known. What is known is used at once and renewed behind the call; the registry is only waited
   # for when a name is new, by a thread of its own, so that no caller waits longer than it wants to. A name is kept with the queue
-  # that the call names, if any.
+  # that the call names, if any, and whether it is for a call (+hub+) or a job (+jobs+).
   class Routes
     # A route is used without asking again for this long, and a little longer while a fresh one is under way.
     FRESH_S = 1.0
@@ -35,21 +35,22 @@ module Pshub
       @asked = ConditionVariable.new
       @routes = {}
       @misses = {}
-      # What to look up, each [called name, queue], and who waits for it: [deadline, block].
+      # What to look up, each [called name, queue, purpose], and who waits for it: [deadline, block].
       @wanted = {}
     end
 
     # The route when it may be used at once; looks again behind it when the last look was a while ago.
-    def known(called, queue)
-      cached = @routes[[called, queue]] or return nil
+    def known(called, queue, purpose = :hub)
+      place = [called, queue, purpose]
+      cached = @routes[place] or return nil
       age = Clock.now - cached.at
-      want([called, queue]) if age > FRESH_S
+      want(place) if age > FRESH_S
       cached.route if age <= STALE_S
     end
 
     # Yields a Route, or a HubError, on another thread: NoSuchTask, NoWorkers, or NotEnqueued when Redis could not be asked until
     # +deadline+; while Redis is away an old route is better than none.
-    def find(called, queue, deadline, &block) = want([called, queue], [deadline, block])
+    def find(called, queue, deadline, purpose = :hub, &block) = want([called, queue, purpose], [deadline, block])
 
     def start = @thread = Thread.new { serve }
 
@@ -87,7 +88,7 @@ module Pshub
       end
 
       reason = @connection.down_reason || outcome
-      give_up(place).each { |(called, queue), block| block.call(@routes[[called, queue]]&.route || Routes.unasked(called, reason)) }
+      give_up(place).each { |at, block| block.call(@routes[at]&.route || Routes.unasked(at.first, reason)) }
       @closing.wait(RETRY_S)
     end
 

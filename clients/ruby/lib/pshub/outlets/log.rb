@@ -31,6 +31,7 @@ module Pshub
       "request:malformed" => [:warn, "a list element that is not a request was dropped", %i[queue reason]],
       "request:handedback" => [:info, "put back for another worker", %i[queue task count]],
       "request:unserved" => [:warn, "no worker takes this task", %i[queue task code answered]],
+      "request:expired" => [:debug, "its time was up, so it was not started", %i[queue task id]],
       "job:dead" => [:error, "a job was given up; it is kept with the dead ones", %i[queue task id reason]],
       "request:redelivered" => [:debug, "its worker was lost; another one will run it", %i[queue task id losses]],
       "worker:started" => [:info, "worker started", %i[worker queue slots tasks]],

@@ -32,6 +32,7 @@ module Pshub
       events.on("reply:late") { count("call.late_reply") }
       events.on("queue:pushed") { |event| gauge("queue.backlog", event[:length] + event[:count], queue: event[:queue]) }
       events.on("claim:taken") { |event| claim_taken(event) }
+      events.on("request:expired") { |event| count("worker.expired", queue: event[:queue]) }
       # Without its task: what was pushed by hand may name anything.
       events.on("request:unserved") { |event| count("worker.unserved", queue: event[:queue]) }
       events.on("task:elsewhere") { |event| count("worker.task_elsewhere", **event.slice(:queue, :task)) }

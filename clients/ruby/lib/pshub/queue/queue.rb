@@ -16,10 +16,11 @@ module Pshub
     # Each live worker has read the word by then: they look every second.
     CANCEL_MEMORY_MS = 5000
     ADOPT_BATCH = 64
-    # Jobs that are kept when they were given up; the oldest make room.
+    # Jobs that are kept when they were given up; the oldest make room, and go after so long.
     MAX_DEAD = 10_000
-    # This worker runs no jobs.
-    JOB_ROOM = 0
+    DEAD_MS = 180 * 24 * 3600 * 1000
+    # A worker that looks after what is due and does not beat for this long is replaced by another one.
+    TURN_MS = 1200
     # It leaves it to others to report its queue's length.
     REPORTS_MS = 0
 
@@ -38,20 +39,26 @@ module Pshub
       Pushed.read(Library.run(connection, "push", keys, args, &block))
     end
 
-    # Takes requests for idle slots; nil when the lease has ended. With +wait+ the bell is waited for first, in the same write:
-    # Redis runs the claim the moment it rings.
-    def claim(connection, worker_id, slots, wait:)
+    # Takes requests for idle slots, +jobs+ of which may go to jobs; nil when the lease has ended. With +wait+ the bell is waited for
+    # first, in the same write, and with +jobs+ those of the jobs: Redis runs the claim the moment one rings. The block is called when
+    # it was that of a job that is due before all others.
+    def claim(connection, worker_id, slots, jobs, wait:)
       keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
-      args = [worker_id, slots, JOB_ROOM, Batches::MAX_BYTES]
-      ahead = wait ? [["BLPOP", @keys.bell, Connections::BLOCK_S]] : []
-      Claimed.read(Library.run(connection, "claim", keys, args, ahead: ahead))
+      bells = [@keys.bell, *([@keys.job_bell, @keys.due_bell] if jobs.positive?)]
+      ahead = wait ? [["BLPOP", *bells, Connections::BLOCK_S]] : []
+      args = [worker_id, slots, jobs, Batches::MAX_BYTES]
+      *rung, answer = Library.send_all(connection, *ahead, Library.command("claim", keys, args))
+      Connection.checked([answer, *rung])
+      yield if rung.first && rung.first.first == @keys.due_bell
+      Claimed.read(answer)
     end
 
-    # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself.
+    # Ends a wait for the bell early, over another connection; does nothing when it is over. Refused or lost, it ends by itself. False
+    # when it was over, or has not arrived yet.
     def end_wait(connection, client_id)
-      connection.run(["CLIENT", "UNBLOCK", client_id])
+      connection.run(["CLIENT", "UNBLOCK", client_id]).first != 0
     rescue NotConnected, ConnectionLost
-      nil
+      true
     end
 
     # The command that puts replies on a hub's list. Always the function, which a full Redis takes.
@@ -61,9 +68,10 @@ module Pshub
     # which is harmless.
     def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
 
-    def beat(connection, worker_id, lease_ms, first:)
-      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused, @keys.held(worker_id)]
-      args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS]
+    # +moves+: whether this worker would look after what is due, if no other one does.
+    def beat(connection, worker_id, lease_ms, first:, moves: false)
+      keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused, @keys.held(worker_id), @keys.jobs]
+      args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS, moves ? TURN_MS : 0]
       Beat.read(Library.run(connection, "beat", keys, args))
     end
 
@@ -75,9 +83,9 @@ module Pshub
 
     # nil when there is nothing to adopt: the other worker lives, or this one has no lease itself.
     def adopt(connection, lost_id, worker_id)
-      lists = [@keys.calls, @keys.bell, @keys.jobs, @keys.job_bell, @keys.dead]
+      lists = [@keys.calls, @keys.bell, @keys.jobs, @keys.job_bell]
       keys = [@keys.leases, @keys.held(lost_id), @keys.held(worker_id), *lists]
-      args = [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES, MAX_DEAD]
+      args = [lost_id, worker_id, ADOPT_BATCH, Batches::MAX_BYTES, MAX_DEAD, DEAD_MS]
       Adopted.read(Library.run(connection, "adopt", keys, args))
     end
 

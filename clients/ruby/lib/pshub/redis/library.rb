@@ -5,7 +5,7 @@ require_relative "connection"
 module Pshub
   # Of the library in Redis: grows with each change of it that is published. A higher one replaces a lower one, never the other
   # way round.
-  LIBRARY_REVISION = 1
+  LIBRARY_REVISION = 2
 
   # All that is done in one step in Redis, as a library of Redis Functions. A client needs its names alone; whoever has the right
   # loads it where it is missing or older.
@@ -25,10 +25,9 @@ module Pshub
 
     def command(operation, keys, args) = ["FCALL", "#{NAME}_#{operation}", keys.size, *keys, *args]
 
-    # Runs a function behind other commands, whose errors count. Returns its answer or raises its ReplyError.
-    def run(connection, operation, keys, args, ahead: [], &block)
-      *before, answer = send_all(connection, *ahead, command(operation, keys, args), &block)
-      Connection.checked([answer, *before]).first
+    # Runs a function. Returns its answer or raises its ReplyError.
+    def run(connection, operation, keys, args, &block)
+      Connection.checked(send_all(connection, command(operation, keys, args), &block)).first
     end
 
     # As Connection#run. Functions that are missing, which means that nothing was run, are called once more when the library could

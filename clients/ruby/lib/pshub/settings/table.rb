@@ -19,6 +19,8 @@ module Pshub
     queue: { users: %i[worker], env: "PSHUB_QUEUE", fallback: "default",
              **Setting.text("be 1 to 64 letters, digits, and _ . -") { |value| Keys.queue_name?(value) } },
     slots: { users: %i[worker], env: "PSHUB_SLOTS", fallback: 4, **Setting.whole(1, 256) },
+    # nil: half of the slots, rounded up.
+    job_slots: { users: %i[worker], env: "PSHUB_JOB_SLOTS", fallback: nil, **Setting.whole(0, 256) },
     max_payload_bytes: { users: both, env: "PSHUB_MAX_PAYLOAD_BYTES", fallback: 1 << 20, **Setting.whole(1024, 64 << 20) },
     max_backlog: { users: both, env: "PSHUB_MAX_BACKLOG", fallback: 10_000, **Setting.whole(1, 10_000_000) },
     grace: { users: %i[worker], env: "PSHUB_GRACE_MS", fallback: 10.0, **Setting.seconds(0, 3600) },

@@ -2,6 +2,7 @@
 
 require "digest/sha2"
 require_relative "../wire/errors"
+require_relative "../wire/job_part"
 require_relative "../wire/names"
 require_relative "../wire/payload"
 require_relative "schema"
@@ -11,16 +12,21 @@ module Pshub
   class Task
     DEFAULT_TIMEOUT_S = 5.0
     MAX_TIMEOUT_S = 86_400
+    DEFAULT_JOB_TIMEOUT_MS = 30 * 60 * 1000
 
-    attr_reader :name, :timeout_s, :idempotent, :digest
+    attr_reader :name, :timeout_s, :idempotent, :digest, :job_timeout_s, :retries, :backoff
 
-    def initialize(name, args, result, description, timeout, idempotent, handler)
+    def initialize(name, args, result, description, timeout, idempotent, handler, job_timeout_ms: nil, retries: nil, backoff: nil)
       @name = Names.parse(name)
       raise ConfigError, "#{name}: a task needs a block" unless handler
 
       unless timeout.is_a?(Numeric) && timeout.positive? && timeout <= MAX_TIMEOUT_S
         raise ConfigError, "#{name}: timeout must be above 0 and at most #{MAX_TIMEOUT_S} seconds (a day)"
       end
+      check_job_options(name, job_timeout_ms, retries, backoff)
+      @job_timeout_s = (job_timeout_ms || DEFAULT_JOB_TIMEOUT_MS) / 1000.0
+      @retries = retries
+      @backoff = backoff.is_a?(Symbol) ? backoff.to_s : backoff
       @args = args && Schema.own(args, "#{name}: args")
       @result = result && Schema.own(result, "#{name}: result")
       @description = description.to_s
@@ -47,6 +53,21 @@ module Pshub
         "digest" => @digest, "maxPayloadBytes" => settings.max_payload_bytes, "maxBacklog" => settings.max_backlog, "at" => at_s
       }.compact
     end
+
+    private
+
+    def check_job_options(name, job_timeout_ms, retries, backoff)
+      most = MAX_TIMEOUT_S * 1000
+      unless job_timeout_ms.nil? || (job_timeout_ms.is_a?(Numeric) && job_timeout_ms.positive? && job_timeout_ms <= most)
+        raise ConfigError, "#{name}: job_timeout_ms must be above 0 and at most #{most} (a day)"
+      end
+      raise ConfigError, "#{name}: retries must be a whole number of at least 0" unless retries.nil? || JobPart.wait?(retries)
+
+      kind = backoff.is_a?(Symbol) ? backoff.to_s : backoff
+      return if kind.nil? || kind.respond_to?(:call) || JobPart.backoff?(kind)
+
+      raise ConfigError, "#{name}: backoff must be #{JobPart::BACKOFF_KINDS}, or a proc"
+    end
   end
 
   # Declares tasks: <tt>extend Pshub::DSL</tt>, or Pshub.task. Files given to pshub-worker have it already.
@@ -59,10 +80,15 @@ module Pshub
     # +description+:: Markdown; the first line is shown in lists
     # +timeout+:: seconds, for calls that give no time of their own
     # +idempotent+:: true when running twice does no harm: then a call is run again elsewhere if its worker dies
+    # +job_timeout_ms+:: how long it may run as a job, in milliseconds; default 30 minutes
+    # +retries+:: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
+    # +backoff+:: how long it waits before that: 'exponential' (default), 'polynomial', milliseconds, an array of them, or a proc that
+    #             is given the error and how often the job has failed by now, and returns milliseconds, or nil for a job that is to be
+    #             given up
     #
     # Raises ConfigError for what cannot work.
-    def task(name, args: nil, result: nil, description: "", timeout: Task::DEFAULT_TIMEOUT_S, idempotent: false, &handler)
-      Task.new(name, args, result, description, timeout, idempotent, handler).tap { |task| Pshub.tasks << task }
+    def task(name, args: nil, result: nil, description: "", timeout: Task::DEFAULT_TIMEOUT_S, idempotent: false, **jobs, &handler)
+      Task.new(name, args, result, description, timeout, idempotent, handler, **jobs).tap { |task| Pshub.tasks << task }
     end
   end
 

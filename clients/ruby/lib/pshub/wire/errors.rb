@@ -19,6 +19,9 @@ module Pshub
     "OutcomeUnknown" => ErrorRow.new(
       "maybe", false, 502, "The connection to Redis broke before it was known whether the request arrived."
     ),
+    "NoSuchJob" => ErrorRow.new(
+      "maybe", false, 404, "No job of this id is known: it was not tracked, or its record has gone."
+    ),
     "Aborted" => ErrorRow.new("maybe", false, 499, "The caller gave up waiting."),
     "TaskFailed" => ErrorRow.new("yes", false, 500, "The handler of the task failed."),
     "InvalidResult" => ErrorRow.new(
@@ -58,15 +61,20 @@ module Pshub
     [code, const_set(code, Class.new(HubError) { const_set(:CODE, code) })]
   end.freeze
 
-  # Raised by a handler to say more than a message: whether a retry may help, and details for the caller.
+  # Raised by a handler to say more than a message: whether a retry may help, and details for the caller. A job is tried again unless
+  # +retryable+ is false; a call, which nobody else would know to be harmless, only where it is true.
   class TaskError < StandardError
-    attr_reader :retryable, :data
+    attr_reader :data
 
-    def initialize(message = nil, retryable: false, data: nil)
+    def initialize(message = nil, retryable: nil, data: nil)
       super(message)
       @retryable = retryable
       @data = data
     end
+
+    def retryable = @retryable == true
+    # Whether it was said that it would fail again.
+    def final? = @retryable == false
   end
 
   # A setting, a declaration or a command line that cannot work; raised before anything is started.

@@ -19,7 +19,7 @@ module Pshub
     # What the caller is told of a failure: message and the handler's own data, never a stack.
     def of(raised)
       message = Errors.message_of(raised)[0, MAX_MESSAGE_LENGTH]
-      retryable = raised.is_a?(TaskError) && raised.retryable == true
+      retryable = raised.is_a?(TaskError) && raised.retryable
       known = { "code" => "TaskFailed", "message" => message, "retryable" => retryable }
       with_data(known, data_of(raised))
     end

@@ -13,7 +13,7 @@ module Pshub
 
     # The keys of one queue. All share its hash tag, so that each function touches one slot of a Cluster.
     class OfQueue
-      attr_reader :calls, :bell, :jobs, :job_bell, :leases, :cancelled, :dead, :reporter, :paused
+      attr_reader :calls, :bell, :jobs, :job_bell, :due_bell, :leases, :cancelled, :reporter, :paused
 
       def initialize(base)
         @base = base
@@ -21,15 +21,19 @@ module Pshub
         @bell = "#{base}:bell"
         @jobs = "#{base}:jobs"
         @job_bell = "#{base}:jobbell"
+        @due_bell = "#{base}:duebell"
         @leases = "#{base}:leases"
         @cancelled = "#{base}:cancelled"
-        @dead = "#{base}:dead"
         @reporter = "#{base}:reporter"
         @paused = "#{base}:paused"
       end
 
       def held(worker_id) = "#{@base}:held:#{worker_id}"
       def pushed(hub_id) = "#{@base}:pushed:#{hub_id}"
+      def enqueued(hub_id) = "#{@base}:enqueued:#{hub_id}"
+      def job(id) = "#{@base}:job:#{id}"
+      def batch(id) = "#{@base}:batch:#{id}"
+      def came(job_id) = "#{@base}:came:#{job_id}"
     end
 
     attr_reader :namespace, :tasks, :workers, :stats, :task_stats, :slow, :failures

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "job_part"
 require_relative "keys"
 require_relative "payload"
 require_relative "phases"
@@ -17,9 +18,11 @@ module Pshub
   # +losses+:: how many workers died holding it
   # +may_have_run+:: an earlier worker may have started it
   # +text+:: the message as it was in the list
+  # +job+:: what it carries as a job, as JobPart reads it; nil when that is nothing but its arguments
+  # +then_steps+:: the steps that follow it in a chain, unread
   Request = Struct.new(
     :id, :held_id, :at_us, :ttl_ms, :task, :args, :hub_id, :from, :traceparent, :tracestate, :idempotent, :losses, :may_have_run,
-    :text
+    :text, :job, :then_steps
   ) do
     # Whether Redis' clock tells when its time is up, and whether it is.
     def timed? = ttl_ms.positive? && !at_us.nil?
@@ -31,6 +34,7 @@ module Pshub
     LEADING = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/.freeze
     # It counts where functions in Redis see it: they decide about it too.
     BEGINS_IDEMPOTENT = /#{LEADING},"idempotent":true,/.freeze
+    BEGINS_JOB = /#{LEADING},"job":\{/.freeze
     REPLY_ID = /\A\{"id":"([A-Za-z0-9_-]+)"/.freeze
     MAX_TASK_LENGTH = 128
     MAX_TRACESTATE_LENGTH = 512
@@ -46,9 +50,15 @@ module Pshub
       %("id":"#{id}",#{'"idempotent":true,' if idempotent}"task":"#{task}","args":#{args_json}#{tail})
     end
 
-    # The end of a request, which is the same for many of one caller.
+    # The same of a job; +part+ is what it carries beside its arguments, as JobPart.text has it, or nil.
+    def job_body(id, part, task, args_json, tail)
+      %("id":"#{id}",#{%("job":#{part},) if part}"task":"#{task}","args":#{args_json}#{tail})
+    end
+
+    # The end of a request, which is the same for many of one caller; +result_queue+ is nil for a job.
     def tail(result_queue, from, traceparent = nil, tracestate = nil)
-      text = +%(,"result_queue":#{Payload.compact(result_queue)})
+      text = +""
+      text << %(,"result_queue":#{Payload.compact(result_queue)}) if result_queue
       text << %(,"from":#{Payload.compact(from)}) if from
       text << %(,"traceparent":#{Payload.compact(traceparent)}) if traceparent
       text << %(,"tracestate":#{Payload.compact(tracestate)}) if tracestate?(tracestate)
@@ -110,7 +120,8 @@ module Pshub
         from.is_a?(String) ? from[0, 64] : nil,
         traceparent.is_a?(String) ? traceparent[0, 64] : nil,
         tracestate?(value["tracestate"]) ? value["tracestate"] : nil,
-        value["idempotent"] == true && text.match?(BEGINS_IDEMPOTENT), losses, value["started"] == true || losses.positive?, text
+        value["idempotent"] == true && text.match?(BEGINS_IDEMPOTENT), losses, value["started"] == true || losses.positive?, text,
+        value.key?("job") && text.match?(BEGINS_JOB) ? JobPart.read(value["job"]) : nil, value["then"]
       )
     end
 

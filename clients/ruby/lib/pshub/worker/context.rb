@@ -27,6 +27,8 @@ module Pshub
     def id = @request.id
     # name:version
     def task = @request.task
+    # Which try this is, of a job: 1 for the first one. Of a call always 1.
+    def attempt = (@request.job || {}).fetch("tries", 0) + 1
     # The calling service, as it named itself.
     def caller_name = @request.from
     # W3C trace context of the call.

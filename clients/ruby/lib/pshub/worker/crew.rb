@@ -3,6 +3,7 @@
 require "monitor"
 require_relative "../catalogue/registrar"
 require_relative "../figures/busy_share"
+require_relative "../queue/job_queue"
 require_relative "../queue/queue"
 require_relative "../redis/boot_check"
 require_relative "../redis/connection"
@@ -18,13 +19,16 @@ require_relative "executor"
 require_relative "nested"
 require_relative "roles/adopt"
 require_relative "roles/beat"
+require_relative "roles/due"
 require_relative "roles/farewell"
 require_relative "roles/fetch"
+require_relative "roles/forward"
 require_relative "roles/inspect"
 require_relative "roles/intake"
 require_relative "roles/pause"
 require_relative "roles/reconcile"
 require_relative "roles/settle"
+require_relative "roles/settle_jobs"
 require_relative "slots"
 require_relative "unserved"
 
@@ -41,10 +45,11 @@ module Pshub
       @settings = settings
       @events = events
       @tasks = tasks
-      @slots = Slots.new(settings.slots)
+      @slots = Slots.new(settings.slots, settings.job_slots || (settings.slots / 2.0).ceil)
       @clock = RedisClock.new
       @keys = Keys.new(settings.namespace)
       @queue = TaskQueue.new(settings.queue, @keys)
+      @job_queue = JobQueue.new(settings.queue, @keys)
       @commands, @waiting = Connections.pair("worker", settings.redis, events)
       @registrar = Registrar.new(@keys, @queue, tasks, settings, events)
       @busy_share = BusyShare.new(settings.slots)
@@ -91,7 +96,10 @@ module Pshub
 
     def lease_certain? = @beat.certain?
     def beat_now = @beat.beat_now
-    def settle(settlement) = @settle.add(settlement)
+    def serving? = @state == :running
+    def settle(settlement) = (settlement.job ? @settle_jobs : @settle).add(settlement)
+    def due_bell = @due.ring
+    def forward(outs, held_by) = @forward.send_outs(outs, held_by)
     def unserved(task) = @unserved.verdict(task)
     def ignore_claims_of(ids, now_us) = @intake.ignore_claims_of(ids, now_us)
     def answer(adopted, held_by) = @adopt.answer(adopted, held_by)
@@ -128,7 +136,7 @@ module Pshub
     # The worker as others see it, at this time of Redis.
     def stats(seen_ms)
       {
-        "seen" => seen_ms, "busy" => @slots.busy, "draining" => @state != :running, "counters" => @intake.counters,
+        "seen" => seen_ms, "busy" => @slots.busy, "draining" => !serving?, "counters" => @intake.counters,
         "busyShare" => @busy_share.look(@slots.used_s), "rssBytes" => BusyShare.rss_bytes
       }.compact
     end
@@ -144,7 +152,10 @@ module Pshub
       @pause.beaten(beat)
       beat.cancelled.each { |id| @executor.abort(id, Aborted.new("The caller gave up waiting.")) }
       @adopt.note_beat
-      @beats << beat if @state == :running
+      return unless serving?
+
+      @due.note_beat(beat)
+      @beats << beat
     end
 
     # Requests that only another worker can run.
@@ -166,6 +177,9 @@ module Pshub
       @inspect = Roles::Inspect.new(@commands, @keys, @queue.name, @events, @stopping)
       @intake = Roles::Intake.new(self, @keys, @queue.name, @tasks, @executor, @slots, @clock, @events)
       @settle = Roles::Settle.new(self, @queue, @commands, @slots)
+      @settle_jobs = Roles::SettleJobs.new(self, @queue, @job_queue, @commands, @slots)
+      @due = Roles::Due.new(self, @job_queue, @commands, @clock)
+      @forward = Roles::Forward.new(self, @keys, @queue, @commands, @slots)
       @fetch = Roles::Fetch.new(self, @queue, @waiting, @commands, @slots, @clock)
       @beat = Roles::BeatLoop.new(self, @queue, @commands, @settings.lease, @clock)
       @pause = Roles::Pause.new(self, @queue.name, @fetch, @events)
@@ -180,7 +194,7 @@ module Pshub
 
       @known = true
       @executor.deadlines.start
-      @settle.start
+      [@settle, @settle_jobs, @forward, @due].each(&:start)
       @beat.beat_now
       @beat.start
       @fetch.start
@@ -234,8 +248,9 @@ module Pshub
     end
 
     def end_of_life
-      @settle.drained(PATIENCE_S)
-      @settle.stop
+      finish = Clock.now + PATIENCE_S
+      [@settle, @settle_jobs, @forward].each { |role| role.drained([0, finish - Clock.now].max) }
+      [@settle, @settle_jobs, @forward, @due].each(&:stop)
       @beat.stop
       @beats << nil
       [@upkeep, @watch].compact.each(&:join)

@@ -13,8 +13,8 @@ module Pshub
   class Executor
     # After its deadline a handler that ignores it is waited for this long; then its slot is given to others.
     ABANDON_AFTER_S = 1.0
-    # What a request holds beside its arguments, at the most.
-    MAX_ENVELOPE_BYTES = 1024
+    # What a request holds beside its arguments, at the most, but for what a job carries.
+    MAX_ENVELOPE_BYTES = 2048
     # A handler that computes gives the threads that talk to Redis a turn after some 25 ms instead of 100.
     PRIORITY = -2
 
@@ -22,7 +22,8 @@ module Pshub
     # process, for its log.
     Verdict = Struct.new(:result, :error, :raised)
     # +verdict+ is nil when its time was up before it was its turn, so that it was not started. Times are seconds.
-    Execution = Struct.new(:verdict, :queue_s, :exec_s)
+    # +aborted+: somebody gave it up while it ran.
+    Execution = Struct.new(:verdict, :queue_s, :exec_s, :aborted)
 
     # One running request.
     class Run
@@ -149,20 +150,29 @@ module Pshub
     end
 
     def conclude(run, execution)
-      @lock.synchronize do
-        return if run.over
+      return unless @lock.synchronize { run.over ? false : run.over = true }
 
-        run.over = true
-        @running.delete(run.request.held_id)
+      @deadlines.delete(run)
+      execution.aborted = run.context.reason.is_a?(Aborted)
+      begin
+        run.done.call(execution)
+      ensure
+        forget(run)
+      end
+    end
+
+    # Not before what became of it is handed on: a worker that leaves waits until nothing runs, and then for what was handed on.
+    def forget(run)
+      @lock.synchronize do
+        id = run.request.held_id
+        @running.delete(id) if @running[id].equal?(run)
         @idle.broadcast if @running.empty?
       end
-      @deadlines.delete(run)
-      run.done.call(execution)
     end
 
     def verdict_of(run)
       request, task = run.request, run.task
-      if Payload.exceeds?(request.text, @max_payload_bytes + MAX_ENVELOPE_BYTES)
+      if too_large?(request)
         return failed(PayloadTooLarge.new("The arguments of #{request.task} are larger than #{@max_payload_bytes} bytes."))
       end
 
@@ -173,6 +183,14 @@ module Pshub
     rescue Exception => e # rubocop:disable Lint/RescueException
       # Also SystemExit: a handler must not end a thread that serves others.
       Verdict.new(nil, Failures.of(e), e)
+    end
+
+    # The failures of a job and the steps that follow it are no arguments.
+    def too_large?(request)
+      return false unless Payload.exceeds?(request.text, @max_payload_bytes + MAX_ENVELOPE_BYTES)
+
+      carries = request.job || request.then_steps
+      !carries || Payload.exceeds?(Payload.compact(request.args), @max_payload_bytes)
     end
 
     def failed(error) = Verdict.new(nil, Failures.told(error))

@@ -8,12 +8,14 @@ module Pshub
   # lost, or released by one that a failover took back.
   class Slots
     # Room that one running request takes. Counted by this token and not by the request's id, which may come twice.
-    Slot = Struct.new(:since)
+    Slot = Struct.new(:since, :job)
 
     attr_reader :size
 
-    def initialize(size)
+    # +job_slots+: the most that run jobs at once.
+    def initialize(size, job_slots = 0)
       @size = size
+      @job_slots = job_slots
       @lock = Mutex.new
       @changed = ConditionVariable.new
       @known = {}
@@ -34,14 +36,25 @@ module Pshub
       end
     end
 
+    # Whether this worker takes jobs at all.
+    def takes_jobs? = @job_slots.positive?
+
+    # How many more jobs may run, as far as slots are idle.
+    def job_room = @lock.synchronize { room }
+
+    # Returns when there is room for a job, or the block says so, which is asked whenever something changes here.
+    def wait_room
+      @lock.synchronize { @changed.wait(@lock) until yield || room.positive? }
+    end
+
     # Marks a request as known. False when it is already: it must not run twice.
     def know(id)
       @lock.synchronize { @known.key?(id) ? false : @known[id] = true }
     end
 
     # A request starts.
-    def take
-      slot = Slot.new(Clock.now)
+    def take(job: false)
+      slot = Slot.new(Clock.now, job)
       @lock.synchronize { @busy[slot] = true }
       slot
     end
@@ -50,7 +63,7 @@ module Pshub
     def free(slot)
       @lock.synchronize do
         @used_s += Clock.now - slot.since if @busy.delete(slot)
-        @changed.signal
+        @changed.broadcast
       end
     end
 
@@ -58,7 +71,7 @@ module Pshub
     def forget(ids)
       @lock.synchronize do
         ids.each { |id| @known.delete(id) }
-        @changed.signal
+        @changed.broadcast
       end
     end
 
@@ -86,6 +99,8 @@ module Pshub
     end
 
     private
+
+    def room = [0, [@job_slots - @busy.each_key.count(&:job), idle].min].max
 
     # One for each idle slot, unless three times as many as there are slots are held. That is what a busy worker comes to: what
     # runs, what is answered, and what is on its way to be released. Beyond that Redis refuses releases, or does not answer, and

@@ -20,12 +20,13 @@ module Pshub
 
     # +redis+:: URL, or a hash of the redis gem's options. Default: PSHUB_REDIS, else redis://127.0.0.1:6379
     # +tasks+:: what it runs, as +task+ made it. Default: all that were declared in this process
-    # +options+:: +queue+ (+default+), +slots+ (4), +namespace+, +grace+ (seconds to finish what runs when it is stopped, 10), +lease+
+    # +options+:: +queue+ (+default+), +slots+ (4), +job_slots+ (how many of these may run jobs: half, rounded up; 0: none), +namespace+, +grace+ (seconds to finish what runs when it is stopped, 10), +lease+
     #             (seconds of silence after which others take over, 4), +max_payload_bytes+, +max_backlog+, +statsd+ (host:port)
     #
     # Raises ConfigError for what cannot work.
     def initialize(redis: nil, tasks: Pshub.tasks, **options)
       @settings = Settings.new(:worker, { redis: redis, **options })
+      check_job_slots
       @tasks = by_name(tasks)
       @events = Events.new
       Log.watch(@events)
@@ -67,6 +68,11 @@ module Pshub
     def busy = @crew ? @crew.busy : 0
 
     private
+
+    def check_job_slots
+      size, given = @settings.slots, @settings.job_slots
+      raise ConfigError, "job_slots is #{given}, but this worker has #{size} slots in all." if given && given > size
+    end
 
     def by_name(tasks)
       tasks = Array(tasks)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../redis/connection"
+require_relative "../../redis/library"
 require_relative "../../wire/clock"
 require_relative "../../wire/message"
 require_relative "../held"
@@ -17,7 +18,7 @@ module Pshub
       GRACE_S = 2.0
       INTERRUPTION_S = 1.8
 
-      # +crew+ is asked for #worker_id, and told #settle and #problem.
+      # +crew+ is asked for #worker_id, and told #settle, #forward and #problem.
       def initialize(crew, keys, queue, connection, slots, clock, events)
         @crew = crew
         @keys = keys
@@ -72,8 +73,10 @@ module Pshub
           return if adopted.nil? || worker_id != @crew.worker_id
 
           answer(adopted.to_answer, worker_id)
+          @crew.forward(adopted.outs, worker_id)
           tell("request:redelivered", adopted.redelivered) { |request| { losses: request.losses } }
           tell("job:dead", adopted.dead) { |request| { reason: reason_of(request) } }
+          tell_waiting(adopted, worker_id)
           count = [adopted.to_answer, adopted.redelivered, adopted.dead].sum(&:size)
           @events.emit("worker:lost", worker: lost, queue: @queue.name, adopted: count, by: worker_id)
           return if adopted.done
@@ -84,6 +87,17 @@ module Pshub
         requests.filter_map { |id, text| decode(id, text) }.each do |request|
           @events.emit(event, queue: @queue.name, task: request.task, id: request.id, **yield(request))
         end
+      end
+
+      # Those who wait for a job that is dead now. They look again by themselves where this does not arrive.
+      def tell_waiting(adopted, worker_id)
+        texts = adopted.dead.to_h
+        replies = adopted.told.filter_map do |id, ticket, hub_id|
+          request = texts.key?(id) && decode(id, texts[id]) or next
+          lost = request.dup.tap { |answered| answered.id = ticket }
+          @queue.reply_command(hub_id, [Message.error_reply(lost, lost_error(request), worker_id)])
+        end
+        Library.send_all(@connection, *replies) if replies.any?
       end
 
       # nil for what is no request.

@@ -29,7 +29,7 @@ module Pshub
       # The answer of the last claim may have been cut off; what it took goes back to others. Returns how many went back.
       def hand_back_unknown
         tried do
-          unknown = held_ids.reject { |id| @slots.knows?(id) || Held.lost?(id) || @slots.released?(id) }
+          unknown = held_ids.reject { |id| @slots.knows?(id) || Held.lost?(id) || Held.out?(id) || @slots.released?(id) }
           unknown.empty? ? 0 : @queue.handback(@connection, @crew.worker_id, "head", unknown)
         end
       end

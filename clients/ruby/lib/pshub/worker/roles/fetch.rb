@@ -9,12 +9,18 @@ module Pshub
     # Takes work for idle slots and for nothing else, on a thread of its own: with no slot idle it does not touch Redis. One
     # claim is under way at a time. While the last one left work in the list the next is sent at once; else it waits for the
     # bell. After a claim that brought what only others can run it rests: that is in the list again. While the queue is paused it
-    # takes nothing; the claim behind a wait that is ended then still runs: it is in Redis.
+    # takes nothing; the claim behind a wait that is ended then still runs: it is in Redis. While as many jobs run as may, it does
+    # not listen for further ones: their bell would wake it again and again. When one of them ends, that wait is ended.
     class Fetch
       # An answer that is older, because this process was stopped or got no turn, is only used after a look at the lease.
       STALE_US = 100_000
+      # What ends a wait may overtake it, because it is sent on another connection; then it is sent again after this long.
+      AGAIN_S = 0.003
 
-      # +crew+ is asked for #worker_id, #age_s and #beat_now, and told #claimed, which tells how long to rest, and #problem.
+      # A wait for the bell that is under way. +deaf+: it listens for calls alone, though jobs are taken here.
+      Wait = Struct.new(:deaf, :over)
+
+      # +crew+ is asked for #worker_id, #age_s and #beat_now, and told #claimed, which tells how long to rest, #due_bell and #problem.
       def initialize(crew, queue, waiting, commands, slots, clock)
         @crew = crew
         @queue = queue
@@ -28,15 +34,19 @@ module Pshub
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @paused = false
-        @waits = false
+        @deaf_waits = Thread::Queue.new
       end
 
-      def start = @thread = Thread.new { serve }
+      def start
+        @thread = Thread.new { serve }
+        @listener = Thread.new { listen } if @slots.takes_jobs?
+      end
 
       # No claim is started any more; one that waits for the bell ends when its connection is closed.
       def stop
         @stopping.set
         @slots.wake
+        @deaf_waits << nil
         @lock.synchronize { @changed.broadcast }
       end
 
@@ -45,7 +55,7 @@ module Pshub
       def pause
         @lock.synchronize { @paused = true }
         client_id = @waiting.client_id
-        @queue.end_wait(@commands, client_id) if @waits && client_id
+        @queue.end_wait(@commands, client_id) if @wait && client_id
       end
 
       def resume
@@ -55,7 +65,7 @@ module Pshub
         end
       end
 
-      def join = @thread&.join
+      def join = [@thread, @listener].compact.each(&:join)
 
       private
 
@@ -84,12 +94,11 @@ module Pshub
         return unless connection.wait_ready(@stopping) && !halted?
 
         worker_id = @crew.worker_id
-        @waits = !@more_waits
-        claimed = @queue.claim(connection, worker_id, idle, wait: !@more_waits)
+        claimed = ask(connection, worker_id, idle, @slots.job_room)
         return without_lease unless claimed
 
         @failures = 0
-        @more_waits = claimed.left.positive?
+        @more_waits = claimed.left.positive? || (claimed.jobs_left.positive? && @slots.job_room.positive?)
         rest_s = @crew.claimed(claimed, worker_id, age_s(claimed))
         @stopping.wait(rest_s) if rest_s.positive?
       rescue NotConnected, ConnectionLost
@@ -101,8 +110,30 @@ module Pshub
         # Also one of this package: a claim must not end this thread.
         @crew.problem("fetch", e) unless @stopping.set?
         back_off
+      end
+
+      def ask(connection, worker_id, idle, room)
+        return @queue.claim(connection, worker_id, idle, room, wait: false) if @more_waits
+
+        @wait = wait = Wait.new(@slots.takes_jobs? && !room.positive?, false)
+        @deaf_waits << wait if wait.deaf
+        @queue.claim(connection, worker_id, idle, room, wait: true) { @crew.due_bell }
       ensure
-        @waits = false
+        @wait = nil
+        if wait
+          wait.over = true
+          @slots.wake
+        end
+      end
+
+      # Ends a deaf wait when there is room for a job again.
+      def listen
+        while (wait = @deaf_waits.pop)
+          over = -> { wait.over || @stopping.set? }
+          @slots.wait_room(&over)
+          client_id = @waiting.client_id or next
+          @stopping.wait(AGAIN_S) until over[] || @queue.end_wait(@commands, client_id)
+        end
       end
 
       # Deadlines went on while the answer waited here, and so did the lease: what it brought may be somebody else's by now.

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "monitor"
+require_relative "../../jobs/verdict"
 require_relative "../../wire/clock"
 require_relative "../../wire/message"
 require_relative "../../wire/payload"
@@ -47,8 +48,8 @@ module Pshub
         note_claim(claimed)
         # Deadlines go on while an answer is on its way.
         received_at = now - [age_s, (@clock.at_us(now) - claimed.now_us) / 1e6].max
-        foreign = claimed.requests.filter_map do |text, held_id|
-          request = accepted(text, held_id, worker_id, claimed.now_us)
+        foreign = claimed.requests.filter_map do |element|
+          request = accepted(element, worker_id, claimed.now_us)
           request if request && !begun?(request, worker_id, received_at, claimed.now_us)
         end
         @rest_s = foreign.empty? ? 0.0 : (@rest_s * 2).clamp(FIRST_REST_S, LONGEST_REST_S)
@@ -76,8 +77,8 @@ module Pshub
       end
 
       # The request of a list element that is to be run, here or elsewhere; nil when it is none, or not to be run.
-      def accepted(text, made_up_id, worker_id, now_us)
-        request = decode(text, made_up_id, worker_id) or return
+      def accepted(element, worker_id, now_us)
+        request = decode(*element, worker_id) or return
         return if @lock.synchronize { @put_back.fetch(request.held_id, 0) >= now_us }
         return end_repeated(request, worker_id) if @slots.released?(request.held_id)
 
@@ -102,21 +103,27 @@ module Pshub
         true
       end
 
-      def decode(text, held_id, worker_id)
-        Message.decode_request(text, held_id, @keys)
+      def decode(text, made_up_id, is_job, worker_id)
+        request = Message.decode_request(text, made_up_id, @keys)
+        request.held_id = Held.as_job(request.held_id) if is_job
+        request
       rescue Message::Malformed => e
         @lock.synchronize { @counters["malformed"] += 1 }
         @events.emit("request:malformed", queue: @queue_name, reason: e.message)
         # Held all the same, under the id that the claim read or made up: release it like any other.
-        id = held_id || Message.leading_id(Payload.utf8(text))
-        settle(id, worker_id) if id && @slots.know(id)
+        id = made_up_id || Message.leading_id(Payload.utf8(text)) or return
+        id = Held.as_job(id) if is_job
+        settle(id, worker_id) if @slots.know(id)
         nil
       end
 
       def run(request, worker_id, received_at, now_us)
+        is_job = Held.job?(request.held_id)
+        return expire(request, worker_id) if is_job && request.over?(now_us)
+
         backlog_us = request.at_us ? [0, now_us - request.at_us].max : 0
-        limit_s = request.ttl_ms.positive? ? (request.ttl_ms / 1000.0) - (backlog_us / 1e6) : @tasks[request.task].timeout_s
-        slot = @slots.take
+        limit_s = time_limit(request, backlog_us, received_at)
+        slot = @slots.take(job: is_job)
         @executor.start(request, received_at, limit_s) do |execution|
           if execution.verdict then finish(request, worker_id, slot, backlog_us, execution, received_at + limit_s)
           else expire(request, worker_id, slot)
@@ -124,11 +131,24 @@ module Pshub
         end
       end
 
+      # Seconds from when it came. A job runs for as long as its task lets it, however long it is wanted.
+      def time_limit(request, backlog_us, received_at)
+        task = @tasks[request.task]
+        return task.job_timeout_s + Clock.now - received_at if Held.job?(request.held_id)
+
+        request.ttl_ms.positive? ? (request.ttl_ms / 1000.0) - (backlog_us / 1e6) : task.timeout_s
+      end
+
       # Its time was up, where the claim could not see that, or before it was its turn here.
       def expire(request, worker_id, slot = nil)
         @lock.synchronize { @counters["expired"] += 1 }
         # Only for tasks of its own: anything may be written into a request.
         @measures.expired(request, Message.told(request, LATE)) if @executor.has?(request.task)
+        @events.emit("request:expired", queue: @queue_name, task: request.task, id: request.id)
+        if Held.job?(request.held_id)
+          return settle(request.held_id, worker_id, job: JobVerdict.unrun(request.held_id, "expired"), slot: slot)
+        end
+
         refuse(request, worker_id, LATE, slot)
       end
 
@@ -144,10 +164,19 @@ module Pshub
         return false unless code
 
         @lock.synchronize { @counters["unserved"] += 1 }
+        return end_foreign_job(request, worker_id, code, message) if Held.job?(request.held_id)
+
         error = Message.told(request, { "code" => code, "message" => message })
         refuse(request, worker_id, error)
         @events.emit("request:unserved", queue: @queue_name, task: request.task, code: error["code"],
                                          answered: !request.hub_id.nil?)
+        true
+      end
+
+      def end_foreign_job(request, worker_id, code, message)
+        dead = JobVerdict.failed(request, nil, { "code" => code, "message" => message }, nil)
+        settle(request.held_id, worker_id, job: dead)
+        @events.emit("job:dead", queue: @queue_name, task: request.task, id: request.id, reason: message)
         true
       end
 
@@ -157,10 +186,12 @@ module Pshub
         verdict = execution.verdict
         left = verdict.error && verdict.error["code"] == "WorkerLost"
         # This worker leaves: what may run twice stays held, and goes back to the list in its last step.
-        return @slots.free(slot) if left && request.idempotent
+        is_job = Held.job?(request.held_id)
+        return @slots.free(slot) if left && (is_job || request.idempotent)
+        return finish_job(request, worker_id, slot, backlog_us, execution) if is_job
 
         error = verdict.error && Message.told(request, verdict.error)
-        phases = Phases.new(backlog_us, micros(execution.queue_s), micros(execution.exec_s))
+        phases = phases_of(backlog_us, execution)
         count(request, error, phases)
         reply = if error then Message.error_reply(request, error, worker_id, phases)
                 else Message.ok_reply(request.id, verdict.result, worker_id, phases)
@@ -171,6 +202,36 @@ module Pshub
         tell(request, error || {}, verdict.raised, phases)
       end
 
+      def finish_job(request, worker_id, slot, backlog_us, execution)
+        verdict = execution.verdict
+        job = end_of(request, verdict, execution.aborted)
+        # Before it is told: who hears of its end may look here.
+        phases = phases_of(backlog_us, execution)
+        count(request, verdict.error, phases)
+        settle(request.held_id, worker_id, job: job, slot: slot)
+        tell(request, verdict.error || {}, verdict.raised, phases)
+        tell_failure(request, verdict.error, job) if job
+      end
+
+      # nil when all that is left to do is to release it.
+      def end_of(request, verdict, aborted)
+        return JobVerdict.done(request, verdict.result, @queue_name) unless verdict.error
+        return JobVerdict.unrun(request.held_id, "cancelled") if aborted
+
+        JobVerdict.failed(request, @tasks[request.task], verdict.error, verdict.raised)
+      end
+
+      def tell_failure(request, error, job)
+        told = { queue: @queue_name, task: request.task, id: request.id }
+        case job.outcome
+        when "dead" then @events.emit("job:dead", **told, reason: "#{error['code']}: #{error['message']}")
+        when "retry"
+          attempt = (request.job || {}).fetch("tries", 0) + 1
+          @events.emit("job:retried", **told, attempt: attempt, delay_ms: job.delay_ms, code: error["code"])
+        end
+      end
+
+      def phases_of(backlog_us, execution) = Phases.new(backlog_us, micros(execution.queue_s), micros(execution.exec_s))
       def micros(seconds) = [0, (seconds * 1e6).round].max
 
       def count(request, error, phases)

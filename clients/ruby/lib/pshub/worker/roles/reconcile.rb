@@ -11,10 +11,10 @@ module Pshub
     #
     # 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
     #    would bring more than there is room for.
-    # 2. An adoption whose answer was lost: what it left to this worker is answered.
+    # 2. An adoption whose answer was lost: what it left to this worker is answered. The same for what is to be done in other queues.
     # 3. What was settled and released here: a replica was promoted that had not heard of that. Released again, and never run again.
     class Reconcile
-      # +crew+ is asked for #worker_id, and told #ignore_claims_of, #answer and #problem.
+      # +crew+ is asked for #worker_id, and told #ignore_claims_of, #answer, #forward and #problem.
       def initialize(crew, queue, connection, slots)
         @crew = crew
         @queue = queue
@@ -32,7 +32,7 @@ module Pshub
         return if lost.empty? || worker_id != @crew.worker_id
 
         ended, open = lost.partition { |id| @slots.released?(id) }
-        adopted, own = open.partition { |id| Held.lost?(id) }
+        adopted, own = open.partition { |id| Held.lost?(id) || Held.out?(id) }
         release_again(ended, worker_id)
         put_back(own, worker_id, now_us)
         answer(adopted, worker_id)
@@ -62,7 +62,11 @@ module Pshub
         return if ids.empty?
 
         found = @queue.held_texts(@connection, held_by, ids)
-        @crew.answer(found, held_by) if held_by == @crew.worker_id
+        return if held_by != @crew.worker_id
+
+        outs, calls = found.partition { |id, _| Held.out?(id) }
+        @crew.answer(calls, held_by)
+        @crew.forward(outs, held_by)
       end
     end
   end

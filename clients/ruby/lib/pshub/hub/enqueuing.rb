@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require_relative "../jobs/chain"
+require_relative "../jobs/enqueue_options"
+require_relative "../jobs/job"
+require_relative "../queue/batches"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/ids"
+require_relative "../wire/keys"
+require_relative "arguments"
+
+module Pshub
+  # What became of many jobs: +ids+ in the order of the entries (of a job that was there already, its id), and how many were, +twins+.
+  EnqueuedMany = Struct.new(:ids, :twins)
+
+  # Jobs, from a name and arguments to what is acknowledged in Redis.
+  class Enqueuing
+    MOST_AT_ONCE = 100_000
+
+    # +host+ is a JobHost, +dispatch+ gives the present Dispatch.
+    def initialize(host, settings, events, keys, &dispatch)
+      @host = host
+      @settings = settings
+      @events = events
+      @keys = keys
+      @dispatch = dispatch
+    end
+
+    def enqueue(task, args, options)
+      called = checked_name(task)
+      finish = Clock.now + EnqueueOptions.timeout_s(called, options[:timeout_ms])
+      step = step_of(route_of(called, options, finish), args, options, true)
+      twins = send_now(step.queue, [message_of([step])], finish)
+      Job.new(@host, twins.fetch(0, step.id), step.queue, step.task, twin: twins.any?)
+    end
+
+    # All are checked before the first is sent; then each batch of them is in Redis as a whole or not at all.
+    def enqueue_many(entries, options)
+      steps = prepare(entries, options)
+      send_all(steps, steps.map { |step| message_of([step]) }, options)
+    end
+
+    # Entries as jobs, none of which is sent yet. The block tells whether the arguments of the entry at a place are all there; where
+    # they are not, its worker checks them. Raises a HubError whose data["index"] names the entry that is wrong.
+    def prepare(entries, options)
+      unless entries.is_a?(Array) && entries.size <= MOST_AT_ONCE
+        raise InvalidArgs, "Jobs are given as an array of at most #{MOST_AT_ONCE} entries; send more in several calls."
+      end
+
+      finish = Clock.now + EnqueueOptions.timeout_s("many", options[:timeout_ms])
+      routes = {}
+      entries.each_with_index.map do |entry, place|
+        task, args, own = read(entry)
+        merged = { **options, **own }
+        called = checked_name(task)
+        route = routes[[merged[:queue], called]] ||= route_of(called, merged, finish)
+        step_of(route, args, merged, block_given? ? yield(place) : true)
+      rescue HubError => e
+        data = { "index" => place, **(e.data.is_a?(Hash) ? e.data : {}) }
+        raise Errors.make(e.code, "Nothing is enqueued. Entry #{place}: #{e.message}", task: e.task, data: data)
+      end
+    end
+
+    # Sends jobs, each batch of them as a whole or not at all. Raises a HubError whose data["enqueued"] says how many were confirmed.
+    def send_all(steps, messages, options)
+      timeout_s = EnqueueOptions.timeout_s("many", options[:timeout_ms])
+      ids = steps.map(&:id)
+      enqueued = twins = 0
+      steps.each_index.group_by { |place| steps[place].queue }.each do |queue, places|
+        Batches.of(places) { |place| messages[place].bytesize }.each do |batch|
+          found = send_now(queue, messages.values_at(*batch), Clock.now + timeout_s)
+          found.each { |at, id| ids[batch[at]] = id }
+          enqueued += batch.size
+          twins += found.size
+        end
+      end
+      EnqueuedMany.new(ids, twins)
+    rescue NotEnqueued, OutcomeUnknown, HubClosed => e
+      told = "#{enqueued} of #{steps.size} jobs are enqueued, the first ones of each queue; then: #{e.message}"
+      raise Errors.make(e.code, told, data: { "enqueued" => enqueued })
+    end
+
+    # A job, and what follows it, as it is sent.
+    def message_of(steps) = Steps.message(steps, @settings.name)
+
+    # A job that was enqueued before, here or elsewhere.
+    def job(id, queue)
+      where = queue.nil? ? "" : " in queue #{queue}"
+      unknown = NoSuchJob.new("Nothing is known of job #{id.to_s.scrub[0, 80]}#{where}: it was not tracked, or its record has gone.")
+      raise unknown unless Keys.id?(id)
+
+      check_queue(queue)
+      found = @host.ask do |connection|
+        queues = queue.nil? ? @dispatch.call.jobs.queues : [queue]
+        queues.find { |name| connection.one("EXISTS", @keys.queue(name).job(id)) == 1 }
+      end
+      raise unknown unless found
+
+      Job.new(@host, id, found, Job.new(@host, id, found, "").status.task)
+    end
+
+    private
+
+    def read(entry)
+      raise InvalidArgs, "it must be [task, args, options]." unless entry.is_a?(Array) && entry.size.between?(1, 3)
+
+      task, args, own = entry
+      raise InvalidArgs, "its options must be a hash." unless own.nil? || own.is_a?(Hash)
+
+      [task, entry.size == 1 ? {} : args, own || {}]
+    end
+
+    def checked_name(task)
+      name = Arguments.name_of(task)
+      name.is_a?(String) ? name : raise(NoSuchTask, "The task must be a name like my_task:1.0, or what task made.")
+    end
+
+    def step_of(route, args, options, whole)
+      most = [@settings.max_payload_bytes, route.max_payload_bytes].min
+      json = Arguments.encode(whole ? route : route.dup.tap { |open| open.schema = nil }, args, most)
+      part, ttl_ms = EnqueueOptions.shape(route.task, json, options)
+      Step.new(id: Ids.make, task: route.task, queue: route.queue, args: json, job: part, ttl_ms: ttl_ms)
+    end
+
+    def route_of(called, options, finish)
+      check_queue(options[:queue])
+      @dispatch.call.jobs.route(called, options[:queue], finish)
+    end
+
+    def check_queue(queue)
+      return if queue.nil? || Keys.queue_name?(queue)
+
+      raise InvalidArgs, "queue must be the name of a queue, not #{queue.inspect[0, 80]}."
+    end
+
+    def send_now(queue, messages, finish)
+      twins = @dispatch.call.jobs.outbox(queue).enqueue(messages, [0.001, finish - Clock.now].max)
+      @events.emit("jobs:enqueued", queue: queue, count: messages.size - twins.size, twins: twins.size)
+      twins
+    end
+  end
+end

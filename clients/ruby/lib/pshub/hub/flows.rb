@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "../jobs/batch"
+require_relative "../jobs/job"
+require_relative "../wire/errors"
+require_relative "../wire/ids"
+
+module Pshub
+  # Chains and batches of jobs.
+  module Flows
+    MOST_STEPS = 100
+
+    module_function
+
+    # Each step travels in the message of the one before it.
+    def chain(enqueuing, host, entries, options)
+      unless entries.is_a?(Array) && entries.size.between?(1, MOST_STEPS)
+        raise InvalidArgs, "A chain is an array of 1 to #{MOST_STEPS} steps."
+      end
+
+      passed = entries.each_with_index.map { |entry, place| pass_of(entry, place) }
+      bare = entries.map { |entry| entry.is_a?(Array) && entry[2].is_a?(Hash) ? without_pass(*entry) : entry }
+      steps = enqueuing.prepare(bare, { tracked: true, **options }) { |place| passed[place].nil? }
+      id = Ids.make
+      where = steps.map { |step| [step.queue, step.task] }
+      steps.each_with_index do |step, place|
+        step.id = Chain.step_id(id, place)
+        step.job = { **(step.job || {}), "chain" => id, "step" => place + 1, "steps" => where }
+        step.pass = passed[place]
+      end
+      enqueuing.send_all(steps.first(1), [enqueuing.message_of(steps)], options)
+      Chain.new(host, id, where)
+    end
+
+    # What is passed makes arguments of none.
+    def without_pass(task, args, own) = [task, args.nil? && own[:pass] ? {} : args, own.except(:pass)]
+
+    # The field of its arguments that gets the result of the step before it; nil for none.
+    def pass_of(entry, place)
+      _, args, own = entry if entry.is_a?(Array)
+      pass = own[:pass] if own.is_a?(Hash)
+      return nil if pass.nil?
+
+      what = if place.zero? then "no step is before the first one, so pass gets nothing"
+             elsif !(pass.is_a?(String) || pass.is_a?(Symbol)) || ["", "__proto__"].include?(pass.to_s)
+               "pass must be the name of a field"
+             elsif !(args.nil? || args.is_a?(Hash)) then "a result can only be passed to arguments that are a hash"
+             end
+      raise InvalidArgs.new("Entry #{place} of the chain: #{what}.", data: { "index" => place }) if what
+
+      pass.to_s
+    end
+
+    # The batch is there before its first job, and is closed behind its last one: so none of them can end unnoticed.
+    def batch(enqueuing, host, entries, options, after, failed)
+      after, failed = [after, failed].map { |entry| entry && enqueuing.prepare([entry], { queue: options[:queue] }).first }
+      if after && failed && after.queue != failed.queue
+        raise InvalidArgs, "What follows a batch, well or not, must be in one queue."
+      end
+
+      steps = enqueuing.prepare(entries, options)
+      home = [after, failed, steps.first].compact.map(&:queue).first
+      raise InvalidArgs, "A batch needs jobs, or something that follows." unless home
+
+      id = Ids.make
+      steps.each { |step| step.job = { **(step.job || {}), "batch" => "#{home}/#{id}" } }
+      ids = send_batch(enqueuing, host, steps, options, id, home, after, failed)
+      jobs = [after, failed].map { |step| step && Job.new(host, step.id, home, step.task, to_come: true) }
+      Batch.new(host, id, home, ids, *jobs)
+    end
+
+    def send_batch(enqueuing, host, steps, options, id, home, after, failed)
+      queue = host.queue_of(home)
+      behind = [after, failed].map { |step| step ? enqueuing.message_of([step]) : "" }
+      host.ask { |connection| queue.open_batch(connection, id, *behind) }
+      ids, twins = enqueuing.send_all(steps, steps.map { |step| enqueuing.message_of([step]) }, options).to_a
+      host.ask { |connection| queue.close_batch(connection, id, ids.size - twins) }
+      ids
+    end
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require_relative "../catalogue/catalogue"
+require_relative "../jobs/job_outbox"
+require_relative "../queue/job_queue"
+require_relative "../redis/connection"
+require_relative "../redis/refusals"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/keys"
+require_relative "job_host"
+require_relative "resolver"
+require_relative "routes"
+
+module Pshub
+  # What a hub in one process has for jobs beside what it has for calls: outboxes of their own, and who waits for which of them. Made
+  # anew after a fork.
+  class JobLinks
+    CLOSED = "This hub was closed; make a new one."
+    # How long what is no call waits for Redis.
+    ASK_PATIENCE_S = 2.0
+
+    attr_reader :ears
+
+    def initialize(hub_id, keys, connection, routes, events, closing)
+      @hub_id = hub_id
+      @keys = keys
+      @connection = connection
+      @routes = routes
+      @catalogue = Catalogue.new(keys, events)
+      @closing = closing
+      @lock = Mutex.new
+      @outboxes = {}
+      @ears = Ears.new
+    end
+
+    # Yields the connection for what is no call. +otherwise+ begins the message of the error. Raises NotEnqueued, HubClosed.
+    def ask(otherwise)
+      ready = @connection.wait_ready(@closing, ASK_PATIENCE_S)
+      raise HubClosed, CLOSED if @closing.set?
+      raise NotConnected, @connection.down_reason || "no answer in time" unless ready
+
+      yield @connection
+    rescue *Connection::PROBLEMS => e
+      raise HubClosed, CLOSED if @closing.set?
+
+      raise NotEnqueued, "#{otherwise}: #{Refusals.explained(Errors.message_of(e))}."
+    end
+
+    # Where a job goes. Raises NoSuchTask, NotEnqueued, HubClosed.
+    def route(called, queue, finish)
+      raise HubClosed, CLOSED if @closing.set?
+
+      known = @routes.known(called, queue, :jobs)
+      return known if known
+
+      answer = Ear.new
+      @routes.find(called, queue, finish, :jobs) { |found| answer.hear(found) }
+      found = answer.wait([0, finish - Clock.now].max) || Routes.unasked(called, @connection.down_reason || "no answer in time")
+      found.is_a?(Route) ? found : raise(found)
+    end
+
+    # All queues that tasks are known in.
+    def queues
+      fields = @catalogue.task_fields(@connection).map(&:field)
+      @catalogue.task_cards(@connection, fields).map(&:queue).uniq.select { |name| Keys.queue_name?(name) }
+    end
+
+    def outbox(name)
+      @lock.synchronize do
+        raise HubClosed, CLOSED if @closing.set?
+
+        @outboxes[name] ||= JobOutbox.new(@connection, JobQueue.new(name, @keys), @hub_id, @closing).tap(&:start)
+      end
+    end
+
+    # Once +closing+ is set.
+    def stop
+      @ears.close
+      @lock.synchronize { @outboxes.values }.each(&:stop)
+    end
+
+    # Numbers of batches that this hub may have left in Redis.
+    def used_keys
+      @outboxes.select { |_, outbox| outbox.used? }.keys.map { |name| @keys.queue(name).enqueued(@hub_id) }
+    end
+  end
+end

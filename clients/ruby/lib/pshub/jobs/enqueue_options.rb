@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require_relative "../wire/errors"
+require_relative "../wire/job_part"
+require_relative "canonical"
+
+module Pshub
+  # How a job is to be run: what Hub#enqueue is told, and what that comes to in its message.
+  module EnqueueOptions
+    KNOWN = %i[queue delay_ms at retries backoff priority expires_ms tracked keep_result_ms unique timeout_ms].freeze
+    UNIQUE = %i[id until for_ms].freeze
+    # They are no matter of the job itself.
+    OUTSIDE = %i[queue timeout_ms].freeze
+    HOUR_MS = 3600 * 1000
+    DAY_MS = 24 * HOUR_MS
+    MAX_UNIQUE_ID = 100
+    DEFAULT_TIMEOUT_MS = 5000
+
+    module_function
+
+    # The part of a job's message, or nil for one that carries nothing but its arguments, and the milliseconds after which it is not wanted
+    # any more, 0 for never. +args_json+: arguments as they travel. Raises InvalidArgs that names the option.
+    def shape(task, args_json, options)
+      given = options.compact
+      unknown = (given.keys - KNOWN).first
+      raise wrong(task, "there is no option '#{unknown}'. Known are #{KNOWN.join(', ')}") if unknown
+      return [nil, 0] if (given.keys - OUTSIDE).empty?
+
+      check(task, given)
+      part = {
+        "retries" => given[:retries], "backoff" => kind_of(given[:backoff]), "delay" => delay_of(given), "due" => due_of(task, given[:at]),
+        "priority" => (given[:priority].to_s if %w[high low].include?(given[:priority].to_s)),
+        "keep" => (given.fetch(:keep_result_ms, HOUR_MS) if tracked?(given)), **unique_of(task, args_json, given)
+      }.compact
+      part["keep"] = part["keep"].round if part.key?("keep")
+      [part.empty? ? nil : part, given.key?(:expires_ms) ? [1, given[:expires_ms].round].max : 0]
+    end
+
+    # How long Redis may take to confirm, in seconds. Raises InvalidArgs.
+    def timeout_s(what, timeout_ms)
+      timeout_ms = DEFAULT_TIMEOUT_MS if timeout_ms.nil?
+      return timeout_ms / 1000.0 if real?(timeout_ms) && timeout_ms.positive?
+
+      raise InvalidArgs, "enqueue #{what}: timeout_ms must be a number of milliseconds, not #{shown(timeout_ms)}."
+    end
+
+    def check(task, given)
+      %i[delay_ms expires_ms keep_result_ms].each { |name| need_wait(task, name, given[name]) }
+      raise wrong(task, "give delay_ms or at, not both") if given.key?(:delay_ms) && given.key?(:at)
+
+      retries, backoff, priority = given.values_at(:retries, :backoff, :priority)
+      unless retries.nil? || JobPart.wait?(retries, 1_000_000)
+        raise wrong(task, "retries must be a whole number of at least 0, not #{shown(retries)}")
+      end
+      unless backoff.nil? || JobPart.backoff?(kind_of(backoff))
+        raise wrong(task, "backoff must be #{JobPart::BACKOFF_KINDS}, not #{shown(backoff)}")
+      end
+      return if priority.nil? || %w[high normal low].include?(priority.to_s)
+
+      raise wrong(task, "priority must be 'high', 'normal' or 'low', not #{shown(priority)}")
+    end
+
+    def kind_of(backoff) = backoff.is_a?(Symbol) ? backoff.to_s : backoff
+    def tracked?(given) = given[:tracked] == true || given.key?(:keep_result_ms) || given.fetch(:unique, false) != false
+    def delay_of(given) = (given[:delay_ms].round if given.fetch(:delay_ms, 0).positive?)
+    def now_ms = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
+
+    def due_of(task, at)
+      return nil if at.nil?
+
+      ms = at.is_a?(Time) ? at.to_r * 1000 : at
+      return ms.round if real?(ms) && ms >= 0 && ms <= now_ms + JobPart::LONGEST_WAIT_MS
+
+      raise wrong(task, "at must be a Time or milliseconds since 1970, at most ten years from now, not #{shown(at)}")
+    end
+
+    def unique_of(task, args_json, given)
+      unique = given.fetch(:unique, false)
+      return {} if unique == false
+
+      told = unique.is_a?(Hash) ? unique.compact : { id: unique == true ? nil : unique }
+      unknown = (told.keys - UNIQUE).first
+      raise wrong(task, "there is no option 'unique.#{unknown}'. Known are #{UNIQUE.join(', ')}") if unknown
+
+      id, till, for_ms = told.values_at(:id, :until, :for_ms)
+      check_unique(task, id, till, for_ms)
+      wait_ms = given.key?(:at) ? [0, due_of(task, given[:at]) - now_ms].max : given.fetch(:delay_ms, 0)
+      text = id.nil? ? "#{task}##{Canonical.digest(args_json)}" : "#{task}:#{id}"
+      { "unique" => text, "uniqueMs" => [1, (for_ms || (wait_ms + DAY_MS)).round].max, "until" => ("started" if till.to_s == "started") }
+    end
+
+    def check_unique(task, id, till, for_ms)
+      unless id.nil? || (id.is_a?(String) && id.length.between?(1, MAX_UNIQUE_ID))
+        raise wrong(task, "a unique id must be a text of 1 to #{MAX_UNIQUE_ID} characters, not #{shown(id)}")
+      end
+      unless till.nil? || %w[ended started].include?(till.to_s)
+        raise wrong(task, "unique.until must be 'ended' or 'started', not #{shown(till)}")
+      end
+      need_wait(task, "unique.for_ms", for_ms)
+    end
+
+    def need_wait(task, name, wait_ms)
+      return if wait_ms.nil? || (real?(wait_ms) && wait_ms.between?(0, JobPart::LONGEST_WAIT_MS))
+
+      raise wrong(task, "#{name} must be milliseconds, 0 to ten years, not #{shown(wait_ms)}")
+    end
+
+    def real?(value) = value.is_a?(Numeric) && value.real? && value.to_f.finite?
+    def shown(value) = value.inspect[0, 80]
+    def wrong(task, what) = InvalidArgs.new("enqueue #{task}: #{what}.", task: task)
+  end
+end

@@ -1,0 +1,159 @@
+# frozen_string_literal: true
+
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "../wire/ids"
+require_relative "../wire/payload"
+require_relative "job_record"
+
+module Pshub
+  # A job that was enqueued. Only a tracked one can tell of itself.
+  class Job
+    # The answer that wakes who waits is pushed by the worker behind the step that ended the job; one that dies in between tells
+    # nobody. So a wait looks again by itself after this long.
+    LOOK_AGAIN_S = 5.0
+    # The same while Redis is away.
+    AWAY_S = 0.2
+
+    attr_reader :id, :queue, :task
+
+    # +host+ asks Redis and hears answers, a JobHost; +to_come+: it is enqueued when others have ended.
+    def initialize(host, id, queue, task, twin: false, to_come: false)
+      @host = host
+      @job_queue = host.queue_of(queue)
+      @id = id
+      @queue = queue
+      @task = task
+      @twin = twin
+      @to_come = to_come
+    end
+
+    # True when it was there already: another one of the same uniqueness, which goes on in its stead.
+    def twin? = @twin
+
+    # Where it is, a JobStatus. Raises NoSuchJob when it was not tracked or its record has gone, NotEnqueued when Redis is away.
+    def status = record.status
+
+    # Waits for its end, without polling, and returns its result. +timeout_ms+ is 30 s unless it is given.
+    #
+    # Raises the class of its last failure when it is dead, Expired, Aborted when it was cancelled, Timeout when it has not ended by
+    # then, NoSuchJob, NotEnqueued, HubClosed.
+    def result(timeout_ms: 30_000)
+      finish = Clock.now + (timeout_ms / 1000.0)
+      @host.hear(ticket = Ids.make) do |ear|
+        loop do
+          record = look(ticket, finish)
+          reply = ear.reply || (!record&.status&.ended? && ear.wait(patience(record, finish)))
+          return outcome_of(reply) if reply
+          return ended(record) if record&.status&.ended?
+          raise HubClosed.new(task: @task, id: @id) if ear.closed?
+
+          raise_late(timeout_ms) if Clock.now >= finish
+        end
+      end
+    end
+
+    # Cancels it: one that waits never runs, the handler of one that runs is told to stop. Returns true when it certainly will not run
+    # to its end any more; false when its worker was told, or it had ended before. Raises NoSuchJob, NotEnqueued.
+    def cancel
+      state = @host.ask { |connection| @job_queue.withdraw(connection, @id) }
+      raise unknown if state.empty?
+
+      %w[waiting scheduled retrying cancelled].include?(state)
+    end
+
+    # The Chain that it is a step of; nil for one that is none. Raises NoSuchJob, NotEnqueued.
+    def chain
+      id, steps = record.chain
+      id && Chain.new(@host, id, steps)
+    end
+
+    private
+
+    def record = known(@host.ask { |connection| @job_queue.record(connection, @id) })
+    def known(fields) = JobRecord.read(fields, @id, @queue) || raise(unknown)
+
+    # Its record; nil while it is to come, or Redis is away and there is time left.
+    def look(ticket, finish)
+      to_come_ms = @to_come ? [0, (finish - Clock.now + LOOK_AGAIN_S) * 1000].max : 0
+      fields = @host.ask { |connection| @job_queue.await(connection, @id, ticket, @host.hub_id, to_come_ms) }
+      @to_come ? JobRecord.read(fields, @id, @queue) : known(fields)
+    rescue NotEnqueued
+      raise if Clock.now >= finish
+    end
+
+    def patience(record, finish) = [finish - Clock.now, record || @to_come ? LOOK_AGAIN_S : AWAY_S].min
+
+    def ended(record)
+      status = record.status
+      case status.state
+      when "done" then record.result.to_s.empty? ? nil : Payload.decode(record.result)
+      when "dead"
+        raise error(TaskFailed, "Job #{@id} of #{@task} was given up.") unless status.error
+
+        raise Errors.from_wire(status.error, task: @task, id: @id)
+      when "expired" then raise error(Expired, "Job #{@id} of #{@task} was not run in time.")
+      else raise error(Aborted, "Job #{@id} of #{@task} was cancelled.")
+      end
+    end
+
+    def outcome_of(reply)
+      return reply["result"] if reply["ok"]
+
+      raise Errors.from_wire(reply["error"], task: @task, id: @id)
+    end
+
+    def raise_late(timeout_ms)
+      raise error(Timeout, "Job #{@id} of #{@task} had not ended after #{timeout_ms.round} ms; it goes on.")
+    end
+
+    def unknown
+      why = "It was not tracked, or its record has gone"
+      error(NoSuchJob, "Nothing is known of job #{@id} in queue #{@queue}. #{why}.")
+    end
+
+    def error(kind, message) = kind.new(message, task: @task, id: @id)
+  end
+
+  # Jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+  class Chain
+    # Id of the first job, and a Job for each step.
+    attr_reader :id, :steps
+
+    # Id of the step in this place, counted from 0: the same however often it is made, so that it comes once.
+    def self.step_id(chain, place) = place.zero? ? chain : "#{chain}-#{place + 1}"
+
+    # +steps+: queue and task of each.
+    def initialize(host, id, steps)
+      @host = host
+      @id = id
+      @steps = steps.each_with_index.map do |(queue, task), place|
+        Job.new(host, Chain.step_id(id, place), queue, task, to_come: place.positive?)
+      end
+    end
+
+    # Where each step is, a JobStatus each. A step that was given up is dead; the chain goes on when that is tried again.
+    def status
+      @steps.map do |step|
+        step.status
+      rescue NoSuchJob
+        JobStatus.new(id: step.id, queue: step.queue, task: step.task, state: "pending", tries: 0)
+      end
+    end
+
+    # Waits for the end of all, and returns the result of the last step. Raises as Job#result, for the first step that does not end well.
+    def result(timeout_ms: 30_000)
+      finish = Clock.now + (timeout_ms / 1000.0)
+      @steps.map { |step| step.result(timeout_ms: [1, (finish - Clock.now) * 1000].max) }.last
+    end
+
+    # Cancels what has not ended: no further step starts.
+    def cancel
+      # From the end, so that none comes behind those that were looked at.
+      @steps.reverse_each do |step|
+        @host.ask { |connection| @host.queue_of(step.queue).withdraw(connection, step.id, to_come: true) }
+      end
+      nil
+    end
+  end
+end

@@ -1,0 +1,161 @@
+# frozen_string_literal: true
+
+require_relative "../queue/batches"
+require_relative "../queue/numbered"
+require_relative "../redis/connections"
+require_relative "../redis/refusals"
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+
+module Pshub
+  # Jobs of one hub for one queue, on a thread of its own. As with calls, one batch is under way at a time, under a number, and what
+  # comes meanwhile goes with the next one; so only the last batch can be in doubt, and it is repeated until Redis says what became of it.
+  class JobOutbox
+    DOUBT = "The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived."
+
+    # Jobs that are acknowledged together. +twins+ are those, by place, that are there already, once it is settled; else +error+.
+    Parcel = Struct.new(:messages, :bytes, :settled, :in_doubt, :setback, :twins, :error)
+
+    def initialize(connection, queue, hub_id, closing)
+      @connection = connection
+      @queue = queue
+      @hub_id = hub_id
+      @closing = closing
+      @lock = Mutex.new
+      @changed = ConditionVariable.new
+      @waiting = []
+      @number = 0
+    end
+
+    def start = @thread = Thread.new { serve }
+
+    # True when something was sent, so that there is a number in Redis to clean up.
+    def used? = @number.positive?
+
+    # Enqueues jobs, all of them or none: at most 256, and about 1 MB. Returns when they are in Redis, with those, by place, that are not
+    # because another one of their uniqueness is there. Raises NotEnqueued, OutcomeUnknown, HubClosed.
+    def enqueue(messages, timeout_s)
+      parcel = Parcel.new(messages, messages.sum(&:bytesize))
+      @lock.synchronize do
+        raise HubClosed if @closing.set?
+
+        @waiting << parcel
+        @changed.broadcast
+        finish = Clock.now + timeout_s
+        until parcel.settled || (left = finish - Clock.now) <= 0
+          @changed.wait(@lock, left)
+        end
+        refuse_late(parcel, timeout_s) unless parcel.settled
+      end
+      raise parcel.error if parcel.error
+
+      parcel.twins
+    end
+
+    # Once +closing+ is set: nobody will hear of what is not answered by now.
+    def stop
+      @lock.synchronize do
+        @waiting.each { |parcel| refuse(parcel, closed(parcel)) }
+        @changed.broadcast
+      end
+      @thread&.join(Connections::STALL_S + 1)
+    end
+
+    private
+
+    def serve
+      until @closing.set?
+        batch = next_batch
+        deliver(batch) unless batch.empty?
+      end
+      # What came in the last moment.
+      @lock.synchronize { @waiting.each { |parcel| refuse(parcel, closed(parcel)) } }
+    end
+
+    def next_batch
+      @lock.synchronize { @changed.wait(@lock) until @waiting.any? || @closing.set? }
+      return [] unless @connection.wait_ready(@closing)
+
+      @lock.synchronize do
+        batch = part_of(@waiting)
+        @waiting.shift(batch.size)
+        batch.reject(&:settled)
+      end
+    end
+
+    # As many as fit into one write; a parcel stays whole.
+    def part_of(parcels)
+      count = bytes = 0
+      parcels.take_while do |parcel|
+        fits = count.zero? || (count + parcel.messages.size <= Batches::MOST && bytes + parcel.bytes <= Batches::MAX_BYTES)
+        count += parcel.messages.size
+        bytes += parcel.bytes
+        fits
+      end
+    end
+
+    def deliver(parcels)
+      number = @number += 1
+      prepare = lambda do |lost|
+        parcels = parcels.reject(&:settled) unless lost
+        messages = parcels.flat_map(&:messages)
+        -> { @queue.enqueue(@connection, @hub_id, number, messages) { mark(parcels, true) } } unless parcels.all?(&:settled)
+      end
+      on_setback = ->(error, lost) { mark(parcels, lost, Errors.message_of(error)) }
+      kind, told = Numbered.deliver(@connection, @closing, prepare: prepare, on_setback: on_setback)
+      @lock.synchronize { conclude(parcels, kind, told) }
+    end
+
+    def mark(parcels, in_doubt, setback = nil)
+      @lock.synchronize do
+        parcels.each do |parcel|
+          parcel.in_doubt = in_doubt
+          parcel.setback = setback if setback
+        end
+      end
+    end
+
+    def conclude(parcels, kind, told)
+      first = 0
+      parcels.each do |parcel|
+        case kind
+        when :answer then accept(parcel, told.twins, first)
+        when :refused then refuse(parcel, NotEnqueued.new("Redis refused the job: #{Refusals.explained(Errors.message_of(told))}."))
+        when :unknown then refuse(parcel, OutcomeUnknown.new(DOUBT))
+        else refuse(parcel, closed(parcel))
+        end
+        first += parcel.messages.size
+      end
+    end
+
+    def accept(parcel, twins, first)
+      parcel.twins = twins.filter_map { |place, id| [place - first, id] if place.between?(first, first + parcel.messages.size - 1) }.to_h
+      settle(parcel)
+    end
+
+    def refuse(parcel, error)
+      return if parcel.settled
+
+      parcel.error = error
+      settle(parcel)
+    end
+
+    def settle(parcel)
+      parcel.settled = true
+      @changed.broadcast
+    end
+
+    def refuse_late(parcel, timeout_s)
+      waited = "#{(timeout_s * 1000).round} ms"
+      if parcel.in_doubt
+        return refuse(parcel, OutcomeUnknown.new("Redis did not confirm the job within #{waited}; it may be enqueued."))
+      end
+
+      reason = Refusals.explained(parcel.setback || @connection.down_reason || "it did not answer")
+      refuse(parcel, NotEnqueued.new("Redis could not be given the job for #{waited}: #{reason}."))
+      @waiting.delete_if { |each| each.equal?(parcel) }
+    end
+
+    def closed(parcel) = parcel.in_doubt ? OutcomeUnknown.new(DOUBT) : HubClosed.new
+  end
+end

@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require_relative "../queue/job_queue"
+require_relative "../wire/errors"
+require_relative "../wire/job_part"
+require_relative "../wire/payload"
+require_relative "backoff"
+require_relative "chain"
+
+module Pshub
+  # How a job ended in a worker, and what becomes of it.
+  module JobVerdict
+    # A job with such a failure would fail again however often it were tried.
+    HOPELESS = %w[InvalidArgs PayloadTooLarge NoSuchTask NoWorkers].freeze
+
+    module_function
+
+    # Whether something waits for the end of a job, so that it is not enough to forget it.
+    def awaited?(request) = !request.then_steps.nil? || %w[keep unique batch].any? { |member| request.job&.key?(member) }
+
+    # What becomes of a job that ran well; nil when nothing is left to do but to forget it. +result+ is JSON.
+    def done(request, result, queue)
+      return nil unless awaited?(request)
+
+      JobEnd.new(request.held_id, "done", 0, result, Steps.following(request, result, queue))
+    end
+
+    # What becomes of a job that failed, or could not be run. +error+ is as the wire has it, +raised+ what its handler raised.
+    def failed(request, task, error, raised)
+      text = JobPart.failure_text(error["code"], error["message"])
+      part = request.job || {}
+      failures = part.fetch("tries", 0) + 1
+      final = HOPELESS.include?(error["code"]) || (raised.is_a?(TaskError) && raised.final?)
+      most = part["retries"] || task&.retries || Backoff::DEFAULT_RETRIES
+      delay_ms = delay_of(part["backoff"] || task&.backoff, error, raised, failures) unless final || failures > most
+      return JobEnd.new(request.held_id, "dead", 0, text, "") unless delay_ms
+
+      JobEnd.new(request.held_id, "retry", delay_ms, text, "")
+    end
+
+    # The end of a job that was not run, or not to its end. +outcome+ is +expired+ or +cancelled+.
+    def unrun(held_id, outcome) = JobEnd.new(held_id, outcome, 0, "", "")
+
+    # nil: not again.
+    def delay_of(backoff, error, raised, failures)
+      return Backoff.delay_after(backoff || "exponential", failures) unless backoff.respond_to?(:call)
+
+      ms = backoff.call(raised || Errors.from_wire(error), failures)
+      return nil if ms.nil?
+
+      ms.is_a?(Numeric) && ms.real? && ms.to_f.finite? && ms >= 0 ? ms : Backoff.delay_after("exponential", failures)
+    rescue StandardError
+      # A job must not be lost by it.
+      Backoff.delay_after("exponential", failures)
+    end
+
+    # What somebody is told who waits for a job that ended so.
+    def answer(job_end, ticket, worker_id)
+      said = job_end.outcome == "done" ? %("ok":true,"result":#{job_end.text}) : %("ok":false,"error":#{error_of(job_end)})
+      %({"id":"#{ticket}",#{said},"worker":"#{worker_id}"})
+    end
+
+    def error_of(job_end)
+      case job_end.outcome
+      when "dead" then "{#{job_end.text}}"
+      when "cancelled" then Payload.compact({ "code" => "Aborted", "message" => "The job was cancelled." })
+      else Payload.compact({ "code" => "Expired", "message" => "The job was not run in time." })
+      end
+    end
+  end
+end

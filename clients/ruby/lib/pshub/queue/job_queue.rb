@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require_relative "../redis/library"
+require_relative "../wire/answers"
+require_relative "batches"
+require_relative "queue"
+
+module Pshub
+  # How a job ended that does not only go.
+  #
+  # +id+:: its held id
+  # +outcome+:: +done+, +retry+, +dead+, +expired+ or +cancelled+
+  # +delay_ms+:: milliseconds from now until a further try
+  # +text+:: its result as JSON, or its failure as JobPart.failure_text has it; empty for what was not run
+  # +following+:: the job that follows it, without its +at+, behind the name of its queue and a space where that is another one; else
+  #               empty
+  JobEnd = Struct.new(:id, :outcome, :delay_ms, :text, :following)
+
+  # What a queue does for jobs alone, one atomic step each.
+  class JobQueue
+    # So many jobs are moved in one step when they are due: it takes Redis less than a millisecond.
+    DUE_BATCH = 200
+    # So many are told of the end of one job; others look again by themselves.
+    MAX_WAITERS = 100
+    # A job that came from another queue is known for so long, in case the worker that sent it died before it knew.
+    CAME_MS = 30 * 24 * 3600 * 1000
+    # A batch whose maker died before all its jobs were enqueued is forgotten after this.
+    OPEN_BATCH_MS = 24 * 3600 * 1000
+
+    attr_reader :name
+
+    def initialize(name, all_keys)
+      @name = name
+      @keys = all_keys.queue(name)
+      @lists = [@keys.jobs, @keys.job_bell]
+    end
+
+    # Puts jobs in, all of them or none. Repeated under the same number it does nothing. The block is called right before it is written.
+    def enqueue(connection, hub_id, number, messages, &block)
+      args = [number, TaskQueue::PUSH_MEMORY_MS, *messages]
+      Enqueued.read(Library.run(connection, "enqueue", [*@lists, @keys.enqueued(hub_id)], args, &block))
+    end
+
+    # Moves what is due into its list. Harmless to repeat.
+    def move_due(connection) = Moved.read(Library.run(connection, "due", @lists, [DUE_BATCH, Batches::MAX_BYTES]))
+
+    # Ends jobs that this worker holds; of what it holds no more nothing is changed.
+    def settle(connection, worker_id, ends)
+      fives = ends.flat_map { |each| [each.id, each.outcome, each.delay_ms.round, each.text, each.following] }
+      args = [TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS, *fives]
+      SettledJobs.read(Library.run(connection, "settle", [@keys.held(worker_id), *@lists], args), ends)
+    end
+
+    # Puts a job in that follows one of another queue, once, however often it is sent: as long as #forget is not called for it.
+    def forward(connection, message) = Library.run(connection, "forward", @lists, [CAME_MS, message])
+    def forget(connection, id) = connection.one("DEL", @keys.came(id))
+
+    # What follows a batch whose jobs have all ended: messages without +at+, or empty. All three may be repeated.
+    def open_batch(connection, id, after, failed) = batch(connection, [id, "open", after, failed, OPEN_BATCH_MS])
+    # All jobs of the batch are enqueued.
+    def close_batch(connection, id, total) = batch(connection, [id, "close", total, "", 0])
+    # A job of the batch has ended, in another queue.
+    def tally(connection, batch_id, id, how) = batch(connection, [batch_id, id, how, "", 0])
+
+    # The record of a batch; empty when there is none.
+    def batch_record(connection, id) = connection.one("HGETALL", @keys.batch(id)).each_slice(2).to_h
+
+    # Cancels a tracked job. +to_come+: one that is not there yet, as a later step of a chain, is kept away when it comes. Returns its
+    # state as it was, empty when none is known.
+    def withdraw(connection, id, to_come: false)
+      args = [id, TaskQueue::CANCEL_MEMORY_MS, to_come ? TaskQueue::DEAD_MS : 0]
+      Library.run(connection, "withdraw", [@keys.jobs, @keys.cancelled], args)
+    end
+
+    # The record of a tracked job, as fields and values in turn. As long as it has not ended the hub is told of that, under this ticket;
+    # also where it is to come within +to_come_ms+.
+    def await(connection, id, ticket, hub_id, to_come_ms = 0)
+      Library.run(connection, "await", [@keys.job(id)], [ticket, hub_id, MAX_WAITERS, to_come_ms.ceil])
+    end
+
+    # The same without waiting for anything.
+    def record(connection, id) = connection.one("HGETALL", @keys.job(id))
+
+    private
+
+    def batch(connection, args) = Library.run(connection, "batch", @lists, args)
+  end
+end

@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+require_relative "../../jobs/verdict"
+require_relative "../../queue/batches"
+require_relative "../../redis/connection"
+require_relative "../../redis/library"
+require_relative "../../wire/clock"
+require_relative "../../wire/stop"
+
+module Pshub
+  module Roles
+    # Ends jobs that do not only go, on a thread of its own: in one step with their release, so that a crash at any moment leaves each of
+    # them held, or waiting again, or at its end. Those of one moment go together.
+    class SettleJobs
+      # What ended so may be claimed here again, under the same id, and must not pass for what Redis has forgotten to be over then: it is
+      # tried again, or somebody revives it.
+      COME_AGAIN = %w[retry dead].freeze
+
+      # +crew+ is asked for #worker_id, and told what to #forward and of each #problem.
+      def initialize(crew, queue, job_queue, connection, slots)
+        @crew = crew
+        @queue = queue
+        @job_queue = job_queue
+        @connection = connection
+        @slots = slots
+        @stopping = Stop.new
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @waiting = []
+        @batch = []
+      end
+
+      def start = @thread = Thread.new { serve }
+
+      # A Settlement with a +job+. Its slot is for others at once, however long Redis does not take it.
+      def add(settlement)
+        @slots.free(settlement.slot) if settlement.slot
+        @lock.synchronize do
+          @waiting << settlement
+          @changed.broadcast
+        end
+      end
+
+      # Returns when everything added so far is confirmed, or after so many seconds.
+      def drained(patience)
+        finish = Clock.now + patience
+        @lock.synchronize do
+          while [@waiting, @batch].any?(&:any?) && (left = finish - Clock.now).positive?
+            @changed.wait(@lock, left)
+          end
+        end
+      end
+
+      # What could not be sent stays held, and is run again.
+      def stop
+        @stopping.set
+        @lock.synchronize { @changed.broadcast }
+        @thread&.join
+      end
+
+      private
+
+      def serve
+        until @stopping.set?
+          deliver(next_batch)
+          @lock.synchronize do
+            @batch = []
+            @changed.broadcast
+          end
+        end
+      end
+
+      def next_batch
+        @lock.synchronize do
+          @changed.wait(@lock) until @waiting.any? || @stopping.set?
+          @batch = Batches.of(@waiting) { |each| each.job.text.bytesize + each.job.following.bytesize }.first || []
+          @waiting.shift(@batch.size)
+        end
+      end
+
+      # Whatever refuses it is tried again: a job is done, or waits, or is dead, or held.
+      def deliver(settlements)
+        tries = 0
+        worker_id = @crew.worker_id
+        # Claimed under an identity that was lost: others have adopted it.
+        until @stopping.set? || (ends = ends_of(settlements, worker_id)).empty? || worker_id != @crew.worker_id
+          begin
+            return settled(@job_queue.settle(@connection, worker_id, ends), ends, worker_id)
+          rescue *Connection::PROBLEMS => e
+            @crew.problem("settle", e) if e.is_a?(ReplyError) && !e.passing? && !e.full?
+          rescue StandardError => e
+            # Also one of this package: it must not end this thread.
+            @crew.problem("settle", e)
+          end
+          @stopping.wait(Clock.backoff(tries, 0.02, 1.0))
+          tries += 1
+          @connection.wait_ready(@stopping)
+        end
+      end
+
+      def ends_of(settlements, worker_id) = settlements.select { |each| each.worker_id == worker_id }.map(&:job)
+
+      # Who waits for them is told behind it, and looks again where that fails.
+      def settled(jobs, ends, worker_id)
+        again, over = ends.partition { |each| COME_AGAIN.include?(each.outcome) }
+        @slots.forget(again.map(&:id))
+        @slots.released(over.map(&:id))
+        @crew.forward(jobs.outs, worker_id)
+        if jobs.dropped.positive?
+          @crew.problem("dead", "#{jobs.dropped} of the oldest dead jobs were dropped to keep the latest ones")
+        end
+        answers = jobs.told.map do |job_end, ticket, hub_id|
+          @queue.reply_command(hub_id, [JobVerdict.answer(job_end, ticket, worker_id)])
+        end
+        Library.send_all(@connection, *answers) if answers.any?
+      rescue NotConnected, ConnectionLost
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,217 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# Hub#enqueue and what a job tells of itself.
+class TestJobs < PshubTest
+  JOBS = "pshub:{default}:jobs"
+  STRICT = { type: "object", required: ["n"] }.freeze
+
+  def setup
+    super
+    @tries = Thread::Queue.new
+  end
+
+  # Fails as often as it is told, and notes each try.
+  def flaky(backoff: 1, **options)
+    declare("flaky:1.0", backoff: backoff, **options) do |args, ctx|
+      @tries << [args, ctx.attempt, Pshub::Clock.now]
+      raise "try #{ctx.attempt} {failed} [here]" if args.is_a?(Hash) && ctx.attempt <= args.fetch("fails", 0)
+
+      { attempt: ctx.attempt }
+    end
+  end
+
+  def tried = Array.new(@tries.size) { @tries.pop }
+  def events_of(serving, name) = [].tap { |told| serving.events.on(name) { |event| told << event } }
+  def ms = (Pshub::Clock.now * 1000)
+
+  def test_a_job_is_run_once_and_leaves_nothing_behind
+    serving = worker(flaky)
+    calling = hub(name: "shop")
+    job = calling.enqueue("flaky:1.0", { n: 1 })
+    assert_equal ["default", "flaky:1.0", false], [job.queue, job.task, job.twin?]
+    args, attempt, = @tries.pop
+    assert_equal [{ "n" => 1 }, 1], [args, attempt]
+    error = assert_raises(Pshub::NoSuchJob) { job.status }
+    assert_equal [job.id, "maybe"], [error.id, error.ran]
+    eventually("the release") { server.held.empty? }
+    calling.close
+    serving.stop
+    assert_empty server.leftovers
+    assert_empty server.client.keys("pshub:reply:*") + server.client.keys("*:enqueued:*")
+  end
+
+  def test_it_waits_for_a_worker_that_comes_later_in_the_queue_that_is_named
+    calling = hub
+    assert_match(/Name its queue/, assert_raises(Pshub::NoSuchTask) { calling.enqueue("flaky:1.0") }.message)
+    assert_match(/flaky:1\.0/, assert_raises(Pshub::NoSuchTask) { calling.enqueue("flaky", {}, queue: "default") }.message)
+    job = calling.enqueue("flaky:1.0", {}, queue: "default", keep_result_ms: 60_000)
+    assert_equal ["waiting", "flaky:1.0", 0, nil], job.status.to_h.values_at(:state, :task, :tries, :ended_ms)
+    serving = worker(flaky)
+    assert_equal({ "attempt" => 1 }, job.result)
+    status = job.status
+    assert_equal ["done", serving.id], [status.state, status.worker]
+    assert_operator status.ended_ms, :>=, status.started_ms
+    # And when its workers have left, its card says where it goes.
+    serving.stop
+    assert_equal "default", hub.enqueue("flaky:1", { n: 2 }).queue
+    assert_equal 1, server.client.llen(JOBS)
+  end
+
+  def test_wrong_ones_are_refused_before_anything_is_sent
+    worker(declare("strict:1.0", args: STRICT) { 1 })
+    calling = hub
+    assert_raises(Pshub::InvalidArgs) { calling.enqueue("strict:1.0", {}) }
+    assert_raises(Pshub::NoSuchTask) { calling.enqueue(nil) }
+    {
+      { delay: 5 } => /there is no option 'delay'\. Known are queue, delay_ms/, { delay_ms: -1 } => /delay_ms must be milliseconds/,
+      { delay_ms: 1, at: 5 } => /not both/, { at: "tomorrow" } => /at must be a Time/,
+      { retries: 1.5 } => /retries must be a whole number/, { backoff: "never" } => /backoff must be 'exponential'/,
+      { backoff: [] } => /backoff must be/, { priority: 9 } => /priority must be 'high'/, { unique: 7 } => /unique id must be a text/,
+      { unique: { until: "noon" } } => /unique\.until must be/, { unique: { ttl: 1 } } => /there is no option 'unique\.ttl'/,
+      { queue: "no queue" } => /queue must be the name of a queue/, { timeout_ms: 0 } => /timeout_ms must be/
+    }.each do |options, message|
+      error = assert_raises(Pshub::InvalidArgs, options.inspect) { calling.enqueue("strict:1.0", { n: 1 }, **options) }
+      assert_match message, error.message
+    end
+    assert_equal 0, server.client.llen(JOBS)
+    assert_raises(Pshub::HubClosed) { calling.tap(&:close).enqueue("strict:1.0", { n: 1 }) }
+  end
+
+  def test_what_is_due_later_wakes_a_worker_that_sleeps
+    worker(flaky)
+    calling = hub
+    5.times do |n|
+      begun = ms
+      job = calling.enqueue("flaky:1.0", { n: n }, delay_ms: 120, keep_result_ms: 1000)
+      assert_equal "scheduled", job.status.state
+      job.result
+      late = (@tries.pop.last * 1000) - begun - 120
+      # A look each second would find it half a second late on average.
+      assert_includes(-2..250, late)
+    end
+    at = Time.now + 0.05
+    calling.enqueue("flaky:1.0", {}, at: at)
+    @tries.pop
+    assert_operator Time.now, :>=, at
+  end
+
+  def test_what_is_due_is_moved_by_whoever_has_the_turn_also_without_a_bell
+    calling = hub
+    jobs = Array.new(3) { |n| calling.enqueue("flaky:1.0", {}, queue: "default", delay_ms: 50 + (n * 900), tracked: true) }
+    server.client.del("pshub:{default}:duebell")
+    serving = worker(flaky)
+    worker(flaky)
+    jobs.each(&:result)
+    assert_equal serving.id, server.client.get("pshub:{default}:turn")
+    serving.stop
+    refute_equal serving.id, server.client.get("pshub:{default}:turn")
+  end
+
+  def test_priorities
+    calling = hub
+    %w[low normal high low high normal].each_with_index do |priority, n|
+      calling.enqueue("flaky:1.0", { n: n }, queue: "default", priority: priority)
+    end
+    worker(flaky, slots: 1)
+    eventually("all") { @tries.size == 6 }
+    assert_equal([2, 4, 1, 5, 0, 3], tried.map { |args,| args["n"] })
+  end
+
+  def test_what_nobody_wants_any_more_is_counted_and_not_run
+    calling = hub
+    job = calling.enqueue("flaky:1.0", {}, queue: "default", expires_ms: 1, tracked: true)
+    later = calling.enqueue("flaky:1.0", {}, queue: "default", expires_ms: 60_000, delay_ms: 20, tracked: true)
+    foreign = calling.enqueue("foreign:1.0", {}, queue: "default", expires_ms: 1, tracked: true)
+    sleep 0.01
+    serving = worker(flaky)
+    expired = events_of(serving, "request:expired")
+    [job, foreign].each { |each| assert_raises(Pshub::Expired) { each.result } }
+    assert_equal %w[expired expired], [job, foreign].map { |each| each.status.state }
+    later.result
+    assert_equal 1, @tries.size
+    assert_equal [foreign.id, job.id].sort, expired.map { |event| event[:id] }.sort
+    eventually { serving.busy.zero? }
+  end
+
+  def test_a_failed_one_is_tried_again_after_its_delays_until_it_succeeds
+    serving = worker(flaky(backoff: [30, 60]))
+    retried = events_of(serving, "job:retried")
+    job = hub.enqueue("flaky:1.0", { fails: 3 }, tracked: true)
+    assert_equal({ "attempt" => 4 }, job.result)
+    tries = tried
+    assert_equal([1, 2, 3, 4], tries.map { |_, attempt| attempt })
+    assert_equal([[1, 30, "TaskFailed"], [2, 60, "TaskFailed"], [3, 60, "TaskFailed"]],
+                 retried.map { |event| event.values_at(:attempt, :delay_ms, :code) })
+    assert_operator tries[1].last - tries[0].last, :>=, 0.028
+    status = job.status
+    assert_equal ["done", 3, "try 3 {failed} [here]"], [status.state, status.tries, status.error["message"]]
+    assert_equal status.error["at"], status.error["at"].clamp(status.enqueued_ms, status.ended_ms)
+  end
+
+  def test_one_that_fails_too_often_is_dead_with_its_last_ten_failures
+    serving = worker(flaky(retries: 11))
+    dead = events_of(serving, "job:dead")
+    job = hub.enqueue("flaky:1.0", { fails: 99 }, tracked: true)
+    error = assert_raises(Pshub::TaskFailed) { job.result }
+    assert_equal ["try 12 {failed} [here]", 12], [error.message, @tries.size]
+    eventually("the word") { dead.any? }
+    assert_equal [[job.id, "TaskFailed: try 12 {failed} [here]"]], (dead.map { |event| event.values_at(:id, :reason) })
+    kept = JSON.parse(server.client.zrange("pshub:{default}:dead", 0, -1).first)
+    assert_equal [job.id, { "fails" => 99 }, 12], [*kept.values_at("id", "args"), kept["job"]["tries"]]
+    assert_equal((3..12).map { |n| "try #{n} {failed} [here]" }, kept["job"]["errors"].map { |each| each["message"] })
+  end
+
+  def test_a_handler_says_whether_it_would_fail_again
+    { { retryable: false } => 1, { retryable: true } => 3, {} => 3 }.each do |options, expected|
+      count = 0
+      serving = worker(declare("final:1.0", retries: 2, backoff: 1) { (count += 1) && raise(Pshub::TaskError.new("no", **options)) })
+      job = hub.enqueue("final:1.0", {}, tracked: true)
+      assert_raises(Pshub::TaskFailed) { job.result }
+      assert_equal expected, count, options.inspect
+      serving.stop
+    end
+  end
+
+  def test_a_task_says_how_long_to_wait_and_may_give_up
+    asked = []
+    backoff = ->(error, attempt) { (asked << [error.message, attempt]) && (1 if attempt < 3) }
+    worker(flaky(backoff: backoff))
+    job = hub.enqueue("flaky:1.0", { fails: 9 }, tracked: true)
+    assert_raises(Pshub::TaskFailed) { job.result }
+    assert_equal((1..3).map { |n| ["try #{n} {failed} [here]", n] }, asked)
+  end
+
+  def test_arguments_that_its_worker_refuses_are_dead_at_once
+    job = hub.enqueue("strict:1.0", {}, queue: "default", tracked: true)
+    worker(declare("strict:1.0", args: STRICT) { 1 })
+    assert_raises(Pshub::InvalidArgs) { job.result }
+    assert_equal ["dead", 1], [job.status.state, job.status.tries]
+  end
+
+  def test_a_job_runs_for_as_long_as_its_task_says_and_not_for_its_time_to_be_wanted
+    worker(declare("short:1.0", job_timeout_ms: 150, retries: 0) { |_, ctx| ctx.wait(10) && ctx.remaining },
+           declare("long:1.0", timeout: 0.1) { |_, ctx| ctx.wait(0.4) ? "told" : "done" })
+    calling = hub
+    long = calling.enqueue("long:1.0", {}, tracked: true, expires_ms: 200)
+    begun = ms
+    short = calling.enqueue("short:1.0", {}, tracked: true)
+    assert_equal 0.0, short.result
+    assert_includes 140..1000, ms - begun
+    assert_equal "done", long.result
+  end
+
+  def test_a_full_house_of_jobs_leaves_slots_to_calls_and_is_refilled_at_once
+    worker(adder, declare("nap:1.0") { |args, ctx| ctx.wait(args["s"]) }, slots: 4)
+    calling = hub
+    10.times { calling.enqueue("nap:1.0", { s: 0.1 }) }
+    last = calling.enqueue("nap:1.0", { s: 0.1 }, tracked: true)
+    begun = ms
+    assert_equal 3, calling.call("add:1.0", { x: 1 })
+    assert_operator ms - begun, :<, 90
+    last.result
+    # Two at a time; waits for bells that nobody ends would take two seconds each.
+    assert_includes 500..1500, ms - begun
+  end
+end

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# What README.md says of jobs runs as it stands there, and in its order.
+class TestReadme < PshubTest
+  README = File.read(File.expand_path("../README.md", __dir__)).freeze
+
+  def blocks(chapter) = README[/^## #{chapter}\n.*?(?=^## )/m].scan(/^```ruby\n(.*?)^```$/m).flatten
+
+  def test_the_chapter_on_jobs
+    enqueuing, many, tasks = blocks("Jobs")
+    names = ["my_task:1.0", "report:1.0"]
+    worker(*names.map { |name| declare(name) { |args| args } })
+    place = Module.new
+    place.const_set(:HUB, calling = hub)
+    before = Pshub.tasks.dup
+    place.module_eval(tasks)
+    declared = Pshub.tasks - before
+    place.module_eval("#{enqueuing}\nJOB, STATE = job, job.status.state", "README.md")
+    assert_equal ["done", { "x" => 1 }], [place::STATE, place::JOB.result]
+    place.module_eval("#{many}\nMANY, CHAIN, BATCH = many, chain, batch", "README.md")
+    assert_equal [2, { "sum" => { "x" => 1 } }], [place::MANY.ids.size, place::CHAIN.result]
+    eventually("the batch") { place::BATCH.status.to_h.values_at(:total, :done, :dead) == [2, 2, 0] }
+  ensure
+    declared&.each { |task| Pshub.tasks.delete(task) }
+  end
+end
