@@ -42,7 +42,7 @@ const doors: Record<string, string[]> = {
   settings: ['read', 'statsd-address'],
   catalogue: ['call-lists', 'cards', 'catalogue', 'overview', 'registrar'],
   outlets: ['log', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
-  jobs: ['batch', 'chain', 'dead', 'enqueue-options', 'entries', 'held-job', 'job', 'job-outbox', 'verdict'],
+  jobs: ['batch', 'chain', 'dead', 'enqueue-options', 'entries', 'held-job', 'job', 'job-outbox', 'listing', 'verdict'],
   hub: ['call-options', 'hub'],
   worker: ['worker'],
   cli: [],
