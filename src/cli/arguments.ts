@@ -28,9 +28,12 @@ export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocat
     strict: false,
     tokens: true,
     options: Object.fromEntries(
-      options.map(({ flag, short, value }) => [
+      options.map(({ flag, short, value, isOptional }) => [
         flag,
-        { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short ? { short } : {}) },
+        {
+          type: value === undefined || isOptional ? ('boolean' as const) : ('string' as const),
+          ...(short ? { short } : {}),
+        },
       ]),
     ),
   })
@@ -38,7 +41,10 @@ export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocat
   const positionals: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
-    if (token.kind === 'option') flags[token.name] = textOf(token, command, options)
+    if (token.kind !== 'option') continue
+    const text = textOf(token, command, options)
+    const isFurther = flags[token.name] !== undefined && options.some(each => each.flag === token.name && each.isList)
+    flags[token.name] = isFurther ? `${flags[token.name]},${text}` : text
   }
   if (flags.help === undefined) checkCount(positionals, command)
   return { positionals, flags }
@@ -59,6 +65,7 @@ const textOf = (token: OptionToken, command: Command, options: Option[]): string
     if (value !== undefined) throw new UsageError(`${rawName} takes no value.`, command.name)
     return 'true'
   }
+  if (option.isOptional && value === undefined) return ''
   const swallowed = !inlineValue && value !== undefined && value.startsWith('-') && value !== '-'
   if (value === undefined || value === '' || swallowed) {
     throw new UsageError(`${rawName} needs a value: ${rawName} <${option.value}>.`, command.name)

@@ -11,6 +11,10 @@ export interface Option {
   about: string
   /** The setting it gives; help then shows the setting's variable and default too. */
   setting?: keyof Settings
+  /** It may be given alone, and then is an empty text; a value is only taken behind a `=`. */
+  isOptional?: boolean
+  /** It may be given several times; the values come to one text, with commas. */
+  isList?: boolean
   /** Its value is a duration like 2s. */
   isDuration?: boolean
   /** The default as help shows it, where the setting does not say it well. */

@@ -22,12 +22,13 @@ describe('durations', () => {
     ['1.5s', 1500],
     ['1m', 60_000],
     ['1h', 3_600_000],
+    ['1d', 86_400_000],
     ['250', 250],
     ['0', 0],
     [' 3s ', 3000],
   ])('%s is %d ms', (text, ms) => expect(parseDuration(text, '--x')).toBe(ms))
 
-  it.each(['', 's', '-1s', '1d', '1 s', '1e3', 'Infinity', '2s3', '0x10'])('%j is none', text => {
+  it.each(['', 's', '-1s', '1w', '1 s', '1e3', 'Infinity', '2s3', '0x10'])('%j is none', text => {
     expect(() => parseDuration(text, '--grace')).toThrow(/^--grace must be a duration like/)
     expect(() => parseDuration(text, '--grace')).toThrow(ConfigError)
   })
