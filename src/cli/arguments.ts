@@ -23,8 +23,9 @@ export const optionsOf = (command: Command): Option[] => [...command.options, ..
 export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocation, 'output'> => {
   const options = optionsOf(command)
   // Not strict, because strict messages neither know a near name nor say what the command is about.
+  const { rest, ids } = command.takesIds ? dashedIdsApart(argv, options) : { rest: argv, ids: [] }
   const { tokens } = parseArgs({
-    args: argv,
+    args: rest,
     strict: false,
     tokens: true,
     options: Object.fromEntries(
@@ -38,7 +39,7 @@ export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocat
     ),
   })
   const flags: Record<string, string> = {}
-  const positionals: string[] = []
+  const positionals: string[] = [...ids]
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
@@ -48,6 +49,20 @@ export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocat
   }
   if (flags.help === undefined) checkCount(positionals, command)
   return { positionals, flags }
+}
+
+/** One id in 64 begins with a dash. Behind an option that takes a value it is made part of it; others are taken out. */
+const dashedIdsApart = (argv: string[], options: Option[]): { rest: string[]; ids: string[] } => {
+  const rest: string[] = []
+  const ids: string[] = []
+  for (const word of argv) {
+    const isId = /^-[\w-]{21}$/.test(word) && !options.some(({ flag }) => word === `--${flag}`)
+    const before = rest.at(-1)
+    if (!isId) rest.push(word)
+    else if (options.some(({ flag, isList }) => isList && before === `--${flag}`)) rest[rest.length - 1] += `=${word}`
+    else ids.push(word)
+  }
+  return { rest, ids }
 }
 
 interface OptionToken {

@@ -40,6 +40,8 @@ export interface Command {
   /** How many arguments it takes, options apart, and what the first missing one is. */
   arity: { min: number; max: number; missing?: string }
   options: Option[]
+  /** Ids are among its arguments: they may look like options. */
+  takesIds?: boolean
   examples: { line: string; about: string }[]
   /** What its exit codes mean, where they are not the usual ones. */
   exitCodes?: Record<number, string>

@@ -136,6 +136,7 @@ export const deadCommand: Command = {
       'would change more than one job, they want --yes, or the ids by name.',
   ],
   arity: { min: 0, max: 1 },
+  takesIds: true,
   options: [
     { flag: 'queue', value: 'name', about: 'of this queue', fallback: 'all' },
     { flag: 'id', value: 'id', isList: true, about: 'this job; several with commas, or --id again' },

@@ -80,7 +80,9 @@ export const enqueueCommand: Command = {
     { flag: 'dry-run', about: 'only check whether it could be enqueued' },
     jsonOption,
     { flag: 'name', value: 'name', about: 'what the task sees as its caller', setting: 'name', fallback: 'the host' },
-    ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),
+    ...callerOptions
+      .filter(({ setting }) => setting !== 'maxBacklog')
+      .map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),
   ],
   examples: [
     { line: `pshub enqueue report:1.0 '{"month":"2026-11"}'`, about: 'as soon as there is a slot' },

@@ -159,6 +159,7 @@ export const jobCommand: Command = {
       'run, the handler of one that runs is told to end, and it is not tried again.',
   ],
   arity: { min: 1, max: 1, missing: 'the id of a job, which pshub enqueue prints' },
+  takesIds: true,
   options: [
     { flag: 'queue', value: 'name', about: 'where it is', fallback: 'all queues are asked' },
     ...waitOptions,

@@ -181,6 +181,28 @@ describe('a command line', () => {
     expect(parseCommandLine(command, ['-h']).flags).toEqual({ help: 'true' })
   })
 
+  it('takes a value behind = where one may be given, many where a list may be, and ids that begin with a dash', () => {
+    const taking: Command = {
+      ...command,
+      arity: { min: 0, max: 1 },
+      takesIds: true,
+      options: [
+        { flag: 'unique', value: 'id', isOptional: true, about: '' },
+        { flag: 'id', value: 'id', isList: true, about: '' },
+        { flag: 'exactly-twenty-two-cs', about: '' },
+      ],
+    }
+    const parse = (...argv: string[]) => parseCommandLine(taking, argv)
+    expect(parse('--unique', 'x')).toEqual({ flags: { unique: '' }, positionals: ['x'] })
+    expect(parse('--unique=x').flags).toEqual({ unique: 'x' })
+    expect(() => parse('--unique=')).toThrow('--unique needs a value')
+    const id = '-id_of_22_characters--'
+    expect(parse('--id', 'a,b', '--id', id, '--id=c', id)).toEqual({ flags: { id: `a,b,${id},c` }, positionals: [id] })
+    expect(parse('--unique', id)).toEqual({ flags: { unique: '' }, positionals: [id] })
+    expect(() => parse(id.slice(1, 21), '--exactly-twenty-two-x')).toThrow('one too many')
+    expect(() => parseCommandLine(command, [id])).toThrow('no option -i.')
+  })
+
   it.each([
     [['x', '--slot', '3'], /no option --slot\. Did you mean --slots\?/],
     [['x', '-q'], /no option -q\.$/],
