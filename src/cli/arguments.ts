@@ -51,12 +51,12 @@ export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocat
   return { positionals, flags }
 }
 
-/** One id in 64 begins with a dash. Behind an option that takes a value it is made part of it; others are taken out. */
+/** One id in 64 begins with a dash; steps of a chain have its id with their number. Behind an option that takes a value it is made part of it; others are taken out. */
 const dashedIdsApart = (argv: string[], options: Option[]): { rest: string[]; ids: string[] } => {
   const rest: string[] = []
   const ids: string[] = []
   for (const word of argv) {
-    const isId = /^-[\w-]{21}$/.test(word) && !options.some(({ flag }) => word === `--${flag}`)
+    const isId = /^-[\w-]{21}(-\d+)?$/.test(word) && !options.some(({ flag }) => word === `--${flag}`)
     const before = rest.at(-1)
     if (!isId) rest.push(word)
     else if (options.some(({ flag, isList }) => isList && before === `--${flag}`)) rest[rest.length - 1] += `=${word}`

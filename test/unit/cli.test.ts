@@ -199,6 +199,7 @@ describe('a command line', () => {
     const id = '-id_of_22_characters--'
     expect(parse('--id', 'a,b', '--id', id, '--id=c', id)).toEqual({ flags: { id: `a,b,${id},c` }, positionals: [id] })
     expect(parse('--unique', id)).toEqual({ flags: { unique: '' }, positionals: [id] })
+    expect(parse(`${id}-12`)).toEqual({ flags: {}, positionals: [`${id}-12`] })
     expect(() => parse(id.slice(1, 21), '--exactly-twenty-two-x')).toThrow('one too many')
     expect(() => parseCommandLine(command, [id])).toThrow('no option -i.')
   })
