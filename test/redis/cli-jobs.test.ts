@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { rulesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
-import { useCli } from '../support/cli-fixture.ts'
+import { root, useCli } from '../support/cli-fixture.ts'
 import { eventually } from '../support/hub-fixture.ts'
+import { openTerminal } from '../support/terminal.ts'
 
 const cli = useCli()
 const { run, start, startWorker } = cli
@@ -141,6 +142,35 @@ describe('pshub enqueue', () => {
         out: '',
         err: expect.stringContaining(message),
       })
+  }, 60_000)
+
+  it('shows a person how far it is, and stops at Ctrl-C between two portions', async () => {
+    await stop(await startWorker())
+    const write = (name: string, count: number) => {
+      const path = join(cli.folder, name)
+      writeFileSync(path, Array.from({ length: count }, (_, n) => `{"a":${n}}`).join('\n'))
+      return path
+    }
+    const env = { PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace, NO_COLOR: '1' }
+    const taken = '\r\u001b[K'
+    const enqueue = (path: string) => {
+      const main = join(root, 'dist/cli/main.js')
+      return openTerminal(100, 24, [process.execPath, main, 'enqueue', 'add', '--file', path], env)
+    }
+    const whole = enqueue(write('few.jsonl', 20_000))
+    expect(await whole.ended).toBe(0)
+    const [bars, told] = whole.output.split(taken)
+    expect(bars).toMatch(/^\r\[#*\.+\] +\d+% +\d+ of 20000/)
+    expect(told).toMatch(/^20000 jobs are enqueued\.\r/)
+    const broken = enqueue(write('many.jsonl', 200_000))
+    await eventually(() => / of 200000/.test(broken.output), 20_000)
+    broken.type('\u0003')
+    expect(await broken.ended).toBe(130)
+    const [, sent] = /^Aborted: (\d+) of 200000 jobs are enqueued, those of the first lines\./.exec(
+      broken.output.split(taken)[1]!,
+    )!
+    expect(Number(sent) % 10_000).toBe(0)
+    expect(await cli.redis.llen(keys().jobs)).toBe(20_000 + Number(sent))
   }, 60_000)
 
   it('only looks at one job with --dry-run', async () => {

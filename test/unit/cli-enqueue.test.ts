@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/cli/arguments.ts'
-import { readLines } from '../../src/cli/enqueue-file.ts'
+import { enqueueLines, readLines } from '../../src/cli/enqueue-file.ts'
 import { enqueueOptionsOf } from '../../src/cli/enqueue-flags.ts'
+import { makeOutput } from '../../src/cli/output.ts'
 import { Progress, progressLine } from '../../src/cli/progress.ts'
+import type { Hub } from '../../src/hub/hub.ts'
 import { sleep } from '../../src/wire/clock.ts'
+import { HubError } from '../../src/wire/errors.ts'
 
 describe('the flags of pshub enqueue', () => {
   it.each([
@@ -57,6 +60,36 @@ describe('a file of entries', () => {
   it('is told by its line where it is no JSON', () => {
     expect(() => readLines('f', '1\n\n{', 't:1.0')).toThrow(/^f, line 3, is not JSON: /)
     expect(() => readLines('f', '\n', 't:1.0')).toThrow(UsageError)
+  })
+})
+
+describe('enqueuing from a file', () => {
+  const lines = Array.from({ length: 25_000 }, (_, at) => ({ entry: ['t:1.0', at] as const, line: at + 1 }))
+  const enqueue = (answers: (Error | undefined)[]) => {
+    let sent = 0
+    const hub = {
+      enqueueMany: async (entries: unknown[], _: object, { checkOnly = false }) => {
+        if (checkOnly) return { ids: [], twins: 0 }
+        const error = answers[sent++]
+        if (error) throw error
+        return { ids: entries.map(String), twins: 0 }
+      },
+    }
+    const invocation = { positionals: [], flags: { json: 'true' }, output: makeOutput() }
+    return enqueueLines(hub as unknown as Hub, lines, {}, invocation, new AbortController().signal)
+  }
+
+  it('says how many are in where Redis goes away in the middle', async () => {
+    const away = new HubError('NotEnqueued', 'Redis is away.')
+    const broken = new HubError('NotEnqueued', '7 of 10000 ...', { data: { enqueued: 7 }, cause: away })
+    await expect(enqueue([undefined, broken])).rejects.toMatchObject({
+      code: 'OutcomeUnknown',
+      message: '10007 of 25000 jobs are enqueued, the first ones of each queue; then: Redis is away.',
+      data: { enqueued: 10_007 },
+    })
+    // Certainly nothing.
+    await expect(enqueue([away])).rejects.toBe(away)
+    await expect(enqueue([new TypeError('a bug')])).rejects.toThrow(TypeError)
   })
 })
 
