@@ -53,6 +53,8 @@ const doors: Record<string, string[]> = {
     'job',
     'job-outbox',
     'schedules',
+    'job-record',
+    'listing',
     'verdict',
   ],
   hub: ['call-options', 'hub'],

@@ -4,6 +4,7 @@ import { type FailuresJson, parseFailures } from '../figures/recent-failures.ts'
 import { parseSlowCalls, type SlowCallsJson } from '../figures/slow-calls.ts'
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
+import { isAboutRights } from '../redis/refusals.ts'
 import type { TaskCard } from '../task/task.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from '../wire/foreign.ts'
 import type { Keys } from '../wire/keys.ts'
@@ -170,6 +171,22 @@ export class Catalogue {
       if (!(error as Error).message.startsWith('WRONGTYPE')) throw error
       this.#note({ key, reason: 'it is of another type (WRONGTYPE)' })
       return nothing
+    }
+  }
+
+  /** The same of what a user may lack the right to: undefined then. */
+  async askIfAllowed<T>(
+    client: Redis,
+    nothing: T,
+    name: string,
+    key: string,
+    ...args: (string | number)[]
+  ): Promise<T | undefined> {
+    try {
+      return await this.ask(client, nothing, name, key, ...args)
+    } catch (error) {
+      if (isAboutRights((error as Error).message)) return undefined
+      throw error
     }
   }
 }

@@ -51,9 +51,12 @@ export interface QueueOverview {
   oldestMs: number | undefined
   /** When it was paused, Redis milliseconds; undefined when it is served. */
   pausedMs: number | undefined
-  /** Jobs waiting, and jobs that were given up. */
+  /** Jobs waiting, whatever their priority, and jobs that were given up. */
   jobs: number
   dead: number
+  /** Jobs that wait for their time, and for their next try; undefined where this Redis user may not read that. */
+  scheduled: number | undefined
+  retrying: number | undefined
   /** Requests held by workers. */
   held: number
   /** Live workers that take requests; those that drain are not counted. */
@@ -124,7 +127,7 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
 /** Queues that are asked for at once: their commands go out together, and no more answers than these wait here. */
 const queuePage = 20
 
-const inPages = async <T>(names: string[], read: (name: string) => Promise<T>): Promise<T[]> => {
+export const inPages = async <T>(names: readonly string[], read: (name: string) => Promise<T>): Promise<T[]> => {
   const all: T[] = []
   for (let from = 0; from < names.length; from += queuePage)
     all.push(...(await Promise.all(names.slice(from, from + queuePage).map(read))))
@@ -201,15 +204,25 @@ const taskOverview = (
   }
 }
 
-type Counted = Pick<QueueOverview, 'backlog' | 'oldestMs' | 'pausedMs' | 'jobs' | 'dead' | 'held'>
+type Counted = Pick<
+  QueueOverview,
+  'backlog' | 'oldestMs' | 'pausedMs' | 'jobs' | 'dead' | 'scheduled' | 'retrying' | 'held'
+>
 
 const readCounts = async (
   client: Redis,
   catalogue: Catalogue,
-  { calls, jobs, dead, held, paused }: QueueKeys,
+  { calls, jobs, jobsHigh, jobsLow, scheduled, retries, dead, held, paused }: QueueKeys,
   live: WorkerOverview[],
   nowMs: number,
 ): Promise<Counted> => {
+  // A user whose rights are of an earlier version sees what it always saw.
+  const further = Promise.all([
+    catalogue.askIfAllowed(client, 0, 'llen', jobsHigh),
+    catalogue.askIfAllowed(client, 0, 'llen', jobsLow),
+    catalogue.askIfAllowed(client, 0, 'zcard', scheduled),
+    catalogue.askIfAllowed(client, 0, 'zcard', retries),
+  ])
   const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
     catalogue.ask(client, 0, 'llen', calls),
     catalogue.ask<string[]>(client, [], 'lrange', calls, 0, 0),
@@ -218,13 +231,16 @@ const readCounts = async (
     catalogue.ask<string | null>(client, null, 'get', paused),
     ...live.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
   ])
+  const [high = 0, low = 0, scheduledCount, retrying] = await further
   const at = /^\{"at":(\d{1,16}),/.exec(head[0] ?? '')?.[1]
   return {
     backlog,
     oldestMs: at === undefined ? undefined : Math.max(0, nowMs - Number(at) / 1000),
     pausedMs: pausedMsOf(pausedText),
-    jobs: jobCount,
+    jobs: jobCount + high + low,
     dead: deadCount,
+    scheduled: scheduledCount,
+    retrying,
     held: sumOf(heldCounts, count => count),
   }
 }

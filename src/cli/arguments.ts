@@ -23,25 +23,46 @@ export const optionsOf = (command: Command): Option[] => [...command.options, ..
 export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocation, 'output'> => {
   const options = optionsOf(command)
   // Not strict, because strict messages neither know a near name nor say what the command is about.
+  const { rest, ids } = command.takesIds ? dashedIdsApart(argv, options) : { rest: argv, ids: [] }
   const { tokens } = parseArgs({
-    args: argv,
+    args: rest,
     strict: false,
     tokens: true,
     options: Object.fromEntries(
-      options.map(({ flag, short, value }) => [
+      options.map(({ flag, short, value, isOptional }) => [
         flag,
-        { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short ? { short } : {}) },
+        {
+          type: value === undefined || isOptional ? ('boolean' as const) : ('string' as const),
+          ...(short ? { short } : {}),
+        },
       ]),
     ),
   })
   const flags: Record<string, string> = {}
-  const positionals: string[] = []
+  const positionals: string[] = [...ids]
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
-    if (token.kind === 'option') flags[token.name] = textOf(token, command, options)
+    if (token.kind !== 'option') continue
+    const text = textOf(token, command, options)
+    const isFurther = flags[token.name] !== undefined && options.some(each => each.flag === token.name && each.isList)
+    flags[token.name] = isFurther ? `${flags[token.name]},${text}` : text
   }
   if (flags.help === undefined) checkCount(positionals, command)
   return { positionals, flags }
+}
+
+/** One id in 64 begins with a dash; steps of a chain have its id with their number. Behind an option that takes a value it is made part of it; others are taken out. */
+const dashedIdsApart = (argv: string[], options: Option[]): { rest: string[]; ids: string[] } => {
+  const rest: string[] = []
+  const ids: string[] = []
+  for (const word of argv) {
+    const isId = /^-[\w-]{21}(-\d+)?$/.test(word) && !options.some(({ flag }) => word === `--${flag}`)
+    const before = rest.at(-1)
+    if (!isId) rest.push(word)
+    else if (options.some(({ flag, isList }) => isList && before === `--${flag}`)) rest[rest.length - 1] += `=${word}`
+    else ids.push(word)
+  }
+  return { rest, ids }
 }
 
 interface OptionToken {
@@ -59,6 +80,7 @@ const textOf = (token: OptionToken, command: Command, options: Option[]): string
     if (value !== undefined) throw new UsageError(`${rawName} takes no value.`, command.name)
     return 'true'
   }
+  if (option.isOptional && value === undefined) return ''
   const swallowed = !inlineValue && value !== undefined && value.startsWith('-') && value !== '-'
   if (value === undefined || value === '' || swallowed) {
     throw new UsageError(`${rawName} needs a value: ${rawName} <${option.value}>.`, command.name)

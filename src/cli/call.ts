@@ -1,57 +1,37 @@
-import { text } from 'node:stream/consumers'
-import { HubError } from '../wire/errors.ts'
-import { isQueueName } from '../wire/keys.ts'
+import type { HubError } from '../wire/errors.ts'
 import type { CallPhases } from '../wire/phases.ts'
-import { settingsOf, UsageError } from './arguments.ts'
+import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
-import { parseDuration } from './duration.ts'
-import { exitCodes, type StopSignal, signalCodes } from './exit-codes.ts'
+import { exitCodes } from './exit-codes.ts'
+import { argumentsOf, queueOf, timeoutOf } from './flag-values.ts'
+import { withHub } from './hub-session.ts'
 import { callerOptions, jsonOption } from './options.ts'
-import type { Sink } from './output.ts'
 import { printableJson } from './printable.ts'
-import { RedisAway, watchRedis } from './redis-away.ts'
-import { report } from './report.ts'
-import { onStopSignals } from './stop-signals.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags, output } = invocation
   const settings = settingsOf('hub', callCommand, invocation, 'silent')
-  const { queue } = flags
-  if (queue !== undefined && !isQueueName(queue))
-    throw new UsageError(`--queue must be the name of a queue; it is '${queue}'.`, 'call')
-  const timeoutMs = flags.timeout === undefined ? undefined : timeoutOf(flags.timeout)
-  const args = await argumentsOf(positionals[1], output.err)
-  // Loaded here, because schemas and logs cost all other commands a third of their time.
-  const { Hub } = await import('../hub/hub.ts')
-  const hub = new Hub(settings)
-  const awayBecause = watchRedis(hub.events)
-  const interrupt = new AbortController()
-  let interruptedBy: StopSignal | undefined
-  const endOfSignals = onStopSignals(
-    signal => {
-      interruptedBy = signal
-      interrupt.abort()
+  const queue = queueOf(flags, 'call')
+  const timeoutMs = timeoutOf(flags, 'call')
+  const args = await argumentsOf(positionals[1], output.err, 'call')
+  return withHub(settings, invocation, {
+    onFailure: error => {
+      if (flags.phases !== undefined) tellPhases((error as HubError).phases, invocation)
     },
-    signal => process.exit(signalCodes[signal]),
-  )
-  try {
-    const options = { signal: interrupt.signal, queue, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
-    const { result, phases } = await hub.call(positionals[0]!, args, { ...options, phases: true })
-    const isPretty = output.out.isTerminal && flags.raw === undefined && flags.json === undefined
-    output.out.line(printableJson(result, isPretty ? 2 : undefined))
-    if (flags.phases !== undefined) tellPhases(phases, invocation)
-    return exitCodes.ok
-  } catch (error) {
-    const reason = awayBecause()
-    const isAway = error instanceof HubError && error.code === 'NotEnqueued' && reason !== undefined
-    const told = isAway ? new RedisAway(settings.redis, reason) : error
-    if (flags.phases !== undefined) tellPhases((error as HubError).phases, invocation)
-    const code = report(told, output, { json: flags.json !== undefined, debug: flags.debug !== undefined })
-    return interruptedBy === undefined ? code : signalCodes[interruptedBy]
-  } finally {
-    await hub.close()
-    endOfSignals()
-  }
+    work: async (hub, signal) => {
+      const options = { signal, queue, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
+      const { result, phases } = await hub.call(positionals[0]!, args, { ...options, phases: true })
+      writeResult(result, invocation)
+      if (flags.phases !== undefined) tellPhases(phases, invocation)
+      return exitCodes.ok
+    },
+  })
+}
+
+/** A result alone, on stdout. */
+export const writeResult = (result: unknown, { flags, output: { out } }: Invocation): void => {
+  const isPretty = out.isTerminal && flags.raw === undefined && flags.json === undefined
+  out.line(printableJson(result, isPretty ? 2 : undefined))
 }
 
 /** On stderr, because stdout is the result's alone. */
@@ -63,29 +43,6 @@ const tellPhases = (phases: CallPhases | undefined, { flags, output: { err } }: 
 }
 
 const phaseNames = ['backlog', 'queue', 'exec', 'reply', 'total'] as const
-
-const timeoutOf = (flag: string): number => {
-  const timeoutMs = parseDuration(flag, '--timeout')
-  if (timeoutMs > 0) return timeoutMs
-  throw new UsageError('--timeout must be longer than 0.', 'call')
-}
-
-const argumentsOf = async (given: string | undefined, err: Sink): Promise<unknown> => {
-  if (given === undefined) return {}
-  if (given !== '-')
-    return parseJson(given, 'The second argument is not JSON (quote it for the shell, as in \'{"a":1}\')')
-  if (process.stdin.isTTY) err.line('Reading the arguments as JSON from here; end them with Ctrl-D.')
-  // Some editors begin a file with a byte order mark, which JSON does not allow.
-  return parseJson((await text(process.stdin)).replace(/^\ufeff/, ''), 'What came from stdin is not JSON')
-}
-
-const parseJson = (json: string, otherwise: string): unknown => {
-  try {
-    return JSON.parse(json)
-  } catch (error) {
-    throw new UsageError(`${otherwise}: ${(error as Error).message}`, 'call')
-  }
-}
 
 export const callCommand: Command = {
   name: 'call',

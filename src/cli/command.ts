@@ -11,6 +11,10 @@ export interface Option {
   about: string
   /** The setting it gives; help then shows the setting's variable and default too. */
   setting?: keyof Settings
+  /** It may be given alone, and then is an empty text; a value is only taken behind a `=`. */
+  isOptional?: boolean
+  /** It may be given several times; the values come to one text, with commas. */
+  isList?: boolean
   /** Its value is a duration like 2s. */
   isDuration?: boolean
   /** The default as help shows it, where the setting does not say it well. */
@@ -36,6 +40,8 @@ export interface Command {
   /** How many arguments it takes, options apart, and what the first missing one is. */
   arity: { min: number; max: number; missing?: string }
   options: Option[]
+  /** Ids are among its arguments: they may look like options. */
+  takesIds?: boolean
   examples: { line: string; about: string }[]
   /** What its exit codes mean, where they are not the usual ones. */
   exitCodes?: Record<number, string>

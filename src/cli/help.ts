@@ -87,8 +87,10 @@ const aligned = (pairs: [string, string][], width: number): string[] => {
   )
 }
 
-const spelled = ({ flag, short, value }: Option): string =>
-  `${short ? `-${short}, ` : ''}--${flag}${value === undefined ? '' : ` <${value}>`}`
+const spelled = ({ flag, short, value, isOptional }: Option): string => {
+  const taken = value === undefined ? '' : isOptional ? `[=<${value}>]` : ` <${value}>`
+  return `${short ? `-${short}, ` : ''}--${flag}${taken}`
+}
 
 const explained = ({ about, setting, fallback }: Option): string => {
   const ofSetting = setting === undefined ? undefined : settingsTable[setting].fallback

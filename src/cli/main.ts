@@ -5,10 +5,14 @@ import { parseCommandLine, UsageError } from './arguments.ts'
 import { callCommand } from './call.ts'
 import { checkCommand } from './check.ts'
 import type { Command } from './command.ts'
+import { deadCommand } from './dead.ts'
+import { enqueueCommand } from './enqueue.ts'
 import { exitCodes } from './exit-codes.ts'
 import { failuresCommand } from './failures.ts'
 import { writeHelp, writeOverview } from './help.ts'
 import { installCommand } from './install.ts'
+import { jobCommand } from './job.ts'
+import { jobsCommand } from './jobs.ts'
 import { metricsCommand } from './metrics.ts'
 import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
 import { pauseCommand, resumeCommand } from './pause.ts'
@@ -24,9 +28,13 @@ import { workersCommand } from './workers.ts'
 const commands: readonly Command[] = [
   workerCommand,
   callCommand,
+  enqueueCommand,
   tasksCommand,
   workersCommand,
   queuesCommand,
+  jobsCommand,
+  jobCommand,
+  deadCommand,
   pauseCommand,
   resumeCommand,
   slowCommand,

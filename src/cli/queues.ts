@@ -17,8 +17,20 @@ import { unreadableOf, warn } from './warnings.ts'
 const isPaused = ({ pausedMs }: QueueOverview): boolean => pausedMs !== undefined
 const isStuck = ({ backlog, workers }: QueueOverview): boolean => backlog > 0 && workers === 0
 
-const columns: Column<QueueOverview>[] = [
+const hasScheduled = ({ scheduled = 0 }: QueueOverview): boolean => scheduled > 0
+const hasRetrying = ({ retrying = 0 }: QueueOverview): boolean => retrying > 0
+
+/** Most queues have nothing to say in some columns: these are only shown where a queue has. */
+type QueueColumn = Column<QueueOverview> & { isWanted?: (queue: QueueOverview) => boolean }
+
+const columns: QueueColumn[] = [
   { title: 'QUEUE', value: queue => queue.queue },
+  {
+    title: 'STATE',
+    value: queue => (isPaused(queue) ? 'paused' : 'served'),
+    isWanted: isPaused,
+    style: queue => (isPaused(queue) ? 'yellow' : undefined),
+  },
   { title: 'BACKLOG', value: queue => queue.backlog, right: true },
   {
     title: 'OLDEST WAIT',
@@ -26,6 +38,8 @@ const columns: Column<QueueOverview>[] = [
     right: true,
   },
   { title: 'JOBS', value: queue => queue.jobs, right: true, rank: 5 },
+  { title: 'SCHEDULED', value: ({ scheduled }) => scheduled ?? '-', isWanted: hasScheduled, right: true, rank: 8 },
+  { title: 'RETRYING', value: ({ retrying }) => retrying ?? '-', isWanted: hasRetrying, right: true, rank: 8 },
   {
     title: 'DEAD',
     value: queue => queue.dead,
@@ -45,17 +59,9 @@ const columns: Column<QueueOverview>[] = [
   ...loadColumns<QueueOverview>(),
 ]
 
-const pausedColumn: Column<QueueOverview> = {
-  title: 'STATE',
-  value: ({ pausedMs }) => (pausedMs === undefined ? 'served' : 'paused'),
-  style: ({ pausedMs }) => (pausedMs === undefined ? undefined : 'yellow'),
-}
-
-/** Those that `pshub top` shows too; with the state behind the name where one of them is paused. */
-export const queueColumns = (queues: readonly QueueOverview[]): Column<QueueOverview>[] => {
-  const [name, ...rest] = columns
-  return queues.some(isPaused) ? [name!, pausedColumn, ...rest] : columns
-}
+/** Those that `pshub top` shows too. */
+export const queueColumns = (queues: readonly QueueOverview[]): Column<QueueOverview>[] =>
+  columns.filter(({ isWanted }) => isWanted === undefined || queues.some(isWanted))
 
 const run = async (invocation: Invocation): Promise<number> => {
   const { flags, output } = invocation
@@ -95,7 +101,7 @@ export const queuesCommand: Command = {
   summary: 'list the queues and what waits in them',
   about: [
     'Lists the queues with the calls that wait, how long the oldest has waited, the jobs that wait and those that were ' +
-      'given up, the requests held by workers, the slots in use of all there are, the live workers, and the SHARE of ' +
+      'given up (and, where there are any, those that wait for their time, SCHEDULED, and for their next try, RETRYING), the requests held by workers, the slots in use of all there are, the live workers, and the SHARE of ' +
       "their slots' time that was used. Calls that wait where no worker serves are warned of. Where a queue is paused (pshub " +
       'pause), a STATE says so.',
     aboutLoad,

@@ -1,7 +1,7 @@
 import type { Events } from '../figures/events.ts'
 import { type Step, stepMessage } from '../jobs/chain.ts'
 import { defaultEnqueueMs, type EnqueueOptions, shapeOf } from '../jobs/enqueue-options.ts'
-import type { EnqueuedMany, EnqueueEntry } from '../jobs/entries.ts'
+import type { EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
 import { Job, type JobHost } from '../jobs/job.ts'
 import { JobOutbox } from '../jobs/job-outbox.ts'
 import type { Tracing } from '../outlets/tracing.ts'
@@ -59,10 +59,15 @@ export class Enqueuing {
   }
 
   /** All are checked before the first is sent; then each batch of them is in Redis as a whole or not at all. */
-  async enqueueMany(entries: readonly EnqueueEntry[], options: EnqueueOptions): Promise<EnqueuedMany> {
+  async enqueueMany(
+    entries: readonly EnqueueEntry[],
+    options: EnqueueOptions,
+    { checkOnly = false, onProgress }: EnqueueManyOptions,
+  ): Promise<EnqueuedMany> {
     const steps = await this.prepare(entries, options)
+    if (checkOnly) return { ids: [], twins: 0 }
     const messages = steps.map(step => this.messageOf([step], undefined))
-    return this.sendAll(steps, messages, options)
+    return this.sendAll(steps, messages, options, onProgress)
   }
 
   /**
@@ -107,7 +112,12 @@ export class Enqueuing {
   }
 
   /** Sends jobs, each batch of them as a whole or not at all. */
-  async sendAll(steps: readonly Step[], messages: readonly string[], options: EnqueueOptions): Promise<EnqueuedMany> {
+  async sendAll(
+    steps: readonly Step[],
+    messages: readonly string[],
+    options: EnqueueOptions,
+    onProgress?: (enqueued: number) => void,
+  ): Promise<EnqueuedMany> {
     const timeoutMs = timeoutOf('many', options)
     const ids = steps.map(({ id }) => id)
     let enqueued = 0
@@ -119,6 +129,7 @@ export class Enqueuing {
         for (const [at, id] of found) ids[batch[at]!] = id
         enqueued += batch.length
         twins += found.size
+        onProgress?.(enqueued)
       }
     }
     const outcomes = await Promise.allSettled([...placesByQueue(steps)].map(sendQueue))

@@ -3,7 +3,7 @@ import type { Batch } from '../jobs/batch.ts'
 import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
 import { DeadJobs } from '../jobs/dead.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
-import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry } from '../jobs/entries.ts'
+import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
 import type { Chain, Job, JobHost } from '../jobs/job.ts'
 import { type Schedule, Schedules } from '../jobs/schedules.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
@@ -169,10 +169,15 @@ export class Hub extends Onlooker {
    * Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
    *
    * @param options for all of them; an entry's own options win
+   * @param how `checkOnly`: nothing is sent; `onProgress` hears how many were confirmed so far
    * @throws as enqueue(); `data.index` names the entry that is wrong, `data.enqueued` how many were confirmed before Redis was away
    */
-  enqueueMany(entries: readonly EnqueueEntry[], options: EnqueueOptions = {}): Promise<EnqueuedMany> {
-    return this.#enqueuing.enqueueMany(entries, options)
+  enqueueMany(
+    entries: readonly EnqueueEntry[],
+    options: EnqueueOptions = {},
+    how: EnqueueManyOptions = {},
+  ): Promise<EnqueuedMany> {
+    return this.#enqueuing.enqueueMany(entries, options, how)
   }
 
   /**

@@ -1,7 +1,8 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
-import { unreadableTeller } from '../catalogue/catalogue.ts'
+import { Catalogue, unreadableTeller } from '../catalogue/catalogue.ts'
 import { type Overview, readOverview } from '../catalogue/overview.ts'
 import { Events } from '../figures/events.ts'
+import { checkJobsQuery, type JobsListing, type JobsQuery, readJobs } from '../jobs/listing.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
 import type { Connection } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
@@ -78,6 +79,20 @@ export abstract class Onlooker {
   /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
   async failures(): Promise<FailureOverview[]> {
     return this.ask(client => readFailures(client, this.keys))
+  }
+
+  /**
+   * What lies in queues: how many jobs wait, are scheduled, wait to be tried again, and were given up; with a `state` also these jobs
+   * themselves, without their arguments.
+   *
+   * @throws HubError InvalidArgs for what cannot be asked, NotEnqueued when Redis is away or this user may not read it, HubClosed
+   */
+  async jobs(query: JobsQuery = {}): Promise<JobsListing> {
+    checkJobsQuery(query)
+    return this.ask(
+      client => readJobs(client, new Catalogue(this.keys, this.tellUnreadable), this.keys, query),
+      'The jobs could not be read',
+    )
   }
 
   /** `otherwise` begins the message of the error. */

@@ -52,8 +52,13 @@ export class DeadJobs {
     this.#namespace = namespace
   }
 
-  /** How many there are. */
-  async count(): Promise<number> {
+  /** How many there are, or match. */
+  async count(filter?: DeadFilter): Promise<number> {
+    if (filter) {
+      let count = 0
+      for await (const _ of this.#matching(filter)) count++
+      return count
+    }
     return (await this.#host.ask(client => command(client, 'zcard', this.#queue.keys.dead))) as number
   }
 

@@ -11,6 +11,14 @@ export type ChainEntry = readonly [
   options?: EnqueueOptions & { pass?: string | undefined },
 ]
 
+/** How many are enqueued at once. */
+export interface EnqueueManyOptions {
+  /** Only look whether all could be enqueued: nothing is sent, and there are no ids. */
+  checkOnly?: boolean | undefined
+  /** Called after each batch with how many were confirmed so far. */
+  onProgress?: ((enqueued: number) => void) | undefined
+}
+
 /** What became of many. */
 export interface EnqueuedMany {
   /** In the order of the entries; of a job that was there already, its id. */

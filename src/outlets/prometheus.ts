@@ -110,6 +110,8 @@ export const prometheusMetrics = {
   ),
   pshub_queue_paused: ofQueues('1 while the queue is paused.', ({ pausedMs }) => pausedMs !== undefined),
   pshub_queue_jobs: ofQueues('Jobs that wait in Redis.', ({ jobs }) => jobs),
+  pshub_queue_scheduled_jobs: ofQueues('Jobs that wait for their time.', ({ scheduled }) => scheduled),
+  pshub_queue_retrying_jobs: ofQueues('Jobs that failed and wait for their next try.', ({ retrying }) => retrying),
   pshub_queue_dead_jobs: ofQueues('Jobs that were given up.', ({ dead }) => dead),
   pshub_queue_held: ofQueues('Requests that workers hold: claimed, not settled yet.', ({ held }) => held),
   pshub_queue_workers: ofQueues('Live workers that take requests.', ({ workers }) => workers),

@@ -54,7 +54,7 @@ describe('help', () => {
       ['call', 'x', '--tracing', 'maybe'],
       '--tracing must be on or off; true or false in code and files; it is "maybe"',
     ],
-    [['call', 'x', '--timeout', 'soon'], '--timeout must be a duration like 500ms, 2s or 1m'],
+    [['call', 'x', '--timeout', 'soon'], '--timeout must be a duration like 500ms, 2s, 1m, 1h or 1d'],
     [['call', 'x', '{a:1}'], 'The second argument is not JSON'],
   ])('%j ends with 2 and says why', async (args, message) => {
     const { code, out, err } = await run(args)

@@ -223,6 +223,23 @@ describe('many jobs', () => {
     await eventually(() => seen.size === 3000)
   })
 
+  it('are only looked at where that is wanted, and tell how far they are', async () => {
+    await it_.worker([defineTask('strict:1.0', { args: { type: 'integer' } }, () => 1)], { jobSlots: 0 })
+    const hub = it_.hub()
+    const entries = Array.from({ length: 2500 }, (_, n) => ['strict:1.0', n] as const)
+    const told: number[] = []
+    const how = { onProgress: (enqueued: number) => told.push(enqueued) }
+    expect(await hub.enqueueMany(entries, {}, { checkOnly: true, ...how })).toEqual({ ids: [], twins: 0 })
+    const wrong = hub.enqueueMany([...entries, ['strict:1.0', 'x']], {}, { checkOnly: true })
+    expect(await failure(wrong)).toMatchObject({ code: 'InvalidArgs', data: { index: 2500 } })
+    expect([await it_.redis.exists(keys().jobs), told]).toEqual([0, []])
+    await hub.enqueueMany(entries, {}, how)
+    expect(told.length).toBeGreaterThan(1)
+    expect(told).toEqual([...told].sort((a, b) => a - b))
+    expect(told.at(-1)).toBe(2500)
+    await it_.redis.del(keys().jobs, keys().jobBell)
+  })
+
   it('are all refused where one of them is wrong, and it is named', async () => {
     await it_.worker([defineTask('strict:1.0', { args: { type: 'integer' } }, () => 1)])
     const hub = it_.hub()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
+import { findJobRecord, queuedStates } from '../../src/jobs/listing.ts'
 import { install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
@@ -145,6 +146,7 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   await schedules.remove('each')
   const none = await hub.batch([], { then: ['own:1.0', 'none', { tracked: true }] })
   expect(await none.after!.result()).toBe('none')
+  await lookAtJobs(hub)
   await hub.close()
   // What a lost worker ran, and had to do in other queues.
   const lost = (id: string, part: string) => ({
@@ -161,6 +163,20 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   await eventually(async () => (await redis.exists(keys().held('gone'))) === 0)
   await eventually(async () => (await redis.hget(keys().job('next'), 'state')) === 'done')
   expect(worker.busy).toBeLessThan(3)
+}
+
+/** Looks at what lies in queues, and at a record. */
+const lookAtJobs = async (hub: Hub) => {
+  for (const state of queuedStates) await hub.jobs({ state })
+  const { counts } = await hub.jobs()
+  const count = expect.any(Number)
+  expect(counts).toEqual([{ queue: 'q', waiting: count, scheduled: count, retrying: count, dead: count }])
+}
+
+const lookAtRecord = async (username: string) => {
+  const client = server.redis.duplicate({ username, password: 'secret' })
+  server.onEnd(() => client.disconnect())
+  expect((await findJobRecord(client, makeKeys(server.namespace), 'next', ['other', 'q']))?.status.state).toBe('done')
 }
 
 /** A worker dies, a claim's answer was lost, and there is work for another worker and for none. */
@@ -218,6 +234,8 @@ describe('users with exactly the listed rights', () => {
     expect(await admin.resume('q')).toBe(true)
     await admin.slowCalls()
     await admin.failures()
+    for (const looking of [viewer, admin]) await lookAtJobs(looking)
+    for (const user of ['view', 'admin']) await lookAtRecord(user)
     await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
     expect((await stays).code).toBe('WorkerLost')

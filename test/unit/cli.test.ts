@@ -22,12 +22,13 @@ describe('durations', () => {
     ['1.5s', 1500],
     ['1m', 60_000],
     ['1h', 3_600_000],
+    ['1d', 86_400_000],
     ['250', 250],
     ['0', 0],
     [' 3s ', 3000],
   ])('%s is %d ms', (text, ms) => expect(parseDuration(text, '--x')).toBe(ms))
 
-  it.each(['', 's', '-1s', '1d', '1 s', '1e3', 'Infinity', '2s3', '0x10'])('%j is none', text => {
+  it.each(['', 's', '-1s', '1w', '1 s', '1e3', 'Infinity', '2s3', '0x10'])('%j is none', text => {
     expect(() => parseDuration(text, '--grace')).toThrow(/^--grace must be a duration like/)
     expect(() => parseDuration(text, '--grace')).toThrow(ConfigError)
   })
@@ -178,6 +179,29 @@ describe('a command line', () => {
     expect({ flags, positionals }).toEqual({ flags: { slots: '3', json: 'true', grace: '-1' }, positionals: ['-'] })
     expect(parseCommandLine(command, ['--', '--json']).positionals).toEqual(['--json'])
     expect(parseCommandLine(command, ['-h']).flags).toEqual({ help: 'true' })
+  })
+
+  it('takes a value behind = where one may be given, many where a list may be, and ids that begin with a dash', () => {
+    const taking: Command = {
+      ...command,
+      arity: { min: 0, max: 1 },
+      takesIds: true,
+      options: [
+        { flag: 'unique', value: 'id', isOptional: true, about: '' },
+        { flag: 'id', value: 'id', isList: true, about: '' },
+        { flag: 'exactly-twenty-two-cs', about: '' },
+      ],
+    }
+    const parse = (...argv: string[]) => parseCommandLine(taking, argv)
+    expect(parse('--unique', 'x')).toEqual({ flags: { unique: '' }, positionals: ['x'] })
+    expect(parse('--unique=x').flags).toEqual({ unique: 'x' })
+    expect(() => parse('--unique=')).toThrow('--unique needs a value')
+    const id = '-id_of_22_characters--'
+    expect(parse('--id', 'a,b', '--id', id, '--id=c', id)).toEqual({ flags: { id: `a,b,${id},c` }, positionals: [id] })
+    expect(parse('--unique', id)).toEqual({ flags: { unique: '' }, positionals: [id] })
+    expect(parse(`${id}-12`)).toEqual({ flags: {}, positionals: [`${id}-12`] })
+    expect(() => parse(id.slice(1, 21), '--exactly-twenty-two-x')).toThrow('one too many')
+    expect(() => parseCommandLine(command, [id])).toThrow('no option -i.')
   })
 
   it.each([

@@ -41,6 +41,8 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
       oldestMs: 1500,
       jobs: 3,
       dead: 1,
+      scheduled: 5,
+      retrying: 6,
       held: 2,
       workers: 1,
       slots: 4,
@@ -120,7 +122,7 @@ describe('the text for Prometheus', () => {
     const [queue] = overview.queues
     const [worker] = overview.workers
     const { stats: _, ...card } = worker!
-    overview.queues = [{ ...queue!, oldestMs: undefined, busyShare: undefined }]
+    overview.queues = [{ ...queue!, oldestMs: undefined, busyShare: undefined, scheduled: undefined }]
     overview.workers = [
       worker!,
       worker!,
@@ -131,6 +133,8 @@ describe('the text for Prometheus', () => {
     const of = (name: string) => samples.filter(sample => sample.name === name)
     expect(of('pshub_queue_oldest_seconds')).toEqual([])
     expect(of('pshub_queue_busy_ratio')).toEqual([])
+    expect(of('pshub_queue_scheduled_jobs')).toEqual([])
+    expect(of('pshub_queue_retrying_jobs')).toMatchObject([{ value: 6 }])
     expect(of('pshub_worker_up').map(({ labels, value }) => [labels.worker, value])).toEqual([
       ['w1', 1],
       ['w2', 1],

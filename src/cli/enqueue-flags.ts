@@ -1,0 +1,91 @@
+import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
+import { UsageError } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { parseDuration } from './duration.ts'
+import { queueOf } from './flag-values.ts'
+
+/** How a job is to be run, as flags. */
+export const enqueueFlags: Command['options'] = [
+  { flag: 'queue', value: 'name', about: 'queue it goes to', fallback: 'where the task is' },
+  { flag: 'delay', value: 'time', about: 'not before so long from now: 30s, 5m, 2h, 1d' },
+  {
+    flag: 'at',
+    value: 'when',
+    about: 'not before this moment: 2026-12-01T08:00:00Z; without Z or an offset, local time',
+  },
+  {
+    flag: 'retries',
+    value: 'n',
+    about: 'how often it is tried again when it fails',
+    fallback: "the task's own, else 25",
+  },
+  {
+    flag: 'backoff',
+    value: 'kind',
+    about: 'wait before that: exponential, polynomial, a time, or times with commas',
+    fallback: "the task's own, else exponential",
+  },
+  { flag: 'priority', value: 'level', about: 'high, normal or low' },
+  {
+    flag: 'unique',
+    value: 'id',
+    isOptional: true,
+    about: 'only if none like it is there: of the same id, or of the same arguments',
+  },
+  { flag: 'expires', value: 'time', about: 'it is not run when it has waited for longer' },
+  { flag: 'tracked', about: 'keep a record of how it fares, for pshub job' },
+  { flag: 'keep', value: 'time', about: 'keep that for so long after its end', fallback: '1h' },
+]
+
+const priorities = ['high', 'normal', 'low'] as const
+
+/** @throws UsageError */
+export const enqueueOptionsOf = (flags: Invocation['flags']): EnqueueOptions => {
+  const { delay, at, retries, backoff, priority, unique, expires, tracked, keep, wait } = flags
+  const duration = (text: string | undefined, flag: string) => text && parseDuration(text, `--${flag}`)
+  const queue = queueOf(flags, 'enqueue')
+  if (delay !== undefined && at !== undefined) throw wrong('Give --delay or --at, not both.')
+  const options = {
+    queue,
+    delayMs: duration(delay, 'delay'),
+    at: at && momentOf(at),
+    retries: retries && countOf(retries),
+    backoff: backoff && backoffOf(backoff),
+    priority: priority && priorityOf(priority),
+    unique: unique === '' ? true : unique,
+    expiresMs: duration(expires, 'expires'),
+    tracked: tracked !== undefined || wait !== undefined ? true : undefined,
+    keepResultMs: duration(keep, 'keep'),
+  }
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}
+
+/** With its time of day: a date alone would be midnight in Greenwich, which few mean. */
+const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/
+
+const momentOf = (text: string): Date => {
+  const at = new Date(text)
+  if (moment.test(text) && !Number.isNaN(at.getTime())) return at
+  throw wrong(`--at must be a date and time like 2026-12-01T08:00:00Z; it is '${text}'.`)
+}
+
+const countOf = (text: string): number => {
+  if (/^\d{1,7}$/.test(text)) return Number(text)
+  throw wrong(`--retries must be a whole number of at least 0; it is '${text}'.`)
+}
+
+const backoffOf = (text: string): NonNullable<EnqueueOptions['backoff']> => {
+  if (text === 'exponential' || text === 'polynomial') return text
+  if (!/^[\d.]/.test(text))
+    throw wrong(`--backoff must be exponential, polynomial, a time like 30s, or times like 1s,10s,1m; it is '${text}'.`)
+  const waits = text.split(',').map(part => parseDuration(part, '--backoff'))
+  return waits.length === 1 ? waits[0]! : waits
+}
+
+const priorityOf = (text: string): (typeof priorities)[number] => {
+  const priority = priorities.find(known => known === text)
+  if (priority) return priority
+  throw wrong(`--priority must be ${priorities.join(', ')}; it is '${text}'.`)
+}
+
+const wrong = (message: string): UsageError => new UsageError(message, 'enqueue')

@@ -1,0 +1,105 @@
+import { settingsOf, UsageError } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { enqueueLines, type Line, readLines, textOfFile } from './enqueue-file.ts'
+import { enqueueFlags, enqueueOptionsOf } from './enqueue-flags.ts'
+import { exitCodes } from './exit-codes.ts'
+import { argumentsOf, timeoutOf } from './flag-values.ts'
+import { withHub } from './hub-session.ts'
+import { waitOptions, writeEnd } from './job-end.ts'
+import { callerOptions, jsonOption } from './options.ts'
+
+/** A person waits: nobody wants to look at nothing for longer. */
+const patienceMs = 2000
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { positionals, flags, output } = invocation
+  const settings = settingsOf('hub', enqueueCommand, invocation, 'silent')
+  const [task, given] = positionals
+  const options = enqueueOptionsOf(flags)
+  const lines = await linesOf(invocation)
+  if (lines)
+    return withHub(settings, invocation, {
+      work: (hub, interrupt) => enqueueLines(hub, lines, options, invocation, interrupt),
+    })
+  const args = await argumentsOf(given, output.err, 'enqueue')
+  return withHub(settings, invocation, {
+    work: async (hub, interrupt) => {
+      if (flags['dry-run'] !== undefined)
+        return enqueueLines(hub, [{ entry: [task!, args], line: 1 }], options, invocation, interrupt)
+      const job = await hub.enqueue(task!, args, { timeoutMs: patienceMs, ...options })
+      const { id, queue, isTwin } = job
+      const isWaiting = flags.wait !== undefined
+      // Who waits for the result gets that alone on stdout.
+      if (flags.json === undefined) (isWaiting ? output.err : output.out).line(id)
+      else if (!isWaiting) output.json({ id, queue, task: job.task, isTwin })
+      if (isTwin && flags.json === undefined)
+        output.err.line(`Nothing was enqueued: this is the twin of ${id}, which was there already.`)
+      return isWaiting ? writeEnd(job, invocation, interrupt) : exitCodes.ok
+    },
+  })
+}
+
+/** Undefined where one job is meant, whose task and arguments are on the command line. @throws UsageError */
+const linesOf = async ({ positionals, flags, output }: Invocation): Promise<Line[] | undefined> => {
+  const [task, given] = positionals
+  const { file, wait } = flags
+  if (timeoutOf(flags, 'enqueue') !== undefined && wait === undefined) throw wrong('--timeout needs --wait.')
+  if (wait !== undefined && flags['dry-run'] !== undefined)
+    throw wrong('Nothing is enqueued with --dry-run, so there is nothing to --wait for.')
+  if (file === undefined) {
+    if (task === undefined)
+      throw wrong('pshub enqueue needs the name of a task, as in: pshub enqueue report:1.0 \'{"month":"2026-11"}\'')
+    return undefined
+  }
+  if (given !== undefined) throw wrong('With --file arguments come from the file, not from the command line.')
+  if (wait !== undefined) throw wrong('--wait waits for one job; it cannot be given with --file.')
+  return readLines(file === '-' ? 'stdin' : file, await textOfFile(file, output), task)
+}
+
+const wrong = (message: string): UsageError => new UsageError(message, 'enqueue')
+
+export const enqueueCommand: Command = {
+  name: 'enqueue',
+  usage: 'enqueue <task> [json | -]',
+  summary: 'enqueue jobs: tasks that run in the background',
+  about: [
+    'Enqueues a job and prints its id: the task is run once a worker has an idle slot, and again when it fails. No worker need ' +
+      'live, but for a task that none has declared yet --queue says where it goes. The task and its arguments are given as for ' +
+      'pshub call.',
+    'With --wait it waits for the end of the job and prints the result, as pshub call does; the id is on stderr then.',
+    'With --file it enqueues many: each line is JSON, [task, arguments, options] with the options of hub.enqueue(), or, where a ' +
+      'task is named on the command line, the arguments of one job. All lines are checked before the first job is enqueued. ' +
+      'The flags hold for all of them; options in a line win.',
+    'With --dry-run everything is checked (the task, its arguments, the options) and nothing enqueued.',
+  ],
+  arity: { min: 0, max: 2 },
+  options: [
+    ...enqueueFlags,
+    ...waitOptions,
+    { flag: 'file', value: 'path', about: 'enqueue one job per line of this file; - is stdin' },
+    { flag: 'dry-run', about: 'only check whether it could be enqueued' },
+    jsonOption,
+    { flag: 'name', value: 'name', about: 'what the task sees as its caller', setting: 'name', fallback: 'the host' },
+    ...callerOptions
+      .filter(({ setting }) => setting !== 'maxBacklog')
+      .map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),
+  ],
+  examples: [
+    { line: `pshub enqueue report:1.0 '{"month":"2026-11"}'`, about: 'as soon as there is a slot' },
+    {
+      line: 'pshub enqueue report:1.0 --delay 5m --retries 3 --unique=november',
+      about: 'later, three more tries, once',
+    },
+    { line: 'pshub enqueue report:1.0 --wait > report.json', about: 'and wait for the result' },
+    { line: 'pshub enqueue resize:1.0 --file sizes.jsonl --priority low', about: 'one job for each line of a file' },
+  ],
+  exitCodes: {
+    0: 'it is enqueued, or was there already; with --wait: it ended well',
+    1: 'with --wait: it failed for good',
+    2: 'the command line, a line of the file or a setting is wrong',
+    3: 'it certainly was not enqueued: NoSuchTask, NotEnqueued (as when Redis is away), InvalidArgs, PayloadTooLarge',
+    4: 'it may have been enqueued: OutcomeUnknown; with --wait: its end is not known: Timeout, Aborted',
+    130: 'Ctrl-C (143 SIGTERM); with --wait the job goes on',
+  },
+  run,
+}

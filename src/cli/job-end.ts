@@ -1,0 +1,31 @@
+import type { Job } from '../jobs/job.ts'
+import { HubError } from '../wire/errors.ts'
+import { writeResult } from './call.ts'
+import type { Command, Invocation } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { timeoutOf } from './flag-values.ts'
+
+/** A year: without --timeout somebody waits until the job ends, or until Ctrl-C. */
+const asLongAsItTakesMs = 365 * 24 * 3600 * 1000
+
+export const waitOptions: Command['options'] = [
+  { flag: 'wait', about: 'wait for its end and print its result, as pshub call does' },
+  { flag: 'timeout', value: 'time', about: 'how long to wait at the most', fallback: 'until it ends' },
+]
+
+/** Waits for the end of a job and prints its result. Rejects as Job.result(). */
+export const writeEnd = async (job: Job, invocation: Invocation, interrupt: AbortSignal): Promise<number> => {
+  const timeoutMs = timeoutOf(invocation.flags, 'job') ?? asLongAsItTakesMs
+  try {
+    writeResult(await job.result({ timeoutMs, signal: interrupt }), invocation)
+  } catch (error) {
+    if (!(error instanceof HubError) || error.code !== 'NotEnqueued') throw error
+    // The job is there: nothing must say that it was not run.
+    throw new HubError('OutcomeUnknown', `Redis was away in the end, so how job ${job.id} fares is not known.`, {
+      task: job.task,
+      id: job.id,
+      cause: error,
+    })
+  }
+  return exitCodes.ok
+}

@@ -1,0 +1,183 @@
+import { Catalogue } from '../catalogue/catalogue.ts'
+import { type StepStatus, stepId } from '../jobs/job.ts'
+import type { JobRecord } from '../jobs/job-record.ts'
+import { findJobRecord, knownQueues } from '../jobs/listing.ts'
+import { nowMsOf } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
+import type { Settings } from '../settings/read.ts'
+import { HubError } from '../wire/errors.ts'
+import { isId, type Keys, makeKeys } from '../wire/keys.ts'
+import { settingsOf, UsageError } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { queueOf, timeoutOf } from './flag-values.ts'
+import { withHub } from './hub-session.ts'
+import { waitOptions, writeEnd } from './job-end.ts'
+import { ago, until } from './jobs.ts'
+import { jsonOption } from './options.ts'
+import type { Sink } from './output.ts'
+import { formatTime } from './pause.ts'
+import { printable, printableJson } from './printable.ts'
+import { withRedis } from './redis-session.ts'
+import { type Column, writeTable } from './table.ts'
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { positionals, flags } = invocation
+  const settings = settingsOf('hub', jobCommand, invocation, 'silent')
+  const id = positionals[0]!
+  if (!isId(id)) throw new UsageError(`'${String(id).slice(0, 80)}' is not the id of a job.`, 'job')
+  const queue = queueOf(flags, 'job')
+  const isWaiting = flags.wait !== undefined
+  if (isWaiting && flags.cancel !== undefined) throw new UsageError('Give --cancel or --wait, not both.', 'job')
+  if (timeoutOf(flags, 'job') !== undefined && !isWaiting) throw new UsageError('--timeout needs --wait.', 'job')
+  if (flags.cancel !== undefined) return cancel(settings, invocation, id, queue)
+  if (!isWaiting) return show(settings, invocation, id, queue)
+  return withHub(settings, invocation, {
+    isLook: true,
+    work: async (hub, interrupt) => writeEnd(await hub.job(id, { queue: queue! }), invocation, interrupt),
+  })
+}
+
+const cancel = (
+  settings: Readonly<Settings>,
+  invocation: Invocation,
+  id: string,
+  queue: string | undefined,
+): Promise<number> =>
+  withHub(settings, invocation, {
+    isLook: true,
+    work: async hub => {
+      const { flags, output } = invocation
+      const job = await hub.job(id, { queue: queue! })
+      const isCancelled = await job.cancel()
+      const { state } = await job.status()
+      const isTold = state === 'running' || state === 'cancelled'
+      if (flags.json !== undefined) output.json({ id, queue: job.queue, cancelled: isCancelled, state })
+      else if (isCancelled) output.out.line(`${id} is cancelled; it is not run.`)
+      else if (isTold) output.out.line(`${id} runs; its worker was told to end it, and it is not tried again.`)
+      else output.err.line(`${id} had ended before: it is ${state}.`)
+      return isCancelled || isTold ? exitCodes.ok : exitCodes.failed
+    },
+  })
+
+interface Found {
+  record: JobRecord
+  steps: StepStatus[]
+  nowMs: number
+}
+
+const show = async (
+  settings: Readonly<Settings>,
+  { flags, output }: Invocation,
+  id: string,
+  queue: string | undefined,
+): Promise<number> => {
+  const keys = makeKeys(settings.namespace)
+  const found = await withRedis(settings, connection => connection.send(client => find(client, keys, id, queue)))
+  if (!found) {
+    const where = queue === undefined ? '' : ` in queue ${queue}`
+    const why = 'it was not tracked, or its record has gone'
+    throw new HubError('NoSuchJob', `Nothing is known of job ${id}${where}: ${why}.`, { id })
+  }
+  const { record, steps } = found
+  const chain = record.chain && { id: record.chain.id, steps }
+  if (flags.json !== undefined) output.json({ ...record.status, result: resultOf(record), chain })
+  else writeJob(found, output.out)
+  return exitCodes.ok
+}
+
+const find = async (client: Redis, keys: Keys, id: string, queue: string | undefined): Promise<Found | undefined> => {
+  const nowMs = await nowMsOf(client)
+  const queues = queue === undefined ? await knownQueues(client, new Catalogue(keys)) : [queue]
+  const record = await findJobRecord(client, keys, id, queues)
+  if (!record) return undefined
+  const { id: chainId = '', steps = [] } = record.chain ?? {}
+  const states = steps.map(async ([stepQueue, task], at): Promise<StepStatus> => {
+    const own = stepId(chainId, at)
+    const step = await findJobRecord(client, keys, own, [stepQueue])
+    return step?.status ?? { id: own, queue: stepQueue, task, state: 'pending' }
+  })
+  return { record, steps: await Promise.all(states), nowMs }
+}
+
+/** As its worker wrote it: JSON, unless somebody else wrote it. */
+const resultOf = ({ result }: JobRecord): unknown => {
+  try {
+    return result === undefined || result === '' ? undefined : JSON.parse(result)
+  } catch {
+    return undefined
+  }
+}
+
+const stepColumns: Column<StepStatus>[] = [
+  { title: 'STATE', value: ({ state }) => state, style: ({ state }) => (state === 'dead' ? 'red' : undefined) },
+  { title: 'TASK', value: ({ task }) => task },
+  { title: 'QUEUE', value: ({ queue }) => queue },
+  { title: 'ID', value: ({ id }) => id },
+]
+
+const writeJob = ({ record, steps, nowMs }: Found, sink: Sink): void => {
+  const { id, queue, task, state, tries, error, worker, enqueuedMs, dueMs, startedMs, endedMs } = record.status
+  const moment = (ms: number | undefined) => ms !== undefined && `${formatTime(ms)} (${ago(nowMs, ms)})`
+  const isToCome = state === 'scheduled' || state === 'retrying'
+  const fields: [string, string | false][] = [
+    ['task', task],
+    ['queue', queue],
+    ['state', state],
+    ['failed', tries > 0 && `${tries} ${tries === 1 ? 'time' : 'times'}`],
+    ['last error', error !== undefined && `${error.code}: ${error.message}`],
+    ['enqueued', moment(enqueuedMs)],
+    ['due', isToCome && dueMs !== undefined && `${formatTime(dueMs)} (${until(nowMs, dueMs)})`],
+    ['started', moment(startedMs)],
+    ['ended', moment(endedMs)],
+    ['worker', worker !== undefined && worker],
+  ]
+  sink.line(sink.paint('bold', id))
+  for (const [name, value] of fields) if (value !== false) sink.line(`  ${name.padEnd(10)}  ${printable(value)}`)
+  if (state === 'done') {
+    sink.line()
+    sink.line('result:')
+    for (const line of printableJson(resultOf(record), 2).split('\n')) sink.line(`  ${line}`)
+  }
+  if (!record.chain) return
+  sink.line()
+  sink.line(`chain ${printable(record.chain.id)}:`)
+  writeTable({ ...sink, line: (text = '') => sink.line(`  ${text}`) }, stepColumns, steps)
+}
+
+export const jobCommand: Command = {
+  name: 'job',
+  usage: 'job <id>',
+  summary: 'show how one job fares, wait for it or cancel it',
+  about: [
+    'Shows what is known of a tracked job: its state (waiting, scheduled, running, retrying; done, dead, expired or cancelled ' +
+      'at its end), when it was enqueued, started and ended, how often it failed and how the last time, its worker, its ' +
+      'result, and the steps of the chain that it is one of. A step that has not come yet is pending.',
+    'Tracked are jobs enqueued with --tracked, --keep or --unique, and the steps of chains. A record is kept for an hour ' +
+      'after the end of its job, if nothing else was said.',
+    'With --wait it waits for the end and prints the result, as pshub call does. With --cancel a job that waits is not ' +
+      'run, the handler of one that runs is told to end, and it is not tried again.',
+  ],
+  arity: { min: 1, max: 1, missing: 'the id of a job, which pshub enqueue prints' },
+  takesIds: true,
+  options: [
+    { flag: 'queue', value: 'name', about: 'where it is', fallback: 'all queues are asked' },
+    ...waitOptions,
+    { flag: 'cancel', about: 'cancel it' },
+    jsonOption,
+  ],
+  examples: [
+    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ', about: 'how it fares' },
+    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --wait --timeout 10m', about: 'its result, once there is one' },
+    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --cancel', about: 'it is not wanted any more' },
+  ],
+  exitCodes: {
+    0: 'it is shown, ended well, or is cancelled',
+    1: 'with --wait: it failed for good; with --cancel: it had ended before; or Redis refused',
+    2: 'the command line or a setting is wrong',
+    3: 'Redis could not be reached; with --wait: the job certainly was not run',
+    4: 'nothing is known of it: NoSuchJob; with --wait: it has not ended, or was cancelled: Timeout, Aborted',
+    130: 'Ctrl-C (143 SIGTERM); the job goes on',
+  },
+  run,
+}

@@ -1,0 +1,153 @@
+import { Catalogue } from '../catalogue/catalogue.ts'
+import {
+  type JobCounts,
+  type JobsListing,
+  type QueuedJob,
+  type QueuedState,
+  queuedStates,
+  readJobs,
+} from '../jobs/listing.ts'
+import { makeKeys } from '../wire/keys.ts'
+import { settingsOf, UsageError } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { formatDuration } from './duration.ts'
+import { exitCodes } from './exit-codes.ts'
+import { queueOf } from './flag-values.ts'
+import { limitOf, limitOption } from './limit.ts'
+import { jsonOption } from './options.ts'
+import { printable } from './printable.ts'
+import { withRedis } from './redis-session.ts'
+import { type Column, writeTable } from './table.ts'
+
+const mostListed = 10_000
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { flags } = invocation
+  const settings = settingsOf('hub', jobsCommand, invocation, 'silent')
+  const queue = queueOf(flags, 'jobs')
+  const state = stateOf(flags.state)
+  const { task } = flags
+  if (task !== undefined && state === undefined)
+    throw new UsageError('--task needs --state: what is counted is all tasks of a queue.', 'jobs')
+  const limit = jobsLimitOf(flags.limit, 'jobs')
+  const keys = makeKeys(settings.namespace)
+  const listing = await withRedis(settings, connection =>
+    connection.send(client => readJobs(client, new Catalogue(keys), keys, { queue, state, task, limit })),
+  )
+  if (state === undefined) showCounts(listing.counts, invocation)
+  else showJobs(listing, state, invocation)
+  return exitCodes.ok
+}
+
+const stateOf = (text: string | undefined): QueuedState | undefined => {
+  const state = queuedStates.find(known => known === text)
+  if (text === undefined || state) return state
+  throw new UsageError(`--state must be ${queuedStates.join(', ')}; it is '${text}'.`, 'jobs')
+}
+
+/** @throws UsageError */
+export const jobsLimitOf = (text: string | undefined, command: string): number => {
+  const limit = limitOf(text, command)
+  if (limit <= mostListed) return limit
+  throw new UsageError(`--limit must be at most ${mostListed}; it is ${limit}.`, command)
+}
+
+const countColumns: Column<JobCounts>[] = [
+  { title: 'QUEUE', value: ({ queue }) => queue },
+  ...queuedStates.map(
+    (state): Column<JobCounts> => ({
+      title: state.toUpperCase(),
+      value: counts => counts[state] ?? '?',
+      right: true,
+      style: counts => (state === 'dead' && (counts.dead ?? 0) > 0 ? 'yellow' : undefined),
+    }),
+  ),
+]
+
+const showCounts = (counts: JobCounts[], { flags, output }: Invocation): void => {
+  if (flags.json !== undefined) output.json(counts)
+  else if (counts.length > 0) writeTable(output.out, countColumns, counts)
+  else output.err.line('No queue is known yet. A worker brings its queue along: pshub worker ./tasks.mjs')
+  if (flags.json === undefined && counts.some(each => queuedStates.some(state => each[state] === undefined)))
+    output.err.line('This Redis user may not read what stands as ?; what it lacks is shown by: pshub check --for view')
+}
+
+/** How long ago that was. */
+export const ago = (nowMs: number, ms: number | undefined): string =>
+  ms === undefined ? '-' : `${formatDuration(Math.max(0, nowMs - ms))} ago`
+
+/** How long it is until then. */
+export const until = (nowMs: number, ms: number | undefined): string => {
+  if (ms === undefined) return '-'
+  return ms <= nowMs ? 'now' : `in ${formatDuration(ms - nowMs)}`
+}
+
+const whenColumns: Record<QueuedState, (nowMs: number) => Column<QueuedJob>> = {
+  waiting: nowMs => ({ title: 'ENQUEUED', value: ({ enqueuedMs }) => ago(nowMs, enqueuedMs), right: true }),
+  scheduled: nowMs => ({ title: 'DUE', value: ({ dueMs }) => until(nowMs, dueMs), right: true }),
+  retrying: nowMs => ({ title: 'DUE', value: ({ dueMs }) => until(nowMs, dueMs), right: true }),
+  dead: nowMs => ({ title: 'GIVEN UP', value: ({ deadMs }) => ago(nowMs, deadMs), right: true }),
+}
+
+const columnsOf = (state: QueuedState, nowMs: number): Column<QueuedJob>[] => {
+  const hasFailed = state === 'retrying' || state === 'dead'
+  const failure: Column<QueuedJob>[] = [
+    { title: 'CODE', value: ({ error }) => error?.code ?? '-', style: () => 'red' },
+    { title: 'MESSAGE', value: ({ error }) => error?.message ?? '' },
+  ]
+  return [
+    whenColumns[state](nowMs),
+    { title: 'QUEUE', value: ({ queue }) => queue, rank: 1 },
+    { title: 'TASK', value: ({ task }) => task },
+    ...(state === 'waiting' ? [{ title: 'PRIORITY', value: ({ priority }: QueuedJob) => priority, rank: 4 }] : []),
+    { title: 'TRIES', value: ({ tries }) => tries, right: true, rank: 2 },
+    ...(hasFailed ? failure.slice(0, 1) : []),
+    { title: 'FROM', value: ({ from }) => from || '-', rank: 3 },
+    { title: 'ID', value: ({ id }) => id ?? '-' },
+    ...(hasFailed ? failure.slice(1) : []),
+  ]
+}
+
+const showJobs = (
+  listing: JobsListing,
+  state: QueuedState,
+  { flags, output: { out, err, json } }: Invocation,
+): void => {
+  const { jobs, atMs, more } = listing
+  if (flags.json !== undefined) {
+    json(jobs)
+    return
+  }
+  if (jobs.length > 0) writeTable(out, columnsOf(state, atMs), jobs)
+  const which = flags.task === undefined ? '' : ` of ${printable(flags.task)}`
+  if (more && jobs.length > 0) err.line('There are more, or may be: --limit, --queue or --task show others.')
+  else if (more) err.line(`No ${state} job${which} is among the first ${mostListed} of each queue; there are more.`)
+  else if (jobs.length === 0) err.line(`No job${which} is ${state}. How many are in each state: pshub jobs`)
+}
+
+export const jobsCommand: Command = {
+  name: 'jobs',
+  usage: 'jobs',
+  summary: 'show the jobs that wait, are scheduled, are tried again or were given up',
+  about: [
+    'Counts the jobs of each queue: WAITING for a slot, SCHEDULED for later, RETRYING (they failed and wait for their next ' +
+      'try), and DEAD: given up, and kept until somebody looks (pshub dead). Those that run are HELD in pshub queues. ' +
+      'A queue that no task is known in yet is only found with --queue.',
+    'With --state it lists them, the next one first, of the dead the latest: when they came, are due or were given up, how ' +
+      'often they failed (TRIES) and how the last time, and the service that enqueued them (FROM).',
+  ],
+  arity: { min: 0, max: 0 },
+  options: [
+    { flag: 'queue', value: 'name', about: 'this queue only' },
+    { flag: 'state', value: 'state', about: `list those that are ${queuedStates.join(', ')}` },
+    { flag: 'task', value: 'name:1.0', about: 'of this task only; with --state' },
+    limitOption,
+    jsonOption,
+  ],
+  examples: [
+    { line: 'pshub jobs', about: 'how many, where' },
+    { line: 'pshub jobs --state retrying', about: 'what fails, and when it is tried again' },
+    { line: "pshub jobs --state scheduled --json | jq '.[].dueMs'", about: 'for programs, in milliseconds of Redis' },
+  ],
+  run,
+}

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, type JobsQuery } from '../../src/index.ts'
+import { findJobRecord } from '../../src/jobs/listing.ts'
+import { rulesOf } from '../../src/redis/rights.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
+import { useRights } from '../support/acl-users.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+
+/** What can be seen of jobs that lie in Redis. */
+const it_ = useRedis()
+const rights = useRights(it_)
+const keys = (queue?: string) => queueKeys(it_, queue)
+
+const known = (queue: string, task = 't:1.0') =>
+  it_.redis.hset(`${it_.namespace}:tasks`, task, JSON.stringify({ task, queue }))
+
+describe('the jobs of a queue', () => {
+  it('are counted and listed by where they lie, the next ones first', async () => {
+    it_.allowLeftovers()
+    const task = defineTask('dies:1.0', { retries: 0 }, () => {
+      throw new Error('broken')
+    })
+    const later = defineTask('later:1.0', { retries: 3, backoff: 60_000 }, () => {
+      throw new Error('not yet')
+    })
+    const worker = await it_.worker([task, later])
+    const hub = it_.hub({ name: 'shop' })
+    const dead = await hub.enqueue(task, {})
+    await eventually(async () => (await hub.dead('q').count()) === 1)
+    await it_.redis.zadd(keys().dead, 1, '{"id":"old","task":"other:1.0"}')
+    const retrying = await hub.enqueue(later, {})
+    await eventually(async () => (await it_.redis.zcard(keys().retries)) === 1)
+    await worker.stop()
+    const far = await hub.enqueue('dies:1.0', {}, { delayMs: 60_000 })
+    const near = await hub.enqueue('later:1.0', {}, { delayMs: 30_000 })
+    const low = await hub.enqueue(task, {}, { priority: 'low' })
+    const normal = await hub.enqueue(task, {})
+    const high = await hub.enqueue(task, {}, { priority: 'high' })
+    const { atMs, counts, jobs, more } = await hub.jobs()
+    expect({ counts, jobs, more }).toEqual({
+      counts: [{ queue: 'q', waiting: 3, scheduled: 2, retrying: 1, dead: 2 }],
+      jobs: [],
+      more: false,
+    })
+    const list = async (query: JobsQuery) => (await hub.jobs(query)).jobs
+    const waiting = await list({ state: 'waiting' })
+    expect(waiting.map(({ id, priority }) => [id, priority])).toEqual([
+      [high.id, 'high'],
+      [normal.id, 'normal'],
+      [low.id, 'low'],
+    ])
+    expect(waiting[0]).toMatchObject({ queue: 'q', state: 'waiting', task: 'dies:1.0', from: 'shop', tries: 0 })
+    expect(Math.abs(waiting[0]!.enqueuedMs! - atMs)).toBeLessThan(5000)
+    const scheduled = await list({ queue: 'q', state: 'scheduled' })
+    expect(scheduled.map(({ id }) => id)).toEqual([near.id, far.id])
+    expect(scheduled[0]!.dueMs! - atMs).toBeGreaterThan(20_000)
+    expect(await list({ state: 'scheduled', task: 'dies:1.0' })).toMatchObject([{ id: far.id }])
+    expect(await list({ state: 'retrying' })).toMatchObject([
+      { id: retrying.id, tries: 1, error: { code: 'TaskFailed', message: 'not yet' }, deadMs: undefined },
+    ])
+    expect(await list({ state: 'dead' })).toMatchObject([
+      { id: dead.id, error: { message: 'broken' } },
+      { id: 'old', deadMs: 1, error: undefined, from: undefined },
+    ])
+    expect(await hub.jobs({ state: 'dead', limit: 1 })).toMatchObject({ jobs: [{ id: dead.id }], more: true })
+    expect(await hub.jobs({ state: 'dead', limit: 2 })).toMatchObject({ more: false })
+    expect(await hub.jobs({ queue: 'other', state: 'dead' })).toMatchObject({
+      counts: [{ queue: 'other', dead: 0 }],
+      jobs: [],
+    })
+  })
+
+  it('of many queues are in one order, page by page', async () => {
+    it_.allowLeftovers()
+    const names = Array.from({ length: 25 }, (_, n) => `q${n}`)
+    for (const [n, name] of names.entries()) {
+      await known(name, `t${n}:1.0`)
+      const due = (m: number) => [1000 * m + n, `{"id":"${name}-${m}","task":"t${n}:1.0"}`]
+      await it_.redis.zadd(keys(name).scheduled, ...Array.from({ length: 50 }, (_, m) => due(m)).flat())
+    }
+    const { counts, jobs, more } = await it_.hub().jobs({ state: 'scheduled', limit: 30 })
+    expect(counts).toHaveLength(25)
+    expect(jobs.map(({ id }) => id)).toEqual([
+      ...names.map(name => `${name}-0`),
+      ...names.slice(0, 5).map(n => `${n}-1`),
+    ])
+    expect(more).toBe(true)
+    const all = await it_.hub().jobs({ queue: 'q7', state: 'scheduled', limit: 50 })
+    expect([all.jobs.length, all.more, all.jobs.at(-1)!.id]).toEqual([50, false, 'q7-49'])
+  })
+
+  it('are looked for among ten thousand, and no further', async () => {
+    it_.allowLeftovers()
+    const filler = Array<string>(10_000).fill('{"id":"x","task":"t:1.0"}')
+    await it_.redis.rpush(keys().jobs, ...filler, '{"id":"last","task":"rare:1.0"}')
+    const query = { queue: 'q', state: 'waiting', task: 'rare:1.0' } as const
+    expect(await it_.hub().jobs(query)).toMatchObject({ jobs: [], more: true })
+    await it_.redis.lpop(keys().jobs)
+    expect(await it_.hub().jobs(query)).toMatchObject({ jobs: [{ id: 'last' }], more: false })
+  })
+
+  it('are read whatever else lies there', async () => {
+    it_.allowLeftovers()
+    await known('q')
+    const nothings = ['no JSON', '[]', '{}', '{"id":"a","task":7}', '{"task":"t:1.0","id":"a","result_queue":"x"}', '']
+    await it_.redis.rpush(keys().jobs, ...nothings, '{"task":"t:1.0"}')
+    await it_.redis.set(keys().jobsHigh, 'squat')
+    await it_.redis.rpush(keys().scheduled, 'squat')
+    await it_.redis.zadd(keys().dead, '-inf', '{"id":"d","task":"t:1.0","job":{"errors":7}}')
+    await it_.redis.set(keys().job('squat'), 'squat')
+    const hub = it_.hub()
+    const { counts, jobs } = await hub.jobs({ state: 'waiting' })
+    expect(counts).toEqual([{ queue: 'q', waiting: 7, scheduled: 0, retrying: 0, dead: 1 }])
+    expect(jobs).toMatchObject([{ id: undefined, task: 't:1.0', enqueuedMs: undefined }])
+    expect((await hub.jobs({ state: 'scheduled' })).jobs).toEqual([])
+    expect((await hub.jobs({ state: 'dead' })).jobs).toMatchObject([{ id: 'd', error: undefined }])
+    expect(await findJobRecord(it_.redis, makeKeys(it_.namespace), 'squat', ['q'])).toBe(undefined)
+  })
+
+  it.each([
+    [{ queue: 'no queue' }, 'queue must be the name of a queue, not "no queue"'],
+    [{ state: 'running' }, 'state must be waiting, scheduled, retrying, dead, not "running"'],
+    [{ task: 't:1.0' }, 'task needs a state'],
+    [{ state: 'dead', task: 7 }, 'task must be a name, not 7'],
+    [{ limit: 0 }, 'limit must be a whole number from 1 to 10000, not 0'],
+    [{ limit: 1.5 }, 'limit must be'],
+    [{ limit: 10_001 }, 'limit must be'],
+  ])('are not asked for with %j', async (query, message) => {
+    const { code, message: told } = await failure(it_.hub().jobs(query as JobsQuery))
+    expect([code, told]).toEqual(['InvalidArgs', expect.stringContaining(message)])
+  })
+})
+
+describe('a user with the rights of an earlier version', () => {
+  it('sees all that it saw, and is told what it lacks for the rest', async () => {
+    it_.allowLeftovers()
+    const rules = rulesOf('view', makeKeys(it_.namespace)).split(' ')
+    const old = rules.filter(rule => !/:(jobs:high|jobs:low|scheduled|retries|job:\*)$|^\+(zrange|hgetall)$/.test(rule))
+    expect(rules.length - old.length).toBe(7)
+    const redis = await rights.user('old', old.join(' '))
+    await known('q')
+    await it_.redis.rpush(keys().jobs, '{"id":"a","task":"t:1.0"}')
+    const hub = it_.hub({ redis })
+    expect(await hub.queues()).toMatchObject([
+      { queue: 'q', jobs: 1, dead: 0, scheduled: undefined, retrying: undefined },
+    ])
+    expect((await hub.jobs()).counts).toEqual([
+      { queue: 'q', waiting: 1, scheduled: undefined, retrying: undefined, dead: 0 },
+    ])
+    const refused = await failure(hub.jobs({ state: 'scheduled' }))
+    expect([refused.code, refused.message]).toEqual([
+      'NotEnqueued',
+      expect.stringMatching(/^The jobs could not be read: the Redis user lacks a right; 'pshub check' names it/),
+    ])
+    await rights.denied()
+  })
+})
