@@ -208,7 +208,7 @@ class _Adopting:
         self.asked.append(lost)
         if lost == self._refused:
             raise ReplyError("ERR of this one")
-        return Adopted(True, [], [], [])
+        return Adopted(True, [], [], [], [], [])
 
     def beat(self, after_s: float, ended: List[str]) -> List[str]:
         self.now += after_s

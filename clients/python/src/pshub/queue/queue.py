@@ -33,8 +33,11 @@ REPLY_TTL_MS = 60_000
 #: Each live worker has read the word by then: they look every second.
 CANCEL_MEMORY_MS = 5000
 _ADOPT_BATCH = 64
-#: Jobs that are kept when they were given up; the oldest make room.
-_MAX_DEAD = 10_000
+#: Jobs that are kept when they were given up; the oldest make room, and go after so many days.
+MAX_DEAD = 10_000
+DEAD_MS = 180 * 24 * 3600 * 1000
+#: A worker that looks after what is due and does not beat for this long is replaced by another one.
+TURN_MS = 1200
 #: This worker takes no jobs, and leaves it to others to report its queue's length.
 _JOB_ROOM = 0
 _REPORTS_MS = 0
@@ -113,10 +116,14 @@ class Queue:
 
         return outcome()
 
-    async def beat(self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool) -> Beat:
+    async def beat(
+        self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool, moves: bool = False
+    ) -> Beat:
+        """With ``moves`` this worker looks after what is due, unless another one does."""
         queue = self.keys
-        keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id)]
-        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
+        keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id), queue.jobs]
+        moves_ms = TURN_MS if moves else 0
+        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS, moves_ms]
         return read_beat(await run(connection, "beat", keys, args))
 
     async def handback(self, connection: Connection, worker_id: str, side: str, ids: Sequence[str]) -> int:
@@ -129,8 +136,8 @@ class Queue:
         """None: the other worker lives, or this one has no lease itself."""
         queue = self.keys
         keys = [queue.leases, queue.held(lost_id), queue.held(worker_id)]
-        keys += [queue.calls, queue.bell, queue.jobs, queue.job_bell, queue.dead]
-        args: List[Word] = [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES, _MAX_DEAD]
+        keys += [queue.calls, queue.bell, queue.jobs, queue.job_bell]
+        args: List[Word] = [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES, MAX_DEAD, DEAD_MS]
         return read_adopted(await run(connection, "adopt", keys, args))
 
     async def cancel(self, connection: Connection, id: str, text: str) -> bool:

@@ -37,10 +37,22 @@ class Beat(NamedTuple):
     ended: List[str]
     #: Since when the queue is paused, Redis milliseconds; None when it is served.
     paused_ms: Optional[int]
+    #: When the first job is due, Redis milliseconds; None when none waits, or another worker looks after that.
+    due_ms: Optional[int]
 
 
 #: A request, behind the id that it is held under.
 HeldText = Tuple[str, bytes]
+
+
+class Told(NamedTuple):
+    """Somebody who waits for a job that has ended."""
+
+    #: The job's held id.
+    id: str
+    #: What the answer is to be marked with.
+    ticket: str
+    hub_id: str
 
 
 class Adopted(NamedTuple):
@@ -54,6 +66,10 @@ class Adopted(NamedTuple):
     redelivered: List[HeldText]
     #: Jobs that were given up.
     dead: List[HeldText]
+    #: Who waits for these.
+    told: List[Told]
+    #: What is to be done in other queues, held by this worker now.
+    outs: List[HeldText]
 
 
 def read_pushed(answer: Sequence[Any]) -> Pushed:
@@ -76,14 +92,27 @@ def read_claimed(answer: Sequence[Any]) -> Optional[Claimed]:
 
 def read_beat(answer: Sequence[Any]) -> Beat:
     now, held, cancelled, ended = answer[:4]
-    paused = answer[5] if len(answer) > 5 else b""
-    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), int(paused) if paused else None)
+    paused_ms, due_ms = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6))
+    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), paused_ms, due_ms)
 
 
 def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:
     """None: the other worker lives, or this one has no lease itself."""
     state, *lists = answer
-    return None if state == -1 else Adopted(state == 1, *(list(zip(texts_of(flat[::2]), flat[1::2])) for flat in lists))
+    if state == -1:
+        return None
+    to_answer, redelivered, dead, told, outs = lists[:5]
+    return Adopted(
+        state == 1, _pairs_of(to_answer), _pairs_of(redelivered), _pairs_of(dead), _told_of(texts_of(told)), _pairs_of(outs)
+    )
+
+
+def _pairs_of(flat: Sequence[bytes]) -> List[HeldText]:
+    return list(zip(texts_of(flat[::2]), flat[1::2]))
+
+
+def _told_of(flat: Sequence[str]) -> List[Told]:
+    return [Told(*each) for each in zip(flat[::3], flat[1::3], flat[2::3])]
 
 
 def texts_of(values: Sequence[bytes]) -> List[str]:

@@ -97,6 +97,11 @@ class OutcomeUnknown(HubError):
     meaning = "The connection to Redis broke before it was known whether the request arrived."
 
 
+class NoSuchJob(HubError):
+    code, ran, retryable, http_status = "NoSuchJob", "maybe", False, 404
+    meaning = "No job of this id is known: it was not tracked, or its record has gone."
+
+
 class Aborted(HubError):
     code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller gave up waiting."
 

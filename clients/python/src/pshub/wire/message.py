@@ -8,11 +8,13 @@ from typing import Any, Dict, Optional
 
 from .errors import ERROR_CLASSES, ToldError
 from .foreign import is_amount
+from .job_part import JobPart, read_job_part
 from .keys import Keys, is_id
 from .payload import PayloadProblem, compact, decode_payload, encode_payload
 from .phases import Phases
 
 _LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
+_BEGINS_JOB = re.compile(_LEADING.pattern + r',"job":\{')
 _BEGINS_IDEMPOTENT = re.compile(_LEADING.pattern + ',"idempotent":true,')
 _REPLY_ID = re.compile(r'\{"id":"([A-Za-z0-9_-]+)"')
 _MAX_TASK_LENGTH = 128
@@ -32,7 +34,7 @@ class Request:
 
     __slots__ = (
         "id", "held_id", "at_us", "ttl_ms", "task", "args", "hub_id", "from_", "traceparent", "tracestate", "idempotent",
-        "losses", "may_have_run", "text",
+        "losses", "may_have_run", "job", "then", "text",
     )  # fmt: skip
 
     #: What the reply is marked with: the message's own id.
@@ -56,6 +58,10 @@ class Request:
     losses: int
     #: An earlier worker may have started it.
     may_have_run: bool
+    #: What it carries as a job; None when that is nothing but its arguments.
+    job: Optional[JobPart]
+    #: The steps that follow it in a chain, unread.
+    then: Any
     #: The message as it was in the list.
     text: str
 
@@ -135,6 +141,9 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
     request.idempotent = value.get("idempotent") is True and _BEGINS_IDEMPOTENT.match(text) is not None
     request.losses = int(losses) if abs(losses) < 1e300 and losses == int(losses) else 0
     request.may_have_run = value.get("started") is True or request.losses > 0
+    # As idempotent.
+    request.job = read_job_part(value["job"]) if "job" in value and _BEGINS_JOB.match(text) else None
+    request.then = value.get("then")
     request.text = text
     return request
 

@@ -74,7 +74,7 @@ class Farewell:
     async def _put_back_unknown(self) -> int:
         slots = self._slots
         held = await self._queue.held_ids(self._connection, self._worker_id())
-        unknown = [id for id in held if not (slots.knows(id) or slots.was_released(id) or id.startswith("lost:"))]
+        unknown = [id for id in held if not (slots.knows(id) or slots.was_released(id) or id.startswith(("lost:", "out:")))]
         return await self._queue.handback(self._connection, self._worker_id(), "head", unknown) if unknown else 0
 
     async def _give_up_lease(self) -> int:

@@ -52,7 +52,7 @@ class Reconcile:
             return
         await self._release_again([id for id in lost if self._slots.was_released(id)], worker_id)
         still_open = [id for id in lost if not self._slots.was_released(id)]
-        await self._put_back([id for id in still_open if not id.startswith("lost:")], worker_id, now_us)
+        await self._put_back([id for id in still_open if not id.startswith(("lost:", "out:"))], worker_id, now_us)
         adopted = [id for id in still_open if id.startswith("lost:")]
         found = await self._queue.held_texts(self._connection, worker_id, adopted)
         if worker_id == self._worker_id():
