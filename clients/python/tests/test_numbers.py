@@ -6,7 +6,8 @@ from conftest import vectors
 from pshub.catalogue import registrar
 from pshub.figures import callers, recent_failures, task_stats
 from pshub.hub import forecast, outbox, routes
-from pshub.queue import batches, queue
+from pshub.jobs import backoff
+from pshub.queue import batches, job_queue, queue
 from pshub.redis.connections import BLOCK_S
 from pshub.redis.refusals import explained
 from pshub.settings.table import TABLE
@@ -44,6 +45,11 @@ OURS = {
     "dead jobs of a queue": queue.MAX_DEAD,
     "life of a dead job, ms": queue.DEAD_MS,
     "a worker that looks after what is due is replaced after, ms": queue.TURN_MS,
+    "tries after the first one of a job": backoff.DEFAULT_RETRIES,
+    "a job runs for, at the most, ms": task.DEFAULT_JOB_TIMEOUT_MS,
+    "who waits for one job": job_queue.MAX_WAITERS,
+    "a job that came from another queue is known for, ms": job_queue.CAME_MS,
+    "a batch that is not closed is forgotten after, ms": job_queue.OPEN_BATCH_MS,
     "longest message of a job's failure, characters": job_part.MAX_FAILURE_MESSAGE,
     "cards are rewritten every, ms": registrar.REPUBLISH_MS,
     "longest use of a route, ms": routes._STALE_S * 1000,
@@ -71,12 +77,6 @@ NOT_OURS = {
     "tasks with slow calls",
     "memory of slow calls, ms",
     "failures that a job keeps",
-    # Jobs come in steps; these follow.
-    "tries after the first one of a job",
-    "a job runs for, at the most, ms",
-    "who waits for one job",
-    "a job that came from another queue is known for, ms",
-    "a batch that is not closed is forgotten after, ms",
 }
 
 

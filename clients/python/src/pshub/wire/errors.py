@@ -149,11 +149,16 @@ def told_error(code: str, message: str, retryable: bool = False) -> ToldError:
 
 
 class TaskError(Exception):
-    """Raised by a handler to say more than a message: whether a retry may help, and structured data for the caller."""
+    """
+    Raised by a handler to say more than a message: whether a retry may help, and structured data for the caller. A job is tried again
+    unless ``retryable`` is False; a call only where it is True.
+    """
 
-    def __init__(self, message: str, *, retryable: bool = False, data: Any = None) -> None:
+    def __init__(self, message: str, *, retryable: Optional[bool] = None, data: Any = None) -> None:
         super().__init__(message)
-        self.retryable = retryable
+        self.retryable = retryable or False
+        #: ``retryable`` was said to be False.
+        self.is_final = retryable is False
         self.data = data
 
 

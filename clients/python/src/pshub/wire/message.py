@@ -17,7 +17,7 @@ _LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
 _BEGINS_JOB = re.compile(_LEADING.pattern + r',"job":\{')
 _BEGINS_IDEMPOTENT = re.compile(_LEADING.pattern + ',"idempotent":true,')
 _REPLY_ID = re.compile(r'\{"id":"([A-Za-z0-9_-]+)"')
-_MAX_TASK_LENGTH = 128
+MAX_TASK_LENGTH = 128
 _MAX_SAFE_INTEGER = 2**53 - 1
 
 
@@ -72,11 +72,17 @@ def request_body(id: str, task: str, idempotent: bool, args_json: str, tail: str
     return f'"id":"{id}",{mark}"task":"{task}","args":{args_json}{tail}'
 
 
+def job_body(id: str, part: Optional[str], task: str, args_json: str, tail: str) -> str:
+    """The same of a job; ``part`` is what it carries beside its arguments, as job_part_text() has it, if that is anything."""
+    job = "" if part is None else f'"job":{part},'
+    return f'"id":"{id}",{job}"task":"{task}","args":{args_json}{tail}'
+
+
 def request_tail(
-    result_queue: str, from_: Optional[str], traceparent: Optional[str], tracestate: Optional[str] = None
+    result_queue: Optional[str], from_: Optional[str], traceparent: Optional[str], tracestate: Optional[str] = None
 ) -> str:
-    """The constant end of all requests of one caller."""
-    tail = f',"result_queue":{compact(result_queue)}'
+    """The constant end of all requests of one caller. Without ``result_queue`` nobody waits."""
+    tail = "" if result_queue is None else f',"result_queue":{compact(result_queue)}'
     if from_ is not None:
         tail += f',"from":{compact(from_)}'
     if traceparent is not None:
@@ -114,7 +120,7 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
         raise MalformedMessage("not a JSON object")
     request = Request()
     task = value.get("task")
-    if not isinstance(task, str) or len(task) > _MAX_TASK_LENGTH:
+    if not isinstance(task, str) or len(task) > MAX_TASK_LENGTH:
         raise MalformedMessage("no task name")
     id = value.get("id")
     own_id = id if is_id(id) else held_id
