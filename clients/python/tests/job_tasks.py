@@ -35,6 +35,10 @@ class Flaky:
         self.task: Task = flaky
 
 
+def strict() -> Task:
+    return task("strict:1.0", args={"type": "object", "required": ["n"]})(lambda args: 1)
+
+
 @pytest.fixture
 def hub(server: Server) -> Iterator[Hub]:
     with Hub(server.url, name="shop") as hub:
