@@ -199,7 +199,7 @@ class _Adopting:
         monkeypatch.setattr(adopt_module, "now_s", lambda: self.now)
         self._adopt = Adopt(
             Keys("pshub"), self, None, Slots(1), self.clock, _Silent(), lambda: "me", lambda ended: None,
-            lambda error: self.problems.append(str(error)),
+            lambda outs, worker: None, lambda error: self.problems.append(str(error)),
         )  # type: ignore[arg-type]  # fmt: skip
 
     name = "q"
@@ -208,7 +208,7 @@ class _Adopting:
         self.asked.append(lost)
         if lost == self._refused:
             raise ReplyError("ERR of this one")
-        return Adopted(True, [], [], [])
+        return Adopted(True, [], [], [], [], [])
 
     def beat(self, after_s: float, ended: List[str]) -> List[str]:
         self.now += after_s

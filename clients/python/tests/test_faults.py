@@ -144,7 +144,8 @@ def test_what_a_lost_worker_held_is_told_of(server: Server) -> None:
     for id, message in held.items():
         server.client.hset("pshub:{default}:held:lost", id, json.dumps(message, separators=(",", ":")))
     server.client.zadd("pshub:{default}:leases", {"lost": 1})
-    worker = Worker(server.url, tasks=[wait_again])
+    # Which would take the job that went back.
+    worker = Worker(server.url, tasks=[wait_again], job_slots=0)
     for name in ("request:redelivered", "job:dead", "worker:lost"):
         worker.events.on(name, lambda event, name=name: told.append((name, event)))  # type: ignore[misc]
     with worker:

@@ -6,12 +6,13 @@ from conftest import vectors
 from pshub.catalogue import registrar
 from pshub.figures import callers, recent_failures, task_stats
 from pshub.hub import forecast, outbox, routes
-from pshub.queue import batches, queue
+from pshub.jobs import backoff
+from pshub.queue import batches, job_queue, queue
 from pshub.redis.connections import BLOCK_S
 from pshub.redis.refusals import explained
 from pshub.settings.table import TABLE
 from pshub.task import task
-from pshub.wire import foreign, message, payload
+from pshub.wire import foreign, job_part, message, payload
 from pshub.worker import executor, unserved
 from pshub.worker.roles import adopt, beat
 
@@ -41,7 +42,15 @@ OURS = {
     "one answer or one write, bytes": batches.MAX_BATCH_BYTES,
     "no adoption after a start or an interruption, ms": adopt._GRACE_S * 1000,
     "a task nobody takes is waited for, ms": unserved.PATIENCE_S * 1000,
-    "dead jobs of a queue": queue._MAX_DEAD,
+    "dead jobs of a queue": queue.MAX_DEAD,
+    "life of a dead job, ms": queue.DEAD_MS,
+    "a worker that looks after what is due is replaced after, ms": queue.TURN_MS,
+    "tries after the first one of a job": backoff.DEFAULT_RETRIES,
+    "a job runs for, at the most, ms": task.DEFAULT_JOB_TIMEOUT_MS,
+    "who waits for one job": job_queue.MAX_WAITERS,
+    "a job that came from another queue is known for, ms": job_queue.CAME_MS,
+    "a batch that is not closed is forgotten after, ms": job_queue.OPEN_BATCH_MS,
+    "longest message of a job's failure, characters": job_part.MAX_FAILURE_MESSAGE,
     "cards are rewritten every, ms": registrar.REPUBLISH_MS,
     "longest use of a route, ms": routes._STALE_S * 1000,
     "a slice of the windows of statistics, ms": task_stats._SLICE_S * 1000,
@@ -67,6 +76,7 @@ NOT_OURS = {
     "slow calls of a task",
     "tasks with slow calls",
     "memory of slow calls, ms",
+    "failures that a job keeps",
 }
 
 

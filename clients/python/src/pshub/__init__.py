@@ -1,9 +1,14 @@
 """Call tasks in worker processes over Redis and await their results; or be such a worker. See README.md."""
 
 from .hub.async_hub import AsyncHub
+from .hub.enqueuing import EnqueuedMany
 from .hub.gather import Outcome
 from .hub.hub import Hub
 from .hub.pending import PendingCall
+from .jobs.batch import AsyncBatch, BatchStatus
+from .jobs.blocking import Batch, Chain, Job
+from .jobs.job import AsyncChain, AsyncJob
+from .jobs.job_record import JobStatus
 from .task.task import Task, task
 from .wire.errors import (
     ERROR_CLASSES,
@@ -14,6 +19,7 @@ from .wire.errors import (
     HubError,
     InvalidArgs,
     InvalidResult,
+    NoSuchJob,
     NoSuchTask,
     NoWorkers,
     NotEnqueued,
@@ -32,15 +38,25 @@ from .worker.worker import Worker
 __all__ = [
     "ERROR_CLASSES",
     "Aborted",
+    "AsyncBatch",
+    "AsyncChain",
     "AsyncHub",
+    "AsyncJob",
+    "Batch",
+    "BatchStatus",
+    "Chain",
     "ConfigError",
     "Context",
+    "EnqueuedMany",
     "Expired",
     "Hub",
     "HubClosed",
     "HubError",
     "InvalidArgs",
     "InvalidResult",
+    "Job",
+    "JobStatus",
+    "NoSuchJob",
     "NoSuchTask",
     "NoWorkers",
     "NotEnqueued",

@@ -37,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--redis", metavar="url", help="default: PSHUB_REDIS, else redis://127.0.0.1:6379")
     parser.add_argument("--queue", metavar="name", help="queue to serve (default)")
     parser.add_argument("--slots", metavar="n", type=int, help="calls to run at once (4)")
+    parser.add_argument("--job-slots", metavar="n", type=int, help="how many of them may run jobs (half)")
     parser.add_argument("--namespace", metavar="name", help="prefix of all keys (pshub)")
     parser.add_argument("--grace", metavar="seconds", type=float, help="what runs may take when it is told to stop (10)")
     parser.add_argument("--lease", metavar="seconds", type=float, help="others take over when it is silent for this long (4)")

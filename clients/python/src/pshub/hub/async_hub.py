@@ -18,9 +18,10 @@ from .arguments import MISSING, Called, arguments_of, name_of, wrong_call
 from .call import Outgoing
 from .dispatch import Dispatch
 from .gather import Entry, Outcome, entries_of
+from .job_calls import AsyncJobCalls
 
 
-class AsyncHub:
+class AsyncHub(AsyncJobCalls):
     """
     The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
     awaits a call gives the call up.

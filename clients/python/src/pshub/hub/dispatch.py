@@ -7,6 +7,7 @@ from typing import Any, Awaitable, Callable, Dict, List, Optional, TypeVar
 
 from ..figures.events import Events
 from ..queue.pause import pause_queue, resume_queue
+from ..queue.job_queue import JobQueue
 from ..queue.queue import Queue
 from ..redis.connection import Connection
 from ..redis.connections import make_connections
@@ -21,6 +22,7 @@ from ..wire.message import request_tail
 from ..wire.phases import Phases
 from ..wire.redis_clock import RedisClock
 from .call import UNSENT_S, Call, Outgoing
+from .enqueuing import Enqueuing
 from .inbox import Inbox
 from .loop import LoopThread
 from .outbox import Outbox
@@ -50,11 +52,15 @@ class Dispatch:
         self.events = events
         self._keys = Keys(settings.namespace)
         self._name = settings.name if name is None else name
-        self._closing = Stop()
+        self.closing = Stop()
         self.commands, self.blocking = make_connections("hub", settings.redis, events)
-        self.routes = Routes(Resolver(self.commands, self._keys, events), self.commands, self._closing)
+        resolver = Resolver(self.commands, self._keys, events)
+        self.routes = Routes(resolver, self.commands, self.closing)
         self._outboxes: Dict[str, Outbox] = {}
         self._pending: Dict[str, Call] = {}
+        #: Who waits for an answer that is no call's: that of a job.
+        self._tickets: Dict[str, Callable[[Dict[str, Any]], None]] = {}
+        self._has_heard = False
         self._lookups: Dict[Outgoing, "asyncio.Task[None]"] = {}
         self._deadlines = Deadlines()
         self._budget = RetryBudget()
@@ -64,10 +70,11 @@ class Dispatch:
             self.blocking,
             self._keys.reply(self.id),
             self._keys.read(self.id),
-            lambda: len(self._pending),
+            lambda: len(self._pending) + len(self._tickets),
             self._deliver,
             lambda reason: events.emit("problem", where="inbox", reason=explained(reason)),
         )
+        self.enqueuing = Enqueuing(self, settings, self._name, self._keys, self.commands, self.routes, resolver, events)
 
     def open(self) -> None:
         self.commands.open()
@@ -75,7 +82,7 @@ class Dispatch:
 
     def begin(self, out: Outgoing) -> None:
         """Takes a call over; it settles through its ``on_settled``, never with an exception here."""
-        if self._closing.is_set:
+        if self.closing.is_set:
             out.settle(None, HubClosed("This hub was closed; make a new one.", task=out.called))
             return
         if out.over:
@@ -108,17 +115,38 @@ class Dispatch:
         out.settle(None, Aborted(f"The caller gave up before {out.called} was sent.", task=out.called))
 
     async def pause(self, queue: str) -> int:
-        return await self._ask(lambda commands: pause_queue(commands, self._keys, queue), f"Queue {queue} could not be paused")
+        return await self.ask(lambda commands: pause_queue(commands, self._keys, queue), f"Queue {queue} could not be paused")
 
     async def resume(self, queue: str) -> bool:
-        return await self._ask(lambda commands: resume_queue(commands, self._keys, queue), f"Queue {queue} could not be resumed")
+        return await self.ask(lambda commands: resume_queue(commands, self._keys, queue), f"Queue {queue} could not be resumed")
 
-    async def _ask(self, work: Callable[[Connection], Awaitable[T]], otherwise: str) -> T:
+    # What jobs ask for.
+
+    @property
+    def hub_id(self) -> str:
+        return self.id
+
+    def hear(self, ticket: str, on_reply: Callable[[Dict[str, Any]], None]) -> Callable[[], None]:
+        """Hears a reply that is no call's, until the returned function is called."""
+        self.open()
+        self._tickets[ticket] = on_reply
+        self._has_heard = True
+        self._inbox.wake()
+        return lambda: self._tickets.pop(ticket, None) and None
+
+    def queue_of(self, name: str) -> JobQueue:
+        return JobQueue(name, self._keys)
+
+    async def ask(
+        self,
+        work: Callable[[Connection], Awaitable[T]],
+        otherwise: str = "Redis could not be asked about the job",
+    ) -> T:
         """``otherwise`` begins the message of the error."""
-        if self._closing.is_set:
+        if self.closing.is_set:
             raise HubClosed("This hub was closed; make a new one.")
         self.open()
-        await self.commands.ready_within(_ASK_PATIENCE_S, self._closing)
+        await self.commands.ready_within(_ASK_PATIENCE_S, self.closing)
         try:
             return await work(self.commands)
         except (ConnectionLost, NotConnected, ReplyError) as error:
@@ -126,9 +154,9 @@ class Dispatch:
 
     async def close(self) -> None:
         """Settles what is in flight, deletes the hub's keys, closes its connections."""
-        if self._closing.is_set:
+        if self.closing.is_set:
             return
-        self._closing.set()
+        self.closing.set()
         for out in list(self._lookups):
             out.settle(None, HubClosed(task=out.called))
         for call in list(self._pending.values()):
@@ -138,6 +166,7 @@ class Dispatch:
             else:
                 call.fail(HubClosed(**details))
         self._deadlines.stop()
+        self.enqueuing.stop()
         # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
         await asyncio.gather(self.blocking.close(), self._inbox.stop())
         await self._delete_keys()
@@ -175,7 +204,7 @@ class Dispatch:
 
     def on_failed(self, call: Call, error: HubError) -> bool:
         """True when a further try was started; that one settles the call then."""
-        if not may_retry(error, call.idempotent) or call.tries + 1 >= MAX_TRIES or self._closing.is_set:
+        if not may_retry(error, call.idempotent) or call.tries + 1 >= MAX_TRIES or self.closing.is_set:
             return False
         wait = backoff_s(call.tries, _RETRY_FIRST_S, _RETRY_MOST_S)
         # A Redis that cannot be reached is tried for a second all along; its calls fail then.
@@ -231,6 +260,8 @@ class Dispatch:
         call = self._pending.get(reply["id"])
         if call is not None:
             call.answer(reply)
+        elif reply["id"] in self._tickets:
+            self._tickets[reply["id"]](reply)
         elif not again:
             self.events.emit("reply:late", id=reply["id"])
 
@@ -242,7 +273,7 @@ class Dispatch:
         if outbox is None:
             queue = Queue(name, self._keys)
             outbox = self._outboxes[name] = Outbox(
-                self.commands, queue, self.id, self._clock, self.events, self._closing
+                self.commands, queue, self.id, self._clock, self.events, self.closing
             )
         return outbox
 
@@ -251,10 +282,12 @@ class Dispatch:
         pushed: List[str] = [
             self._keys.queue(name).pushed(self.id) for name, outbox in self._outboxes.items() if outbox.used
         ]
-        if not pushed:
+        if pushed or self._has_heard:
+            pushed += [self._keys.reply(self.id), self._keys.read(self.id)]
+        keys = [*pushed, *self.enqueuing.used_keys()]
+        if not keys:
             return
         await self.commands.ready_within(_CLOSE_PATIENCE_S)
-        keys = [self._keys.reply(self.id), self._keys.read(self.id), *pushed]
         posted = self.commands.post(*(("UNLINK", key) for key in keys))
         ignore(posted)
         await within(posted, _CLOSE_PATIENCE_S)

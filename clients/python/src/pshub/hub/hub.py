@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import concurrent.futures
+import math
 import os
 import threading
 import weakref
@@ -20,6 +21,7 @@ from .arguments import MISSING, Called, arguments_of, name_of, wrong_call
 from .call import Outgoing
 from .dispatch import Dispatch
 from .gather import Outcome, entries_of
+from .job_calls import JobCalls
 from .loop import LoopThread
 from .pending import PendingCall
 
@@ -28,9 +30,9 @@ T = TypeVar("T")
 _RUN_PATIENCE_S = 10.0
 
 
-class Hub:
+class Hub(JobCalls):
     """
-    Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread, and
+    Calls tasks in worker processes and waits for their results, and enqueues jobs. One per process; all its methods may be used from any thread, and
     after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis, which are
     made by the first call, whatever the number of calls in flight.
 
@@ -155,14 +157,14 @@ class Hub:
         check_queue_name(queue)
         return self._run(lambda dispatch: dispatch.resume(queue))
 
-    def _run(self, work: Callable[[Dispatch], Awaitable[T]]) -> T:
+    def _run(self, work: Callable[[Dispatch], Awaitable[T]], patience_s: float = 0.0) -> T:
         if self._is_closed:
             raise HubClosed("This hub was closed; make a new one.")
         thread, dispatch = self._started()
         if thread.is_current:
             raise NotEnqueued("A listener of this hub cannot wait for it; ask from another thread.")
         try:
-            return thread.run(work(dispatch), _RUN_PATIENCE_S)
+            return thread.run(work(dispatch), None if patience_s == math.inf else patience_s + _RUN_PATIENCE_S)
         except (concurrent.futures.CancelledError, concurrent.futures.TimeoutError, RuntimeError):
             raise HubClosed("This hub was closed meanwhile.") from None
 

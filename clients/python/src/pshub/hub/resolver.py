@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
+import math
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..catalogue.cards import TaskCard, TaskField, further_field
 from ..catalogue.catalogue import Catalogue, unreadable_teller
@@ -11,9 +12,14 @@ from ..redis.connection import Connection
 from ..redis.refusals import ReplyError, is_refusal
 from ..redis.rights_check import missing_rights
 from ..task.schema import Validate, compile_foreign
+from ..task.task import DEFAULT_TIMEOUT_S
 from ..wire.errors import HubError, NoSuchTask, NoWorkers, NotEnqueued, message_of
 from ..wire.keys import Keys, is_queue_name
 from ..wire.names import CalledName, near_names, newest_first, parse_called_name, try_parse_task_name
+
+
+#: What a route is for: ``hub``: calls; ``jobs``: jobs as well.
+Purpose = str
 
 
 class Route(NamedTuple):
@@ -45,15 +51,16 @@ class Resolver:
         self._events = events
         self._catalogue = Catalogue(keys, unreadable_teller(events))
         self._compiled: Dict[str, Any] = {}
-        #: Queues where this user has all rights that a caller needs.
-        self._allowed: Set[str] = set()
+        #: Purposes and queues for which this user has all rights that it needs.
+        self._allowed: Set[Tuple[Purpose, str]] = set()
         #: Where tasks were found that no worker of their first queue provides.
         self._elsewhere: Dict[str, List[str]] = {}
 
-    async def resolve(self, called: str, queue: Optional[str]) -> Route:
+    async def resolve(self, called: str, queue: Optional[str], purpose: Purpose = "hub") -> Route:
         """
         Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
-        the first by name. Raises NoSuchTask, NoWorkers, or the connection's error.
+        the first by name. A job goes to a queue without any, too: to the one that had the task first, or to the one that is named.
+        Raises NoSuchTask, NoWorkers, or the connection's error.
         """
         wanted = parse_called_name(called)
         if wanted is None:
@@ -62,13 +69,15 @@ class Resolver:
         if is_exact:
             # Nearly always the task has one card, and this is all that is read of cards.
             further = self._elsewhere.get(called, []) if queue is None else [further_field(called, queue)]
-            route = await self._live_of(await self._cards([called, *further]), queue)
+            route = await self._live_of(await self._cards([called, *further]), queue, purpose)
             if route is not None:
                 return route
         known = await self._catalogue.task_fields(self._connection)
         fields = _fields_of(wanted, known)
         cards = await self._cards(fields[:_MAX_CARDS_OF_NAME])
-        route = await self._live_of(cards, queue)
+        route = await self._live_of(cards, queue, purpose)
+        if route is None and purpose == "jobs":
+            return await self._resting_place(called, wanted, cards, queue, known)
         if route is None:
             raise (await self._no_workers(called, cards, queue)) if cards else _no_such_task(called, wanted.name, known)
         if is_exact:
@@ -76,10 +85,33 @@ class Resolver:
             self._elsewhere[called] = [field for field in fields if field != called]
         return route
 
+    async def queues(self) -> List[str]:
+        """All queues that tasks are known in."""
+        fields = [field for field, _, _ in await self._catalogue.task_fields(self._connection)]
+        cards = await self._cards(fields)
+        return [queue for queue in dict.fromkeys(card.queue for card in cards) if is_queue_name(queue)]
+
+    async def _resting_place(
+        self, called: str, wanted: CalledName, cards: Sequence[TaskCard], queue: Optional[str], known: Sequence[TaskField]
+    ) -> Route:
+        """Where jobs of a task wait that nobody serves at the moment."""
+        for card in cards:
+            if is_queue_name(card.queue) and queue in (None, card.queue):
+                await self._check_rights(card.task, card.queue, "jobs")
+                return self._route_of(card, 0)
+        if queue is None:
+            error = _no_such_task(called, wanted.name, known)
+            raise NoSuchTask(f"{error.message} Name its queue, to have the job wait there for one.", task=called)
+        if wanted.minor is None:
+            message = f"Queue {queue} has no {called} yet: write the version in full, {wanted.name}:1.0."
+            raise NoSuchTask(message, task=called)
+        await self._check_rights(called, queue, "jobs")
+        return Route(called, queue, DEFAULT_TIMEOUT_S, False, math.inf, math.inf, 0, None)
+
     async def _cards(self, fields: Sequence[str]) -> List[TaskCard]:
         return await self._catalogue.task_cards(self._connection, fields)
 
-    async def _live_of(self, cards: Sequence[TaskCard], queue: Optional[str]) -> Optional[Route]:
+    async def _live_of(self, cards: Sequence[TaskCard], queue: Optional[str], purpose: Purpose) -> Optional[Route]:
         """The first of these that a live worker provides. A queue that this user may not use only counts where there is no other."""
         refused: Optional[Exception] = None
         for card in cards:
@@ -88,7 +120,7 @@ class Resolver:
             try:
                 slots = await self._catalogue.slots(self._connection, card.queue, card.task)
                 if slots > 0:
-                    await self._check_rights(card)
+                    await self._check_rights(card.task, card.queue, purpose)
                     return self._route_of(card, slots)
             except Exception as error:
                 if not isinstance(error, HubError) and not is_refusal(error):
@@ -104,29 +136,30 @@ class Resolver:
             names = ", ".join(dict.fromkeys(card.task for card in cards))
             start = f"Start one: pshub-worker <module> --queue {queues}"
             return NoWorkers(f"No live worker provides {names}. {start}", task=called)
-        elsewhere = await self._live_of(cards, None)
+        elsewhere = await self._live_of(cards, None, "hub")
         where = f"It is served in queue {elsewhere.queue}." if elsewhere else f"Nor does one elsewhere; known in: {queues}."
         return NoWorkers(f"No live worker of queue {queue} provides {called}. {where}", task=called)
 
-    async def _check_rights(self, card: TaskCard) -> None:
+    async def _check_rights(self, task: str, queue: str, purpose: Purpose) -> None:
         """
         Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
         run and hear only of timeouts.
         """
-        if card.queue in self._allowed:
+        if (purpose, queue) in self._allowed:
             return
         try:
-            missing = await missing_rights(self._connection, "hub", self._keys, card.queue)
+            missing = await missing_rights(self._connection, purpose, self._keys, queue)
         except ReplyError as error:
             # A server that cannot tell refuses in time what it refuses.
             if not is_refusal(error):
                 raise
             missing = None
         if missing:
-            message = f"The Redis user may not call tasks of queue {card.queue}: it lacks {missing}. See 'pshub check --for hub'"
-            raise NotEnqueued(f"{message}.", task=card.task)
+            what = "call tasks of" if purpose == "hub" else "enqueue jobs in"
+            message = f"The Redis user may not {what} queue {queue}: it lacks {missing}. See 'pshub check --for {purpose}'"
+            raise NotEnqueued(f"{message}.", task=task)
         _bound(self._allowed)
-        self._allowed.add(card.queue)
+        self._allowed.add((purpose, queue))
 
     def _route_of(self, card: TaskCard, slots: int) -> Route:
         return Route(

@@ -9,7 +9,7 @@ from ..redis.connection import Connection
 from ..redis.refusals import explained, is_refusal
 from ..wire.clock import Stop, ignore, now_s, sleep, within
 from ..wire.errors import HubError, NotEnqueued, message_of
-from .resolver import Resolver, Route
+from .resolver import Purpose, Resolver, Route
 
 
 class _Cached(NamedTuple):
@@ -22,8 +22,8 @@ class _Miss(NamedTuple):
     at: float
 
 
-#: A name as it is called, wherever it runs or in one queue.
-_Called = Tuple[str, Optional[str]]
+#: A name as it is called, wherever it runs or in one queue; and what for.
+_Called = Tuple[str, Optional[str], Purpose]
 
 #: A route is used without asking again for this long, and a little longer while a fresh one is under way.
 _FRESH_S = 1.0
@@ -45,24 +45,24 @@ class Routes:
         self._misses: Dict[_Called, _Miss] = {}
         self._under_way: Dict[_Called, "asyncio.Task[Route]"] = {}
 
-    def known(self, called: str, queue: Optional[str]) -> Optional[Route]:
+    def known(self, called: str, queue: Optional[str], purpose: Purpose = "hub") -> Optional[Route]:
         """The route when it may be used at once. From any thread."""
-        cached = self._routes.get((called, queue))
+        cached = self._routes.get((called, queue, purpose))
         return cached.route if cached and now_s() - cached.checked_at <= _STALE_S else None
 
     def refresh(self, called: str, queue: Optional[str]) -> None:
         """Looks again behind a call, when the last look was a while ago."""
-        key = (called, queue)
+        key: _Called = (called, queue, "hub")
         cached = self._routes.get(key)
         if cached and now_s() - cached.checked_at > _FRESH_S and key not in self._under_way:
             self._look_up(key)
 
-    async def find(self, called: str, queue: Optional[str], deadline: float) -> Route:
+    async def find(self, called: str, queue: Optional[str], deadline: float, purpose: Purpose = "hub") -> Route:
         """
         Asks until there is an answer or the deadline has come. Raises NoSuchTask, NoWorkers, or NotEnqueued when Redis could not
         be asked; while Redis is away an old route is better than none.
         """
-        key = (called, queue)
+        key = (called, queue, purpose)
         setback = "no answer in time"
         patience = Stop()
         timer = asyncio.get_running_loop().call_later(max(0.0, deadline - now_s()), patience.set)

@@ -6,7 +6,8 @@ from typing import Callable, Iterable, Iterator, List, TypeVar
 
 #: What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late.
 MAX_BATCH_BYTES = 1_000_000
-_MAX_COUNT = 256
+#: So many entries go in one write at the most.
+MAX_COUNT = 256
 
 T = TypeVar("T")
 
@@ -17,7 +18,7 @@ def batches_of(entries: Iterable[T], size_of: Callable[[T], int]) -> Iterator[Li
     size = 0
     for entry in entries:
         own = size_of(entry)
-        if len(batch) == _MAX_COUNT or (batch and size + own > MAX_BATCH_BYTES):
+        if len(batch) == MAX_COUNT or (batch and size + own > MAX_BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(entry)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, List, NamedTuple, Optional, Sequence
+from typing import Any, Awaitable, Callable, List, NamedTuple, Optional, Sequence
 
 from ..redis.client import Word
 from ..redis.connection import Connection
@@ -33,17 +33,34 @@ REPLY_TTL_MS = 60_000
 #: Each live worker has read the word by then: they look every second.
 CANCEL_MEMORY_MS = 5000
 _ADOPT_BATCH = 64
-#: Jobs that are kept when they were given up; the oldest make room.
-_MAX_DEAD = 10_000
-#: This worker takes no jobs, and leaves it to others to report its queue's length.
-_JOB_ROOM = 0
+#: Jobs that are kept when they were given up; the oldest make room, and go after so many days.
+MAX_DEAD = 10_000
+DEAD_MS = 180 * 24 * 3600 * 1000
+#: A worker that looks after what is due and does not beat for this long is replaced by another one.
+TURN_MS = 1200
+#: This worker leaves it to others to report its queue's length.
 _REPORTS_MS = 0
 
 
-class _PostedClaim(NamedTuple):
+class ClaimOptions(NamedTuple):
+    """What a worker asks a claim for."""
+
+    #: Idle slots.
+    slots: int
+    #: How many of them may go to jobs.
+    jobs: int
+    #: The bell is waited for first, and those of the jobs when they are wanted.
+    wait: bool
+    #: It is to be known when the wait has arrived, so that it can be ended.
+    is_deaf: bool = False
+
+
+class PostedClaim(NamedTuple):
     posted: "asyncio.Future[List[Any]]"
     call: List[Word]
     wait: bool
+    #: How Redis calls the connection, answered when the wait behind it has arrived; None for a wait that is not deaf.
+    arrived: "Optional[asyncio.Future[List[Any]]]"
 
 
 class Queue:
@@ -59,28 +76,35 @@ class Queue:
         args: List[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
         return read_pushed(await run(connection, "push", keys, args))
 
-    def post_claim(self, connection: Connection, worker_id: str, slots: int, wait: bool) -> "_PostedClaim":
+    def post_claim(self, connection: Connection, worker_id: str, wanted: ClaimOptions) -> PostedClaim:
         """
-        Asks for requests for idle slots, in this turn of the loop; ``claimed`` has the answer. With ``wait`` the bell is waited for
-        first, in the same write: Redis runs the claim the moment it rings.
+        Asks for requests for idle slots, in this turn of the loop; ``claimed`` has the answer. A wait goes in the same write: Redis
+        runs the claim the moment a bell rings.
         """
         queue = self.keys
         keys = [queue.calls, queue.bell, queue.held(worker_id), queue.leases, queue.jobs, queue.job_bell]
-        call = function_call("claim", keys, [worker_id, slots, _JOB_ROOM, MAX_BATCH_BYTES])
-        posted = connection.post(("BLPOP", queue.bell, BLOCK_S), call) if wait else connection.post(call)
-        return _PostedClaim(posted, call, wait)
+        call = function_call("claim", keys, [worker_id, wanted.slots, wanted.jobs, MAX_BATCH_BYTES])
+        if not wanted.wait:
+            return PostedClaim(connection.post(call), call, False, None)
+        bells = [queue.bell, queue.job_bell, queue.due_bell] if wanted.jobs > 0 else [queue.bell]
+        arrived = connection.post(("CLIENT", "ID")) if wanted.is_deaf else None
+        return PostedClaim(connection.post(("BLPOP", *bells, BLOCK_S), call), call, True, arrived)
 
     def end_wait(self, connection: Connection, client_id: int) -> None:
         """Ends a wait for the bell early, over another connection; does nothing when it is over. Refused, it ends by itself."""
         if connection.is_ready:
             ignore(connection.post(("CLIENT", "UNBLOCK", client_id)))
 
-    async def claimed(self, connection: Connection, claim: "_PostedClaim") -> Optional[Claimed]:
-        """What a claim took; None when the lease has ended."""
+    async def claimed(
+        self, connection: Connection, claim: PostedClaim, on_due_bell: Callable[[], None]
+    ) -> Optional[Claimed]:
+        """What a claim took; None when the lease has ended. ``on_due_bell``: what woke it is a job that is due before all others."""
         answer = await answer_to(connection, claim.posted, claim.call)
-        # A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
         if claim.wait:
-            first(claim.posted.result())
+            # A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
+            rung = first(claim.posted.result())
+            if rung is not None and rung[0].decode() == self.keys.due_bell:
+                on_due_bell()
         return read_claimed(answer)
 
     def reply(self, connection: Connection, hub_id: str, replies: List[bytes]) -> "asyncio.Future[None]":
@@ -113,10 +137,14 @@ class Queue:
 
         return outcome()
 
-    async def beat(self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool) -> Beat:
+    async def beat(
+        self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool, moves: bool = False
+    ) -> Beat:
+        """With ``moves`` this worker looks after what is due, unless another one does."""
         queue = self.keys
-        keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id)]
-        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS]
+        keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id), queue.jobs]
+        moves_ms = TURN_MS if moves else 0
+        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS, moves_ms]
         return read_beat(await run(connection, "beat", keys, args))
 
     async def handback(self, connection: Connection, worker_id: str, side: str, ids: Sequence[str]) -> int:
@@ -129,8 +157,8 @@ class Queue:
         """None: the other worker lives, or this one has no lease itself."""
         queue = self.keys
         keys = [queue.leases, queue.held(lost_id), queue.held(worker_id)]
-        keys += [queue.calls, queue.bell, queue.jobs, queue.job_bell, queue.dead]
-        args: List[Word] = [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES, _MAX_DEAD]
+        keys += [queue.calls, queue.bell, queue.jobs, queue.job_bell]
+        args: List[Word] = [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES, MAX_DEAD, DEAD_MS]
         return read_adopted(await run(connection, "adopt", keys, args))
 
     async def cancel(self, connection: Connection, id: str, text: str) -> bool:

@@ -17,6 +17,8 @@ class Settings:
     name: str
     queue: str
     slots: int
+    #: How many of them may run jobs, which only get what calls leave idle. 0: this worker takes none. None: half, rounded up.
+    job_slots: Optional[int]
     max_payload_bytes: int
     max_backlog: int
     grace: float
@@ -41,6 +43,9 @@ TABLE: Dict[str, Setting] = {
         lambda value: None if is_queue_name(value) else "must be 1 to 64 letters, digits, and _ . -",
     ),  # fmt: skip
     "slots": Setting(("worker",), "PSHUB_SLOTS", 4, int, integer(1, 256)),
+    "job_slots": Setting(
+        ("worker",), "PSHUB_JOB_SLOTS", None, int, lambda value: None if value is None else integer(0, 256)(value)
+    ),
     "max_payload_bytes": Setting(
         ("hub", "worker"), "PSHUB_MAX_PAYLOAD_BYTES", 1024 * 1024, int, integer(1024, 64 * 1024 * 1024)
     ),

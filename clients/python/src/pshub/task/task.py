@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
 
 from ..wire.errors import ConfigError
+from ..wire.job_part import BACKOFF_KINDS, Backoff, is_backoff, is_wait
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
 from .hints import Signature, read_signature
@@ -15,6 +16,10 @@ from .schema import Validate, compile_own
 DEFAULT_TIMEOUT_S = 5.0
 #: Longest time of a call.
 MAX_TIMEOUT_S = 86_400.0
+DEFAULT_JOB_TIMEOUT_MS = 30 * 60 * 1000
+#: A function is given what was raised (None where nothing was) and how often the job has failed by now; it returns milliseconds, or
+#: None for a job that is to be given up.
+TaskBackoff = Union[Backoff, Callable[[Optional[BaseException], int], Optional[float]]]
 #: Beside what else is on its card, which nobody reads when it is too long.
 _MAX_DECLARATION = 250_000
 
@@ -36,6 +41,9 @@ class Task:
         description: str,
         timeout: float,
         idempotent: bool,
+        job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
+        retries: Optional[int] = None,
+        backoff: Optional[TaskBackoff] = None,
     ) -> None:
         self.name = name
         self.function = function
@@ -44,6 +52,9 @@ class Task:
         self.result = result
         self.timeout = timeout
         self.idempotent = idempotent
+        self.job_timeout_ms = job_timeout_ms
+        self.retries = retries
+        self.backoff = backoff
         self._signature = signature
         self.check_args: Optional[Validate] = None if args is None else compile_own(args, f"{name.full}: 'args'")
         self.check_result: Optional[Validate] = None if result is None else compile_own(result, f"{name.full}: 'result'")
@@ -110,6 +121,9 @@ def task(
     description: Optional[str] = None,
     timeout: float = DEFAULT_TIMEOUT_S,
     idempotent: bool = False,
+    job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
+    retries: Optional[int] = None,
+    backoff: Optional[TaskBackoff] = None,
 ) -> Callable[[Callable[..., Any]], Task]:
     """
     Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.
@@ -120,9 +134,14 @@ def task(
     :param description: Markdown; the first line is shown in lists. Default: the docstring
     :param timeout: seconds, for calls that give no time of their own
     :param idempotent: True when running twice does no harm: then a call is run again elsewhere if its worker dies
+    :param job_timeout_ms: how long it may run as a job, milliseconds; default 30 minutes
+    :param retries: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
+    :param backoff: how long it waits before that: ``"exponential"`` (default), ``"polynomial"``, milliseconds or a list of them; or a
+        function, which is given what was raised and how often the job has failed, and returns milliseconds, or None to give it up
     :raises ConfigError: for a name, a schema or hints that cannot work
     """
     parsed = parse_task_name(name)
+    _check_job_options(name, job_timeout_ms, retries, backoff)
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_TIMEOUT_S:
         raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {MAX_TIMEOUT_S:.0f} seconds (a day).")
 
@@ -139,9 +158,22 @@ def task(
             signature.description if description is None else description,
             float(timeout),
             idempotent,
+            job_timeout_ms,
+            retries,
+            backoff,
         )
 
     return declare
+
+
+def _check_job_options(name: str, job_timeout_ms: Any, retries: Any, backoff: Any) -> None:
+    is_number = isinstance(job_timeout_ms, (int, float)) and not isinstance(job_timeout_ms, bool)
+    if not is_number or not 0 < job_timeout_ms <= MAX_TIMEOUT_S * 1000:
+        raise ConfigError(f"{name}: 'job_timeout_ms' must be above 0 and at most {MAX_TIMEOUT_S * 1000:.0f} (a day).")
+    if retries is not None and not is_wait(retries):
+        raise ConfigError(f"{name}: 'retries' must be a whole number of at least 0.")
+    if backoff is not None and not callable(backoff) and not is_backoff(backoff):
+        raise ConfigError(f"{name}: 'backoff' must be {BACKOFF_KINDS}, or a function.")
 
 
 def _is_context(name: str, hint: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 
 class Pushed(NamedTuple):
@@ -18,14 +18,23 @@ class Pushed(NamedTuple):
     late_ms: int
 
 
+class ClaimedRequest(NamedTuple):
+    text: bytes
+    #: Made up for a message without one; None: the one in the message.
+    made_up_id: Optional[str]
+    is_job: bool
+
+
 class Claimed(NamedTuple):
     now_us: int
-    #: Requests that still wait.
+    #: Calls that still wait.
     left: int
+    #: Jobs that still wait; 0 when the claim was not for jobs.
+    jobs_left: int
     #: Dropped because their deadline had passed.
     expired: int
-    #: Requests with the ids that they are held under; None: the one in the message.
-    requests: List[Tuple[bytes, Optional[str]]]
+    #: Calls first, then jobs.
+    requests: List[ClaimedRequest]
 
 
 class Beat(NamedTuple):
@@ -37,10 +46,22 @@ class Beat(NamedTuple):
     ended: List[str]
     #: Since when the queue is paused, Redis milliseconds; None when it is served.
     paused_ms: Optional[int]
+    #: When the first job is due, Redis milliseconds; None when none waits, or another worker looks after that.
+    due_ms: Optional[int]
 
 
 #: A request, behind the id that it is held under.
 HeldText = Tuple[str, bytes]
+
+
+class Told(NamedTuple):
+    """Somebody who waits for a job that has ended."""
+
+    #: The job's held id.
+    id: str
+    #: What the answer is to be marked with.
+    ticket: str
+    hub_id: str
 
 
 class Adopted(NamedTuple):
@@ -54,6 +75,10 @@ class Adopted(NamedTuple):
     redelivered: List[HeldText]
     #: Jobs that were given up.
     dead: List[HeldText]
+    #: Who waits for these.
+    told: List[Told]
+    #: What is to be done in other queues, held by this worker now.
+    outs: List[HeldText]
 
 
 def read_pushed(answer: Sequence[Any]) -> Pushed:
@@ -67,23 +92,84 @@ def read_claimed(answer: Sequence[Any]) -> Optional[Claimed]:
     if answer[1] == -1:
         return None
     now, texts, *more = answer
-    left, expired, named = more[:3] or (0, 0, [])
-    held: List[Optional[str]] = [None] * len(texts)
-    for at in range(0, len(named), 2):
-        held[int(named[at]) - 1] = named[at + 1].decode()
-    return Claimed(int(now), left, expired, list(zip(texts, held)))
+    left, expired, named, calls, jobs_left = more[:5] or (0, 0, [], len(texts), 0)
+    made_up = {int(place) - 1: id.decode() for place, id in zip(named[::2], named[1::2])}
+    requests = [ClaimedRequest(text, made_up.get(at), at >= calls) for at, text in enumerate(texts)]
+    return Claimed(int(now), left, jobs_left, expired, requests)
 
 
 def read_beat(answer: Sequence[Any]) -> Beat:
     now, held, cancelled, ended = answer[:4]
-    paused = answer[5] if len(answer) > 5 else b""
-    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), int(paused) if paused else None)
+    paused_ms, due_ms = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6))
+    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), paused_ms, due_ms)
 
 
 def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:
     """None: the other worker lives, or this one has no lease itself."""
     state, *lists = answer
-    return None if state == -1 else Adopted(state == 1, *(list(zip(texts_of(flat[::2]), flat[1::2])) for flat in lists))
+    if state == -1:
+        return None
+    to_answer, redelivered, dead, told, outs = lists[:5]
+    return Adopted(
+        state == 1, _pairs_of(to_answer), _pairs_of(redelivered), _pairs_of(dead), _told_of(texts_of(told)), _pairs_of(outs)
+    )
+
+
+class Enqueued(NamedTuple):
+    """What the enqueue function made of a batch."""
+
+    #: An earlier try of the same batch had arrived after all; this one did nothing.
+    repeated: bool
+    #: Which of the batch, counted from 0, are not there because a job of the same uniqueness is, and the id of that one.
+    twins: Dict[int, str]
+
+
+class Moved(NamedTuple):
+    """What was moved of the jobs whose time had come."""
+
+    now_us: int
+    count: int
+    #: When the next one is due, Redis milliseconds; None when none waits.
+    due_ms: Optional[int]
+
+
+class SettledJobs(NamedTuple):
+    """What became of settled jobs."""
+
+    #: Dead jobs that made room.
+    dropped: int
+    #: Who waits for them.
+    told: List[Told]
+    #: What is to be done in other queues, held by this worker now.
+    outs: List[HeldText]
+
+
+def read_enqueued(answer: Sequence[Any]) -> Enqueued:
+    _, repeated, *twins = answer
+    return Enqueued(repeated == 1, {int(index) - 1: id.decode() for index, id in zip(twins[::2], twins[1::2])})
+
+
+def read_moved(answer: Sequence[Any]) -> Moved:
+    now, count, due = answer
+    return Moved(int(now), count, int(due) if due else None)
+
+
+def read_settled_jobs(answer: Sequence[Any], ids: Sequence[str]) -> SettledJobs:
+    """``ids``: of the jobs that were settled, in their order."""
+    dropped, told, outs = answer
+    waiting = [
+        Told(ids[int(index) - 1], ticket.decode(), hub_id.decode())
+        for index, ticket, hub_id in zip(told[::3], told[1::3], told[2::3])
+    ]
+    return SettledJobs(dropped, waiting, _pairs_of(outs))
+
+
+def _pairs_of(flat: Sequence[bytes]) -> List[HeldText]:
+    return list(zip(texts_of(flat[::2]), flat[1::2]))
+
+
+def _told_of(flat: Sequence[str]) -> List[Told]:
+    return [Told(*each) for each in zip(flat[::3], flat[1::3], flat[2::3])]
 
 
 def texts_of(values: Sequence[bytes]) -> List[str]:

@@ -97,6 +97,11 @@ class OutcomeUnknown(HubError):
     meaning = "The connection to Redis broke before it was known whether the request arrived."
 
 
+class NoSuchJob(HubError):
+    code, ran, retryable, http_status = "NoSuchJob", "maybe", False, 404
+    meaning = "No job of this id is known: it was not tracked, or its record has gone."
+
+
 class Aborted(HubError):
     code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller gave up waiting."
 
@@ -144,11 +149,16 @@ def told_error(code: str, message: str, retryable: bool = False) -> ToldError:
 
 
 class TaskError(Exception):
-    """Raised by a handler to say more than a message: whether a retry may help, and structured data for the caller."""
+    """
+    Raised by a handler to say more than a message: whether a retry may help, and structured data for the caller. A job is tried again
+    unless ``retryable`` is False; a call only where it is True.
+    """
 
-    def __init__(self, message: str, *, retryable: bool = False, data: Any = None) -> None:
+    def __init__(self, message: str, *, retryable: Optional[bool] = None, data: Any = None) -> None:
         super().__init__(message)
-        self.retryable = retryable
+        self.retryable = retryable or False
+        #: ``retryable`` was said to be False.
+        self.is_final = retryable is False
         self.data = data
 
 

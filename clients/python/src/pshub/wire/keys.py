@@ -28,14 +28,27 @@ class QueueKeys:
     def __init__(self, base: str) -> None:
         self._base = base
         self.calls = f"{base}:calls"
+        #: Functions find all that there is of jobs by its name.
         self.jobs = f"{base}:jobs"
         self.bell = f"{base}:bell"
         self.job_bell = f"{base}:jobbell"
+        self.due_bell = f"{base}:duebell"
         self.reporter = f"{base}:reporter"
         self.paused = f"{base}:paused"
         self.leases = f"{base}:leases"
         self.cancelled = f"{base}:cancelled"
-        self.dead = f"{base}:dead"
+
+    def job(self, id: str) -> str:
+        return f"{self._base}:job:{id}"
+
+    def batch(self, id: str) -> str:
+        return f"{self._base}:batch:{id}"
+
+    def came(self, id: str) -> str:
+        return f"{self._base}:came:{id}"
+
+    def enqueued(self, hub_id: str) -> str:
+        return f"{self._base}:enqueued:{hub_id}"
 
     def held(self, worker_id: str) -> str:
         return f"{self._base}:held:{worker_id}"

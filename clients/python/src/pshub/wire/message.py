@@ -8,14 +8,16 @@ from typing import Any, Dict, Optional
 
 from .errors import ERROR_CLASSES, ToldError
 from .foreign import is_amount
+from .job_part import JobPart, read_job_part
 from .keys import Keys, is_id
 from .payload import PayloadProblem, compact, decode_payload, encode_payload
 from .phases import Phases
 
 _LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
+_BEGINS_JOB = re.compile(_LEADING.pattern + r',"job":\{')
 _BEGINS_IDEMPOTENT = re.compile(_LEADING.pattern + ',"idempotent":true,')
 _REPLY_ID = re.compile(r'\{"id":"([A-Za-z0-9_-]+)"')
-_MAX_TASK_LENGTH = 128
+MAX_TASK_LENGTH = 128
 _MAX_SAFE_INTEGER = 2**53 - 1
 
 
@@ -32,7 +34,7 @@ class Request:
 
     __slots__ = (
         "id", "held_id", "at_us", "ttl_ms", "task", "args", "hub_id", "from_", "traceparent", "tracestate", "idempotent",
-        "losses", "may_have_run", "text",
+        "losses", "may_have_run", "job", "then", "text",
     )  # fmt: skip
 
     #: What the reply is marked with: the message's own id.
@@ -56,6 +58,10 @@ class Request:
     losses: int
     #: An earlier worker may have started it.
     may_have_run: bool
+    #: What it carries as a job; None when that is nothing but its arguments.
+    job: Optional[JobPart]
+    #: The steps that follow it in a chain, unread.
+    then: Any
     #: The message as it was in the list.
     text: str
 
@@ -66,11 +72,17 @@ def request_body(id: str, task: str, idempotent: bool, args_json: str, tail: str
     return f'"id":"{id}",{mark}"task":"{task}","args":{args_json}{tail}'
 
 
+def job_body(id: str, part: Optional[str], task: str, args_json: str, tail: str) -> str:
+    """The same of a job; ``part`` is what it carries beside its arguments, as job_part_text() has it, if that is anything."""
+    job = "" if part is None else f'"job":{part},'
+    return f'"id":"{id}",{job}"task":"{task}","args":{args_json}{tail}'
+
+
 def request_tail(
-    result_queue: str, from_: Optional[str], traceparent: Optional[str], tracestate: Optional[str] = None
+    result_queue: Optional[str], from_: Optional[str], traceparent: Optional[str], tracestate: Optional[str] = None
 ) -> str:
-    """The constant end of all requests of one caller."""
-    tail = f',"result_queue":{compact(result_queue)}'
+    """The constant end of all requests of one caller. Without ``result_queue`` nobody waits."""
+    tail = "" if result_queue is None else f',"result_queue":{compact(result_queue)}'
     if from_ is not None:
         tail += f',"from":{compact(from_)}'
     if traceparent is not None:
@@ -108,7 +120,7 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
         raise MalformedMessage("not a JSON object")
     request = Request()
     task = value.get("task")
-    if not isinstance(task, str) or len(task) > _MAX_TASK_LENGTH:
+    if not isinstance(task, str) or len(task) > MAX_TASK_LENGTH:
         raise MalformedMessage("no task name")
     id = value.get("id")
     own_id = id if is_id(id) else held_id
@@ -135,6 +147,9 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
     request.idempotent = value.get("idempotent") is True and _BEGINS_IDEMPOTENT.match(text) is not None
     request.losses = int(losses) if abs(losses) < 1e300 and losses == int(losses) else 0
     request.may_have_run = value.get("started") is True or request.losses > 0
+    # As idempotent.
+    request.job = read_job_part(value["job"]) if "job" in value and _BEGINS_JOB.match(text) else None
+    request.then = value.get("then")
     request.text = text
     return request
 

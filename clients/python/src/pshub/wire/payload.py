@@ -11,8 +11,10 @@ from typing import Any, Dict
 #: Deepest nesting of arrays and objects in arguments and results.
 MAX_DEPTH = 64
 
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SURROGATES = re.compile("[\ud800-\udfff]")
+#: The texts in some JSON.
+STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+#: Halves of surrogate pairs.
+SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class PayloadProblem(ValueError):
@@ -53,10 +55,12 @@ def encode_payload(value: Any) -> str:
         raise PayloadProblem(_TOO_DEEP)
     if '"__proto__":' in text:
         _refuse_proto(_decode(text), "")
-    if not text.isascii() and _SURROGATES.search(text):
-        # A half of a pair has no UTF-8; it travels as the escape that it came as.
-        text = _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
-    return text
+    return escaped_halves(text)
+
+
+def escaped_halves(text: str) -> str:
+    """A half of a surrogate pair has no UTF-8; it travels as the escape that it came as."""
+    return text if text.isascii() else SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def decode_payload(text: str) -> Any:
@@ -81,7 +85,7 @@ def nests_deeper_than(text: str, limit: int) -> bool:
     if len(text) <= 2 * limit or text.count("[") + text.count("{") <= limit:
         return False
     depth = 0
-    for char in _STRINGS.sub("", text):
+    for char in STRINGS.sub("", text):
         if char in "[{":
             depth += 1
             if depth > limit:

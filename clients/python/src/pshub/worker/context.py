@@ -44,6 +44,11 @@ class Context(TaskContext):
         return self._request.from_
 
     @property
+    def attempt(self) -> int:
+        """Which try this is, of a job: 1 for the first one. Of a call always 1."""
+        return (self._request.job or {}).get("tries", 0) + 1
+
+    @property
     def traceparent(self) -> Optional[str]:
         """W3C trace context of the call."""
         return self._request.traceparent

@@ -7,6 +7,7 @@ from typing import Any, Callable, Coroutine, Dict, List, Mapping, Optional, Set
 
 from ..catalogue.registrar import Registrar
 from ..figures.events import Events
+from ..queue.job_queue import JobQueue
 from ..queue.queue import Queue
 from ..redis.boot_check import find_unfit, unfit_text
 from ..redis.connections import make_connections
@@ -20,12 +21,15 @@ from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.redis_clock import RedisClock
 from .executor import Executor
+from .job_ends import JobEnds
 from .measures import Measures
 from .nested import NestedCalls
 from .roles.adopt import Adopt
 from .roles.beat import BeatLoop
+from .roles.due import Due
 from .roles.farewell import Farewell
 from .roles.fetch import FetchLoop
+from .roles.forward import Forward
 from .roles.inspect import Inspect
 from .roles.intake import Intake
 from .roles.pause import Pause
@@ -50,13 +54,14 @@ class Crew:
         self.id = new_id()
         self.events = events
         self.settings = settings
-        self.slots = Slots(settings.slots)
+        self.slots = Slots(settings.slots, (settings.slots + 1) // 2 if settings.job_slots is None else settings.job_slots)
         self.state = "new"
         self._clock = RedisClock()
         self._measures = Measures(self.slots, self._clock)
         self._keys = Keys(settings.namespace)
         self._commands, self._waiting = make_connections("worker", settings.redis, events)
         self._queue = Queue(settings.queue, self._keys)
+        self._job_queue = JobQueue(settings.queue, self._keys)
         self._registrar = Registrar(self._keys, self._queue, tasks, settings, events)
         self._nested = nested
         self._grace_over = Stop()
@@ -71,32 +76,35 @@ class Crew:
         queue, commands, slots, events = self._queue, self._commands, self.slots, self.events
         worker_id = self._worker_id
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
+        job_ends = JobEnds(queue.name, tasks, events, self._measures.counters)
+        self._forward = Forward(self._keys, queue, commands, slots, worker_id, self._problem("forward"))
+        self._due = Due(self._job_queue, commands, self._clock, self._problem("due"))
         self._intake = Intake(
-            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._measures, events,
+            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._measures, events, job_ends,
             worker_id, lambda settlement: self._settle.add(settlement), unserved.verdict, self._hand_back_to_others,
             self._problem,
         )  # fmt: skip
         self._settle = Settle(
-            queue, commands, slots, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
-            lambda: self._fetch.slots_idle(), self._problem("settle"),
+            queue, self._job_queue, commands, slots, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
+            lambda: self._fetch.slots_idle(), self._forward.send, self._problem,
         )  # fmt: skip
         self._fetch = FetchLoop(
             queue, self._waiting, commands, slots, self._clock, worker_id, self._age_s, self._intake.take,
-            lambda: self._beat.beat_now(), self._problem("fetch"),
+            lambda: self._beat.beat_now(), self._due.on_bell, self._problem("fetch"),
         )  # fmt: skip
         self._pause = Pause(queue.name, events, worker_id, self._fetch.pause, self._fetch.resume)
         self._adopt = Adopt(
             self._keys, queue, commands, slots, self._clock, events, worker_id,
-            lambda settlement: self._settle.add(settlement), self._problem("adopt"),
+            lambda settlement: self._settle.add(settlement), self._forward.send, self._problem("adopt"),
         )  # fmt: skip
         self._reconcile = Reconcile(
-            queue, commands, slots, worker_id, self._intake.ignore_claims_of, self._adopt.answer, self._problem,
+            queue, commands, slots, worker_id, self._intake.ignore_claims_of, self._adopt.answer, self._forward.send,
+            self._problem,
         )  # fmt: skip
         self._beat = BeatLoop(
-            queue, commands, self.settings.lease, self._clock, worker_id, self._become_new, self._publish, self._on_beat,
-            self._problem("beat"),
+            queue, commands, self.settings.lease, self._clock, worker_id, self._become_new, lambda: self.state == "running",
+            self._publish, self._on_beat, self._problem("beat"),
         )  # fmt: skip
-
         self._farewell = Farewell(
             queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._problem("stop"),
         )  # fmt: skip
@@ -179,10 +187,12 @@ class Crew:
         await within(asyncio.ensure_future(self._intake.idle()), None, self._grace_over)
         reason = hub_error("WorkerLost", "The worker was stopped before the task had finished.")
         abandoned = self._executor.abandon_all(reason)
-        await within(asyncio.ensure_future(self._settle.drained()), _PATIENCE_S)
+        await within(asyncio.ensure_future(self._drained()), _PATIENCE_S)
         self._settle.stop()
+        self._forward.stop()
         await self._beat.stop()
         await self._adopt.stop()
+        await self._due.stop()
         if self._is_known:
             handed_back += await self._farewell.leave()
         self._executor.stop()
@@ -191,6 +201,10 @@ class Crew:
         self.events.emit(
             "worker:stopped", worker=self.id, queue=self._queue.name, handed_back=handed_back, abandoned=abandoned
         )
+
+    async def _drained(self) -> None:
+        await self._settle.drained()
+        await self._forward.drained()
 
     # What roles tell and ask.
 
@@ -227,6 +241,7 @@ class Crew:
             return
         self._spawn(self._reconcile.look(beat.now_us))
         self._adopt.on_beat(beat.ended)
+        self._due.on_beat(beat)
 
     async def _hand_back_to_others(self, ids: List[str]) -> None:
         try:

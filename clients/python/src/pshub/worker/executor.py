@@ -36,6 +36,8 @@ class Execution(NamedTuple):
     #: From the claim's arrival to the handler's start.
     queue_s: float
     exec_s: float
+    #: Somebody gave it up while it ran.
+    was_aborted: bool = False
 
 
 class _Run:
@@ -138,7 +140,8 @@ class Executor:
         run.over = True
         del self._running[run.request.held_id]
         self.deadlines.delete(run)
-        run.done(execution)
+        reason = run.context.reason
+        run.done(execution._replace(was_aborted=reason is not None and reason.code == "Aborted"))
 
     def _returned(self, run: _Run, execution: Execution) -> None:
         self._occupied -= 1

@@ -15,7 +15,10 @@ _MOST_REMEMBERED = 200_000
 class Slot:
     """Room that one running request takes. Counted by this token and not by the request's id, which may come twice."""
 
-    __slots__ = ()
+    __slots__ = ("is_job",)
+
+    def __init__(self, is_job: bool) -> None:
+        self.is_job = is_job
 
 
 class Slots:
@@ -24,8 +27,11 @@ class Slots:
     and is not known here was claimed by an answer that got lost, or released by one that a failover took back.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, job_slots: int = 0) -> None:
+        """``job_slots``: the most that run jobs at once."""
         self.size = size
+        self._job_slots = job_slots
+        self._busy_jobs = 0
         self._known: Dict[str, None] = {}
         self._busy: Dict[Slot, float] = {}
         self._released = _RecentIds()
@@ -39,6 +45,16 @@ class Slots:
         releases, or does not answer, and what this worker holds must not grow without an end.
         """
         return min(self.size - len(self._busy), 3 * self.size - len(self._known))
+
+    @property
+    def job_room(self) -> int:
+        """How many more jobs may run, as far as slots are idle."""
+        return max(0, min(self._job_slots - self._busy_jobs, self.idle))
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether this worker takes jobs at all."""
+        return self._job_slots > 0
 
     @property
     def busy(self) -> int:
@@ -62,17 +78,19 @@ class Slots:
     def known_ids(self) -> List[str]:
         return list(self._known)
 
-    def take(self) -> Slot:
+    def take(self, is_job: bool = False) -> Slot:
         """A request starts."""
-        slot = Slot()
+        slot = Slot(is_job)
         self._busy[slot] = now_s()
+        self._busy_jobs += is_job
         return slot
 
     def free(self, slot: Optional[Slot]) -> None:
         """It ended; the slot can be given to another one at once. Repeating it is harmless."""
         since = self._busy.pop(slot, None) if slot is not None else None
-        if since is not None:
+        if slot is not None and since is not None:
             self._used_s += now_s() - since
+            self._busy_jobs -= slot.is_job
 
     def forget(self, ids: Iterable[str]) -> None:
         """Not held here any more: others have them."""

@@ -26,13 +26,15 @@ class Worker:
 
     :param redis: Redis URL, or a dict of redis-py's connection options. Default: ``PSHUB_REDIS``, else redis://127.0.0.1:6379
     :param tasks: what it runs, as ``@task`` made it
-    :param options: ``queue`` (default ``default``), ``slots`` (4), ``namespace``, ``grace`` (seconds to finish what runs when it is
+    :param options: ``queue`` (default ``default``), ``slots`` (4), ``job_slots`` (how many of these may run jobs; half), ``namespace``, ``grace`` (seconds to finish what runs when it is
         stopped, 10), ``lease`` (seconds of silence after which others take over, 4), ``max_payload_bytes``, ``max_backlog``, ``statsd``
     :raises ConfigError: for what cannot work
     """
 
     def __init__(self, redis: Optional[RedisTarget] = None, *, tasks: Iterable[Task], **options: Any) -> None:
-        self._settings = read_settings("worker", {"redis": redis, **options})
+        settings = self._settings = read_settings("worker", {"redis": redis, **options})
+        if (settings.job_slots or 0) > settings.slots:
+            raise ConfigError(f"job_slots is {settings.job_slots}, but this worker has {settings.slots} slots in all.")
         self._tasks = check_tasks(tasks)
         self.events = Events()
         log_events(self.events)

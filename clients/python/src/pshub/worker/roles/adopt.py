@@ -6,12 +6,13 @@ import asyncio
 from typing import Any, Callable, List, Optional, Sequence
 
 from ...figures.events import Events
+from ...jobs.held_job import plain_id
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...redis.refusals import ReplyError
-from ...wire.answers import HeldText
+from ...wire.answers import Adopted, HeldText
 from ...wire.clock import now_s
-from ...wire.errors import told_error
+from ...wire.errors import ToldError, told_error
 from ...wire.keys import Keys
 from ...wire.message import MalformedMessage, Request, decode_request, error_reply
 from ...wire.redis_clock import RedisClock
@@ -41,6 +42,7 @@ class Adopt:
         events: Events,
         worker_id: Callable[[], str],
         settle: Callable[[Settlement], None],
+        forward: Callable[[Sequence[HeldText], str], None],
         on_problem: Callable[[Exception], None],
     ) -> None:
         self._keys = keys
@@ -51,6 +53,8 @@ class Adopt:
         self._events = events
         self._worker_id = worker_id
         self._settle = settle
+        #: Does what is to be done in other queues.
+        self._forward = forward
         self._on_problem = on_problem
         self._last_beat_at = now_s()
         self._not_before = now_s() + _GRACE_S
@@ -93,8 +97,10 @@ class Adopt:
                 return
             done = adopted.done
             self.answer(adopted.to_answer, worker_id)
+            self._forward(adopted.outs, worker_id)
             self._tell("request:redelivered", adopted.redelivered)
             self._tell("job:dead", adopted.dead)
+            await self._tell_waiting(adopted, worker_id)
             count = len(adopted.to_answer) + len(adopted.redelivered) + len(adopted.dead)
             self._events.emit("worker:lost", worker=lost, queue=self._queue.name, adopted=count, by=worker_id)
 
@@ -108,8 +114,22 @@ class Adopt:
                 # Nobody can be told of what is no request.
                 self._settle(Settlement(id, worker_id, None, ""))
                 continue
-            error = told_error("WorkerLost", f"{_reason_of(request)}; it may have been run.")
-            self._settle(Settlement(id, worker_id, request.hub_id, error_reply(request, error, worker_id, None)))
+            reply = error_reply(request, _lost_error(request), worker_id, None)
+            self._settle(Settlement(id, worker_id, request.hub_id, reply))
+
+    async def _tell_waiting(self, adopted: Adopted, worker_id: str) -> None:
+        """Who waits for jobs that are dead now; they look again by themselves where this fails."""
+        texts = dict(adopted.dead)
+        for id, ticket, hub_id in adopted.told:
+            request = self._decode(id, texts[id]) if id in texts else None
+            if request is None:
+                continue
+            request.id = ticket
+            reply = error_reply(request, _lost_error(request), worker_id, None)
+            try:
+                await self._queue.reply(self._connection, hub_id, [reply.encode()])
+            except Exception as error:
+                self._on_problem(error)
 
     def _tell(self, event: str, requests: Sequence[HeldText]) -> None:
         for id, text in requests:
@@ -120,9 +140,13 @@ class Adopt:
 
     def _decode(self, id: str, text: bytes) -> Optional[Request]:
         try:
-            return decode_request(text, id.removeprefix("lost:").removeprefix("job:"), self._keys)
+            return decode_request(text, plain_id(id), self._keys)
         except MalformedMessage:
             return None
+
+
+def _lost_error(request: Request) -> ToldError:
+    return told_error("WorkerLost", f"{_reason_of(request)}; it may have been run.")
 
 
 def _reason_of(request: Request) -> str:

@@ -27,6 +27,7 @@ class BeatLoop:
         clock: RedisClock,
         worker_id: Callable[[], str],
         on_lost: Callable[[], None],
+        is_serving: Callable[[], bool],
         publish: Callable[[int], Awaitable[None]],
         on_beat: Callable[[Beat], None],
         on_problem: Callable[[Exception], None],
@@ -37,6 +38,8 @@ class BeatLoop:
         self._clock = clock
         self._worker_id = worker_id
         self._on_lost = on_lost
+        #: Only then it looks after what is due.
+        self._is_serving = is_serving
         #: What the registry should know, sent behind each beat; given Redis' milliseconds.
         self._publish = publish
         self._on_beat = on_beat
@@ -113,7 +116,8 @@ class BeatLoop:
             raise NotConnected(self._connection.down_reason or "not connected to Redis yet")
         sent_at = now_s()
         is_first = self._registered != worker_id
-        beat = await self._queue.beat(self._connection, worker_id, round(self._lease_s * 1000), is_first)
+        lease_ms = round(self._lease_s * 1000)
+        beat = await self._queue.beat(self._connection, worker_id, lease_ms, is_first, self._is_serving())
         self._clock.learn(beat.now_us, now_s())
         # Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
         if not beat.held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Awaitable, Callable, Dict
 
 from ...catalogue.registrar import Registrar
+from ...jobs.held_job import is_held_lost, is_held_out
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...wire.clock import now_s
@@ -74,7 +75,8 @@ class Farewell:
     async def _put_back_unknown(self) -> int:
         slots = self._slots
         held = await self._queue.held_ids(self._connection, self._worker_id())
-        unknown = [id for id in held if not (slots.knows(id) or slots.was_released(id) or id.startswith("lost:"))]
+        known = (slots.knows, slots.was_released, is_held_lost, is_held_out)
+        unknown = [id for id in held if not any(is_so(id) for is_so in known)]
         return await self._queue.handback(self._connection, self._worker_id(), "head", unknown) if unknown else 0
 
     async def _give_up_lease(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, NamedTuple, Optional
+from typing import Any, Awaitable, Callable, List, NamedTuple, Optional, Set
 
-from ...queue.queue import Queue
+from ...queue.queue import ClaimOptions, PostedClaim, Queue
 from ...redis.connection import Connection
-from ...redis.refusals import ReplyError
+from ...redis.refusals import ReplyError, first
 from ...wire.answers import Claimed
-from ...wire.clock import Stop, backoff_s, now_s, sleep
+from ...wire.clock import Stop, backoff_s, now_s, sleep, spawn
 from ...wire.redis_clock import RedisClock
 from ..slots import Slots
 
@@ -29,8 +29,9 @@ class FetchLoop:
     """
     One claim is under way at a time. While the last one left work in the list, the next is sent at once, on the commands
     connection: replies are ahead of it there. Else it waits for the bell on its own connection. After a claim that brought what only
-    others can run it waits, longer each time: that is in the list again. While the queue is paused it takes nothing; the claim
-    behind a wait that is ended then still runs, because it is in Redis.
+    others can run it waits, longer each time: that is in the list again. While as many jobs run as may, it does not listen for further
+    ones: their bell would wake it again and again. When one of them ends, that wait is ended. While the queue is paused it takes
+    nothing; the claim behind a wait that is ended then still runs, because it is in Redis.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class FetchLoop:
         age_s: Callable[[Claimed], Awaitable[float]],
         take: Callable[[Claimed, str, float], float],
         on_no_lease: Callable[[], Awaitable[Any]],
+        on_due_bell: Callable[[], None],
         on_problem: Callable[[Exception], None],
     ) -> None:
         self._queue = queue
@@ -57,12 +59,16 @@ class FetchLoop:
         #: Starts what a claim brought, and says how long to rest before the next one.
         self._take = take
         self._on_no_lease = on_no_lease
+        self._on_due_bell = on_due_bell
         self._on_problem = on_problem
         self._stopping = Stop()
         self._under_way: Optional["asyncio.Task[None]"] = None
         self._is_scheduled = False
         self._more_waits = True
         self._is_paused = False
+        #: The wait that listens for calls alone, though jobs are taken here.
+        self._deaf: Optional[PostedClaim] = None
+        self._ending: "Set[asyncio.Task[None]]" = set()
 
     def start(self) -> None:
         self._next()
@@ -75,6 +81,10 @@ class FetchLoop:
         # After a claim the next one is scheduled anyway; only while work waits it pays to send it in one write with these.
         if not self._is_scheduled or self._more_waits:
             self._next()
+        deaf, arrived = self._deaf, self._deaf and self._deaf.arrived
+        if deaf is not None and arrived is not None and self._slots.job_room > 0:
+            self._deaf = None
+            spawn(self._end_wait(deaf, arrived), self._ending)
 
     def pause(self) -> None:
         """
@@ -118,8 +128,20 @@ class FetchLoop:
 
     def _send(self) -> _Sent:
         worker_id, connection = self._worker_id(), self._connection
-        claim = self._queue.post_claim(connection, worker_id, self._slots.idle, not self._more_waits)
+        wait, jobs = not self._more_waits, self._slots.job_room
+        is_deaf = wait and self._slots.takes_jobs and jobs <= 0
+        claim = self._queue.post_claim(connection, worker_id, ClaimOptions(self._slots.idle, jobs, wait, is_deaf))
+        self._deaf = claim if is_deaf else None
         return _Sent(worker_id, connection, claim)
+
+    async def _end_wait(self, deaf: PostedClaim, arrived: "asyncio.Future[List[Any]]") -> None:
+        """Refused or lost: the wait ends by itself within seconds."""
+        try:
+            client_id = int(first(await arrived))
+        except Exception:
+            return
+        if not deaf.posted.done():
+            self._queue.end_wait(self._commands, client_id)
 
     def _ended(self, _: Any) -> None:
         self._under_way = None
@@ -140,7 +162,7 @@ class FetchLoop:
                     return
                 sent = self._send()
             try:
-                claimed = await self._queue.claimed(sent.connection, sent.claim)
+                claimed = await self._queue.claimed(sent.connection, sent.claim, self._on_due_bell)
                 if claimed is not None:
                     return await self._took(claimed, sent.worker_id)
                 await self._on_no_lease()
@@ -167,6 +189,6 @@ class FetchLoop:
         age_s = await self._age_s(claimed) if is_stale else 0.0
         # Under an identity that was lost: others have adopted it.
         rest_s = self._take(claimed, worker_id, age_s) if worker_id == self._worker_id() else 0.0
-        self._more_waits = claimed.left > 0
+        self._more_waits = claimed.left > 0 or (claimed.jobs_left > 0 and self._slots.job_room > 0)
         if rest_s > 0:
             await sleep(rest_s, self._stopping)

@@ -6,15 +6,18 @@ import asyncio
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from ...figures.events import Events
+from ...jobs.held_job import held_as_job, is_held_job
+from ...queue.job_queue import JobEnd
 from ...task.task import Task
-from ...wire.answers import Claimed
+from ...wire.answers import Claimed, ClaimedRequest
 from ...wire.clock import now_s, spawn
 from ...wire.errors import ToldError, told_error
 from ...wire.keys import Keys
 from ...wire.message import MalformedMessage, Request, decode_request, error_reply, leading_id, ok_reply, told
 from ...wire.phases import Phases
 from ...wire.redis_clock import RedisClock
-from ..executor import Execution, Executor
+from ..executor import Execution, Executor, Outcome
+from ..job_ends import JobEnds
 from ..measures import Measures
 from ..slots import Slot, Slots
 from .settle import Settlement
@@ -46,6 +49,7 @@ class Intake:
         clock: RedisClock,
         measures: Measures,
         events: Events,
+        job_ends: JobEnds,
         worker_id: Callable[[], str],
         settle: Callable[[Settlement], None],
         unserved: Callable[[str], Optional[Tuple[str, str]]],
@@ -60,6 +64,7 @@ class Intake:
         self._clock = clock
         self._measures = measures
         self._events = events
+        self._job_ends = job_ends
         self._worker_id = worker_id
         self._settle = settle
         #: What to answer when no worker of this queue takes the task; None as long as one may.
@@ -86,8 +91,8 @@ class Intake:
         way_s = (self._clock.at_us(now) - claimed.now_us) / 1e6
         received_at = now - max(age_s, way_s)
         foreign: List[Request] = []
-        for text, held_id in claimed.requests:
-            request = self._accepted(text, held_id, worker_id, claimed.now_us)
+        for element in claimed.requests:
+            request = self._accepted(element, worker_id, claimed.now_us)
             if request is None:
                 continue
             if self._executor.has(request.task):
@@ -121,9 +126,9 @@ class Intake:
                 "claim:taken", queue=self._queue_name, count=count, left=claimed.left, expired=claimed.expired
             )
 
-    def _accepted(self, text: bytes, held_id: Optional[str], worker_id: str, now_us: int) -> Optional[Request]:
+    def _accepted(self, element: ClaimedRequest, worker_id: str, now_us: int) -> Optional[Request]:
         """The request of a list element that is to be run, here or elsewhere; None when it is none, or not to be run."""
-        request = self._decode(text, held_id, worker_id)
+        request = self._decode(element, worker_id)
         if request is None or self._put_back.get(request.held_id, 0) >= now_us:
             return None
         if self._slots.was_released(request.held_id):
@@ -131,16 +136,21 @@ class Intake:
             return None
         return request if self._slots.know(request.held_id) else None
 
-    def _decode(self, text: bytes, held_id: Optional[str], worker_id: str) -> Optional[Request]:
+    def _decode(self, element: ClaimedRequest, worker_id: str) -> Optional[Request]:
+        text, made_up_id, is_job = element
         try:
-            return decode_request(text, held_id, self._keys)
+            request = decode_request(text, made_up_id, self._keys)
+            if is_job:
+                request.held_id = held_as_job(request.held_id)
+            return request
         except MalformedMessage as error:
             self._measures.counters["malformed"] += 1
             self._events.emit("request:malformed", queue=self._queue_name, reason=str(error))
             # Held all the same, under the id the claim read or made up: release it like any other.
-            id = held_id or leading_id(text.decode("utf-8", "replace"))
-            if id is not None and self._slots.know(id):
-                self._settle(Settlement(id, worker_id, None, ""))
+            id = made_up_id or leading_id(text.decode("utf-8", "replace"))
+            held_id = held_as_job(id) if id is not None and is_job else id
+            if held_id is not None and self._slots.know(held_id):
+                self._settle(Settlement(held_id, worker_id, None, ""))
             return None
 
     def _end_repeated(self, request: Request, worker_id: str) -> None:
@@ -152,17 +162,25 @@ class Intake:
 
     def _run(self, request: Request, worker_id: str, received_at: float, now_us: int) -> None:
         backlog_us = 0 if request.at_us is None else max(0, now_us - request.at_us)
-        if request.ttl_ms > 0:
+        task, is_job = self._tasks[request.task], is_held_job(request.held_id)
+        if is_job:
+            if 0 < request.ttl_ms <= backlog_us / 1000:
+                return self._end_job(request, worker_id, self._job_ends.expired(request))
+            remaining_s = task.job_timeout_ms / 1000 + now_s() - received_at
+        elif request.ttl_ms > 0:
             remaining_s = request.ttl_ms / 1000 - backlog_us / 1e6
         else:
-            remaining_s = self._tasks[request.task].timeout
-        run = _Run(request, worker_id, self._slots.take(), backlog_us, received_at + remaining_s)
+            remaining_s = task.timeout
+        run = _Run(request, worker_id, self._slots.take(is_job), backlog_us, received_at + remaining_s)
         self._running += 1
 
         def done(execution: Execution) -> None:
             self._running -= 1
-            if execution.outcome is not None:
-                self._finish(run, execution)
+            if execution.outcome is None and is_job:
+                late = told_error("Timeout", f"{request.task} did not begin within its time.")
+                self._finish(run, execution, Outcome(error=late))
+            elif execution.outcome is not None:
+                self._finish(run, execution, execution.outcome)
             else:
                 self._expire(request, worker_id, run.slot)
             if not self._running:
@@ -175,6 +193,10 @@ class Intake:
     def _fail(self, request: Request, worker_id: str, error: ToldError, slot: Optional[Slot] = None) -> None:
         reply = error_reply(request, error, worker_id, None)
         self._settle(Settlement(request.held_id, worker_id, request.hub_id, reply, slot))
+
+    def _end_job(self, request: Request, worker_id: str, end: Optional[JobEnd], slot: Optional[Slot] = None) -> None:
+        """Without ``end`` it need only be released."""
+        self._settle(Settlement(request.held_id, worker_id, None, "", slot, end))
 
     def _expire(self, request: Request, worker_id: str, slot: Optional[Slot] = None) -> None:
         """Its time was up, where the claim could not see that, or before it was its turn here."""
@@ -190,12 +212,17 @@ class Intake:
         if request.ttl_ms > 0 and request.at_us is not None:
             # Its deadline ends it; where the claim cannot see that, here.
             is_over = now_us - request.at_us >= request.ttl_ms * 1000
-            if is_over:
+            if is_over and is_held_job(request.held_id):
+                self._end_job(request, worker_id, self._job_ends.expired(request))
+            elif is_over:
                 self._expire(request, worker_id)
             return is_over
         verdict = self._unserved(request.task)
         if verdict is None:
             return False
+        if is_held_job(request.held_id):
+            self._end_job(request, worker_id, self._job_ends.unserved(request, verdict))
+            return True
         self._measures.counters["unserved"] += 1
         error = told(request, told_error(*verdict))
         self._fail(request, worker_id, error)
@@ -208,27 +235,32 @@ class Intake:
         )
         return True
 
-    def _finish(self, run: _Run, execution: Execution) -> None:
+    def _finish(self, run: _Run, execution: Execution, outcome: Outcome) -> None:
         request, worker_id, slot, backlog_us, deadline = run
         if worker_id != self._worker_id():
             return
-        outcome = execution.outcome
-        assert outcome is not None
+        is_job = is_held_job(request.held_id)
         us = Phases(backlog_us, max(0, round(execution.queue_s * 1e6)), max(0, round(execution.exec_s * 1e6)))
-        if outcome.error and outcome.error.code == "WorkerLost" and request.idempotent:
+        if outcome.error and outcome.error.code == "WorkerLost" and (request.idempotent or is_job):
             # This worker leaves: what may run twice stays held, and goes back to the list in its last step.
             self._slots.free(slot)
             return
-        error = outcome.error and told(request, outcome.error)
+        error = outcome.error if is_job else outcome.error and told(request, outcome.error)
         self._measures.ran(request, error, us)
-        if error is None:
-            reply = ok_reply(request.id, outcome.result, worker_id, us)
-        else:
-            reply = error_reply(request, error, worker_id, us)
         self._measures.counters["failed" if error else "ok"] += 1
-        # The caller's own deadline came before this one; nobody would read the reply.
-        hub_id = None if request.ttl_ms > 0 and now_s() > deadline else request.hub_id
-        self._settle(Settlement(request.held_id, worker_id, hub_id, reply, slot))
+        if is_job:
+            self._end_job(request, worker_id, self._job_ends.ran(request, outcome, execution), slot)
+        else:
+            if error is None:
+                reply = ok_reply(request.id, outcome.result, worker_id, us)
+            else:
+                reply = error_reply(request, error, worker_id, us)
+            # The caller's own deadline came before this one; nobody would read the reply.
+            hub_id = None if request.ttl_ms > 0 and now_s() > deadline else request.hub_id
+            self._settle(Settlement(request.held_id, worker_id, hub_id, reply, slot))
+        self._tell_settled(request, outcome, error, us)
+
+    def _tell_settled(self, request: Request, outcome: Outcome, error: Optional[ToldError], us: Phases) -> None:
         if self._events.has("task:settled"):
             self._events.emit(
                 "task:settled",

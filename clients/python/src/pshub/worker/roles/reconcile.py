@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, List, Sequence, Set
 
+from ...jobs.held_job import is_held_lost, is_held_out
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...wire.answers import HeldText
@@ -17,7 +18,7 @@ class Reconcile:
 
     1. A claim whose answer was lost goes back to the list. It is not run here, because a claim for all idle slots is under way
        already, and would bring more than there is room for.
-    2. Of an adoption whose answer was lost, what it left to this worker is answered.
+    2. Of an adoption whose answer was lost, what it left to this worker is answered; what is to be done in other queues is done.
     3. What was settled and released here was brought back by a replica that was promoted and had not heard of that: it is released
        again, and never run again.
     """
@@ -30,6 +31,7 @@ class Reconcile:
         worker_id: Callable[[], str],
         ignore_claims_of: Callable[[Sequence[str], int], None],
         answer: Callable[[Sequence[HeldText], str], None],
+        forward: Callable[[Sequence[HeldText], str], None],
         problem: Callable[[str], Callable[[Exception], None]],
     ) -> None:
         self._queue = queue
@@ -38,6 +40,7 @@ class Reconcile:
         self._worker_id = worker_id
         self._ignore_claims_of = ignore_claims_of
         self._answer = answer
+        self._forward = forward
         self._problem = problem
         self._suspects: Set[str] = set()
 
@@ -52,11 +55,13 @@ class Reconcile:
             return
         await self._release_again([id for id in lost if self._slots.was_released(id)], worker_id)
         still_open = [id for id in lost if not self._slots.was_released(id)]
-        await self._put_back([id for id in still_open if not id.startswith("lost:")], worker_id, now_us)
-        adopted = [id for id in still_open if id.startswith("lost:")]
-        found = await self._queue.held_texts(self._connection, worker_id, adopted)
+        claimed = [id for id in still_open if not is_held_lost(id) and not is_held_out(id)]
+        await self._put_back(claimed, worker_id, now_us)
+        others = [id for id in still_open if is_held_lost(id) or is_held_out(id)]
+        found = await self._queue.held_texts(self._connection, worker_id, others)
         if worker_id == self._worker_id():
-            self._answer(found, worker_id)
+            self._answer([held for held in found if is_held_lost(held[0])], worker_id)
+            self._forward([held for held in found if is_held_out(held[0])], worker_id)
 
     async def _release_again(self, ids: List[str], held_by: str) -> None:
         if ids:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Set
+from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Sequence, Set
 
+from ...jobs.verdict import answer_of
 from ...queue.batches import batches_of
+from ...queue.job_queue import JobEnd, JobQueue
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...redis.refusals import ConnectionLost, NotConnected, is_full, is_passing
-from ...wire.clock import Stop, backoff_s, sleep, spawn
+from ...wire.answers import HeldText
+from ...wire.clock import Stop, backoff_s, ignore, sleep, spawn
 from ..slots import Slot, Slots
 
 #: For so long a release waits for further replies to go with.
@@ -28,6 +31,12 @@ class Settlement(NamedTuple):
     reply: str
     #: What it ran in; None for what did not run.
     slot: Optional[Slot] = None
+    #: How a job ended, unless all that is left to do is to release it.
+    job: Optional[JobEnd] = None
+
+    @property
+    def size(self) -> int:
+        return len(self.reply) if self.job is None else len(self.job.text) + len(self.job.following)
 
 
 class _Release(NamedTuple):
@@ -45,15 +54,18 @@ class Settle:
     def __init__(
         self,
         queue: Queue,
+        job_queue: JobQueue,
         connection: Connection,
         slots: Slots,
         worker_id: Callable[[], str],
         is_lease_certain: Callable[[], bool],
         renew_lease: Callable[[], Awaitable[Any]],
         on_slots_idle: Callable[[], None],
-        on_problem: Callable[[Exception], None],
+        forward: Callable[[Sequence[HeldText], str], None],
+        problem: Callable[[str], Callable[[Exception], None]],
     ) -> None:
         self._queue = queue
+        self._job_queue = job_queue
         self._connection = connection
         self._slots = slots
         self._worker_id = worker_id
@@ -62,7 +74,10 @@ class Settle:
         self._renew_lease = renew_lease
         #: In the turn in which the replies of what they ran were sent, or their releases confirmed.
         self._on_slots_idle = on_slots_idle
-        self._on_problem = on_problem
+        #: Does what is to be done in other queues.
+        self._forward = forward
+        self._problem = problem
+        self._on_problem = problem("settle")
         self._stopping = Stop()
         self._batch: List[Settlement] = []
         #: Their replies are in Redis: to be released with the next flush.
@@ -102,7 +117,7 @@ class Settle:
         ended, self._batch = self._batch, []
         if answered:
             self._release(answered)
-        for batch in batches_of(ended, lambda each: len(each.reply)):
+        for batch in batches_of(ended, lambda each: each.size):
             replying = self._post(batch) if self._is_lease_certain() else None
             spawn(self._deliver(batch, replying), self._under_way)
         for each in ended:
@@ -118,9 +133,32 @@ class Settle:
 
         await self._until_done(replying, again, _may_pass)
         worker_id = self._worker_id()
-        ids = [each.id for each in batch if each.worker_id == worker_id]
+        own = [each for each in batch if each.worker_id == worker_id]
+        jobs = [each.job for each in own if each.job is not None]
+        if jobs:
+            # Whatever refuses it: a job is done, or waits, or is dead, or held.
+            await self._until_done(None, lambda: self._settle_jobs(jobs, worker_id), lambda _: True)
+        ids = [each.id for each in own if each.job is None]
         if ids and not self._stopping.is_set:
             self._release_soon(_Release(worker_id, ids))
+
+    async def _settle_jobs(self, jobs: Sequence[JobEnd], worker_id: str) -> None:
+        """In one step with their release. Who waits for them is told behind it, and looks again where that fails."""
+        if worker_id != self._worker_id():
+            return
+        settled = await self._job_queue.settle(self._connection, worker_id, jobs)
+        by_id = {end.id: end for end in jobs}
+        # What is tried again, or may be given another chance, comes under the same id: it must not pass for what has ended here.
+        self._slots.forget(end.id for end in jobs if end.outcome in ("retry", "dead"))
+        self._slots.released(end.id for end in jobs if end.outcome not in ("retry", "dead"))
+        self._forward(settled.outs, worker_id)
+        self._on_slots_idle()
+        if settled.dropped > 0:
+            reason = f"{settled.dropped} of the oldest dead jobs were dropped to keep the latest ones"
+            self._problem("dead")(RuntimeError(reason))
+        for id, ticket, hub_id in settled.told:
+            answer = answer_of(by_id[id], ticket, worker_id)
+            ignore(self._queue.reply(self._connection, hub_id, [answer.encode()]))
 
     def _release_soon(self, release: _Release) -> None:
         """With the next replies, in one write: a write of their own would cost more than the releases do."""

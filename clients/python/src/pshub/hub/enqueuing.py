@@ -1,0 +1,229 @@
+"""Jobs, from a name and arguments to what is acknowledged in Redis."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from ..figures.events import Events
+from ..jobs.chain import Step, step_message
+from ..jobs.enqueue_options import DEFAULT_ENQUEUE_MS, shape_of
+from ..jobs.job import AsyncJob, JobHost
+from ..jobs.job_outbox import JobOutbox
+from ..queue.batches import batches_of
+from ..redis.connection import Connection
+from ..settings.table import Settings
+from ..wire.clock import now_s
+from ..wire.errors import HubClosed, HubError, InvalidArgs, NoSuchJob, NoSuchTask, hub_error
+from ..wire.ids import new_id
+from ..wire.keys import Keys, is_id, is_queue_name
+from .arguments import encode_args, name_of
+from .resolver import Resolver, Route
+from .routes import Routes
+
+_MOST_AT_ONCE = 100_000
+
+#: One of many: ``(task,)``, ``(task, args)`` or ``(task, args, options)``.
+EnqueueEntry = Any
+
+
+class EnqueuedMany(NamedTuple):
+    """What became of many."""
+
+    #: In the order of the entries; of a job that was there already, its id.
+    ids: List[str]
+    #: How many were there already.
+    twins: int
+
+
+class Enqueuing:
+    """All of it runs on the event loop of its hub."""
+
+    def __init__(
+        self, host: JobHost, settings: Settings, name: str, keys: Keys, connection: Connection, routes: Routes,
+        resolver: Resolver, events: Events,
+    ) -> None:  # fmt: skip
+        self._host = host
+        self._settings = settings
+        #: Of the calling service.
+        self._name = name
+        self._keys = keys
+        self._connection = connection
+        self._routes = routes
+        self._resolver = resolver
+        self._events = events
+        self._outboxes: Dict[str, JobOutbox] = {}
+
+    async def enqueue(self, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]) -> AsyncJob:
+        end = now_s() + _timeout_of(options) / 1000
+        step = self._step_of(await self._route_of(_checked_name(called), options, end), args, options, True)
+        twins = await self._send(step.queue, [self.message_of([step])], end)
+        return AsyncJob(hosts, step.queue, twins.get(0, step.id), step.task, bool(twins))
+
+    async def enqueue_many(self, entries: Sequence[EnqueueEntry], options: Mapping[str, Any]) -> EnqueuedMany:
+        """All are checked before the first is sent; then each batch of them is in Redis as a whole or not at all."""
+        steps = await self.prepare(entries, options)
+        return await self.send_all(steps, [self.message_of([step]) for step in steps], options)
+
+    async def prepare(
+        self,
+        entries: Sequence[EnqueueEntry],
+        options: Mapping[str, Any],
+        is_whole: Callable[[int], bool] = lambda place: True,
+    ) -> List[Step]:
+        """
+        Entries as jobs, none of which is sent yet. ``is_whole``: False for one whose arguments are not all there yet, which its worker
+        checks. Raises HubError whose ``data["index"]`` names the entry that is wrong.
+        """
+        if not isinstance(entries, (list, tuple)) or len(entries) > _MOST_AT_ONCE:
+            message = f"Jobs are given as a list of at most {_MOST_AT_ONCE} entries; send more in several calls."
+            raise InvalidArgs(message)
+        end = now_s() + _timeout_of(options) / 1000
+        routes: Dict[Tuple[Any, str], Route] = {}
+        steps: List[Step] = []
+        for index, entry in enumerate(entries):
+            called: Any = None
+            try:
+                called, args, own = parts_of(entry)
+                merged = {**options, **own}
+                name = _checked_name(called)
+                key = (merged.get("queue"), name)
+                if key not in routes:
+                    routes[key] = await self._route_of(name, merged, end)
+                steps.append(self._step_of(routes[key], args, merged, is_whole(index)))
+            except HubError as error:
+                data = {"index": index, **(error.data if isinstance(error.data, dict) else {})}
+                message = f"Nothing is enqueued. Entry {index}: {error.message}"
+                task = error.task or (str(name_of(called))[:120] if called is not None else None)
+                raise hub_error(error.code, message, task=task, data=data) from error
+            # What many of them take must not keep the loop from other things.
+            if index % 1000 == 999:
+                await asyncio.sleep(0)
+        return steps
+
+    async def send_all(
+        self, steps: Sequence[Step], messages: Sequence[str], options: Mapping[str, Any]
+    ) -> EnqueuedMany:
+        """Sends jobs, each batch of them as a whole or not at all."""
+        timeout_s = _timeout_of(options) / 1000
+        ids = [step.id for step in steps]
+        enqueued = twins = 0
+
+        async def send_queue(queue: str, places: List[int]) -> None:
+            nonlocal enqueued, twins
+            for batch in batches_of(places, lambda place: len(messages[place])):
+                found = await self._send(queue, [messages[place] for place in batch], now_s() + timeout_s)
+                for at, id in found.items():
+                    ids[batch[at]] = id
+                enqueued += len(batch)
+                twins += len(found)
+
+        by_queue: Dict[str, List[int]] = {}
+        for place, step in enumerate(steps):
+            by_queue.setdefault(step.queue, []).append(place)
+        outcomes = await _all_settled([send_queue(queue, places) for queue, places in by_queue.items()])
+        failed = next((outcome for outcome in outcomes if outcome is not None), None)
+        if failed is None:
+            return EnqueuedMany(ids, twins)
+        if not isinstance(failed, HubError):
+            raise failed
+        message = f"{enqueued} of {len(steps)} jobs are enqueued, the first ones of each queue; then: {failed.message}"
+        raise hub_error(failed.code, message, data={"enqueued": enqueued}) from failed
+
+    def message_of(self, steps: Sequence[Step]) -> str:
+        """A job, and what follows it, as it is sent."""
+        return step_message(steps, self._name)
+
+    async def job(self, id: Any, queue: Any, hosts: Callable[[], JobHost]) -> AsyncJob:
+        """A job that was enqueued before, here or elsewhere."""
+        where = "" if queue is None else f" in queue {str(queue)[:80]}"
+        why = "it was not tracked, or its record has gone"
+        unknown = NoSuchJob(f"Nothing is known of job {str(id)[:80]}{where}: {why}.")
+        if not is_id(id):
+            raise unknown
+        if queue is not None:
+            _check_queue(queue)
+        host, keys = self._host, self._keys
+        queues = await host.ask(lambda _: self._resolver.queues()) if queue is None else [queue]
+
+        async def look(connection: Connection) -> List[Any]:
+            return [await connection.one("EXISTS", keys.queue(name).job(id)) for name in queues]
+
+        found = await host.ask(look)
+        if 1 not in found:
+            raise unknown
+        place = queues[found.index(1)]
+        status = await AsyncJob(hosts, place, id, "").status()
+        return AsyncJob(hosts, place, id, status.task)
+
+    def stop(self) -> None:
+        for outbox in self._outboxes.values():
+            outbox.stop()
+
+    def used_keys(self) -> List[str]:
+        """The keys this hub may have left in Redis."""
+        used = [name for name, outbox in self._outboxes.items() if outbox.used]
+        return [self._keys.queue(name).enqueued(self._host.hub_id) for name in used]
+
+    def _step_of(self, route: Route, args: Any, options: Mapping[str, Any], is_whole: bool) -> Step:
+        most = min(self._settings.max_payload_bytes, route.max_payload_bytes)
+        text = encode_args(route if is_whole else route._replace(check_args=None), args, most)
+        part, ttl_ms = shape_of(route.task, text, options)
+        return Step(new_id(), route.task, route.queue, text, part, ttl_ms)
+
+    async def _route_of(self, called: str, options: Mapping[str, Any], end: float) -> Route:
+        queue = options.get("queue")
+        if self._host.closing.is_set:
+            raise HubClosed("This hub was closed; make a new one.", task=called)
+        if queue is not None:
+            _check_queue(queue)
+        self._connection.open()
+        return self._routes.known(called, queue, "jobs") or await self._routes.find(called, queue, end, "jobs")
+
+    async def _send(self, queue: str, messages: List[str], end: float) -> Dict[int, str]:
+        twins = await self._outbox_of(queue).enqueue(messages, max(1, round((end - now_s()) * 1000)))
+        self._events.emit("jobs:enqueued", queue=queue, count=len(messages) - len(twins), twins=len(twins))
+        return twins
+
+    def _outbox_of(self, name: str) -> JobOutbox:
+        outbox = self._outboxes.get(name)
+        if outbox is None:
+            host = self._host
+            outbox = JobOutbox(self._connection, host.queue_of(name), host.hub_id, host.closing)
+            self._outboxes[name] = outbox
+        return outbox
+
+
+def parts_of(entry: EnqueueEntry) -> Tuple[Any, Any, Mapping[str, Any]]:
+    """Task, arguments and options of an entry. Raises InvalidArgs."""
+    if not isinstance(entry, (list, tuple)) or not 1 <= len(entry) <= 3:
+        raise InvalidArgs("it must be (task, args, options).")
+    called, args, own = (*entry, *({}, {})[len(entry) - 1 :])
+    if own is not None and not isinstance(own, dict):
+        raise InvalidArgs("its options must be a dict.")
+    return called, args, own or {}
+
+
+def _checked_name(called: Any) -> str:
+    name = name_of(called)
+    if isinstance(name, str):
+        return name
+    raise NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
+
+
+def _check_queue(queue: Any) -> None:
+    if not is_queue_name(queue):
+        raise InvalidArgs(f"queue must be the name of a queue, not {str(queue)[:80]!r}.")
+
+
+def _timeout_of(options: Mapping[str, Any]) -> float:
+    timeout_ms = options.get("timeout_ms")
+    if timeout_ms is None:
+        return DEFAULT_ENQUEUE_MS
+    if isinstance(timeout_ms, (int, float)) and not isinstance(timeout_ms, bool) and timeout_ms > 0:
+        return timeout_ms
+    raise InvalidArgs(f"timeout_ms must be a number of milliseconds above 0, not {timeout_ms!r}.")
+
+
+async def _all_settled(works: Sequence[Awaitable[None]]) -> List[Optional[BaseException]]:
+    return list(await asyncio.gather(*works, return_exceptions=True))

@@ -1,0 +1,100 @@
+"""Jobs that follow others."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Mapping, Optional, Sequence
+
+from ..jobs.batch import AsyncBatch
+from ..jobs.chain import Step
+from ..jobs.job import AsyncChain, AsyncJob, JobHost, step_id
+from ..wire.errors import HubError, InvalidArgs
+from ..wire.ids import new_id
+from .enqueuing import EnqueueEntry, Enqueuing, parts_of
+
+_MOST_STEPS = 100
+
+
+async def start_chain(
+    enqueuing: Enqueuing, hosts: Callable[[], JobHost], entries: Sequence[EnqueueEntry], options: Mapping[str, Any]
+) -> AsyncChain:
+    """Each step travels in the message of the one before it."""
+    if not isinstance(entries, (list, tuple)) or not 1 <= len(entries) <= _MOST_STEPS:
+        raise InvalidArgs(f"A chain is a list of 1 to {_MOST_STEPS} steps.")
+    passed = [_passed_of(entry, at) for at, entry in enumerate(entries)]
+    bare = [_without_pass(entry) for entry in entries]
+    prepared = await enqueuing.prepare(bare, {"tracked": True, **options}, lambda at: passed[at] is None)
+    id = new_id()
+    places = [(step.queue, step.task) for step in prepared]
+    steps: List[Step] = []
+    for at, step in enumerate(prepared):
+        job = {**(step.job or {}), "chain": id, "step": at + 1, "steps": places}
+        steps.append(step._replace(id=step_id(id, at), job=job, passes=passed[at]))
+    await enqueuing.send_all(steps[:1], [enqueuing.message_of(steps)], options)
+    return AsyncChain(hosts, id, places)
+
+
+def _passed_of(entry: EnqueueEntry, at: int) -> Optional[str]:
+    """The field of a step's arguments that gets the result of the step before it."""
+    try:
+        _, args, own = parts_of(entry)
+    except HubError:
+        # Told of with the entry.
+        return None
+    passed = own.get("pass")
+    if passed is None:
+        return None
+    if at == 0:
+        raise _wrong_step(at, "no step is before the first one, so pass gets nothing")
+    if not isinstance(passed, str) or passed in ("", "__proto__"):
+        raise _wrong_step(at, "pass must be the name of a field")
+    if not isinstance(args, dict):
+        raise _wrong_step(at, "a result can only be passed to arguments that are a dict")
+    return passed
+
+
+def _wrong_step(at: int, what: str) -> HubError:
+    return InvalidArgs(f"Entry {at} of the chain: {what}.", data={"index": at})
+
+
+def _without_pass(entry: EnqueueEntry) -> Any:
+    if isinstance(entry, (list, tuple)) and len(entry) == 3 and isinstance(entry[2], dict):
+        return (*entry[:2], {name: value for name, value in entry[2].items() if name != "pass"})
+    return entry
+
+
+async def start_batch(
+    enqueuing: Enqueuing,
+    host: JobHost,
+    hosts: Callable[[], JobHost],
+    entries: Sequence[EnqueueEntry],
+    options: Mapping[str, Any],
+) -> AsyncBatch:
+    """The batch is there before its first job, and is closed behind its last one: so none of them can end unnoticed."""
+    own = {name: value for name, value in options.items() if name not in ("then", "failed")}
+    after, failed = [await _prepared(enqueuing, options.get(name), options) for name in ("then", "failed")]
+    if after and failed and after.queue != failed.queue:
+        raise InvalidArgs("What follows a batch, well or not, must be in one queue.")
+    prepared = await enqueuing.prepare(entries, own)
+    first = after or failed or (prepared[0] if prepared else None)
+    if first is None:
+        raise InvalidArgs("A batch needs jobs, or something that follows.")
+    home, id = first.queue, new_id()
+    queue = host.queue_of(home)
+    steps = [step._replace(job={**(step.job or {}), "batch": f"{home}/{id}"}) for step in prepared]
+    following = [enqueuing.message_of([step]) if step else "" for step in (after, failed)]
+    await host.ask(lambda connection: queue.open_batch(connection, id, *following))
+    ids, twins = await enqueuing.send_all(steps, [enqueuing.message_of([step]) for step in steps], own)
+    await host.ask(lambda connection: queue.close_batch(connection, id, len(ids) - twins))
+
+    def job_of(step: Optional[Step]) -> Optional[AsyncJob]:
+        return step and AsyncJob(hosts, home, step.id, step.task, is_to_come=True)
+
+    return AsyncBatch(hosts, id, home, ids, job_of(after), job_of(failed))
+
+
+async def _prepared(enqueuing: Enqueuing, entry: Any, options: Mapping[str, Any]) -> Optional[Step]:
+    """What follows, if anything does."""
+    if entry is None:
+        return None
+    [step] = await enqueuing.prepare([entry], {"queue": options.get("queue")})
+    return step

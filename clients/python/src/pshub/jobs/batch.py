@@ -1,0 +1,63 @@
+"""Jobs that belong together."""
+
+from __future__ import annotations
+
+from typing import Callable, List, NamedTuple, Optional
+
+from .job import AsyncJob, JobHost
+from .job_record import moment_of
+
+
+class BatchStatus(NamedTuple):
+    """
+    How the jobs of a batch fare.
+
+    :ivar total: how many there are; None while they are being enqueued
+    :ivar dead: how many are dead, have expired or were cancelled
+    :ivar ended_ms: when the last one ended, Redis milliseconds
+    """
+
+    total: Optional[int]
+    done: int
+    dead: int
+    ended_ms: Optional[int]
+
+
+class AsyncBatch:
+    """
+    Jobs that belong together: when all have ended, what is to follow is enqueued, once.
+
+    :ivar queue: where it is counted: the queue of what follows
+    :ivar ids: of its jobs
+    :ivar after: what follows when all have ended
+    :ivar failed: what follows in its place where one of them did not end well
+    """
+
+    def __init__(
+        self,
+        host: Callable[[], JobHost],
+        id: str,
+        queue: str,
+        ids: List[str],
+        after: Optional[AsyncJob],
+        failed: Optional[AsyncJob],
+    ) -> None:
+        self.id = id
+        self.queue = queue
+        self.ids = ids
+        self.after = after
+        self.failed = failed
+        self._host = host
+
+    def on(self, host: JobHost) -> "AsyncBatch":
+        """The same batch, asked over another host."""
+        return AsyncBatch(lambda: host, self.id, self.queue, self.ids, self.after, self.failed)
+
+    async def status(self) -> Optional[BatchStatus]:
+        """None when it ended more than an hour ago."""
+        host = self._host()
+        fields = await host.ask(lambda connection: host.queue_of(self.queue).batch(connection, self.id))
+        if "opened" not in fields:
+            return None
+        total, done, dead, ended_ms = (moment_of(fields.get(name)) for name in ("total", "done", "dead", "ended"))
+        return BatchStatus(total, done or 0, dead or 0, ended_ms)

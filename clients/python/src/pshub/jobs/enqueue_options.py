@@ -1,0 +1,166 @@
+"""How a job is to be run, from what its caller says to what travels."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import time
+from base64 import urlsafe_b64encode
+from typing import Any, Dict, Mapping, NamedTuple, Optional, TypedDict, Union
+
+from ..wire.errors import HubError, InvalidArgs
+from ..wire.foreign import is_amount
+from ..wire.job_part import BACKOFF_KINDS, LONGEST_WAIT_MS, Backoff, is_backoff, is_wait
+from ..wire.payload import decode_payload
+from .backoff import rounded
+from .canonical import canonical
+
+
+class UniqueOptions(TypedDict, total=False):
+    """
+    :ivar id: jobs of one task with the same id are the same. Default: those with the same arguments
+    :ivar until: ``"ended"``: until the job has ended, well or not (default); ``"started"``: only until it starts
+    :ivar for_ms: but for no longer than this. Default: a day after it is due
+    """
+
+    id: str
+    until: str
+    for_ms: float
+
+
+class EnqueueOptions(TypedDict, total=False):
+    """
+    :ivar queue: queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared the task
+    :ivar delay_ms: not before so many milliseconds from now
+    :ivar at: not before this moment: a datetime, or milliseconds since 1970. It is compared with Redis' clock
+    :ivar retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
+    :ivar backoff: how long it waits before that. Default: as its task says, else ``exponential``
+    :ivar priority: ``high`` goes before all other jobs of the queue, ``low`` lets all others pass
+    :ivar expires_ms: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
+    :ivar tracked: True: ``status()``, ``result()`` and ``cancel()`` know it, also in other processes. Its record is kept for an hour after
+        its end
+    :ivar keep_result_ms: the same, and how long the record, with the result, is kept
+    :ivar unique: at most one such job is there at a time: True for the same arguments, a text for an id, or UniqueOptions. It is tracked,
+        too
+    :ivar timeout_ms: how long Redis may take to confirm it. Default 5000
+    """
+
+    queue: Optional[str]
+    delay_ms: Optional[float]
+    at: Optional[Union[datetime.datetime, float]]
+    retries: Optional[int]
+    backoff: Optional[Backoff]
+    priority: Optional[str]
+    expires_ms: Optional[float]
+    tracked: Optional[bool]
+    keep_result_ms: Optional[float]
+    unique: Optional[Union[bool, str, UniqueOptions]]
+    timeout_ms: Optional[float]
+
+
+DEFAULT_ENQUEUE_MS = 5000
+_HOUR_MS = 3600 * 1000
+_DAY_MS = 24 * _HOUR_MS
+_MAX_UNIQUE_ID = 100
+_MOST_RETRIES = 1_000_000
+_KNOWN = tuple(EnqueueOptions.__annotations__)
+
+
+class JobShape(NamedTuple):
+    """What a job's options come to in its message."""
+
+    #: A JobPart; None for a job that carries nothing but its arguments.
+    part: Optional[Dict[str, Any]]
+    #: Milliseconds after which it is not wanted any more; 0: never.
+    ttl_ms: int
+
+
+def shape_of(task: str, args_json: str, options: Mapping[str, Any]) -> JobShape:
+    """``args_json``: arguments as they travel. Raises InvalidArgs that names the option."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in _KNOWN:
+            raise _wrong(task, f"there is no option '{name}'. Known are {', '.join(_KNOWN)}")
+    _check(task, given)
+    part: Dict[str, Any] = {name: given[name] for name in ("retries", "backoff") if name in given}
+    if given.get("delay_ms"):
+        part["delay"] = rounded(given["delay_ms"])
+    if "at" in given:
+        part["due"] = _moment_of(task, given["at"])
+    if given.get("priority") in ("high", "low"):
+        part["priority"] = given["priority"]
+    unique = given.get("unique", False)
+    if given.get("tracked") is True or "keep_result_ms" in given or unique is not False:
+        part["keep"] = rounded(given.get("keep_result_ms", _HOUR_MS))
+    if unique is not False:
+        wait_ms = max(0.0, part["due"] - time.time() * 1000) if "due" in part else given.get("delay_ms", 0)
+        part.update(_unique_of(task, args_json, unique, wait_ms))
+    expires_ms = given.get("expires_ms")
+    return JobShape(part or None, 0 if expires_ms is None else max(1, rounded(expires_ms)))
+
+
+def _check(task: str, given: Mapping[str, Any]) -> None:
+    _need_waits(task, {name: given[name] for name in ("delay_ms", "expires_ms", "keep_result_ms") if name in given})
+    if "delay_ms" in given and "at" in given:
+        raise _wrong(task, "give delay_ms or at, not both")
+    if "retries" in given and not is_wait(given["retries"], _MOST_RETRIES):
+        raise _wrong(task, f"retries must be a whole number of at least 0, not {_shown(given['retries'])}")
+    if "backoff" in given and not is_backoff(given["backoff"]):
+        raise _wrong(task, f"backoff must be {BACKOFF_KINDS}, not {_shown(given['backoff'])}")
+    if "priority" in given and given["priority"] not in ("high", "normal", "low"):
+        raise _wrong(task, f"priority must be 'high', 'normal' or 'low', not {_shown(given['priority'])}")
+
+
+def _need_waits(task: str, waits: Mapping[str, Any]) -> None:
+    for name, ms in waits.items():
+        if not is_amount(ms, LONGEST_WAIT_MS):
+            raise _wrong(task, f"{name} must be milliseconds, 0 to ten years, not {_shown(ms)}")
+
+
+def _moment_of(task: str, at: Any) -> int:
+    """Redis milliseconds."""
+    ms = at.timestamp() * 1000 if isinstance(at, datetime.datetime) else at
+    if is_amount(ms, time.time() * 1000 + LONGEST_WAIT_MS):
+        return rounded(ms)
+    what = "at must be a datetime or milliseconds since 1970, at most ten years from now"
+    raise _wrong(task, f"{what}, not {_shown(at)}")
+
+
+def _unique_of(task: str, args_json: str, unique: Any, wait_ms: float) -> Dict[str, Any]:
+    given = unique if isinstance(unique, dict) else {"id": None if unique is True else unique}
+    known = tuple(UniqueOptions.__annotations__)
+    for name in given:
+        if name not in known:
+            raise _wrong(task, f"unique has no option '{name}'. Known are {', '.join(known)}")
+    id, until, for_ms = given.get("id"), given.get("until", "ended"), given.get("for_ms")
+    if id is not None and not (isinstance(id, str) and 0 < len(id) <= _MAX_UNIQUE_ID):
+        raise _wrong(task, f"a unique id must be a text of 1 to {_MAX_UNIQUE_ID} characters, not {_shown(id)}")
+    if until not in ("ended", "started"):
+        raise _wrong(task, f"unique.until must be 'ended' or 'started', not {_shown(until)}")
+    if for_ms is not None:
+        _need_waits(task, {"unique.for_ms": for_ms})
+    part: Dict[str, Any] = {
+        "unique": f"{task}#{digest_of(args_json)}" if id is None else f"{task}:{id}",
+        "uniqueMs": max(1, rounded(wait_ms + _DAY_MS if for_ms is None else for_ms)),
+    }
+    if until == "started":
+        part["until"] = until
+    return part
+
+
+def digest_of(args_json: str) -> str:
+    """The same for arguments that are the same, in whatever order their keys were written and in whatever language."""
+    digest = hashlib.sha256(canonical(decode_payload(args_json)).encode()).digest()
+    return urlsafe_b64encode(digest).decode()[:22]
+
+
+def _shown(value: Any) -> str:
+    try:
+        return json.dumps(value)[:80]
+    except (TypeError, ValueError, RecursionError):
+        return str(value)[:80]
+
+
+def _wrong(task: str, what: str) -> HubError:
+    return InvalidArgs(f"enqueue {task}: {what}.", task=task)

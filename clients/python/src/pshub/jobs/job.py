@@ -1,0 +1,229 @@
+"""Jobs that were enqueued, and chains of them, on an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, TypeVar
+
+from ..queue.job_queue import JobQueue
+from ..redis.connection import Connection
+from ..wire.clock import Stop, now_s, settle, within
+from ..wire.errors import Aborted, Expired, HubClosed, HubError, NoSuchJob, NotEnqueued, Timeout, from_wire
+from ..wire.ids import new_id
+from ..wire.job_part import Place
+from .job_record import JobRecord, JobStatus, read_job_record
+
+T = TypeVar("T")
+Reply = Dict[str, Any]
+
+#: The answer that wakes who waits is pushed by the worker behind the step that ended the job; one that dies in between tells nobody.
+#: So a wait looks again by itself after this long; and while Redis is away after that.
+_LOOK_AGAIN_S = 5.0
+_AWAY_S = 0.2
+DEFAULT_RESULT_MS = 30_000
+
+
+class JobHost(Protocol):
+    """What a job needs of its hub."""
+
+    #: Set when the hub is closed.
+    closing: Stop
+
+    @property
+    def hub_id(self) -> str: ...
+
+    async def ask(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Asks Redis. Raises HubError."""
+        ...
+
+    def hear(self, ticket: str, on_reply: Callable[[Reply], None]) -> Callable[[], None]:
+        """Hears a reply of that ticket, until the returned function is called."""
+        ...
+
+    def queue_of(self, name: str) -> JobQueue: ...
+
+
+class AsyncJob:
+    """
+    A job that was enqueued. Only a tracked one can tell of itself.
+
+    :ivar id: its id
+    :ivar queue: where it waits and runs
+    :ivar task: ``name:version``
+    :ivar is_twin: True when it was there already: another one of the same uniqueness, which goes on in its stead
+    """
+
+    def __init__(
+        self, host: Callable[[], JobHost], queue: str, id: str, task: str, is_twin: bool = False, is_to_come: bool = False
+    ) -> None:
+        """``is_to_come``: it is enqueued when others have ended."""
+        self.id = id
+        self.queue = queue
+        self.task = task
+        self.is_twin = is_twin
+        self._host = host
+        self._is_to_come = is_to_come
+
+    def __repr__(self) -> str:
+        return f"<job {self.id} of {self.task} in queue {self.queue}>"
+
+    def on(self, host: JobHost) -> "AsyncJob":
+        """The same job, asked over another host."""
+        return AsyncJob(lambda: host, self.queue, self.id, self.task, self.is_twin, self._is_to_come)
+
+    async def status(self) -> JobStatus:
+        """
+        Where it is.
+
+        :raises NoSuchJob: when it was not tracked, or its record has gone
+        :raises NotEnqueued: when Redis is away
+        """
+        return self._known(await self._record()).status
+
+    async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
+        """
+        Waits for its end, without polling, and returns its result.
+
+        :param timeout_ms: how long it waits, milliseconds; default 30 s
+        :raises HubError: the class of its last failure when it is dead; Expired; Aborted when it was cancelled; Timeout when it has not
+            ended by then; NoSuchJob; NotEnqueued; HubClosed
+        """
+        host = self._host()
+        end = now_s() + timeout_ms / 1000
+        ticket = new_id()
+        answered: "asyncio.Future[Reply]" = asyncio.get_running_loop().create_future()
+        deafen = host.hear(ticket, lambda reply: settle(answered, reply))
+        try:
+            while True:
+                record = await self._look(host, ticket, end)
+                if answered.done():
+                    return self._outcome_of(answered.result())
+                if record is not None and record.status.has_ended:
+                    return self._ended(record)
+                pause = _LOOK_AGAIN_S if record is not None or self._is_to_come else _AWAY_S
+                await within(answered, max(0.0, min(end - now_s(), pause)), host.closing)
+                if answered.done():
+                    return self._outcome_of(answered.result())
+                if host.closing.is_set:
+                    raise HubClosed(task=self.task, id=self.id)
+                if now_s() >= end:
+                    message = f"Job {self.id} of {self.task} had not ended after {timeout_ms:g} ms; it goes on."
+                    raise Timeout(message, task=self.task, id=self.id)
+        finally:
+            deafen()
+
+    async def cancel(self) -> bool:
+        """
+        Cancels it: one that waits never runs, the handler of one that runs is told to stop.
+
+        :returns: True when it certainly will not run to its end any more; False when its worker was told, or it had ended before
+        :raises HubError: NoSuchJob, NotEnqueued
+        """
+        host = self._host()
+        state = await host.ask(lambda connection: host.queue_of(self.queue).withdraw(connection, self.id))
+        if not state:
+            raise self._unknown()
+        return state in ("waiting", "scheduled", "retrying", "cancelled")
+
+    async def chain(self) -> "Optional[AsyncChain]":
+        """
+        The chain that it is a step of; None for one that is none.
+
+        :raises HubError: NoSuchJob, NotEnqueued
+        """
+        chain = self._known(await self._record()).chain
+        return None if chain is None else AsyncChain(self._host, *chain)
+
+    async def _record(self) -> Dict[str, str]:
+        host = self._host()
+        return await host.ask(lambda connection: host.queue_of(self.queue).record(connection, self.id))
+
+    async def _look(self, host: JobHost, ticket: str, end: float) -> Optional[JobRecord]:
+        """Its record; None while it is to come, or Redis is away and there is time left."""
+        to_come_ms = (max(0.0, end - now_s()) + _LOOK_AGAIN_S) * 1000 if self._is_to_come else 0
+        queue = host.queue_of(self.queue)
+        try:
+            fields = await host.ask(lambda connection: queue.await_end(connection, self.id, ticket, host.hub_id, to_come_ms))
+            return read_job_record(fields, self.id, self.queue) if self._is_to_come else self._known(fields)
+        except NotEnqueued:
+            if now_s() < end:
+                return None
+            raise
+
+    def _known(self, fields: Mapping[str, str]) -> JobRecord:
+        record = read_job_record(fields, self.id, self.queue)
+        if record is None:
+            raise self._unknown()
+        return record
+
+    def _ended(self, record: JobRecord) -> Any:
+        state, error = record.status.state, record.status.error
+        if state == "done":
+            return json.loads(record.result) if record.result else None
+        if state == "dead" and error is not None:
+            raise from_wire(dict(error), task=self.task, id=self.id)
+        if state == "expired":
+            raise Expired(f"Job {self.id} of {self.task} was not run in time.", task=self.task, id=self.id)
+        raise Aborted(f"Job {self.id} of {self.task} was cancelled.", task=self.task, id=self.id)
+
+    def _outcome_of(self, reply: Reply) -> Any:
+        if reply["ok"] is True:
+            return reply.get("result")
+        raise from_wire(reply["error"], task=self.task, id=self.id)
+
+    def _unknown(self) -> HubError:
+        why = "It was not tracked, or its record has gone"
+        message = f"Nothing is known of job {self.id} in queue {self.queue}. {why}."
+        return NoSuchJob(message, task=self.task, id=self.id)
+
+
+def step_id(chain: str, place: int) -> str:
+    """Of the step in this place, counted from 0: the same however often it is made, so that it comes once."""
+    return chain if place == 0 else f"{chain}-{place + 1}"
+
+
+class AsyncChain:
+    """
+    Jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+
+    :ivar id: id of the first job
+    :ivar steps: the jobs
+    """
+
+    def __init__(self, host: Callable[[], JobHost], id: str, steps: Sequence[Place]) -> None:
+        self.id = id
+        self._host = host
+        self.steps = [
+            AsyncJob(host, queue, step_id(id, at), task, is_to_come=at > 0) for at, (queue, task) in enumerate(steps)
+        ]
+
+    def on(self, host: JobHost) -> "AsyncChain":
+        """The same chain, asked over another host."""
+        return AsyncChain(lambda: host, self.id, [(step.queue, step.task) for step in self.steps])
+
+    async def status(self) -> List[JobStatus]:
+        """Where each step is. A step that was given up is dead; the chain goes on when that is tried again."""
+        return list(await asyncio.gather(*map(_status_of, self.steps)))
+
+    async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
+        """Waits for the end of all, and returns the result of the last step. Raises as AsyncJob.result(), for the first that does not end well."""
+        end = now_s() + timeout_ms / 1000
+        result: Any = None
+        for step in self.steps:
+            result = await step.result(max(1.0, (end - now_s()) * 1000))
+        return result
+
+    async def cancel(self) -> None:
+        """Cancels what has not ended: no further step starts."""
+        host = self._host()
+        # From the end, so that none comes behind those that were looked at.
+        for step in reversed(self.steps):
+            await host.ask(lambda connection, step=step: host.queue_of(step.queue).withdraw(connection, step.id, True))  # type: ignore[misc]
+
+
+async def _status_of(step: AsyncJob) -> JobStatus:
+    try:
+        return await step.status()
+    except NoSuchJob:
+        return JobStatus(step.id, step.queue, step.task, "pending")

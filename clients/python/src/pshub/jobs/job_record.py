@@ -1,0 +1,95 @@
+"""How a tracked job fares, as Redis has it. PROTOCOL.md, section 10.12."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, List, Mapping, NamedTuple, Optional, Tuple
+
+from ..wire.foreign import text_of
+from ..wire.job_part import JobFailure, Place, read_failure, read_steps
+from ..wire.keys import is_id
+
+#: Where a job is. The last four are ends.
+STATES = ("waiting", "scheduled", "running", "retrying", "done", "dead", "expired", "cancelled")
+_ENDS = STATES[4:]
+_MOMENT = re.compile(r"[0-9]{1,16}")
+_MAX_TASK = 128
+_MAX_WORKER = 64
+
+
+class JobStatus(NamedTuple):
+    """
+    How a tracked job fares.
+
+    :ivar state: ``waiting``, ``scheduled``, ``running``, ``retrying``, ``done``, ``dead``, ``expired`` or ``cancelled``; of a later step of
+        a chain also ``pending``: those before it go on
+    :ivar tries: how often it has failed so far
+    :ivar error: how it failed last: ``{"at", "code", "message"}``
+    :ivar enqueued_ms: Redis milliseconds, as all moments here; None for what has not come yet
+    :ivar due_ms: when it is to run, or was: the last time it had to wait for its time
+    :ivar worker: id of the worker that runs it, or ran it last
+    """
+
+    id: str
+    queue: str
+    task: str
+    state: str
+    tries: int = 0
+    error: Optional[JobFailure] = None
+    enqueued_ms: Optional[int] = None
+    due_ms: Optional[int] = None
+    started_ms: Optional[int] = None
+    ended_ms: Optional[int] = None
+    worker: Optional[str] = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in _ENDS
+
+
+class JobRecord(NamedTuple):
+    status: JobStatus
+    #: JSON; None for a job that is not done.
+    result: Optional[str]
+    #: The chain that it is a step of: its id, and the place of each step.
+    chain: Optional[Tuple[str, List[Place]]]
+
+
+def read_job_record(fields: Mapping[str, str], id: str, queue: str) -> Optional[JobRecord]:
+    """None for what is no record."""
+    state = fields.get("state", "")
+    if state not in STATES:
+        return None
+    worker = fields.get("worker")
+    status = JobStatus(
+        id=id,
+        queue=queue,
+        task=text_of(fields.get("task"), _MAX_TASK),
+        state=state,
+        tries=moment_of(fields.get("tries")) or 0,
+        error=read_failure(_parsed(fields.get("error"))),
+        enqueued_ms=moment_of(fields.get("enqueued")),
+        due_ms=moment_of(fields.get("due")),
+        started_ms=moment_of(fields.get("started")),
+        ended_ms=moment_of(fields.get("ended")),
+        worker=None if worker is None else worker[:_MAX_WORKER],
+    )
+    return JobRecord(status, fields.get("result") if state == "done" else None, _chain_of(fields))
+
+
+def moment_of(text: Optional[str]) -> Optional[int]:
+    """A moment, or a number of things; None for what is none."""
+    return int(text) if text is not None and _MOMENT.fullmatch(text) else None
+
+
+def _chain_of(fields: Mapping[str, str]) -> Optional[Tuple[str, List[Place]]]:
+    id, steps = fields.get("chain"), read_steps(_parsed(fields.get("steps")))
+    return (id, steps) if id is not None and is_id(id) and steps is not None else None
+
+
+def _parsed(text: Optional[str]) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None

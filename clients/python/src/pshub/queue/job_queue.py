@@ -1,0 +1,123 @@
+"""What a queue does for jobs alone, one atomic step each."""
+
+from __future__ import annotations
+
+import math
+from typing import Dict, List, NamedTuple, Sequence
+
+from ..redis.client import Word
+from ..redis.connection import Connection
+from ..redis.library import run
+from ..wire.answers import (
+    Enqueued,
+    Moved,
+    SettledJobs,
+    read_enqueued,
+    read_moved,
+    read_settled_jobs,
+    texts_of,
+)
+from ..wire.keys import Keys
+from .batches import MAX_BATCH_BYTES
+from .queue import CANCEL_MEMORY_MS, DEAD_MS, MAX_DEAD, PUSH_MEMORY_MS
+
+#: So many jobs are moved in one step when they are due: it takes Redis less than a millisecond.
+_DUE_BATCH = 200
+#: So many are told of the end of one job; others look again by themselves.
+MAX_WAITERS = 100
+#: A job that came from another queue is known for so long, in case the worker that sent it died before it knew.
+CAME_MS = 30 * 24 * 3600 * 1000
+#: A batch whose maker died before all its jobs were enqueued is forgotten after this.
+OPEN_BATCH_MS = 24 * 3600 * 1000
+
+
+class JobEnd(NamedTuple):
+    """How a job ended that does not only go."""
+
+    #: Its held id.
+    id: str
+    #: ``done``, ``retry``, ``dead``, ``expired`` or ``cancelled``.
+    outcome: str
+    #: For a further try: milliseconds from now.
+    delay_ms: int = 0
+    #: Its result as JSON, or its failure as failure_text() has it; empty for what was not run.
+    text: str = ""
+    #: The job that follows it, without its ``at``, behind the name of its queue and a space where that is another one; else empty.
+    following: str = ""
+
+
+class JobQueue:
+    def __init__(self, name: str, keys: Keys) -> None:
+        self.name = name
+        self.keys = keys.queue(name)
+        self._both = [self.keys.jobs, self.keys.job_bell]
+
+    async def enqueue(self, connection: Connection, hub_id: str, number: int, messages: Sequence[str]) -> Enqueued:
+        """Puts jobs in, all of them or none. Repeated under the same number it does nothing."""
+        keys = [*self._both, self.keys.enqueued(hub_id)]
+        return read_enqueued(await run(connection, "enqueue", keys, [number, PUSH_MEMORY_MS, *messages]))
+
+    async def move_due(self, connection: Connection) -> Moved:
+        """Moves what is due into its list. Harmless to repeat."""
+        return read_moved(await run(connection, "due", self._both, [_DUE_BATCH, MAX_BATCH_BYTES]))
+
+    async def settle(self, connection: Connection, worker_id: str, ends: Sequence[JobEnd]) -> SettledJobs:
+        """Ends jobs that this worker holds; of what it holds no more nothing is changed."""
+        args: List[Word] = [MAX_DEAD, DEAD_MS]
+        for end in ends:
+            args += end
+        answer = await run(connection, "settle", [self.keys.held(worker_id), *self._both], args)
+        return read_settled_jobs(answer, [end.id for end in ends])
+
+    async def forward(self, connection: Connection, message: str) -> bool:
+        """
+        Puts a job in that follows one of another queue, once, however often it is sent: as long as forget() is not called for it.
+        Returns whether it came now.
+        """
+        return bool(await run(connection, "forward", self._both, [CAME_MS, message]) == 1)
+
+    async def forget(self, connection: Connection, id: str) -> None:
+        await connection.one("DEL", self.keys.came(id))
+
+    async def open_batch(self, connection: Connection, id: str, after: str, failed: str) -> None:
+        """What follows a batch whose jobs have all ended: messages without ``at``, or empty. To be repeated is harmless."""
+        await run(connection, "batch", self._both, [id, "open", after, failed, OPEN_BATCH_MS])
+
+    async def close_batch(self, connection: Connection, id: str, total: int) -> None:
+        """All jobs of the batch are enqueued."""
+        await run(connection, "batch", self._both, [id, "close", total, "", 0])
+
+    async def tally(self, connection: Connection, batch: str, id: str, how: str) -> None:
+        """A job of the batch has ended, in another queue."""
+        await run(connection, "batch", self._both, [batch, id, how, "", 0])
+
+    async def batch(self, connection: Connection, id: str) -> Dict[str, str]:
+        """The record of a batch; empty when there is none."""
+        return _fields_of(texts_of(await connection.one("HGETALL", self.keys.batch(id))))
+
+    async def withdraw(self, connection: Connection, id: str, is_to_come: bool = False) -> str:
+        """
+        Cancels a tracked job. ``is_to_come``: one that is not there yet, as a later step of a chain, is kept away when it comes.
+        Returns its state as it was, empty when none is known.
+        """
+        args: List[Word] = [id, CANCEL_MEMORY_MS, DEAD_MS if is_to_come else 0]
+        state: bytes = await run(connection, "withdraw", [self.keys.jobs, self.keys.cancelled], args)
+        return state.decode("utf-8", "replace")
+
+    async def await_end(
+        self, connection: Connection, id: str, ticket: str, hub_id: str, to_come_ms: float = 0
+    ) -> Dict[str, str]:
+        """
+        The record of a tracked job. As long as it has not ended the hub is told of that, under this ticket; also where it is to come
+        within ``to_come_ms``.
+        """
+        args: List[Word] = [ticket, hub_id, MAX_WAITERS, math.ceil(to_come_ms)]
+        return _fields_of(texts_of(await run(connection, "await", [self.keys.job(id)], args)))
+
+    async def record(self, connection: Connection, id: str) -> Dict[str, str]:
+        """The same without waiting for anything."""
+        return _fields_of(texts_of(await connection.one("HGETALL", self.keys.job(id))))
+
+
+def _fields_of(flat: Sequence[str]) -> Dict[str, str]:
+    return dict(zip(flat[::2], flat[1::2]))

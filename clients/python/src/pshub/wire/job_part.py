@@ -1,0 +1,180 @@
+"""
+What a job carries beside its arguments: the ``job`` of its message, right behind the id, where functions in Redis read it and note
+failures in it. No text in it has a brace or a bracket of its own (they are escaped), so that they find its end. PROTOCOL.md, 5.1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
+
+from .foreign import is_count, text_of
+from .payload import STRINGS, SURROGATES, compact
+
+#: How long a job waits before it is tried again, in milliseconds; what its kinds are the function ``delay_after`` says.
+Backoff = Union[str, int, Sequence[int]]
+#: Queue and task of a step of a chain.
+Place = Tuple[str, str]
+
+#: What ``backoff`` may be, for people.
+BACKOFF_KINDS = "'exponential', 'polynomial', a number of milliseconds or a list of them"
+MAX_FAILURE_MESSAGE = 500
+#: Ten years: longer waits are a mistake.
+LONGEST_WAIT_MS = 10 * 365 * 24 * 3600 * 1000
+_MAX_FAILURES = 10
+_MAX_UNIQUE = 256
+_MAX_BATCH = 130
+_MAX_CHAIN = 64
+_MAX_BACKOFFS = 100
+_LATEST_MS = 8.64e15
+_MAX_SAFE_INTEGER = 2**53 - 1
+_BRACKETS = re.compile(r"[{}\[\]]")
+
+
+class JobFailure(TypedDict):
+    #: Redis milliseconds.
+    at: int
+    code: str
+    message: str
+
+
+class JobPart(TypedDict, total=False):
+    """Under the names that travel, in the order in which they do. What is absent is as the task says."""
+
+    #: How often it has failed.
+    tries: int
+    #: The last ten failures, oldest first.
+    errors: List[JobFailure]
+    retries: int
+    backoff: Backoff
+    #: Milliseconds from its push, or Redis milliseconds.
+    delay: int
+    due: int
+    priority: str
+    #: Milliseconds for which its record is kept after its end. Absent: it has none.
+    keep: int
+    #: What no other job of its queue may say at the same time; for how long at most; and ``started``: only until it starts.
+    unique: str
+    uniqueMs: int
+    until: str
+    #: The batch it is one of: ``<queue>/<id>``.
+    batch: str
+    #: The chain that it is a step of: id of its first job, which one it is, counted from 1, and the place of each.
+    chain: str
+    step: int
+    steps: List[Place]
+
+
+def job_part_text(part: Mapping[str, Any]) -> str:
+    """As it travels."""
+    return _without_brackets(whole(compact(part)))
+
+
+def failure_text(code: str, message: str) -> str:
+    """A failure as functions in Redis take it: JSON without its braces, to which they add the time."""
+    failure = {"code": code, "message": message[:MAX_FAILURE_MESSAGE]}
+    return _without_brackets(whole(compact(failure)))[1:-1]
+
+
+def _without_brackets(json_text: str) -> str:
+    """Braces and brackets inside the texts of some JSON, as escapes."""
+
+    def escaped(text: "re.Match[str]") -> str:
+        return _BRACKETS.sub(lambda bracket: f"\\u{ord(bracket[0]):04x}", text[0])
+
+    return STRINGS.sub(escaped, json_text)
+
+
+def whole(text: str) -> str:
+    """Without halves of surrogate pairs, which the JSON reader in Redis refuses."""
+    return text if text.isascii() else SURROGATES.sub("\ufffd", text)
+
+
+def read_job_part(value: Any) -> JobPart:
+    """What others wrote there, as far as it can be used."""
+    found = value if isinstance(value, dict) else {}
+    part: Dict[str, Any] = {"tries": 0, "errors": []}
+    for name, read in _READERS.items():
+        usable = read(found[name]) if name in found else None
+        if usable is not None:
+            part[name] = usable
+    return part  # type: ignore[return-value]
+
+
+def read_steps(value: Any) -> Optional[List[Place]]:
+    """Queue and task of the steps of a chain; None for what is none."""
+    if not isinstance(value, list):
+        return None
+    steps = [(each[0], each[1]) for each in value if isinstance(each, list) and _are_texts(each[:2])]
+    return steps if len(steps) == len(value) else None
+
+
+def read_failure(value: Any) -> Optional[JobFailure]:
+    if not isinstance(value, dict):
+        return None
+    at = value.get("at")
+    return {
+        "at": int(at) if is_count(at, _LATEST_MS) else 0,
+        "code": text_of(value.get("code"), 64),
+        "message": text_of(value.get("message"), MAX_FAILURE_MESSAGE),
+    }
+
+
+def is_wait(value: Any, most: float = LONGEST_WAIT_MS) -> bool:
+    return is_count(value, most)
+
+
+def is_backoff(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return 0 < len(value) <= _MAX_BACKOFFS and all(is_wait(ms) for ms in value)
+    return (isinstance(value, str) and value in ("exponential", "polynomial")) or is_wait(value)
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    return len(values) == 2 and all(isinstance(value, str) for value in values)
+
+
+def _count(most: float = 2**40) -> Callable[[Any], Optional[int]]:
+    return lambda value: int(value) if is_count(value, most) else None
+
+
+def _text(most: int) -> Callable[[Any], Optional[str]]:
+    return lambda value: value if isinstance(value, str) and len(value) <= most else None
+
+
+def _one_of(*known: str) -> Callable[[Any], Optional[str]]:
+    return lambda value: value if isinstance(value, str) and value in known else None
+
+
+def _failures(value: Any) -> Optional[List[JobFailure]]:
+    if not isinstance(value, list):
+        return None
+    return [failure for failure in map(read_failure, value[-_MAX_FAILURES:]) if failure is not None]
+
+
+def _backoff(value: Any) -> Optional[Backoff]:
+    if not is_backoff(value):
+        return None
+    if isinstance(value, str):
+        return value
+    return [int(ms) for ms in value] if isinstance(value, list) else int(value)
+
+
+#: In the order in which they travel.
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "tries": _count(),
+    "errors": _failures,
+    "retries": _count(),
+    "backoff": _backoff,
+    "delay": _count(LONGEST_WAIT_MS),
+    "due": _count(_MAX_SAFE_INTEGER),
+    "priority": _one_of("high", "low"),
+    "keep": _count(LONGEST_WAIT_MS),
+    "unique": _text(_MAX_UNIQUE),
+    "uniqueMs": _count(LONGEST_WAIT_MS),
+    "until": _one_of("started"),
+    "batch": _text(_MAX_BATCH),
+    "chain": _text(_MAX_CHAIN),
+    "step": _count(),
+    "steps": read_steps,
+}

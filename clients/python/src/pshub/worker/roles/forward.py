@@ -1,0 +1,103 @@
+"""Does in other queues what an end here asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Callable, Dict, Optional, Sequence, Set
+
+from ...jobs.held_job import held_out
+from ...queue.job_queue import JobQueue
+from ...queue.queue import Queue
+from ...redis.connection import Connection
+from ...redis.refusals import ConnectionLost, NotConnected, is_full, is_passing
+from ...wire.answers import HeldText
+from ...wire.clock import Stop, backoff_s, sleep, spawn
+from ...wire.keys import Keys, is_queue_name
+from ..slots import Slots
+
+_TALLY = re.compile(r"tally ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+) (\w+)")
+
+
+class Forward:
+    """
+    The next step of a chain is put in there, a batch is told. It is held here until it is done there, like a request, and adopted when
+    this worker dies; whoever repeats it finds that it was done.
+    """
+
+    def __init__(
+        self,
+        keys: Keys,
+        queue: Queue,
+        connection: Connection,
+        slots: Slots,
+        worker_id: Callable[[], str],
+        on_problem: Callable[[Exception], None],
+    ) -> None:
+        self._keys = keys
+        self._queue = queue
+        self._connection = connection
+        self._slots = slots
+        self._worker_id = worker_id
+        self._on_problem = on_problem
+        self._stopping = Stop()
+        self._queues: Dict[str, JobQueue] = {}
+        self._under_way: "Set[asyncio.Task[None]]" = set()
+
+    def send(self, outs: Sequence[HeldText], worker_id: str) -> None:
+        for held_id, text in outs:
+            if self._slots.know(held_id):
+                spawn(self._send(held_id, text, worker_id), self._under_way)
+
+    async def drained(self) -> None:
+        """Returns when all that was given here is done, or left to stop()."""
+        while self._under_way:
+            await asyncio.wait(set(self._under_way))
+
+    def stop(self) -> None:
+        """What is not done yet stays held: the next worker adopts it."""
+        self._stopping.set()
+
+    async def _send(self, held_id: str, text: bytes, worker_id: str) -> None:
+        attempt = 0
+        while worker_id == self._worker_id():
+            try:
+                return await self._do(held_id, text, worker_id)
+            except Exception as error:
+                passes = isinstance(error, (ConnectionLost, NotConnected)) or is_passing(error) or is_full(error)
+                if not passes:
+                    self._on_problem(error)
+            await sleep(backoff_s(attempt, 0.02, 1.0), self._stopping)
+            attempt += 1
+            await self._connection.when_ready(self._stopping)
+            if self._stopping.is_set:
+                return
+
+    async def _do(self, held_id: str, raw: bytes, worker_id: str) -> None:
+        text = raw.decode("utf-8", "replace")
+        out = held_out(held_id)
+        target = self._queue_of(out[0]) if out and is_queue_name(out[0]) else None
+        tally = _TALLY.fullmatch(text)
+        # What was pushed by hand there goes as it came.
+        if target is not None and tally is not None:
+            await target.tally(self._connection, tally[1], tally[2], tally[3])
+        elif target is not None:
+            await target.forward(self._connection, text)
+        await self._queue.release(self._connection, worker_id, [held_id])
+        self._slots.released([held_id])
+        if target is not None and out is not None and tally is None:
+            await self._forget(target, out[1])
+
+    async def _forget(self, target: JobQueue, id: str) -> None:
+        """It is released: what remembers it there goes by itself where this fails."""
+        try:
+            await target.forget(self._connection, id)
+        except Exception as error:
+            if not isinstance(error, (ConnectionLost, NotConnected)):
+                self._on_problem(error)
+
+    def _queue_of(self, name: str) -> JobQueue:
+        queue: Optional[JobQueue] = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = JobQueue(name, self._keys)
+        return queue

@@ -1,0 +1,261 @@
+"""Chains and batches over several queues, and jobs whose worker dies, leaves, or loses its connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import threading
+import time
+from typing import Any, Callable, Dict, List
+
+import pytest
+
+from conftest import Proxy, Server, WorkerProcess, eventually
+from job_tasks import PREFIX, Flaky, hub, noted, serve  # noqa: F401
+from pshub import AsyncHub, Context, Hub, InvalidArgs, NotEnqueued, TaskFailed, Worker, WorkerLost, task
+
+Serve = Callable[..., Worker]
+
+
+@task("add:1.0")
+def add(x: int, y: int = 1) -> int:
+    return x + y
+
+
+@task("double:1.0")
+def double(was: int) -> int:
+    return was * 2
+
+
+@task("fail:1.0", retries=0)
+def fail() -> None:
+    raise ValueError("wrong")
+
+
+def test_a_chain_over_two_queues(server: Server, hub: Hub, serve: Serve) -> None:
+    serve(add)
+    serve(double, queue="other")
+    chain = hub.chain([(add, {"x": 1}), (double, {}, {"pass": "was"}), (add, {"y": 5}, {"pass": "x"})])
+    assert chain.result() == 9
+    assert [(step.queue, step.task) for step in chain.steps] == [("q", "add:1.0"), ("other", "double:1.0"), ("q", "add:1.0")]
+    assert [step.state for step in chain.status()] == ["done"] * 3
+    assert [step.id for step in chain.steps] == [chain.id, f"{chain.id}-2", f"{chain.id}-3"]
+    found = hub.job(chain.steps[1].id).chain()
+    assert found is not None and found.result() == 9
+    eventually(lambda: server.held() == [])
+    # What remembers that a step came is forgotten once its sender knows.
+    eventually(lambda: server.client.keys("*:came:*") == [])
+
+
+def test_a_chain_ends_where_a_step_fails_or_is_cancelled(hub: Hub, serve: Serve) -> None:
+    serve(add, fail)
+    failed = hub.chain([(add, {"x": 1}), (fail,), (add, {"x": 1})])
+    with pytest.raises(TaskFailed, match="wrong"):
+        failed.result()
+    assert [step.state for step in failed.status()] == ["done", "dead", "pending"]
+    late = hub.chain([(add, {"x": 1}), (add, {"x": 2})], delay_ms=100)
+    late.cancel()
+    time.sleep(0.3)
+    assert [step.state for step in late.status()] == ["cancelled", "cancelled"]
+    for steps in ([], [(add, {"x": 1}, {"pass": "x"})], [(add, {"x": 1}), (add, [1], {"pass": "x"})], [(add,), (add, {}, {"pass": ""})]):
+        with pytest.raises(InvalidArgs):
+            hub.chain(steps)
+
+
+def test_a_batch_over_two_queues(hub: Hub, serve: Serve) -> None:
+    serve(add, fail)
+    serve(double, queue="other")
+    entries: List[Any] = [(add, {"x": n}) for n in range(5)] + [(double, {"was": n}) for n in range(5)]
+    after = (add, {"x": 100}, {"tracked": True})
+    well = hub.batch(entries, then=after, failed=(add, {"x": -1}, {"tracked": True}))
+    assert well.after is not None and well.after.result() == 101
+    status = well.status()
+    assert status is not None and (status.total, status.done, status.dead) == (10, 10, 0) and status.ended_ms
+    badly = hub.batch([*entries, (fail,)], then=after, failed=(add, {"x": -1}, {"tracked": True}))
+    assert badly.failed is not None and badly.failed.result() == 0
+    status = badly.status()
+    assert status is not None and (status.total, status.done, status.dead) == (11, 10, 1)
+    with pytest.raises(InvalidArgs, match="A batch needs jobs"):
+        hub.batch([])
+    with pytest.raises(InvalidArgs, match="must be in one queue"):
+        hub.batch(entries, then=after, failed=(double, {"was": 1}))
+
+
+def test_a_worker_that_is_killed_while_a_job_runs(server: Server, start_worker: Any) -> None:
+    with Hub(server.url) as hub:
+        first: WorkerProcess = start_worker(server, "--lease", "2")
+        job = hub.enqueue("again:1.0", {"ms": 2500}, tracked=True)
+        eventually(lambda: server.held())
+        second = start_worker(server, "--lease", "2")
+        first.signal(signal.SIGKILL)
+        assert job.result() == second.process.pid
+        assert job.status().tries == 0
+    eventually(lambda: server.held() == [])
+
+
+def test_who_waits_hears_that_workers_died_of_a_job(server: Server, hub: Hub, serve: Serve) -> None:
+    job = hub.enqueue("never:1.0", {}, queue="q", tracked=True)
+    text = server.client.lpop(f"{PREFIX}jobs")
+    assert text[-1] == "}"
+    server.client.hset(f"{PREFIX}held:lost", f"job:{job.id}", f'{text[:-1]},"losses":2}}')
+    server.client.zadd(f"{PREFIX}leases", {"lost": 1})
+    threading.Timer(0.1, lambda: serve(add)).start()
+    started = time.monotonic()
+    with pytest.raises(WorkerLost, match="3 workers"):
+        job.result()
+    # It adopts after two seconds; who looked again by itself would find it after five.
+    assert time.monotonic() - started < 4.5
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_job_that_runs_when_its_worker_leaves_goes_back(server: Server, hub: Hub, serve: Serve, attempt: int) -> None:
+    tries: List[int] = []
+
+    @task("stay:1.0", backoff=1)
+    def stay(ctx: Context) -> int:
+        tries.append(ctx.attempt)
+        if ctx.attempt < attempt:
+            raise ValueError("again")
+        if len(tries) > attempt:
+            return ctx.attempt
+        ctx.aborted.wait(20)
+        raise ValueError("stopped")
+
+    worker = serve(stay)
+    job = hub.enqueue(stay, tracked=True)
+    eventually(lambda: len(tries) == attempt)
+    worker.stop(grace=0)
+    assert server.held() == [] and server.client.llen(f"{PREFIX}jobs") == 1
+    serve(stay)
+    assert job.result() == attempt
+    assert tries == [*range(1, attempt + 1), attempt]
+
+
+def test_a_job_is_tried_again_after_its_worker_lost_its_connection(
+    server: Server, hub: Hub, serve: Serve, make_proxy: Callable[[Server], Proxy]
+) -> None:
+    proxy = make_proxy(server)
+    flaky = Flaky(backoff=300)
+    worker = Worker(proxy.url, tasks=[flaky.task], queue="q").start()
+    try:
+        job = hub.enqueue(flaky.task, {"fails": 2}, tracked=True)
+        eventually(lambda: len(flaky.tries) == 1 and server.held() == [])
+        proxy.cut()
+        assert job.result() == {"attempt": 3}
+    finally:
+        worker.stop(grace=0)
+
+
+def test_a_claim_whose_answer_was_lost_brings_back_a_job_that_was_tried_here_before(
+    server: Server, hub: Hub, serve: Serve
+) -> None:
+    flaky = Flaky(backoff=60_000)
+    worker = serve(flaky.task)
+    job = hub.enqueue(flaky.task, {"fails": 1}, tracked=True)
+    eventually(lambda: job.status().state == "retrying")
+    # As if its next try had been claimed, and the answer lost.
+    [text] = server.client.zrange(f"{PREFIX}retries", 0, -1)
+    server.client.zrem(f"{PREFIX}retries", text)
+    server.client.hset(f"{PREFIX}held:{worker.id}", f"job:{job.id}", text)
+    assert job.result() == {"attempt": 2}
+
+
+_MESSAGE = '"ttl":0,"id":"{id}","job":{{"keep":60000}},"task":"double:1.0","args":{{"was":4}}}}'
+
+
+@pytest.mark.parametrize("holder", ["lost", "own"])
+def test_what_is_to_be_done_in_another_queue_survives(server: Server, hub: Hub, serve: Serve, holder: str) -> None:
+    serve(double, queue="other")
+    worker = serve(add)
+    held = f"{PREFIX}held:{worker.id if holder == 'own' else 'lost'}"
+    outs = {"out:other:a": _MESSAGE.format(id="a"), "out:other:b": "tally batch b done", "out:no queue:c": "anything"}
+    server.client.hset("pshub:{other}:batch:batch", mapping={"then": "", "failed": "", "opened": "1"})
+    server.client.hset(held, mapping=outs)
+    if holder == "lost":
+        server.client.zadd(f"{PREFIX}leases", {"lost": 1})
+    eventually(lambda: server.client.hget("pshub:{other}:job:a", "result") == "8")
+    eventually(lambda: server.client.hget("pshub:{other}:batch:batch", "done") == "1")
+    eventually(lambda: server.client.hlen(held) == 0)
+    assert server.client.keys("*:came:*") == []
+
+
+def test_a_worker_that_leaves_gives_up_its_turn(server: Server, hub: Hub, serve: Serve) -> None:
+    flaky = Flaky()
+    first, second = serve(flaky.task), serve(flaky.task)
+    turn = server.client.get(f"{PREFIX}turn")
+    assert turn in (first.id, second.id)
+    leaving, staying = (first, second) if turn == first.id else (second, first)
+    id = staying.id
+    leaving.stop()
+    eventually(lambda: server.client.get(f"{PREFIX}turn") == id, 3)
+    job = hub.enqueue(flaky.task, {}, tracked=True, delay_ms=200)
+    assert job.result() == {"attempt": 1}
+
+
+def test_a_task_that_nobody_has_ends_its_jobs(server: Server, hub: Hub, serve: Serve) -> None:
+    told = noted(serve(add), "job:dead")
+    job = hub.enqueue("others:1.0", {}, queue="q", tracked=True)
+    with pytest.raises(Exception, match="No worker ever declared others:1.0"):
+        job.result()
+    [text] = server.client.zrange(f"{PREFIX}dead", 0, -1)
+    assert json.loads(text)["job"]["errors"][0]["code"] == "NoSuchTask"
+    assert [event["id"] for _, event in told] == [job.id]
+
+
+def test_jobs_whose_acknowledgement_was_lost_are_there_once(
+    server: Server, serve: Serve, make_proxy: Callable[[Server], Proxy]
+) -> None:
+    flaky = Flaky()
+    worker = serve(flaky.task)
+    proxy = make_proxy(server)
+    with Hub(proxy.url) as hub:
+        hub.enqueue(flaky.task, {"n": 0})
+        proxy.loses_answers = True
+
+        def mend() -> None:
+            eventually(lambda: len(flaky.tries) == 2)
+            proxy.cut()
+            proxy.loses_answers = False
+
+        mending = threading.Thread(target=mend)
+        mending.start()
+        hub.enqueue_many([(flaky.task, {"n": 1})])
+        mending.join()
+        hub.enqueue(flaky.task, {"n": 2}, tracked=True).result()
+    assert [each.args["n"] for each in flaky.tries] == [0, 1, 2] and worker.busy == 0
+
+
+def test_without_redis_nothing_is_enqueued_and_that_is_said_in_time(own_server: Server) -> None:
+    with Hub(own_server.url) as hub:
+        hub.enqueue("never:1.0", {}, queue="q")
+        own_server.kill()
+        started = time.monotonic()
+        with pytest.raises(NotEnqueued, match="Redis could not be given the job for 300 ms"):
+            hub.enqueue("never:1.0", {}, queue="q", timeout_ms=300)
+        assert time.monotonic() - started < 2
+
+
+def test_all_of_it_for_asyncio(server: Server, serve: Serve) -> None:
+    serve(add, double)
+
+    async def use() -> Dict[str, Any]:
+        async with AsyncHub(server.url) as hub:
+            job = await hub.enqueue(add, {"x": 1}, tracked=True)
+            chain = await hub.chain([(add, {"x": 1}), (double, {}, {"pass": "was"})])
+            batch = await hub.batch([(add, {"x": 1})], then=(add, {"x": 2}, {"tracked": True}))
+            assert batch.after is not None
+            late = await hub.enqueue(add, {"x": 1}, tracked=True, delay_ms=60_000)
+            return {
+                "job": await job.result(),
+                "state": (await (await hub.job(job.id)).status()).state,
+                "chain": (await chain.result(), [step.state for step in await chain.status()]),
+                "batch": await batch.after.result(),
+                "many": (await hub.enqueue_many([(add, {"x": 1})] * 3)).twins,
+                "cancelled": await late.cancel(),
+                "of": await job.chain(),
+            }
+
+    assert asyncio.run(use()) == {
+        "job": 2, "state": "done", "chain": (4, ["done", "done"]), "batch": 3, "many": 0, "cancelled": True, "of": None,
+    }  # fmt: skip

@@ -1,0 +1,233 @@
+"""hub.enqueue(), what workers do with jobs, and what a job tells of itself."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import threading
+import time
+from typing import Any, Callable, Dict, List
+
+import pytest
+
+from conftest import Server, eventually
+from job_tasks import PREFIX, Flaky, hub, serve, strict  # noqa: F401
+from pshub import (
+    AsyncHub,
+    Expired,
+    Hub,
+    HubClosed,
+    HubError,
+    InvalidArgs,
+    NoSuchJob,
+    NoSuchTask,
+    Timeout,
+    Worker,
+    task,
+)
+
+Serve = Callable[..., Worker]
+
+
+def test_a_job_is_run_once_and_leaves_nothing_behind(server: Server, hub: Hub, serve: Serve) -> None:
+    flaky = Flaky()
+    worker = serve(flaky.task)
+    job = hub.enqueue(flaky.task, {"n": 1})
+    assert (job.queue, job.task, job.is_twin) == ("q", "flaky:1.0", False)
+    eventually(lambda: flaky.tries)
+    assert (flaky.tries[0].args, flaky.tries[0].attempt) == ({"n": 1}, 1)
+    with pytest.raises(NoSuchJob) as error:
+        job.status()
+    assert error.value.id == job.id
+    eventually(lambda: server.held() == [])
+    hub.close()
+    worker.stop()
+    assert server.leftovers() == [] and len(flaky.tries) == 1
+
+
+def test_a_job_waits_for_a_worker_that_comes_later(server: Server, hub: Hub, serve: Serve) -> None:
+    with pytest.raises(NoSuchTask, match="Name its queue"):
+        hub.enqueue("flaky:1.0")
+    with pytest.raises(NoSuchTask, match="flaky:1.0"):
+        hub.enqueue("flaky", {}, queue="q")
+    job = hub.enqueue("flaky:1.0", {}, queue="q", keep_result_ms=60_000)
+    assert (job.status().state, job.status().task, job.status().tries) == ("waiting", "flaky:1.0", 0)
+    flaky = Flaky()
+    worker = serve(flaky.task)
+    id = worker.id
+    assert job.result() == {"attempt": 1}
+    assert (job.status().state, job.status().worker) == ("done", id)
+    worker.stop()
+    # And when its workers have left, its card says where it goes.
+    with Hub(server.url) as another:
+        assert another.enqueue("flaky:1", {"n": 2}).queue == "q"
+    assert server.client.llen(f"{PREFIX}jobs") == 1
+
+
+def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: Hub, serve: Serve) -> None:
+    serve(strict(), job_slots=0)
+    with pytest.raises(InvalidArgs):
+        hub.enqueue("strict:1.0", {})
+    wrong: List[Any] = [
+        ({"delay": 5}, r"there is no option 'delay'\. Known are queue, delay_ms"),
+        ({"delay_ms": -1}, "delay_ms must be milliseconds"),
+        ({"expires_ms": "soon"}, "expires_ms must be milliseconds"),
+        ({"delay_ms": 1, "at": 5}, "not both"),
+        ({"at": "tomorrow"}, "at must be a datetime"),
+        ({"retries": 1.5}, "retries must be a whole number"),
+        ({"retries": True}, "retries must be a whole number"),
+        ({"backoff": "never"}, "backoff must be 'exponential'"),
+        ({"backoff": []}, "backoff must be"),
+        ({"priority": 9}, "priority must be 'high'"),
+        ({"unique": 7}, "unique id must be a text"),
+        ({"unique": {"until": "noon"}}, r"unique\.until must be"),
+        ({"unique": {"forMs": 1}}, "unique has no option 'forMs'"),
+        ({"queue": "no queue"}, "queue must be the name of a queue"),
+        ({"timeout_ms": 0}, "timeout_ms must be"),
+    ]
+    for options, message in wrong:
+        with pytest.raises(InvalidArgs, match=message):
+            hub.enqueue("strict:1.0", {"n": 1}, **options)
+    assert server.client.llen(f"{PREFIX}jobs") == 0
+    with pytest.raises(Exception, match="job_slots is 5, but this worker has 4 slots"):
+        Worker(server.url, tasks=[strict()], job_slots=5)
+    for option, value in (("retries", -1), ("backoff", "never"), ("job_timeout_ms", 0)):
+        with pytest.raises(Exception, match=f"strict:1.0: '{option}' must be"):
+            task("strict:1.0", **{option: value})  # type: ignore[arg-type]
+
+
+def test_what_is_due_later_runs_then_and_wakes_a_worker_that_sleeps(hub: Hub, serve: Serve) -> None:
+    flaky = Flaky()
+    serve(flaky.task)
+    for n in range(5):
+        enqueued_at = time.time()
+        job = hub.enqueue(flaky.task, {"n": n}, delay_ms=150, keep_result_ms=1000)
+        assert job.status().state == "scheduled"
+        job.result()
+        late_s = flaky.tries[-1].at - enqueued_at - 0.15
+        # A look each second would find it half a second late on average.
+        assert -0.002 <= late_s < 0.25
+    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(milliseconds=80)
+    hub.enqueue(flaky.task, {"n": "at"}, at=moment)
+    eventually(lambda: len(flaky.tries) == 6)
+    assert flaky.tries[5].at >= moment.timestamp() - 0.002
+
+
+def test_jobs_come_in_the_order_of_priorities_and_leave_slots_to_calls(hub: Hub, serve: Serve) -> None:
+    for n, priority in enumerate(["low", "normal", "high", "low", "high", "normal"]):
+        hub.enqueue("flaky:1.0", {"n": n}, queue="q", priority=priority)
+    flaky = Flaky()
+    serve(flaky.task, slots=1, job_slots=1)
+    eventually(lambda: len(flaky.tries) == 6)
+    assert [each.args["n"] for each in flaky.tries] == [2, 4, 1, 5, 0, 3]
+
+
+def test_as_many_jobs_run_as_there_are_slots_for_and_the_next_one_comes_at_once(hub: Hub, serve: Serve) -> None:
+    ran: List[float] = []
+
+    @task("part:1.0")
+    def part() -> None:
+        ran.append(time.monotonic())
+        time.sleep(0.1)
+
+    @task("quick:1.0")
+    def quick() -> int:
+        return 1
+
+    worker = serve(part, quick, slots=4)
+    hub.enqueue_many([(part,)] * 6)
+    eventually(lambda: worker.busy == 2)
+    assert hub.call("quick:1.0") == 1
+    eventually(lambda: len(ran) == 6)
+    # Three rounds of two; one that waited for the next look at the list would take two seconds.
+    assert 0.2 <= ran[-1] - ran[0] < 1
+
+
+def test_what_nobody_wants_any_more_is_counted_and_not_run(hub: Hub, serve: Serve) -> None:
+    job = hub.enqueue("flaky:1.0", {}, queue="q", expires_ms=1, tracked=True)
+    foreign = hub.enqueue("others:1.0", {}, queue="q", expires_ms=1, tracked=True)
+    later = hub.enqueue("flaky:1.0", {}, queue="q", expires_ms=60_000, delay_ms=20, tracked=True)
+    time.sleep(0.02)
+    flaky = Flaky()
+    worker = serve(flaky.task)
+    for each in (job, foreign):
+        with pytest.raises(Expired):
+            each.result()
+        assert each.status().state == "expired"
+    later.result()
+    assert len(flaky.tries) == 1 and worker.busy == 0
+
+
+def test_a_job_that_nobody_knows_of(server: Server, hub: Hub) -> None:
+    for id, options in (("nobody", {}), ("no id!", {}), ("nobody", {"queue": "q"})):
+        with pytest.raises(NoSuchJob, match="queue q" if options else "Nothing is known"):
+            hub.job(id, **options)
+
+
+def test_who_waits_hears_of_the_end_in_another_process_too(server: Server, hub: Hub, serve: Serve) -> None:
+    flaky = Flaky()
+    serve(flaky.task)
+    job = hub.enqueue(flaky.task, {}, keep_result_ms=60_000, delay_ms=150)
+    started = time.monotonic()
+
+    async def others() -> List[Any]:
+        async with AsyncHub(server.url) as one, AsyncHub(server.url) as two:
+            found = [await each.job(job.id) for each in (one, two)]
+            return await asyncio.gather(*(each.result() for each in [*found, *found]))
+
+    assert asyncio.run(others()) == [{"attempt": 1}] * 4
+    # Not by looking again, which it would do after five seconds.
+    assert time.monotonic() - started < 2
+
+
+def test_who_waits_gives_up_in_time_and_when_the_hub_is_closed(server: Server, hub: Hub) -> None:
+    job = hub.enqueue("never:1.0", {}, queue="q", tracked=True)
+    with pytest.raises(Timeout, match="it goes on"):
+        job.result(timeout_ms=30)
+    threading.Timer(0.2, hub.close).start()
+    with pytest.raises(HubClosed):
+        job.result()
+    with pytest.raises(HubClosed):
+        hub.enqueue("never:1.0", {}, queue="q")
+
+
+def test_who_waits_finds_it_by_looking_again_where_nobody_told(server: Server, hub: Hub) -> None:
+    job = hub.enqueue("never:1.0", {}, queue="q", keep_result_ms=60_000)
+    record = f"{PREFIX}job:{job.id}"
+
+    def end() -> None:
+        eventually(lambda: any(field.startswith("wait:") for field in server.client.hkeys(record)))
+        server.client.hset(record, mapping={"state": "done", "ended": "1", "result": '"late"'})
+
+    ending = threading.Thread(target=end)
+    ending.start()
+    assert job.result() == "late"
+    ending.join()
+
+
+def test_many_jobs_are_enqueued_at_once_and_run_once(hub: Hub, serve: Serve) -> None:
+    seen: Dict[int, int] = {}
+    lock = threading.Lock()
+
+    @task("many:1.0", args={})
+    def many(args: Any) -> None:
+        with lock:
+            seen[args] = seen.get(args, 0) + 1
+
+    serve(many, slots=16, job_slots=16)
+    ids = hub.enqueue_many([(many, n) for n in range(1500)]).ids
+    assert len(set(ids)) == 1500
+    eventually(lambda: len(seen) == 1500, 20)
+    assert set(seen.values()) == {1}
+
+
+def test_many_jobs_are_all_refused_where_one_is_wrong_and_it_is_named(server: Server, hub: Hub, serve: Serve) -> None:
+    serve(strict())
+    right = ("strict:1.0", {"n": 1})
+    for wrong in [("strict:1.0", {}), "strict:1.0", ("strict:1.0", {"n": 1}, {"delay": 1}), ()]:
+        with pytest.raises(InvalidArgs, match=r"^Nothing is enqueued\. Entry 1:") as error:
+            hub.enqueue_many([right, wrong])
+        assert error.value.data["index"] == 1
+    with pytest.raises(HubError, match="at most 100000"):
+        hub.enqueue_many([right] * 100_001)
+    assert [key for key in server.client.keys("*") if "jobs" in key] == []

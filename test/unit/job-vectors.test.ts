@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { delayAfter } from '../../src/jobs/backoff.ts'
+import { followingOf } from '../../src/jobs/chain.ts'
+import { shapeOf } from '../../src/jobs/enqueue-options.ts'
+import { failureText, jobPartText } from '../../src/wire/job-part.ts'
+import { decodeRequest } from '../../src/wire/message.ts'
+import { read } from '../support/protocol-document.ts'
+
+/** The golden file of jobs, held against the code that it describes. */
+const { delays, parts, failures, uniques, following } = JSON.parse(read('clients/vectors/jobs.json'))
+
+describe('jobs.json', () => {
+  it('has cases of everything', () => {
+    for (const cases of [delays, parts, failures, uniques, following]) expect(cases.length).toBeGreaterThan(4)
+  })
+
+  it('delays', () => {
+    for (const { backoff, failures, random, ms } of delays)
+      expect(delayAfter(backoff, failures, random), `${JSON.stringify(backoff)} ${failures}`).toBe(ms)
+  })
+
+  it('parts', () => {
+    for (const { title, part, text } of parts) {
+      expect(jobPartText(part), title).toBe(text)
+      expect(JSON.parse(text), title).toEqual(part)
+    }
+  })
+
+  it('failures', () => {
+    for (const { code, message, text } of failures) expect(failureText(code, message)).toBe(text)
+  })
+
+  it('uniques', () => {
+    for (const { task, args, unique } of uniques)
+      expect(shapeOf(task, args, { unique: true }).part?.unique, args).toBe(unique)
+  })
+
+  it.each(following.map((each: { title: string }) => [each.title, each]))('following: %s', (_, each) => {
+    const { request, result, following } = each as Record<'request' | 'result' | 'following', string>
+    expect(followingOf(decodeRequest(request, undefined, 'pshub'), result, 'q')).toBe(following)
+  })
+})
