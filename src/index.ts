@@ -6,6 +6,7 @@ export type { Load, TaskCaller, Waits } from './figures/load.ts'
 export type { CallOptions, WithPhases } from './hub/call-options.ts'
 export type { GatherEntry, Gathered } from './hub/gather.ts'
 export { Hub, type HubOptions } from './hub/hub.ts'
+export type { EnqueueMiddleware, EnqueueRequest } from './hub/job-hub.ts'
 export type { Batch, BatchStatus } from './jobs/batch.ts'
 export type { ScheduleTimes } from './jobs/cron.ts'
 export type { DeadFilter, DeadJob, DeadJobs } from './jobs/dead.ts'
@@ -29,7 +30,10 @@ export {
   type TaskCard,
   type TaskContext,
   type TaskLog,
+  type TaskMiddleware,
   type TaskOptions,
+  type TaskRequest,
+  type TaskRun,
 } from './task/task.ts'
 export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, TaskError } from './wire/errors.ts'
 export type { UnreadableRecord } from './wire/foreign.ts'

@@ -1,11 +1,5 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
-import type { Batch } from '../jobs/batch.ts'
-import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
-import { DeadJobs } from '../jobs/dead.ts'
-import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
-import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
-import type { Chain, Job, JobHost } from '../jobs/job.ts'
-import { type Schedule, Schedules } from '../jobs/schedules.ts'
+import type { JobHost } from '../jobs/job.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { type CallSpan, makeTracing, type Tracing } from '../outlets/tracing.ts'
@@ -21,10 +15,10 @@ import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
 import { type CallOptions, type WithPhases, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
-import { checkQueue, Enqueuing, nameOf } from './enqueuing.ts'
-import { startBatch, startChain } from './flows.ts'
+import { Enqueuing } from './enqueuing.ts'
 import { type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
-import { hubClosed, Onlooker } from './onlooker.ts'
+import { JobHub } from './job-hub.ts'
+import { hubClosed } from './onlooker.ts'
 import { Resolver, type Route } from './resolver.ts'
 import { Routes } from './routes.ts'
 
@@ -39,7 +33,7 @@ const closePatienceMs = 1000
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
  * to Redis, whatever the number of calls in flight. Everything it promises is in README's "What a call promises".
  */
-export class Hub extends Onlooker {
+export class Hub extends JobHub {
   readonly id: string = newId()
   readonly #settings: Readonly<Settings>
   protected readonly keys: Keys
@@ -47,8 +41,8 @@ export class Hub extends Onlooker {
   readonly #blocking: Connection
   readonly #routes: Routes
   readonly #dispatch: Dispatch
-  readonly #enqueuing: Enqueuing
-  readonly #jobHost: JobHost
+  protected readonly enqueuing: Enqueuing
+  protected readonly jobHost: JobHost
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   #closed: Promise<void> | undefined
@@ -75,7 +69,7 @@ export class Hub extends Onlooker {
       events: this.events,
       closing: this.closing.signal,
     })
-    this.#jobHost = {
+    this.jobHost = {
       hubId: this.id,
       ask: asked => this.ask(asked, 'Redis could not be asked about the job'),
       hear: (ticket, onReply) => {
@@ -85,8 +79,8 @@ export class Hub extends Onlooker {
       closing: this.closing.signal,
       queueOf: queue => new JobQueue(queue, this.keys),
     }
-    this.#enqueuing = new Enqueuing({
-      host: this.#jobHost,
+    this.enqueuing = new Enqueuing({
+      host: this.jobHost,
       settings: this.#settings,
       keys: this.keys,
       commands,
@@ -99,6 +93,10 @@ export class Hub extends Onlooker {
       subscribeLog(this.events, makeLogger(this.#settings)),
       ...(statsd === undefined ? [] : [subscribeStatsd(this.events, { ...this.#settings, statsd })]),
     ]
+  }
+
+  protected get serviceName(): string | undefined {
+    return this.#settings.name
   }
 
   /** Prefix of every key, from the settings. */
@@ -150,97 +148,6 @@ export class Hub extends Onlooker {
     return gatherCalls(calls, options, (task, args, callOptions) => this.call(task as string, args, callOptions))
   }
 
-  /**
-   * Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
-   *
-   * @param task as for call()
-   * @param args any JSON value that fits the task's schema. Default {}
-   * @returns the job, once it is in Redis
-   * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
-   *   was away for `timeoutMs`, OutcomeUnknown, HubClosed
-   */
-  enqueue<A, R>(task: Task<A, R>, args: A, options?: EnqueueOptions): Promise<Job<R>>
-  enqueue(task: string, args?: unknown, options?: EnqueueOptions): Promise<Job>
-  async enqueue(task: string | Task<never, unknown>, args: unknown = {}, options: EnqueueOptions = {}): Promise<Job> {
-    return this.#enqueuing.enqueue(nameOf(task), args, options)
-  }
-
-  /**
-   * Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
-   *
-   * @param options for all of them; an entry's own options win
-   * @param how `checkOnly`: nothing is sent; `onProgress` hears how many were confirmed so far
-   * @throws as enqueue(); `data.index` names the entry that is wrong, `data.enqueued` how many were confirmed before Redis was away
-   */
-  enqueueMany(
-    entries: readonly EnqueueEntry[],
-    options: EnqueueOptions = {},
-    how: EnqueueManyOptions = {},
-  ): Promise<EnqueuedMany> {
-    return this.#enqueuing.enqueueMany(entries, options, how)
-  }
-
-  /**
-   * Enqueues jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
-   *
-   * @param entries with `pass` in an entry's options, that field of its arguments gets the result of the step before it
-   * @param options for all of them; an entry's own options win
-   * @throws as enqueueMany()
-   */
-  chain(entries: readonly ChainEntry[], options: EnqueueOptions = {}): Promise<Chain> {
-    return startChain(this.#enqueuing, this.#jobHost, entries, options)
-  }
-
-  /**
-   * Enqueues jobs that belong together, up to 100,000: when all have ended, what is to follow is enqueued, once.
-   *
-   * @param options `then`: what follows; `failed`: what follows instead where one of them did not end well; and options for all jobs
-   * @throws as enqueueMany()
-   */
-  batch(entries: readonly EnqueueEntry[], options: BatchOptions = {}): Promise<Batch> {
-    return startBatch(this.#enqueuing, this.#jobHost, entries, options)
-  }
-
-  /**
-   * Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the same
-   * name in that queue is replaced.
-   *
-   * @throws HubError as enqueue(), InvalidArgs for times that cannot be and for a name that is not 1 to 64 letters, digits, `.`, `-`, `_`
-   */
-  async schedule(
-    name: string,
-    times: ScheduleTimes,
-    task: string | Task<never, unknown>,
-    args: unknown = {},
-    options: EnqueueOptions = {},
-  ): Promise<Schedule> {
-    checkTimes(name, times)
-    const [step] = await this.#enqueuing.prepare([[task, args]], options)
-    return this.schedules(step!.queue).write(name, times, step!, this.#settings.name)
-  }
-
-  /** The schedules of a queue: to look at, to pause, to run now, to remove. Throws HubError InvalidArgs for what is no queue's name. */
-  schedules(queue: string): Schedules {
-    checkQueue(queue)
-    return new Schedules(this.#jobHost, new JobQueue(queue, this.keys))
-  }
-
-  /** The jobs of a queue that were given up: to look at, to be tried again, to be deleted. Throws as schedules(). */
-  dead(queue: string): DeadJobs {
-    checkQueue(queue)
-    return new DeadJobs(this.#jobHost, new JobQueue(queue, this.keys), this.namespace)
-  }
-
-  /**
-   * A tracked job, wherever it was enqueued.
-   *
-   * @param options `queue`: where it is. Default: all queues are asked
-   * @throws HubError NoSuchJob, NotEnqueued, HubClosed
-   */
-  job(id: string, options: { queue?: string } = {}): Promise<Job> {
-    return this.#enqueuing.job(id, options.queue)
-  }
-
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
   close(): Promise<void> {
     this.#closed ??= this.#shutDown()
@@ -250,9 +157,9 @@ export class Hub extends Onlooker {
   async #shutDown(): Promise<void> {
     this.closing.abort()
     this.#routes.stop()
-    this.#enqueuing.stop()
+    this.enqueuing.stop()
     await this.#dispatch.stop()
-    const keys = [...this.#dispatch.usedKeys(), ...this.#enqueuing.usedKeys()]
+    const keys = [...this.#dispatch.usedKeys(), ...this.enqueuing.usedKeys()]
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
       await this.commands.whenReady(signalAfter(closePatienceMs))

@@ -40,6 +40,17 @@ export interface NestedOptions {
 
 export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>
 
+/** What a worker is about to run, on its way through what use() was given. */
+export interface TaskRequest {
+  /** `name:version` */
+  task: string
+  /** Checked by the schema before; what is changed of them is not checked again. */
+  args: unknown
+}
+export type TaskRun = (request: TaskRequest, context: TaskContext) => unknown
+/** Wraps what is behind it: may look at a request and its result, change them, answer by itself, or throw. */
+export type TaskMiddleware = (next: TaskRun) => TaskRun
+
 /** How a task is declared. Everything but the handler is published to the registry. */
 export interface TaskOptions<A = JsonSchema, R = JsonSchema> {
   /** What it does, in Markdown; the first line is shown in lists. */

@@ -1,6 +1,15 @@
 import type { Pulse } from '../figures/pulse.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
-import type { NestedOptions, Task, TaskContext, TaskLog } from '../task/task.ts'
+import type {
+  Handler,
+  NestedOptions,
+  Task,
+  TaskContext,
+  TaskLog,
+  TaskMiddleware,
+  TaskRequest,
+  TaskRun,
+} from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines, type Timed } from '../wire/deadlines.ts'
 import type { HubError, ToldError } from '../wire/errors.ts'
@@ -47,10 +56,23 @@ export class Executor {
   readonly #tasks: ReadonlyMap<string, { task: Task; place: number }>
   readonly #deadlines = new Deadlines()
   readonly #running = new Map<string, Run>()
+  readonly #middlewares: TaskMiddleware[] = []
+  /** Where something is put around them. */
+  readonly #handlers = new Map<Task, Handler>()
 
   constructor(options: ExecutorOptions) {
     this.#options = options
     this.#tasks = new Map([...options.tasks].map(([name, task], place) => [name, { task, place }]))
+  }
+
+  /** Puts something around the handlers of all tasks: what was given first is outermost. */
+  use(middleware: TaskMiddleware): void {
+    this.#middlewares.push(middleware)
+    for (const { task } of this.#tasks.values()) {
+      const last = ({ args }: TaskRequest, ctx: TaskContext) => task.handler(args, ctx)
+      const outermost = this.#middlewares.reduceRight<TaskRun>((next, each) => each(next), last)
+      this.#handlers.set(task, (args, ctx) => outermost({ task: task.name.full, args }, ctx))
+    }
   }
 
   has(task: string): boolean {
@@ -105,7 +127,7 @@ export class Executor {
     pulse.begin(place)
     const outcome = this.#inside(place, () => {
       this.#checkArgs(task, run.request)
-      const value = run.start(task)
+      const value = run.start(this.#handlers.get(task) ?? task.handler)
       if (!isThenable(value)) return this.#outcomeOf(task, value, run.request)
       run.settled(value).then(
         result => {
@@ -196,9 +218,9 @@ class Run implements TaskContext, Timed {
   }
 
   /** Calls the handler, inside its span if there is one. */
-  start(task: Task): unknown {
+  start(handler: Handler): unknown {
     const { args } = this.request
-    return this.#span ? this.#span.around(() => task.handler(args, this)) : task.handler(args, this)
+    return this.#span ? this.#span.around(() => handler(args, this)) : handler(args, this)
   }
 
   get id(): string {

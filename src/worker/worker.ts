@@ -10,7 +10,7 @@ import { Queue } from '../queue/queue.ts'
 import { unfitError } from '../redis/boot-check.ts'
 import { makeConnections } from '../redis/connections.ts'
 import { readSettings, type Settings } from '../settings/read.ts'
-import { checkTasks, type Task } from '../task/task.ts'
+import { checkTasks, type Task, type TaskMiddleware } from '../task/task.ts'
 import { signalAfter, within } from '../wire/clock.ts'
 import { ConfigError, HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
@@ -95,6 +95,17 @@ export class Worker {
       becomeNew: () => this.#becomeNew(),
       isServing: () => this.#state === 'running',
     })
+  }
+
+  /**
+   * Puts something around the handlers of all tasks, for calls and jobs: what was given first is outermost.
+   *
+   * @param middleware `next => async (request, ctx) => { ...; return next(request, ctx) }`
+   * @throws ConfigError once the worker was started
+   */
+  use(middleware: TaskMiddleware): void {
+    if (this.#state !== 'new') throw new ConfigError('use() comes before start().')
+    this.#crew.executor.use(middleware)
   }
 
   /** Changes when the lease was lost. */

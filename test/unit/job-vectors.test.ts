@@ -35,8 +35,8 @@ describe('jobs.json', () => {
       expect(shapeOf(task, args, { unique: true }).part?.unique, args).toBe(unique)
   })
 
-  it.each(following.map((each: { title: string }) => [each.title, each]))('following: %s', (_, each) => {
-    const { request, result, following } = each as Record<'request' | 'result' | 'following', string>
-    expect(followingOf(decodeRequest(request, undefined, 'pshub'), result, 'q')).toBe(following)
+  it('following', () => {
+    for (const { title, request, result, following: expected } of following)
+      expect(followingOf(decodeRequest(request, undefined, 'pshub'), result, 'q'), title).toBe(expected)
   })
 })

@@ -1,0 +1,137 @@
+import type { Batch } from '../jobs/batch.ts'
+import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
+import { DeadJobs } from '../jobs/dead.ts'
+import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
+import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
+import type { Chain, Job, JobHost } from '../jobs/job.ts'
+import { type Schedule, Schedules } from '../jobs/schedules.ts'
+import { JobQueue } from '../queue/job-queue.ts'
+import type { Task } from '../task/task.ts'
+import { checkQueue, type Enqueuing, nameOf } from './enqueuing.ts'
+import { startBatch, startChain } from './flows.ts'
+import { Onlooker } from './onlooker.ts'
+
+/** What is given to enqueue(), on its way through what use() was given. */
+export interface EnqueueRequest {
+  /** As it was named: `name:1.0`, `name:1` or `name`. */
+  task: string
+  args: unknown
+  options: EnqueueOptions
+}
+
+type Enqueue = (request: EnqueueRequest) => Promise<Job>
+/** Wraps what is behind it: may look at a request, change it, answer by itself, or throw. */
+export type EnqueueMiddleware = (next: Enqueue) => Enqueue
+
+/** What a hub does with jobs. */
+export abstract class JobHub extends Onlooker {
+  protected abstract readonly enqueuing: Enqueuing
+  protected abstract readonly jobHost: JobHost
+  protected abstract readonly serviceName: string | undefined
+  abstract readonly namespace: string
+  #enqueue: Enqueue = ({ task, args, options }) => this.enqueuing.enqueue(task, args, options)
+
+  /**
+   * Puts something around enqueue(): what was given first is outermost. Chains, batches, schedules and enqueueMany() go without it.
+   *
+   * @param middleware `next => async request => { ...; return next(request) }`
+   */
+  use(middleware: EnqueueMiddleware): void {
+    this.#middlewares.push(middleware)
+    const last: Enqueue = ({ task, args, options }) => this.enqueuing.enqueue(task, args, options)
+    this.#enqueue = this.#middlewares.reduceRight((next, each) => each(next), last)
+  }
+
+  readonly #middlewares: EnqueueMiddleware[] = []
+
+  /**
+   * Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
+   *
+   * @param task as for call()
+   * @param args any JSON value that fits the task's schema. Default {}
+   * @returns the job, once it is in Redis
+   * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
+   *   was away for `timeoutMs`, OutcomeUnknown, HubClosed
+   */
+  enqueue<A, R>(task: Task<A, R>, args: A, options?: EnqueueOptions): Promise<Job<R>>
+  enqueue(task: string, args?: unknown, options?: EnqueueOptions): Promise<Job>
+  async enqueue(task: string | Task<never, unknown>, args: unknown = {}, options: EnqueueOptions = {}): Promise<Job> {
+    return this.#enqueue({ task: nameOf(task), args, options })
+  }
+
+  /**
+   * Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
+   *
+   * @param options for all of them; an entry's own options win
+   * @param how `checkOnly`: nothing is sent; `onProgress` hears how many were confirmed so far
+   * @throws as enqueue(); `data.index` names the entry that is wrong, `data.enqueued` how many were confirmed before Redis was away
+   */
+  enqueueMany(
+    entries: readonly EnqueueEntry[],
+    options: EnqueueOptions = {},
+    how: EnqueueManyOptions = {},
+  ): Promise<EnqueuedMany> {
+    return this.enqueuing.enqueueMany(entries, options, how)
+  }
+
+  /**
+   * Enqueues jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+   *
+   * @param entries with `pass` in an entry's options, that field of its arguments gets the result of the step before it
+   * @param options for all of them; an entry's own options win
+   * @throws as enqueueMany()
+   */
+  chain(entries: readonly ChainEntry[], options: EnqueueOptions = {}): Promise<Chain> {
+    return startChain(this.enqueuing, this.jobHost, entries, options)
+  }
+
+  /**
+   * Enqueues jobs that belong together, up to 100,000: when all have ended, what is to follow is enqueued, once.
+   *
+   * @param options `then`: what follows; `failed`: what follows instead where one of them did not end well; and options for all jobs
+   * @throws as enqueueMany()
+   */
+  batch(entries: readonly EnqueueEntry[], options: BatchOptions = {}): Promise<Batch> {
+    return startBatch(this.enqueuing, this.jobHost, entries, options)
+  }
+
+  /**
+   * Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the same
+   * name in that queue is replaced.
+   *
+   * @throws HubError as enqueue(), InvalidArgs for times that cannot be and for a name that is not 1 to 64 letters, digits, `.`, `-`, `_`
+   */
+  async schedule(
+    name: string,
+    times: ScheduleTimes,
+    task: string | Task<never, unknown>,
+    args: unknown = {},
+    options: EnqueueOptions = {},
+  ): Promise<Schedule> {
+    checkTimes(name, times)
+    const [step] = await this.enqueuing.prepare([[task, args]], options)
+    return this.schedules(step!.queue).write(name, times, step!, this.serviceName)
+  }
+
+  /** The schedules of a queue: to look at, to pause, to run now, to remove. Throws HubError InvalidArgs for what is no queue's name. */
+  schedules(queue: string): Schedules {
+    checkQueue(queue)
+    return new Schedules(this.jobHost, new JobQueue(queue, this.keys))
+  }
+
+  /** The jobs of a queue that were given up: to look at, to be tried again, to be deleted. Throws as schedules(). */
+  dead(queue: string): DeadJobs {
+    checkQueue(queue)
+    return new DeadJobs(this.jobHost, new JobQueue(queue, this.keys), this.namespace)
+  }
+
+  /**
+   * A tracked job, wherever it was enqueued.
+   *
+   * @param options `queue`: where it is. Default: all queues are asked
+   * @throws HubError NoSuchJob, NotEnqueued, HubClosed
+   */
+  job(id: string, options: { queue?: string } = {}): Promise<Job> {
+    return this.enqueuing.job(id, options.queue)
+  }
+}
