@@ -43,6 +43,9 @@ const counted = {
   'request:expired': metrics.expired,
   'request:redelivered': metrics.redelivered,
   'task:elsewhere': metrics.elsewhere,
+  'job:retried': metrics.jobRetried,
+  'job:dead': metrics.jobDead,
+  'schedule:tick': metrics.jobTick,
 } as const satisfies Partial<Record<EventName, Metric>>
 
 const measureCounts = (events: Events, meter: Meter) =>
@@ -67,6 +70,9 @@ const measureRequests = (events: Events, meter: Meter) => [
     if (wasNotRun(code)) return meter.count(metrics.refused, tags)
     meter.timing(metrics.exec, tags, us.exec / 1000)
     if (!ok) meter.count(metrics.error, tags)
+  }),
+  events.on('jobs:enqueued', ({ queue, count }) => {
+    if (count > 0) meter.count(metrics.jobEnqueued, { queue }, count)
   }),
   events.on('claim:taken', ({ queue, expired }) => {
     if (expired > 0) meter.count(metrics.expired, { queue }, expired)
