@@ -1,7 +1,7 @@
 import type { Keys } from '../wire/keys.ts'
 
 /**
- * What a Redis user may be for: to call, to call and to enqueue jobs, to serve a queue, to look (`pshub tasks`, `workers`, `queues`),
+ * What a Redis user may be for: to call, to call and to enqueue jobs, to serve a queue, to look (`pshub tasks`, `workers`, `queues`, `jobs`),
  * to look and to pause queues (`pshub pause`, `resume`), or to load the library (`pshub install`).
  */
 export const roles = ['hub', 'jobs', 'worker', 'view', 'admin', 'install'] as const
