@@ -14,22 +14,22 @@ const noting = () => {
   return { task, runs }
 }
 /** The first moment behind this one, as it is written. */
-const after = (cron: string, timezone: string | undefined, moment: string) =>
+const following = (cron: string, timezone: string | undefined, moment: string) =>
   new Date(nextOf({ cron, timezone }, Date.parse(moment))!).toISOString()
 
 describe('the times of a schedule', () => {
   it('are those of its time zone, over the changes of the clocks, too', () => {
-    expect(after('0 3 * * *', undefined, '2026-11-22T12:00:00Z')).toBe('2026-11-23T03:00:00.000Z')
-    expect(after('0 3 * * *', 'Europe/Berlin', '2026-11-22T12:00:00Z')).toBe('2026-11-23T02:00:00.000Z')
-    expect(after('0 3 * * *', 'Europe/Berlin', '2026-07-01T12:00:00Z')).toBe('2026-07-02T01:00:00.000Z')
+    expect(following('0 3 * * *', undefined, '2026-11-22T12:00:00Z')).toBe('2026-11-23T03:00:00.000Z')
+    expect(following('0 3 * * *', 'Europe/Berlin', '2026-11-22T12:00:00Z')).toBe('2026-11-23T02:00:00.000Z')
+    expect(following('0 3 * * *', 'Europe/Berlin', '2026-07-01T12:00:00Z')).toBe('2026-07-02T01:00:00.000Z')
     // 02:30 does not exist on the 29th of March there, and comes twice on the 25th of October.
-    const spring = [after('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z')]
-    spring.push(after('30 2 * * *', 'Europe/Berlin', spring[0]!))
+    const spring = [following('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z')]
+    spring.push(following('30 2 * * *', 'Europe/Berlin', spring[0]!))
     expect(spring[1]).toBe('2026-03-30T00:30:00.000Z')
-    const autumn = [after('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z')]
-    autumn.push(after('30 2 * * *', 'Europe/Berlin', autumn[0]!))
+    const autumn = [following('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z')]
+    autumn.push(following('30 2 * * *', 'Europe/Berlin', autumn[0]!))
     expect(autumn[1]).toBe('2026-10-26T01:30:00.000Z')
-    expect(after('*/10 * * * * *', undefined, '2026-11-22T12:00:01Z')).toBe('2026-11-22T12:00:10.000Z')
+    expect(following('*/10 * * * * *', undefined, '2026-11-22T12:00:01Z')).toBe('2026-11-22T12:00:10.000Z')
   })
 })
 
