@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from typing import Any, Callable, List
@@ -10,7 +11,7 @@ import pytest
 
 from conftest import Server, eventually
 from job_tasks import PREFIX, Flaky, hub, noted, serve, strict  # noqa: F401
-from pshub import Aborted, Context, Hub, InvalidArgs, TaskError, TaskFailed, Worker, task
+from pshub import Aborted, AsyncHub, Context, Hub, InvalidArgs, TaskError, TaskFailed, Worker, task
 
 Serve = Callable[..., Worker]
 
@@ -107,6 +108,19 @@ def test_a_unique_job_is_there_once_until_it_has_ended(hub: Hub, serve: Serve) -
     assert twin.result() == other.result() == {"attempt": 1}
     eventually(lambda: len(flaky.tries) == 3)
     assert not hub.enqueue(flaky.task, {"a": 1, "b": [1, 2]}, unique=True).is_twin
+
+
+def test_of_those_that_go_together_each_is_told_of_its_own_twin(server: Server, hub: Hub) -> None:
+    first, third = (hub.enqueue("flaky:1.0", {"n": n}, queue="q", unique=True).id for n in (1, 3))
+
+    async def together() -> Any:
+        async with AsyncHub(server.url) as other:
+            await other.enqueue("flaky:1.0", {}, queue="q")
+            given = [other.enqueue("flaky:1.0", {"n": n}, queue="q", unique=True) for n in (1, 2, 3)]
+            return [(job.id, job.is_twin) for job in await asyncio.gather(*given)]
+
+    one, two, three = asyncio.run(together())
+    assert (one, two[1], three) == ((first, True), False, (third, True))
 
 
 def test_a_unique_job_until_it_starts_lets_the_next_one_wait(hub: Hub, serve: Serve) -> None:

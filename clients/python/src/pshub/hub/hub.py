@@ -32,9 +32,9 @@ _RUN_PATIENCE_S = 10.0
 
 class Hub(JobCalls):
     """
-    Calls tasks in worker processes and waits for their results, and enqueues jobs. One per process; all its methods may be used from any thread, and
-    after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis, which are
-    made by the first call, whatever the number of calls in flight.
+    Calls tasks in worker processes and waits for their results, and enqueues jobs. One per process; all its methods may be used from
+    any thread, and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis,
+    which are made by the first call, whatever the number of calls in flight.
 
     :param redis: Redis URL, or a dict of redis-py's connection options. Default: ``PSHUB_REDIS``, else redis://127.0.0.1:6379
     :param options: ``namespace``, ``name`` (of the calling service), ``max_payload_bytes``, ``max_backlog``, ``statsd`` (host:port)

@@ -95,7 +95,9 @@ class Chain:
         return self._run(lambda host: self._chain.on(host).status())
 
     def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
-        """Waits for the end of all, and returns the result of the last step. Raises as Job.result(), for the first that does not end well."""
+        """
+        Waits for the end of all, and returns the result of the last step. Raises as Job.result(), for the first that does not end well.
+        """
         return self._run(lambda host: self._chain.on(host).result(timeout_ms), timeout_ms / 1000)
 
     def cancel(self) -> None:

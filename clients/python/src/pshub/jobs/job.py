@@ -207,7 +207,10 @@ class AsyncChain:
         return list(await asyncio.gather(*map(_status_of, self.steps)))
 
     async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
-        """Waits for the end of all, and returns the result of the last step. Raises as AsyncJob.result(), for the first that does not end well."""
+        """
+        Waits for the end of all, and returns the result of the last step. Raises as AsyncJob.result(), for the first that does not
+        end well.
+        """
         end = now_s() + timeout_ms / 1000
         result: Any = None
         for step in self.steps:
@@ -219,7 +222,11 @@ class AsyncChain:
         host = self._host()
         # From the end, so that none comes behind those that were looked at.
         for step in reversed(self.steps):
-            await host.ask(lambda connection, step=step: host.queue_of(step.queue).withdraw(connection, step.id, True))  # type: ignore[misc]
+            await _keep_away(host, step)
+
+
+async def _keep_away(host: JobHost, step: AsyncJob) -> None:
+    await host.ask(lambda connection: host.queue_of(step.queue).withdraw(connection, step.id, True))
 
 
 async def _status_of(step: AsyncJob) -> JobStatus:

@@ -26,8 +26,9 @@ class Worker:
 
     :param redis: Redis URL, or a dict of redis-py's connection options. Default: ``PSHUB_REDIS``, else redis://127.0.0.1:6379
     :param tasks: what it runs, as ``@task`` made it
-    :param options: ``queue`` (default ``default``), ``slots`` (4), ``job_slots`` (how many of these may run jobs; half), ``namespace``, ``grace`` (seconds to finish what runs when it is
-        stopped, 10), ``lease`` (seconds of silence after which others take over, 4), ``max_payload_bytes``, ``max_backlog``, ``statsd``
+    :param options: ``queue`` (default ``default``), ``slots`` (4), ``job_slots`` (how many of these may run jobs; half), ``namespace``,
+        ``grace`` (seconds to finish what runs when it is stopped, 10), ``lease`` (seconds of silence after which others take over, 4),
+        ``max_payload_bytes``, ``max_backlog``, ``statsd``
     :raises ConfigError: for what cannot work
     """
 
