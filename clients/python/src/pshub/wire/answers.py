@@ -109,7 +109,7 @@ def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:
     state, *lists = answer
     if state == -1:
         return None
-    to_answer, redelivered, dead, told, outs = lists[:5]
+    to_answer, redelivered, dead, told, outs = [*lists, [], [], [], [], []][:5]
     return Adopted(
         state == 1, _pairs_of(to_answer), _pairs_of(redelivered), _pairs_of(dead), _told_of(texts_of(told)), _pairs_of(outs)
     )
