@@ -55,8 +55,10 @@ export const startBatch = async (
   entries: readonly EnqueueEntry[],
   { then, failed, ...options }: BatchOptions,
 ): Promise<Batch> => {
-  const [after] = await enqueuing.prepare(then ? [then] : [], { queue: options.queue })
-  const [otherwise] = await enqueuing.prepare(failed ? [failed] : [], { queue: options.queue })
+  // Tracked, so that somebody can wait for it before it is there.
+  const following = { queue: options.queue, tracked: true }
+  const [after] = await enqueuing.prepare(then ? [then] : [], following)
+  const [otherwise] = await enqueuing.prepare(failed ? [failed] : [], following)
   if (after && otherwise && after.queue !== otherwise.queue)
     throw new HubError('InvalidArgs', 'What follows a batch, well or not, must be in one queue.')
   const prepared = await enqueuing.prepare(entries, options)

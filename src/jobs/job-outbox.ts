@@ -81,9 +81,13 @@ export class JobOutbox {
   }
 
   /** Nobody will hear of what is not answered by now. */
-  stop(parcels: readonly Parcel[] = this.#waiting): void {
-    for (const parcel of parcels) parcel.refuse(parcel.inDoubt ? 'OutcomeUnknown' : 'HubClosed')
+  stop(): void {
+    this.#end(this.#waiting)
     this.#deadlines.stop()
+  }
+
+  #end(parcels: readonly Parcel[]): void {
+    for (const parcel of parcels) parcel.refuse(parcel.inDoubt ? 'OutcomeUnknown' : 'HubClosed')
   }
 
   async #run(): Promise<void> {
@@ -134,7 +138,7 @@ export class JobOutbox {
         }
       },
     })
-    if (delivered === 'over') this.stop(parcels)
+    if (delivered === 'over') this.#end(parcels)
     else if (delivered === 'unknown') for (const parcel of parcels) parcel.refuse('OutcomeUnknown', doubt)
     else if ('refused' in delivered) {
       const message = `Redis refused the job: ${explained(messageOf(delivered.refused))}.`

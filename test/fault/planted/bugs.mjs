@@ -14,7 +14,7 @@ export const bugs = [
     edits: [
       ['worker/worker.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
       ['worker/roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
-      ['worker/roles/settle.js', 'if (batch.workerId === current)', 'if (true)'],
+      ['worker/roles/settle.js', 'if (batch.workerId === current && !isReleased)', 'if (!isReleased)'],
       ['worker/roles/settle.js', 'if (batch.workerId === workerId)', 'if (true)'],
       ['worker/roles/settle.js', 'workerId === this.#context.workerId(); attempt++', 'true; attempt++'],
       ['worker/roles/settle.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
@@ -29,8 +29,8 @@ export const bugs = [
       ['queue/lua/adopt.lua', "redis.call('LPUSH', KEYS[4], message)", ''],
       [
         'queue/queue.js',
-        "return readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes, maxDead]))",
-        "const adopted = readAdopted(await run(client, 'adopt', keys, [lostId, workerId, adoptBatch, maxBatchBytes, maxDead])); for (const { text } of adopted?.redelivered ?? []) await client.lpush(calls, text); return adopted",
+        "return readAdopted(await run(client, 'adopt', keys, args))",
+        "const adopted = readAdopted(await run(client, 'adopt', keys, args)); for (const { text } of adopted?.redelivered ?? []) await client.lpush(calls, text); return adopted",
       ],
     ],
   },

@@ -96,5 +96,6 @@ async def _prepared(enqueuing: Enqueuing, entry: Any, options: Mapping[str, Any]
     """What follows, if anything does."""
     if entry is None:
         return None
-    [step] = await enqueuing.prepare([entry], {"queue": options.get("queue")})
+    # Tracked, so that somebody can wait for it before it is there.
+    [step] = await enqueuing.prepare([entry], {"queue": options.get("queue"), "tracked": True})
     return step

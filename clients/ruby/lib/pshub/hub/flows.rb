@@ -53,7 +53,7 @@ module Pshub
 
     # The batch is there before its first job, and is closed behind its last one: so none of them can end unnoticed.
     def batch(enqueuing, host, entries, options, after, failed)
-      after, failed = [after, failed].map { |entry| entry && enqueuing.prepare([entry], { queue: options[:queue] }).first }
+      after, failed = [after, failed].map { |entry| entry && enqueuing.prepare([entry], { queue: options[:queue], tracked: true }).first }
       if after && failed && after.queue != failed.queue
         raise InvalidArgs, "What follows a batch, well or not, must be in one queue."
       end
