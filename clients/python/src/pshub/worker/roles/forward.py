@@ -84,7 +84,8 @@ class Forward:
         elif target is not None:
             await target.forward(self._connection, text)
         await self._queue.release(self._connection, worker_id, [held_id])
-        self._slots.released([held_id])
+        # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
+        self._slots.forget([held_id])
         if target is not None and out is not None and tally is None:
             await self._forget(target, out[1])
 

@@ -149,8 +149,7 @@ class Settle:
         settled = await self._job_queue.settle(self._connection, worker_id, jobs)
         by_id = {end.id: end for end in jobs}
         # What is tried again, or may be given another chance, comes under the same id: it must not pass for what has ended here.
-        self._slots.forget(end.id for end in jobs if end.outcome in ("retry", "dead"))
-        self._slots.released(end.id for end in jobs if end.outcome not in ("retry", "dead"))
+        self._slots.forget(end.id for end in jobs)
         self._forward(settled.outs, worker_id)
         self._on_slots_idle()
         if settled.dropped > 0:

@@ -104,7 +104,8 @@ module Pshub
           tally.empty? ? target.forward(@connection, out.text) : target.tally(@connection, *tally)
         end
         @connection.one(*@queue.release_command(out.worker_id, [out.id]))
-        @slots.released([out.id])
+        # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
+        @slots.forget([out.id])
         released = true
         target.forget(@connection, id) if target && tally.empty?
         true

@@ -12,10 +12,6 @@ module Pshub
     # Ends jobs that do not only go, on a thread of its own: in one step with their release, so that a crash at any moment leaves each of
     # them held, or waiting again, or at its end. Those of one moment go together.
     class SettleJobs
-      # What ended so may be claimed here again, under the same id, and must not pass for what Redis has forgotten to be over then: it is
-      # tried again, or somebody revives it.
-      COME_AGAIN = %w[retry dead].freeze
-
       # +crew+ is asked for #worker_id, and told what to #forward and of each #problem.
       def initialize(crew, queue, job_queue, connection, slots)
         @crew = crew
@@ -102,9 +98,8 @@ module Pshub
 
       # Who waits for them is told behind it, and looks again where that fails.
       def settled(jobs, ends, worker_id)
-        again, over = ends.partition { |each| COME_AGAIN.include?(each.outcome) }
-        @slots.forget(again.map(&:id))
-        @slots.released(over.map(&:id))
+        # Not remembered as released: a job is tried again under its id, and one whose end Redis forgets is run again.
+        @slots.forget(ends.map(&:id))
         @crew.forward(jobs.outs, worker_id)
         if jobs.dropped.positive?
           @crew.problem("dead", "#{jobs.dropped} of the oldest dead jobs were dropped to keep the latest ones")
