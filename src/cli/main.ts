@@ -19,6 +19,7 @@ import { pauseCommand, resumeCommand } from './pause.ts'
 import { queuesCommand } from './queues.ts'
 import { registryCommand } from './registry-command.ts'
 import { report } from './report.ts'
+import { schedulesCommand } from './schedules.ts'
 import { slowCommand } from './slow.ts'
 import { tasksCommand } from './tasks.ts'
 import { topCommand } from './top.ts'
@@ -35,6 +36,7 @@ const commands: readonly Command[] = [
   jobsCommand,
   jobCommand,
   deadCommand,
+  schedulesCommand,
   pauseCommand,
   resumeCommand,
   slowCommand,

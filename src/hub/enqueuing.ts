@@ -4,7 +4,6 @@ import { defaultEnqueueMs, type EnqueueOptions, shapeOf } from '../jobs/enqueue-
 import type { EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
 import { Job, type JobHost } from '../jobs/job.ts'
 import { JobOutbox } from '../jobs/job-outbox.ts'
-import type { Tracing } from '../outlets/tracing.ts'
 import { batchesOf } from '../queue/batches.ts'
 import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
@@ -18,6 +17,18 @@ import { encodeArgs } from './arguments.ts'
 import type { Resolver, Route } from './resolver.ts'
 import type { Routes } from './routes.ts'
 
+/** Of tracing what is used here: without the types of OpenTelemetry, which who uses this package may not have. */
+export interface EnqueueTracing {
+  isHeard(context: TraceContext): boolean
+  startCall(task: string, context: TraceContext): EnqueueSpan | undefined
+}
+
+interface EnqueueSpan {
+  readonly trace: TraceContext
+  sent(queue: string, id: string): void
+  end(error: HubError | undefined, phases: undefined): void
+}
+
 export interface EnqueuingOptions {
   host: JobHost
   settings: Readonly<Settings>
@@ -26,7 +37,7 @@ export interface EnqueuingOptions {
   routes: Routes
   resolver: Resolver
   events: Events
-  tracing: Tracing | undefined
+  tracing: EnqueueTracing | undefined
 }
 
 const mostAtOnce = 100_000

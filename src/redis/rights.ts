@@ -81,7 +81,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(dueBell, 'LLEN RPUSH'),
       writes(dead, 'ZCARD ZRANGE ZREM'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
-      writes(batch(id), 'HEXISTS HGETALL HMGET HSET HSETNX PERSIST PEXPIRE'),
+      writes(batch(id), 'HGETALL HMGET HSET HSETNX PERSIST PEXPIRE'),
       writes(batchEnded(id), 'DEL'),
       writes(unique('*'), 'DEL GET SET'),
       runs(enqueued(id), 'GET SET UNLINK'),

@@ -4,6 +4,7 @@ import { findJobRecord, queuedStates } from '../../src/jobs/listing.ts'
 import { install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
+import { newId } from '../../src/wire/ids.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
 import { watchCommands } from '../support/command-watch.ts'
@@ -154,14 +155,16 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   })
   const all = { ...lost('a', '{}'), ...lost('b', '{"priority":"high"}'), ...lost('c', '{"priority":"low"}') }
   await redis.hset(keys().held('gone'), all)
-  await redis.hset(
-    keys().held('gone'),
-    'out:q:next',
-    '"ttl":0,"id":"next","job":{"keep":1000},"task":"own:1.0","args":1}',
-  )
+  const open = newId()
+  await redis.hset(keys().batch(open), { opened: 1, then: '', failed: '', total: 1 })
+  await redis.hset(keys().held('gone'), {
+    'out:q:next': '"ttl":0,"id":"next","job":{"keep":1000},"task":"own:1.0","args":1}',
+    'out:q:told': `tally ${open} told done`,
+  })
   await redis.zadd(keys().leases, 1, 'gone')
   await eventually(async () => (await redis.exists(keys().held('gone'))) === 0)
   await eventually(async () => (await redis.hget(keys().job('next'), 'state')) === 'done')
+  await eventually(async () => (await redis.hget(keys().batch(open), 'done')) === '1')
   expect(worker.busy).toBeLessThan(3)
 }
 
@@ -174,7 +177,7 @@ const lookAtJobs = async (hub: Hub) => {
 }
 
 const lookAtRecord = async (username: string) => {
-  const client = server.redis.duplicate({ username, password: 'secret' })
+  const client = server.redis.duplicate({ username, password: 'secret', disableClientInfo: true })
   server.onEnd(() => client.disconnect())
   expect((await findJobRecord(client, makeKeys(server.namespace), 'next', ['other', 'q']))?.status.state).toBe('done')
 }
@@ -262,7 +265,7 @@ describe('users with exactly the listed rights', () => {
 
   it('keep a caller from claiming and a worker from serving another queue', async () => {
     const urls = await rights.users('q')
-    const caller = server.redis.duplicate({ username: 'hub', password: 'secret' })
+    const caller = server.redis.duplicate({ username: 'hub', password: 'secret', disableClientInfo: true })
     server.onEnd(() => caller.disconnect())
     const { calls, bell, held, leases, jobs, jobBell } = keys()
     await expect(run(caller, 'claim', [calls, bell, held('w'), leases, jobs, jobBell], ['w', 1, 1])).rejects.toThrow(

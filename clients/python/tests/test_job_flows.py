@@ -232,7 +232,11 @@ def test_jobs_whose_acknowledgement_was_lost_are_there_once(
 def test_without_redis_nothing_is_enqueued_and_that_is_said_in_time(own_server: Server) -> None:
     with Hub(own_server.url) as hub:
         hub.enqueue("never:1.0", {}, queue="q")
+        away = threading.Event()
+        hub.events.on("redis:down", lambda event: away.set())
         own_server.kill()
+        # What is written before the cut is seen is in doubt.
+        assert away.wait(5)
         started = time.monotonic()
         with pytest.raises(NotEnqueued, match="Redis could not be given the job for 300 ms"):
             hub.enqueue("never:1.0", {}, queue="q", timeout_ms=300)

@@ -1,0 +1,163 @@
+import type { Hub } from '../hub/hub.ts'
+import type { Schedule, Schedules } from '../jobs/schedules.ts'
+import { nearNames } from '../wire/names.ts'
+import { settingsOf, UsageError } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { formatDuration } from './duration.ts'
+import { exitCodes } from './exit-codes.ts'
+import { argumentsOf, queueOf } from './flag-values.ts'
+import { withHub } from './hub-session.ts'
+import { jsonOption } from './options.ts'
+import { type Column, writeTable } from './table.ts'
+
+const actions = ['list', 'add', 'pause', 'resume', 'run', 'remove'] as const
+type Action = (typeof actions)[number]
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { positionals, flags, output } = invocation
+  const settings = settingsOf('hub', schedulesCommand, invocation, 'silent')
+  const action = actionOf(positionals[0] ?? 'list')
+  const [, name, ...rest] = positionals
+  if (action !== 'list' && name === undefined) throw wrong(`Which one? pshub schedules ${action} <name>`)
+  const most = { list: 1, add: 5 }[action as 'list' | 'add'] ?? 2
+  if (positionals.length > most) throw wrong(`That is more than pshub schedules ${action} takes.`)
+  const queue = queueOf(flags, 'schedules')
+  if (action !== 'add' && (flags.timezone !== undefined || flags.skip !== undefined))
+    throw wrong('--timezone and --skip belong to: pshub schedules add')
+  if (action === 'add' && rest.length < 2) throw wrong('It takes: pshub schedules add <name> <cron> <task> [arguments]')
+  const args = action === 'add' ? await argumentsOf(rest[2], output.err, 'schedules') : undefined
+  return withHub(settings, invocation, {
+    isLook: action !== 'add',
+    work: async hub => {
+      if (action === 'add') return add(hub, name!, rest as [string, string], args, queue, invocation)
+      const { counts } = await hub.jobs({ queue })
+      const queues = counts.map(each => each.queue)
+      const all = (await Promise.all(queues.map(each => hub.schedules(each).list()))).flat()
+      return action === 'list' ? list(all, invocation) : change(hub, action, name!, all, invocation)
+    },
+  })
+}
+
+const wrong = (message: string): UsageError => new UsageError(message, 'schedules')
+
+const actionOf = (text: string): Action => {
+  const action = actions.find(known => known === text)
+  if (action) return action
+  const [near] = nearNames(text, [...actions])
+  throw wrong(`pshub schedules does ${actions.join(', ')}; it is '${text}'.${near ? ` Did you mean ${near}?` : ''}`)
+}
+
+const columnsAt = (nowMs: number): Column<Schedule>[] => [
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'QUEUE', value: ({ queue }) => queue, rank: 2 },
+  { title: 'TASK', value: ({ task }) => task },
+  { title: 'CRON', value: ({ cron }) => cron },
+  { title: 'TIME ZONE', value: ({ timezone }) => timezone ?? 'UTC', rank: 1 },
+  {
+    title: 'NEXT',
+    value: ({ nextMs, pausedMs }) =>
+      pausedMs !== undefined
+        ? 'paused'
+        : nextMs === undefined
+          ? 'never'
+          : `in ${formatDuration(Math.max(0, nextMs - nowMs))}`,
+    style: ({ pausedMs }) => (pausedMs === undefined ? undefined : 'yellow'),
+    right: true,
+  },
+]
+
+const list = (all: Schedule[], { flags, output: { out, err, json } }: Invocation): number => {
+  if (flags.json !== undefined) json(all)
+  else if (all.length > 0) writeTable(out, columnsAt(Date.now()), all)
+  else err.line("There is no schedule. Make one: pshub schedules add nightly '0 3 * * *' report:1.0")
+  return exitCodes.ok
+}
+
+const add = async (
+  hub: Hub,
+  name: string,
+  [cron, task]: [string, string],
+  args: unknown,
+  queue: string | undefined,
+  { flags, output: { out, json } }: Invocation,
+): Promise<number> => {
+  const times = { cron, timezone: flags.timezone, ...(flags.skip === undefined ? {} : { missed: 'skip' as const }) }
+  const schedule = await hub.schedule(name, times, task, args, { queue })
+  if (flags.json !== undefined) json(schedule)
+  else out.line(`${name} enqueues ${schedule.task} in queue ${schedule.queue}; ${nextOf(schedule)}.`)
+  return exitCodes.ok
+}
+
+const nextOf = ({ nextMs, pausedMs }: Schedule): string =>
+  nextMs !== undefined
+    ? `its next time is ${new Date(nextMs).toISOString()}`
+    : pausedMs === undefined
+      ? 'it has no time any more'
+      : 'it is paused'
+
+const acts: Record<Exclude<Action, 'list' | 'add'>, (schedules: Schedules, name: string) => Promise<string>> = {
+  pause: async (schedules, name) => ((await schedules.pause(name)) ? 'is paused' : ''),
+  resume: async (schedules, name) => ((await schedules.resume(name)) ? 'goes on' : ''),
+  remove: async (schedules, name) => ((await schedules.remove(name)) ? 'is removed' : ''),
+  run: async (schedules, name) => {
+    const job = await schedules.run(name)
+    return job ? `is enqueued as job ${job.id}` : ''
+  },
+}
+
+const change = async (
+  hub: Hub,
+  action: Exclude<Action, 'list' | 'add'>,
+  name: string,
+  all: Schedule[],
+  { flags, output: { out, err, json } }: Invocation,
+): Promise<number> => {
+  const found = all.filter(each => each.name === name)
+  if (found.length > 1)
+    throw wrong(`${found.map(({ queue }) => queue).join(' and ')} have a schedule ${name}. Name one with --queue.`)
+  const done = found[0] ? await acts[action](hub.schedules(found[0].queue), name) : ''
+  if (flags.json !== undefined) json({ name, queue: found[0]?.queue, done: done !== '' })
+  else if (done !== '') out.line(`${name} ${done}.`)
+  else {
+    const [near] = nearNames(
+      name,
+      all.map(each => each.name),
+    )
+    err.line(`There is no schedule ${name}.${near ? ` Did you mean ${near}?` : ' See: pshub schedules'}`)
+  }
+  return done === '' ? exitCodes.failed : exitCodes.ok
+}
+
+export const schedulesCommand: Command = {
+  name: 'schedules',
+  usage: 'schedules [list | add | pause | resume | run | remove] [name]',
+  summary: 'show what is enqueued at its times, add, pause, run or remove it',
+  about: [
+    'A schedule has a job enqueued at the times of a cron entry, once each, however many workers there are. Workers of its queue ' +
+      'keep that up.',
+    'add <name> <cron> <task> [arguments] makes one, or replaces the one of that name. run enqueues its job now and leaves its times ' +
+      'as they are. What passes while it is paused is not made up for.',
+  ],
+  arity: { min: 0, max: 5 },
+  options: [
+    { flag: 'queue', value: 'name', about: 'of this queue', fallback: 'all; of add that of the task' },
+    { flag: 'timezone', value: 'name', about: 'whose times these are, as Europe/Berlin', fallback: 'UTC' },
+    { flag: 'skip', about: 'pass over times that were missed, in the place of one run for all of them' },
+    jsonOption,
+  ],
+  examples: [
+    { line: 'pshub schedules', about: 'what there is, and when it comes next' },
+    {
+      line: `pshub schedules add nightly '0 3 * * *' report:1.0 '{"month":"2026-11"}' --timezone Europe/Berlin`,
+      about: 'each night at three, there',
+    },
+    { line: 'pshub schedules run nightly', about: 'once more, now' },
+  ],
+  exitCodes: {
+    0: 'it was shown or done',
+    1: 'there is no such schedule; or Redis refused',
+    2: 'the command line or a setting is wrong',
+    3: 'the schedule was refused, or Redis could not be reached',
+  },
+  run,
+}
