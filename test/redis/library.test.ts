@@ -25,7 +25,7 @@ describe('the library', () => {
   it('has another revision than the one that was published with other functions', () => {
     // Changed after it was published? Raise libraryRevision. Else write the new digest here.
     const digest = createHash('sha256').update(libraryText()).digest('hex').slice(0, 12)
-    expect([libraryRevision, digest]).toEqual([2, '02764dfbab2d'])
+    expect([libraryRevision, digest]).toEqual([2, 'a3f6cf7c6f3c'])
   })
 
   it('is loaded where it is missing, and left alone where it is there', async () => {

@@ -19,7 +19,7 @@ if ARGV[2] == 'open' then
   end
   return 1
 end
-if not redis.call('HMGET', record, 'opened')[1] then return 0 end
+if redis.call('HEXISTS', record, 'then') == 0 then return 0 end
 if ARGV[2] == 'close' then
   if redis.call('HSETNX', record, 'total', ARGV[3]) == 1 then redis.call('PERSIST', record) end
   complete_batch(KEYS[1], KEYS[2], ARGV[1])
