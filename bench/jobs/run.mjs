@@ -68,7 +68,7 @@ const measure = async (name, jobs, slots) => {
 if (values.help) console.log(help)
 else {
   prepareBench()
-  ensureServer()
+  const server = ensureServer()
   const jobs = Number(values.jobs)
   const rows = []
   for (const slots of values.slots.split(',').map(Number)) {
@@ -87,9 +87,9 @@ else {
       })
     }
   }
-  if (values.json) console.log(JSON.stringify({ machine: machine(), rows }, null, 2))
+  if (values.json) console.log(JSON.stringify({ machine: machine(server), rows }, null, 2))
   else {
-    console.log(`${jobs} blank jobs, ${values.rounds} interleaved rounds; ${machineText(machine())}`)
+    console.log(`${jobs} blank jobs, ${values.rounds} interleaved rounds; ${machineText(machine(server))}`)
     console.table(rows)
   }
 }
