@@ -46,7 +46,7 @@ export const checkTimes = (name: string, times: ScheduleTimes): void => {
     if (nextOf(times, Date.now()) === undefined) throw new Error('it has no time in the future')
   } catch (error) {
     throw wrong(
-      `cron '${cron.slice(0, 80)}'${timezone === undefined ? '' : ` in ${String(timezone).slice(0, 80)}`}: ${messageOf(error)}`,
+      `cron '${cron.slice(0, 80)}'${timezone === undefined ? '' : ` in ${String(timezone).slice(0, 80)}`}: ${messageOf(error).replace(/\.$/, '')}`,
     )
   }
 }
