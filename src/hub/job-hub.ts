@@ -29,7 +29,9 @@ export abstract class JobHub extends Onlooker {
   protected abstract readonly jobHost: JobHost
   protected abstract readonly serviceName: string | undefined
   abstract readonly namespace: string
-  #enqueue: Enqueue = ({ task, args, options }) => this.enqueuing.enqueue(task, args, options)
+  readonly #innermost: Enqueue = ({ task, args, options }) => this.enqueuing.enqueue(task, args, options)
+  readonly #middlewares: EnqueueMiddleware[] = []
+  #enqueue = this.#innermost
 
   /**
    * Puts something around enqueue(): what was given first is outermost. Chains, batches, schedules and enqueueMany() go without it.
@@ -38,11 +40,8 @@ export abstract class JobHub extends Onlooker {
    */
   use(middleware: EnqueueMiddleware): void {
     this.#middlewares.push(middleware)
-    const last: Enqueue = ({ task, args, options }) => this.enqueuing.enqueue(task, args, options)
-    this.#enqueue = this.#middlewares.reduceRight((next, each) => each(next), last)
+    this.#enqueue = this.#middlewares.reduceRight((next, each) => each(next), this.#innermost)
   }
-
-  readonly #middlewares: EnqueueMiddleware[] = []
 
   /**
    * Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.

@@ -62,11 +62,9 @@ export interface JobShape {
   part: Partial<JobPart> | undefined
   /** Milliseconds after which it is not wanted any more; 0: never. */
   ttlMs: number
-  /** Whether it has a record. */
-  isTracked: boolean
 }
 
-const plain: JobShape = { part: undefined, ttlMs: 0, isTracked: false }
+const plain: JobShape = { part: undefined, ttlMs: 0 }
 
 /**
  * @param argsJson arguments as they travel
@@ -103,7 +101,6 @@ export const shapeOf = (task: string, argsJson: string, options: EnqueueOptions)
   return {
     part: Object.keys(part).length === 0 ? undefined : part,
     ttlMs: expiresMs === undefined ? 0 : Math.max(1, Math.round(expiresMs)),
-    isTracked,
   }
 }
 

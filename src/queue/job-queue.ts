@@ -3,7 +3,6 @@ import type { Redis } from '../redis/connection.ts'
 import { run } from '../redis/library.ts'
 import {
   type Enqueued,
-  type HeldText,
   type Moved,
   readEnqueued,
   readMoved,
@@ -25,9 +24,6 @@ export interface JobEnd {
   /** The job that follows it, without its `at`, behind the name of its queue and a space where that is another one; else empty. */
   following: string
 }
-
-/** What this worker holds that is to be done in another queue, as `out:<queue>:<id>`. */
-export type Out = HeldText
 
 /** Read at a time. */
 const dueSchedules = 20

@@ -1,9 +1,7 @@
 import type { Beat } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
+import { Alarm, type Next } from '../alarm.ts'
 import type { WorkerContext } from '../context.ts'
-
-/** What is due later than this the beats tell of in time. */
-const horizonMs = 2000
 
 /**
  * Moves jobs whose time has come into their lists. One worker of a queue has the turn: its beats tell it when the first job is due, and it
@@ -12,65 +10,30 @@ const horizonMs = 2000
  */
 export class Due {
   readonly #context: WorkerContext
-  #timer: NodeJS.Timeout | undefined
-  /** When that fires, Redis milliseconds. */
-  #wakesAt = Number.POSITIVE_INFINITY
-  #underWay: Promise<void> | undefined
-  /** The bell rang while a move was under way, whose answer may not know of it. */
-  #mustRepeat = false
-  #isStopped = false
+  readonly #alarm: Alarm
 
   constructor(context: WorkerContext) {
     this.#context = context
+    this.#alarm = new Alarm(context, 'due', () => this.#move())
   }
 
   onBeat({ dueMs }: Beat): void {
-    if (dueMs !== undefined) this.#sleepUntil(dueMs)
+    this.#alarm.sleepUntil(dueMs)
   }
 
   /** The bell rang: a job is due before all others. */
   onBell(): void {
-    this.#move()
+    this.#alarm.ring()
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-    await this.#underWay
+  stop(): Promise<void> {
+    return this.#alarm.stop()
   }
 
-  #sleepUntil(dueMs: number): void {
-    const { clock } = this.#context
-    const waitMs = dueMs - clock.atUs(monotonicMs()) / 1000
-    if (this.#isStopped || waitMs > horizonMs || dueMs >= this.#wakesAt) return
-    clearTimeout(this.#timer)
-    this.#wakesAt = dueMs
-    this.#timer = setTimeout(() => this.#move(), Math.max(0, Math.ceil(waitMs)))
-  }
-
-  #move(): void {
-    clearTimeout(this.#timer)
-    this.#wakesAt = Number.POSITIVE_INFINITY
-    this.#mustRepeat = true
-    this.#underWay ??= this.#moveAll().finally(() => {
-      this.#underWay = undefined
-    })
-  }
-
-  async #moveAll(): Promise<void> {
-    const { jobQueue, commands, clock, problem } = this.#context
-    try {
-      while (this.#mustRepeat && !this.#isStopped) {
-        this.#mustRepeat = false
-        const { nowUs, count, dueMs } = await commands.send(client => jobQueue.moveDue(client))
-        clock.learn(nowUs, monotonicMs())
-        if (dueMs === undefined) continue
-        if (count > 0 && dueMs * 1000 <= nowUs) this.#mustRepeat = true
-        else if (!this.#mustRepeat) this.#sleepUntil(dueMs)
-      }
-    } catch (error) {
-      // The next beat of whoever has the turn tells of it again.
-      if ((error as Error).name === 'ReplyError') problem('due')(error as Error)
-    }
+  async #move(): Promise<Next> {
+    const { jobQueue, commands, clock } = this.#context
+    const { nowUs, count, dueMs } = await commands.send(client => jobQueue.moveDue(client))
+    clock.learn(nowUs, monotonicMs())
+    return { atMs: dueMs, isMore: dueMs !== undefined && count > 0 && dueMs * 1000 <= nowUs }
   }
 }

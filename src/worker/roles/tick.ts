@@ -2,10 +2,9 @@ import { readEntry, tickOf } from '../../jobs/cron.ts'
 import type { Beat } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
 import { messageOf } from '../../wire/errors.ts'
+import { Alarm, type Next } from '../alarm.ts'
 import type { WorkerContext } from '../context.ts'
 
-/** What comes later than this the beats tell of in time. */
-const horizonMs = 2000
 /** What could not be done is tried again after this. */
 const againMs = 1000
 
@@ -15,68 +14,37 @@ const againMs = 1000
  */
 export class Tick {
   readonly #context: WorkerContext
-  #timer: NodeJS.Timeout | undefined
-  #underWay: Promise<void> | undefined
-  #wakesAt = Number.POSITIVE_INFINITY
-  /** Something changed while the times were read. */
-  #mustRepeat = false
-  #isStopped = false
+  readonly #alarm: Alarm
 
   constructor(context: WorkerContext) {
     this.#context = context
+    this.#alarm = new Alarm(context, 'schedule', () => this.#tickAll())
   }
 
   onBeat({ tickMs }: Beat): void {
-    if (tickMs !== undefined) this.#sleepUntil(tickMs)
+    this.#alarm.sleepUntil(tickMs)
   }
 
   /** The bell of what is due rang: a schedule may be new. */
   onBell(): void {
-    this.#tickSoon()
+    this.#alarm.ring()
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-    await this.#underWay
-  }
-
-  #sleepUntil(tickMs: number, leastMs = 0): void {
-    const waitMs = Math.max(leastMs, tickMs - this.#nowMs())
-    if (this.#isStopped || waitMs > horizonMs || tickMs >= this.#wakesAt) return
-    clearTimeout(this.#timer)
-    this.#wakesAt = tickMs
-    this.#timer = setTimeout(() => this.#tickSoon(), Math.ceil(waitMs))
-  }
-
-  #tickSoon(): void {
-    clearTimeout(this.#timer)
-    this.#wakesAt = Number.POSITIVE_INFINITY
-    this.#mustRepeat = true
-    this.#underWay ??= this.#tickAll().finally(() => {
-      this.#underWay = undefined
-    })
+  stop(): Promise<void> {
+    return this.#alarm.stop()
   }
 
   #nowMs(): number {
     return this.#context.clock.atUs(monotonicMs()) / 1000
   }
 
-  async #tickAll(): Promise<void> {
-    const { jobQueue, commands, problem } = this.#context
-    try {
-      while (this.#mustRepeat && !this.#isStopped) {
-        this.#mustRepeat = false
-        const found = await commands.send(client => jobQueue.dueSchedules(client, this.#nowMs()))
-        let failures = 0
-        for (const { name, tickMs, text } of found) if (!(await this.#tick(name, tickMs, text))) failures++
-        const next = await commands.send(client => jobQueue.nextSchedule(client))
-        if (next !== undefined && !this.#mustRepeat) this.#sleepUntil(next, failures > 0 ? againMs : 0)
-      }
-    } catch (error) {
-      // The next beat of whoever has the turn tells of it again.
-      if ((error as Error).name === 'ReplyError') problem('schedule')(error as Error)
-    }
+  async #tickAll(): Promise<Next> {
+    const { jobQueue, commands } = this.#context
+    const found = await commands.send(client => jobQueue.dueSchedules(client, this.#nowMs()))
+    let failures = 0
+    for (const { name, tickMs, text } of found) if (!(await this.#tick(name, tickMs, text))) failures++
+    const atMs = await commands.send(client => jobQueue.nextSchedule(client))
+    return { atMs, leastMs: failures > 0 ? againMs : 0 }
   }
 
   /** False for what could not be done. */
