@@ -38,8 +38,8 @@ const doors: Record<string, string[]> = {
     'rights',
     'target',
   ],
-  queue: ['batches', 'job-queue', 'numbered', 'pause', 'queue'],
-  settings: ['read', 'statsd-address'],
+  queue: ['batches', 'bells', 'job-queue', 'numbered', 'pause', 'queue'],
+  settings: ['queues', 'read', 'statsd-address'],
   catalogue: ['call-lists', 'cards', 'catalogue', 'overview', 'registrar'],
   outlets: ['log', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
   jobs: [

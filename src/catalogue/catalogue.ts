@@ -7,7 +7,7 @@ import type { Redis } from '../redis/connection.ts'
 import { isAboutRights } from '../redis/refusals.ts'
 import type { TaskCard } from '../task/task.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from '../wire/foreign.ts'
-import type { Keys } from '../wire/keys.ts'
+import { isQueueName, type Keys } from '../wire/keys.ts'
 import { furtherField, type LiveWorker, readStats, readTaskCard, readWorkerCard, type WorkerCard } from './cards.ts'
 
 /** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */
@@ -17,6 +17,7 @@ const statsPage = 8
 /** Fields of a hash read at a time, so that no answer is unbounded; of what workers measured fewer, because that is long. */
 const page = 200
 const measuredPage = 20
+const mostNamed = 1000
 /** What is longer is not even fetched; no record that can be read takes so many bytes. */
 const maxRecordBytes = 4 * maxRecordLength
 
@@ -92,6 +93,12 @@ export class Catalogue {
   /** The cards of all tasks with their fields, page by page. */
   allTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
     return this.all(client, this.#keys.tasks, (text, field) => ({ ...taskCardIn(text, field), field }))
+  }
+
+  /** Queues into which jobs were put by name before anybody declared a task there. */
+  async namedQueues(client: Redis): Promise<string[]> {
+    const latest = await this.askIfAllowed<unknown[]>(client, [], 'zrange', this.#keys.queues, -mostNamed, -1)
+    return (latest ?? []).filter(isQueueName)
   }
 
   /** All workers with a card and their last statistics, page by page. */

@@ -42,7 +42,10 @@ interface Declared {
 export interface RegistrarOptions {
   keys: Keys
   queue: Queue
-  tasks: readonly Task[]
+  /** Those to be declared in this queue. */
+  tasks(): readonly Task[]
+  /** Whether the same worker serves that queue, too. */
+  serves(queue: string): boolean
   settings: Readonly<Settings>
   events: Events
 }
@@ -52,6 +55,7 @@ export const republishMs = 10 * 60_000
 /** What each card counts for beside its length, so that a hundred at most go to Redis in one step: it does nothing else meanwhile. */
 const batchShare = 10_000
 const forgetTaskSeconds = 24 * 3600
+const sweptAtOnce = 100
 const forgetWorkerMs = 3600_000
 
 /** Hashes with a field for each worker. */
@@ -131,7 +135,7 @@ export class Registrar {
    */
   async #declare(client: Redis, workerId: string, seconds: number): Promise<void> {
     const { tasks, queue, settings } = this.#options
-    const cards = tasks.map(task => ({
+    const cards = tasks().map(task => ({
       task: task.name.full,
       text: JSON.stringify(cardOf(task, queue.name, settings, seconds)),
       dead: '',
@@ -166,8 +170,8 @@ export class Registrar {
 
   /** Once per identity and task. */
   #tellElsewhere(workerId: string, task: string, first: string): void {
-    const { queue, events } = this.#options
-    if (this.#told.get(task) === workerId) return
+    const { queue, events, serves } = this.#options
+    if (serves(first) || this.#told.get(task) === workerId) return
     this.#told.set(task, workerId)
     events.emit('task:elsewhere', { task, queue: queue.name, first })
   }
@@ -181,12 +185,31 @@ export class Registrar {
     const cards = await this.#catalogue.allTasks(client)
     const stale = cards.filter(({ at }) => nowMs / 1000 - at > forgetTaskSeconds).map(({ field }) => field)
     if (stale.length > 0) await command(client, 'hdel', keys.tasks, ...stale)
+    await this.#sweepNamed(client, nowMs)
     const seen = await this.#catalogue.all(client, keys.stats, (text, id) => ({ id, ...readStats(text) }))
     const gone = seen.filter(({ seen }) => nowMs - seen > forgetWorkerMs)
     await this.remove(
       client,
       gone.map(({ id }) => id),
     )
+  }
+
+  /** Names of queues that were announced long ago, and where nothing waits any more. */
+  async #sweepNamed(client: Redis, nowMs: number): Promise<void> {
+    const { keys } = this.#options
+    const before = nowMs - forgetTaskSeconds * 1000
+    const ask = (name: string, key: string, ...args: (string | number)[]) =>
+      this.#catalogue.askIfAllowed<number | unknown[]>(client, 0, name, key, ...args)
+    const old = await ask('zrangebyscore', keys.queues, '-inf', before, 'LIMIT', 0, sweptAtOnce)
+    for (const name of Array.isArray(old) ? old : []) {
+      const { jobs, jobsHigh, jobsLow, scheduled, retries, ticks } = keys.queue(String(name))
+      const waiting = await Promise.all([
+        ...[jobs, jobsHigh, jobsLow].map(list => ask('llen', list)),
+        ...[scheduled, retries].map(set => ask('zcard', set)),
+        ask('zrange', ticks, 0, 0).then(first => (Array.isArray(first) ? first.length : 1)),
+      ])
+      if (waiting.every(count => count === 0)) await command(client, 'zrem', keys.queues, String(name))
+    }
   }
 
   #card(id: string, started: number): WorkerCard {
@@ -197,7 +220,7 @@ export class Registrar {
       host: hostname(),
       pid: process.pid,
       slots: settings.slots,
-      tasks: Object.fromEntries(tasks.map(task => [task.name.full, task.digest])),
+      tasks: Object.fromEntries(tasks().map(task => [task.name.full, task.digest])),
       client: `pshub-js/${version}`,
       started,
     }
@@ -207,7 +230,7 @@ export class Registrar {
   async #warnOfConflicts(client: Redis, workerId: string): Promise<void> {
     const { queue, tasks, events } = this.#options
     const providers = await this.#catalogue.providers(client, queue.name)
-    for (const { name, digest } of tasks) {
+    for (const { name, digest } of tasks()) {
       const other = providers.find(({ id, tasks }) => id !== workerId && (tasks[name.full] ?? digest) !== digest)
       if (!other) continue
       events.emit('task:conflict', { task: name.full, queue: queue.name, other: `${other.host}/${other.pid}` })

@@ -3,6 +3,7 @@ import { bootCheck, type Finding } from '../redis/boot-check.ts'
 import { type Connection, isRefusal } from '../redis/connection.ts'
 import { type Role, roles } from '../redis/rights.ts'
 import { describeTarget } from '../redis/target.ts'
+import { namedQueues } from '../settings/queues.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -62,6 +63,12 @@ const forgiveRights = (findings: Finding[]): void => {
   }
 }
 
+/** What is found of one queue is mostly found of the others, too. */
+const distinct = (findings: Finding[]): Finding[] =>
+  findings.filter(
+    ({ what, message }, at) => at === findings.findIndex(each => each.what === what && each.message === message),
+  )
+
 const styles = { ok: 'green', warning: 'yellow', error: 'red' } as const
 
 const run = async (invocation: Invocation): Promise<number> => {
@@ -69,11 +76,12 @@ const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('worker', checkCommand, invocation, 'silent')
   const wanted = flags.for === undefined ? roles : [roleOf(flags.for)]
   const keys = makeKeys(settings.namespace)
-  const purposes = wanted.map(role => ({ role, keys, queue: settings.queue }))
+  const queues = namedQueues(settings.queue)
+  const purposes = wanted.flatMap(role => queues.map(queue => ({ role, keys, queue })))
   const { pingMs, findings } = await withRedis(settings, async connection => ({
     pingMs: await measurePing(connection),
     findings: [
-      ...(await connection.send(client => bootCheck(client, purposes))),
+      ...distinct(await connection.send(client => bootCheck(client, purposes))),
       ...(await checkRegistry(connection, keys)),
     ],
   }))
@@ -113,7 +121,14 @@ export const checkCommand: Command = {
         'hub (to call), worker (to serve), view (to look), admin (to look and pause) or install (to load the library): ' +
         'what the user must be able to do',
     },
-    { flag: 'queue', value: 'name', about: 'queue to call or to serve', setting: 'queue', fallback: "'default'" },
+    {
+      flag: 'queue',
+      value: 'name',
+      isList: true,
+      about: 'queue to call or to serve; several with commas, or --queue again',
+      setting: 'queue',
+      fallback: "'default'",
+    },
     jsonOption,
   ],
   examples: [

@@ -89,7 +89,15 @@ export const workerCommand: Command = {
     missing: 'a module that exports tasks, as in: pshub worker ./tasks.mjs',
   },
   options: [
-    { flag: 'queue', value: 'name', about: 'queue to serve', setting: 'queue', fallback: "'default'" },
+    {
+      flag: 'queue',
+      value: 'name',
+      isList: true,
+      about:
+        "queue to serve; several by --queue again, the first one first, or by weight: high:3; '*' for all there are",
+      setting: 'queue',
+      fallback: "'default'",
+    },
     { flag: 'slots', value: 'n', about: 'calls to run at once', setting: 'slots' },
     { flag: 'job-slots', value: 'n', about: 'how many of these may run jobs', setting: 'jobSlots', fallback: 'half' },
     {
@@ -121,6 +129,7 @@ export const workerCommand: Command = {
   examples: [
     { line: 'pshub worker ./tasks.mjs', about: 'serve the queue default with 4 slots' },
     { line: 'pshub worker ./images.mjs ./mail.mjs --queue media --slots 16 --grace 30s', about: 'more of everything' },
+    { line: 'pshub worker ./tasks.mjs --queue high:3 --queue default:1', about: 'two queues, one of them more often' },
   ],
   exitCodes: {
     0: 'stopped gracefully',

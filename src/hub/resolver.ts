@@ -22,6 +22,8 @@ export interface Route {
   slots: number
   /** Undefined when there is no schema or it cannot be used here. */
   checkArgs: Validate | undefined
+  /** For jobs of a queue that was named, where nobody has declared the task yet. */
+  isUndeclared?: boolean
 }
 
 /** What a route is for: calls, or jobs as well. */
@@ -106,7 +108,7 @@ export class Resolver {
     const unseen = { task: called, queue, timeoutMs: defaultTimeoutMs, idempotent: false }
     await this.#checkRights(unseen, 'jobs')
     const limits = { maxPayloadBytes: Number.POSITIVE_INFINITY, maxBacklog: Number.POSITIVE_INFINITY }
-    return { ...unseen, ...limits, slots: 0, checkArgs: undefined }
+    return { ...unseen, ...limits, slots: 0, checkArgs: undefined, isUndeclared: true }
   }
 
   /** All queues that tasks are known in. */

@@ -1,6 +1,5 @@
 import { command } from '../redis/client.ts'
 import { isFull, type Redis } from '../redis/connection.ts'
-import { blockSeconds } from '../redis/connections.ts'
 import { functionOf, run } from '../redis/library.ts'
 import {
   type Adopted,
@@ -14,6 +13,7 @@ import {
   readPushed,
 } from '../wire/answers.ts'
 import type { Keys, QueueKeys } from '../wire/keys.ts'
+import { waitForBells } from './bells.ts'
 
 /** What a worker asks a claim for. */
 export interface ClaimOptions {
@@ -48,7 +48,6 @@ export class Queue {
   readonly name: string
   readonly keys: QueueKeys
   readonly #allKeys: Keys
-  readonly #clientIds = new WeakMap<Redis, Promise<number | undefined>>()
 
   constructor(name: string, keys: Keys) {
     this.name = name
@@ -87,32 +86,13 @@ export class Queue {
     wanted: ClaimOptions,
     onDueBell?: () => void,
   ): Promise<Claimed | undefined> {
-    const { bell, jobBell, dueBell } = this.keys
-    const waited = command(client, 'blpop', ...(wanted.jobs > 0 ? [bell, jobBell, dueBell] : [bell]), blockSeconds)
+    const waited = waitForBells(client, [this.keys], wanted.jobs > 0)
     const claiming = this.claim(client, workerId, wanted)
     claiming.catch(() => undefined)
     // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.
-    const rung = (await waited) as [string, string] | null
-    if (rung?.[0] === dueBell) onDueBell?.()
+    const rung = await waited
+    if (rung?.bell === 'dueBell') onDueBell?.()
     return claiming
-  }
-
-  /**
-   * How Redis calls a connection, for endWait(); undefined where it may not be asked. Asked once per connection, or `anew` ahead
-   * of the wait that is sent next: so it is answered when that has arrived.
-   */
-  clientId(client: Redis, anew: boolean): Promise<number | undefined> {
-    let id = this.#clientIds.get(client)
-    if (!id || anew) {
-      id = command(client, 'client', 'id').then(Number, () => undefined)
-      this.#clientIds.set(client, id)
-    }
-    return id
-  }
-
-  /** Ends a wait for the bell early; does nothing when it is over. */
-  async endWait(client: Redis, clientId: number): Promise<void> {
-    await command(client, 'client', 'unblock', clientId)
   }
 
   /**

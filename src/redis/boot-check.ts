@@ -36,10 +36,10 @@ export const bootCheck = async (client: Redis, purposes: Purpose[]): Promise<Fin
   return all.map(([what, [level, message]]) => ({ what, level, message }))
 }
 
-/** What makes this server unfit for that purpose, one sentence each; empty when it is fit as far as can be seen. */
-export const findUnfit = async (client: Redis, purpose: Purpose): Promise<string[]> => {
-  const findings = await bootCheck(client, [purpose])
-  return findings.filter(({ level }) => level === 'error').map(({ message }) => message)
+/** What makes this server unfit for these purposes, one sentence each; empty when it is fit as far as can be seen. */
+export const findUnfit = async (client: Redis, purposes: Purpose[]): Promise<string[]> => {
+  const findings = await bootCheck(client, purposes)
+  return [...new Set(findings.filter(({ level }) => level === 'error').map(({ message }) => message))]
 }
 
 export const unfitError = (reasons: string[]): ConfigError =>

@@ -2,7 +2,7 @@ import type { Keys } from '../wire/keys.ts'
 import { command } from './client.ts'
 import type { Redis } from './connection.ts'
 import { run } from './library.ts'
-import { dispensable, type Probe, probesOf, type Role, rulesOf } from './rights.ts'
+import { isDispensable, type Probe, probesOf, type Role, rulesOf } from './rights.ts'
 
 /** What the connected user lacks. */
 export interface Missing {
@@ -31,7 +31,7 @@ export const missingRights = async (
   if (denied.length === 0) return undefined
   const user = client.options.username || 'default'
   return {
-    isNeeded: denied.some(({ command }) => !dispensable.includes(command)),
+    isNeeded: denied.some(each => !isDispensable(each, keys)),
     what: describe(denied),
     grant: `ACL SETUSER ${user} ${rulesOf(role, keys)}`,
   }

@@ -39,6 +39,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const looking = [
     sends('TIME INFO CLIENT|SETNAME'),
     reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
+    reads(keys.queues, 'ZRANGE'),
     reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
     reads(keys.stats, 'HMGET HSTRLEN'),
     reads(keys.taskStats, 'HMGET HSTRLEN'),
@@ -72,6 +73,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     hub: calling,
     jobs: [
       ...calling,
+      writes(keys.queues, 'ZADD ZRANGE'),
       runs(jobs, 'LLEN LRANGE RPUSH'),
       writes(jobsHigh, 'LLEN LRANGE RPUSH'),
       writes(jobsLow, 'LLEN LRANGE RPUSH'),
@@ -92,6 +94,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     worker: [
       sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
       runs(keys.tasks, 'HDEL HGET HKEYS HMGET HSET HSTRLEN'),
+      writes(keys.queues, 'ZRANGE ZRANGEBYSCORE ZREM'),
       writes(keys.workers, 'HDEL HMGET HSET HSTRLEN'),
       writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
       writes(keys.taskStats, 'HDEL HSET'),
@@ -135,6 +138,10 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
  * wait early when there is room for jobs again or the queue was paused.
  */
 export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK']
+
+/** The same of a key: the names of queues that no card tells of. */
+export const isDispensable = ({ command, key }: Pick<Probe, 'command' | 'key'>, keys: Keys): boolean =>
+  dispensable.includes(command) || key === keys.queues
 
 /** The access rules that grant a role what it needs and nothing else. */
 export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {

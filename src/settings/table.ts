@@ -1,7 +1,8 @@
 import { hostname } from 'node:os'
 import { checkTarget, type RedisTarget } from '../redis/target.ts'
-import { isNamespace, isQueueName } from '../wire/keys.ts'
+import { isNamespace } from '../wire/keys.ts'
 import { integer, type Kind, list, number, oneOf, onOrOff, text } from './kinds.ts'
+import { defaultQueue, readQueues } from './queues.ts'
 import { parseStatsdAddress } from './statsd-address.ts'
 
 /** Every setting there is. The table below says who uses it. */
@@ -12,8 +13,11 @@ export interface Settings {
   namespace: string
   /** Name of the calling service, shown to workers. Default the host's name. */
   name: string
-  /** The worker's queue. Default 'default'. */
-  queue: string
+  /**
+   * The worker's queue, or several: `name` or `name:weight` in a list, or in a text with commas in between. Without weights the first one
+   * that has work goes first; with them it is drawn for each claim. `*`: all there are, and those to come. Default 'default'.
+   */
+  queue: string | readonly string[]
   /** Requests a worker runs at once, 1 to 256. Default 4. */
   slots: number
   /** How many of them may run jobs, which only get what calls leave idle. 0: this worker takes none. Default half, rounded up. */
@@ -106,6 +110,13 @@ const registry = ['registry'] as const
 /** What is wrong with it checkTarget throws. */
 const target: Kind = { parse: url => url, check: value => void checkTarget(value) }
 const payload = integer(1024, 64 * 1024 * 1024)
+const queues: Kind = {
+  parse: text => text,
+  check: value =>
+    readQueues(value)
+      ? undefined
+      : 'must be names of queues, each once and 1 to 64 letters, digits, and _ . -, or * for all there are; each may have a weight from 1 to 1000, as in high:3',
+}
 const upToAnHour = integer(0, 3_600_000)
 const statsdAddress = text(parseStatsdAddress, 'must be host:port, udp://host:port, tcp://host:port or unix:///path')
 const metricPrefix = text(/^[A-Za-z0-9_.-]{0,64}$/, 'must be up to 64 letters, digits, and _ . -')
@@ -137,7 +148,7 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
     fallback: () => hostname().slice(0, 64),
     ...text(/^.{1,64}$/s, 'must be a text of 1 to 64 characters'),
   },
-  queue: { users: worker, fallback: 'default', ...text(isQueueName, 'must be 1 to 64 letters, digits, and _ . -') },
+  queue: { users: worker, fallback: defaultQueue, ...queues },
   slots: { users: worker, fallback: 4, ...integer(1, 256) },
   jobSlots: { users: worker, fallback: undefined, ...integer(0, 256) },
   maxPayloadBytes: { users: all, fallback: 1024 * 1024, ...payload },

@@ -21,6 +21,8 @@ export const makeKeys = (namespace: string) => {
     namespace,
     /** HASH: name:version -> task card. */
     tasks: `${namespace}:tasks`,
+    /** ZSET: queues into which jobs were put by name before anybody declared a task there -> when, Redis milliseconds. */
+    queues: `${namespace}:queues`,
     /** HASH: worker id -> worker card, written once per worker identity. */
     workers: `${namespace}:workers`,
     /** HASH: worker id -> what changes with each beat. */

@@ -1,8 +1,6 @@
 import type { WorkerStats } from '../catalogue/cards.ts'
 import type { Registrar } from '../catalogue/registrar.ts'
 import type { Events } from '../figures/events.ts'
-import type { Pulse } from '../figures/pulse.ts'
-import type { BlockedLines } from '../outlets/log.ts'
 import type { JobQueue } from '../queue/job-queue.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Connection } from '../redis/connection.ts'
@@ -15,7 +13,7 @@ import type { Settlement } from './held.ts'
 import type { Measures } from './measures.ts'
 import type { Slots } from './slots.ts'
 
-/** What the roles of one worker share: its parts, and its identity. */
+/** What the roles that serve one queue share: parts of their own and of the worker, and their identity. */
 export interface WorkerParts {
   readonly settings: Readonly<Settings>
   readonly tasks: ReadonlyMap<string, Task>
@@ -23,18 +21,13 @@ export interface WorkerParts {
   readonly jobQueue: JobQueue
   /** For beats, replies, releases, and claims while work waits. */
   readonly commands: Connection
-  /** Where it waits for the bell. */
-  readonly waiting: Connection
   readonly slots: Slots
   readonly executor: Executor
-  readonly pulse: Pulse
   /** Redis' time, as its answers told it. */
   readonly clock: RedisClock
   readonly registrar: Registrar
   readonly measures: Measures
   readonly events: Events
-  /** Log lines for when this thread cannot write any. */
-  readonly blockedLines: BlockedLines
   /** The present identity. */
   workerId(): string
   /** The lease was lost: from now on workerId() is another. */

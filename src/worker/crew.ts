@@ -1,23 +1,48 @@
-import { findUnfit, unfitError } from '../redis/boot-check.ts'
+import { Registrar } from '../catalogue/registrar.ts'
+import type { LoopDelay } from '../figures/loop-delay.ts'
+import type { Pulse } from '../figures/pulse.ts'
+import { JobQueue } from '../queue/job-queue.ts'
+import { Queue } from '../queue/queue.ts'
 import { explained } from '../redis/refusals.ts'
+import type { Task } from '../task/task.ts'
 import type { Beat } from '../wire/answers.ts'
 import { HubError } from '../wire/errors.ts'
+import { newId } from '../wire/ids.ts'
 import { makeKeys } from '../wire/keys.ts'
 import type { WorkerContext, WorkerParts } from './context.ts'
+import { Executor, type ExecutorOptions } from './executor.ts'
+import { Measures } from './measures.ts'
 import { Adopt } from './roles/adopt.ts'
 import { BeatLoop } from './roles/beat.ts'
 import { Due } from './roles/due.ts'
 import { Farewell } from './roles/farewell.ts'
-import { FetchLoop } from './roles/fetch.ts'
+import type { FetchLoop } from './roles/fetch.ts'
 import { Forward } from './roles/forward.ts'
-import { Inspect } from './roles/inspect.ts'
 import { Intake } from './roles/intake.ts'
-import { Keepalive } from './roles/keepalive.ts'
+import type { Keepalive } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
 import { Tick } from './roles/tick.ts'
+import type { SlotPool } from './slot-pool.ts'
+import { Slots } from './slots.ts'
 
-/** The parts and the roles of one worker. */
+/** What the crews of one worker share. */
+export interface CommonParts
+  extends Pick<WorkerParts, 'settings' | 'tasks' | 'commands' | 'clock' | 'events' | 'isServing'>,
+    Pick<ExecutorOptions, 'handlers' | 'log' | 'nestedCall'> {
+  readonly pool: SlotPool
+  readonly fetch: FetchLoop
+  readonly keepalive: Keepalive
+  readonly pulse: Pulse
+  readonly loop: LoopDelay
+  startSpan(queue: string): ExecutorOptions['startSpan']
+  /** Those that are declared in this queue. */
+  tasksOf(queue: string): readonly Task[]
+  /** Whether this worker serves that queue, too. */
+  serves(queue: string): boolean
+}
+
+/** The parts and the roles of a worker that serve one queue, under an identity of their own. */
 export interface Crew extends WorkerContext {
   intake: Intake
   settle: Settle
@@ -27,23 +52,24 @@ export interface Crew extends WorkerContext {
   tick: Tick
   forward: Forward
   beat: BeatLoop
-  keepalive: Keepalive
   farewell: Farewell
-  inspect: Inspect
 }
 
 /** The crew is the context of its own roles: they find each other there. */
-export const makeCrew = (parts: WorkerParts): Crew => {
-  const { executor, measures, events, isServing, workerId } = parts
+export const makeCrew = (common: CommonParts, queueName: string): Crew => {
+  const { events, isServing, fetch, keepalive, settings } = common
+  const parts = makeParts(common, queueName)
+  const { executor, measures, queue, workerId } = parts
   const crew = {
     ...parts,
+    fetch,
     problem: where => error => events.emit('problem', { where, reason: explained(error.message) }),
     stats: seen => ({ seen, draining: !isServing(), ...measures.stats() }),
   } as Crew
   const reconcile = new Reconcile(crew)
   const onBeat = (beat: Beat) => {
-    crew.keepalive.onBeat()
-    crew.fetch.onBeat(beat)
+    keepalive.onBeat(workerId(), queue, settings.leaseMs)
+    fetch.onBeat(crew, beat)
     measures.onBeat(beat, workerId())
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
@@ -54,23 +80,53 @@ export const makeCrew = (parts: WorkerParts): Crew => {
   }
   crew.intake = new Intake(crew)
   crew.settle = new Settle(crew)
-  crew.fetch = new FetchLoop(crew)
   crew.adopt = new Adopt(crew)
   crew.due = new Due(crew)
   crew.tick = new Tick(crew)
   crew.forward = new Forward(crew)
   crew.beat = new BeatLoop(crew, onBeat)
-  crew.keepalive = new Keepalive(crew)
   crew.farewell = new Farewell(crew)
-  crew.inspect = makeInspect(parts)
+  fetch.add(crew)
   return crew
 }
 
-const makeInspect = ({ settings, commands, queue, events }: WorkerParts): Inspect => {
-  const purpose = { role: 'worker', keys: makeKeys(settings.namespace), queue: queue.name } as const
-  return new Inspect({
-    connection: commands,
-    findUnfit: client => findUnfit(client, purpose),
-    onUnfit: reasons => events.emit('problem', { where: 'redis', reason: unfitError(reasons).message }),
-  })
+const makeParts = (common: CommonParts, queueName: string): WorkerParts => {
+  const { settings, tasks, commands, clock, events, isServing, pool, pulse, loop, handlers, log, nestedCall } = common
+  const keys = makeKeys(settings.namespace)
+  const queue = new Queue(queueName, keys)
+  const slots = new Slots(pool)
+  events.on('redis:up', () => slots.onReconnected())
+  const { maxPayloadBytes } = settings
+  const startSpan = common.startSpan(queueName)
+  const executor = new Executor({ tasks, handlers, pulse, maxPayloadBytes, log, startSpan, nestedCall })
+  let id = newId()
+  return {
+    settings,
+    tasks,
+    commands,
+    clock,
+    events,
+    isServing,
+    queue,
+    jobQueue: new JobQueue(queueName, keys),
+    slots,
+    executor,
+    registrar: new Registrar({
+      keys,
+      queue,
+      settings,
+      events,
+      tasks: () => common.tasksOf(queueName),
+      serves: common.serves,
+    }),
+    measures: new Measures({ queueName, slots, clock, events, loop }),
+    workerId: () => id,
+    becomeNew: () => {
+      const worker = id
+      id = newId()
+      const aborted = executor.abandonAll(new HubError('WorkerLost', 'The lease of the worker ended.'))
+      slots.reset()
+      events.emit('lease:lost', { worker, queue: queueName, aborted })
+    },
+  }
 }

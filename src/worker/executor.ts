@@ -1,21 +1,13 @@
 import type { Pulse } from '../figures/pulse.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
-import type {
-  Handler,
-  NestedOptions,
-  Task,
-  TaskContext,
-  TaskLog,
-  TaskMiddleware,
-  TaskRequest,
-  TaskRun,
-} from '../task/task.ts'
+import type { Handler, NestedOptions, Task, TaskContext, TaskLog } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines, type Timed } from '../wire/deadlines.ts'
 import type { HubError, ToldError } from '../wire/errors.ts'
 import { Abandoned, failureOf } from '../wire/failures.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
 import { encodeFitting, exceeds, invalid } from '../wire/payload.ts'
+import type { Handlers } from './handlers.ts'
 
 /** How a request ended in this worker. `result` is JSON already. */
 export type Outcome =
@@ -35,6 +27,7 @@ export interface Execution {
 /** What the executor needs from outside; it knows neither Redis nor the registry. */
 export interface ExecutorOptions {
   tasks: ReadonlyMap<string, Task>
+  handlers: Handlers
   /** Is told what runs; its tasks are these, in this order. */
   pulse: Pulse
   maxPayloadBytes: number
@@ -56,23 +49,10 @@ export class Executor {
   readonly #tasks: ReadonlyMap<string, { task: Task; place: number }>
   readonly #deadlines = new Deadlines()
   readonly #running = new Map<string, Run>()
-  readonly #middlewares: TaskMiddleware[] = []
-  /** Where something is put around them. */
-  readonly #handlers = new Map<Task, Handler>()
 
   constructor(options: ExecutorOptions) {
     this.#options = options
     this.#tasks = new Map([...options.tasks].map(([name, task], place) => [name, { task, place }]))
-  }
-
-  /** Puts something around the handlers of all tasks: what was given first is outermost. */
-  use(middleware: TaskMiddleware): void {
-    this.#middlewares.push(middleware)
-    for (const { task } of this.#tasks.values()) {
-      const last = ({ args }: TaskRequest, ctx: TaskContext) => task.handler(args, ctx)
-      const outermost = this.#middlewares.reduceRight<TaskRun>((next, each) => each(next), last)
-      this.#handlers.set(task, (args, ctx) => outermost({ task: task.name.full, args }, ctx))
-    }
   }
 
   has(task: string): boolean {
@@ -127,7 +107,7 @@ export class Executor {
     pulse.begin(place)
     const outcome = this.#inside(place, () => {
       this.#checkArgs(task, run.request)
-      const value = run.start(this.#handlers.get(task) ?? task.handler)
+      const value = run.start(this.#options.handlers.of(task))
       if (!isThenable(value)) return this.#outcomeOf(task, value, run.request)
       run.settled(value).then(
         result => {

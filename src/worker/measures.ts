@@ -1,7 +1,7 @@
 import type { WorkerCounters, WorkerStats } from '../catalogue/cards.ts'
 import type { MeasuredTexts } from '../catalogue/registrar.ts'
 import type { Events } from '../figures/events.ts'
-import { LoopDelay } from '../figures/loop-delay.ts'
+import type { LoopDelay } from '../figures/loop-delay.ts'
 import { RecentFailures } from '../figures/recent-failures.ts'
 import { SlowCalls, totalOf } from '../figures/slow-calls.ts'
 import { TaskStats } from '../figures/task-stats.ts'
@@ -19,6 +19,8 @@ export interface MeasuresOptions {
   slots: Slots
   clock: Pick<RedisClock, 'atUs'>
   events: Events
+  /** How the loop of this process is, whatever queue it works for. */
+  loop: LoopDelay
 }
 
 /** A request that ran. */
@@ -43,7 +45,7 @@ const tellMs = 10
  */
 export class Measures {
   readonly counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 }
-  readonly loop = new LoopDelay()
+  readonly loop: LoopDelay
   readonly #options: MeasuresOptions
   readonly #tasks = new TaskStats(monotonicMs())
   readonly #slow = new SlowCalls()
@@ -55,6 +57,7 @@ export class Measures {
 
   constructor(options: MeasuresOptions) {
     this.#options = options
+    this.loop = options.loop
   }
 
   /** Counts a request that ran, always behind the replies of the same turn of the loop: somebody waits for those. */

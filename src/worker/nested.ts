@@ -5,12 +5,12 @@ import type { NestedOptions } from '../task/task.ts'
 import type { TraceContext } from '../wire/message.ts'
 
 /** Calls that handlers make to other tasks. Their hub, with its two connections, is only made by the first one. */
-export const makeNestedCalls = (settings: Readonly<Settings>, tracing: Tracing | undefined) => {
+export const makeNestedCalls = (settings: Readonly<Settings>, queue: string, tracing: Tracing | undefined) => {
   let hub: Hub | undefined
   return {
     /** Calls with what remains of the outer call's time, and under its trace, or a span that its handler has started there. */
     call(outer: TraceContext, task: string, args: unknown, options: NestedOptions): Promise<unknown> {
-      hub ??= new Hub(hubOptionsOf(settings))
+      hub ??= new Hub(hubOptionsOf(settings, queue))
       const trace = tracing?.isActive() ? {} : { traceparent: outer.traceparent, tracestate: outer.tracestate }
       return hub.call(task, args ?? {}, { ...options, ...trace })
     },
@@ -20,9 +20,9 @@ export const makeNestedCalls = (settings: Readonly<Settings>, tracing: Tracing |
   }
 }
 
-/** The hub's settings are those of the worker; callers see the queue's name. */
-const hubOptionsOf = (settings: Readonly<Settings>): HubOptions => {
-  const { redis, namespace, maxPayloadBytes, maxBacklog, queue: name } = settings
+/** The hub's settings are those of the worker; who is called sees the queue's name. */
+const hubOptionsOf = (settings: Readonly<Settings>, name: string): HubOptions => {
+  const { redis, namespace, maxPayloadBytes, maxBacklog } = settings
   const measuring = Object.fromEntries(measuringSettings.map(setting => [setting, settings[setting]]))
   return { redis, namespace, maxPayloadBytes, maxBacklog, name, ...measuring }
 }

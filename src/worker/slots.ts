@@ -1,4 +1,5 @@
 import { monotonicMs } from '../wire/clock.ts'
+import type { SlotPool } from './slot-pool.ts'
 
 /** Room that one running request takes. Counted by this token and not by the request's id, which may come twice. */
 export interface Slot {
@@ -10,13 +11,12 @@ export interface Slot {
 const shareMs = 60_000
 
 /**
- * What a worker holds: which requests it knows of, and how many of its slots run one. A request is known from its claim
+ * What a worker holds of one queue: which requests it knows of, and which of its slots run one. A request is known from its claim
  * until Redis confirmed its release, which is longer than it runs; whatever Redis says we hold and is not known here was
  * claimed by an answer that got lost, or released by one that a failover took back.
  */
 export class Slots {
-  readonly size: number
-  readonly #jobSlots: number
+  readonly #pool: SlotPool
   readonly #known = new Set<string>()
   #busy = 0
   readonly #released = new RecentIds()
@@ -29,36 +29,26 @@ export class Slots {
   /** The same, as busyShare() saw it in the last minute. */
   readonly #looks = [{ at: this.#accountedAt, usedMs: 0 }]
 
-  /** `jobSlots`: the most that run jobs at once. */
-  constructor(size: number, jobSlots: number) {
-    this.size = size
-    this.#jobSlots = jobSlots
+  constructor(pool: SlotPool) {
+    this.#pool = pool
   }
 
-  /**
-   * How many requests may be claimed: one for each idle slot, unless three times as many as there are slots are held. That is
-   * what a busy worker comes to: what runs, what is answered, and what is on its way to be released. Beyond that Redis refuses
-   * releases, or does not answer, and what this worker holds must not grow without an end.
-   */
+  /** All that the worker has, for all of its queues. */
+  get size(): number {
+    return this.#pool.size
+  }
+
+  /** How many requests may be claimed, of whatever queue. */
   get idle(): number {
-    return Math.min(this.size - this.#busy, 3 * this.size - this.#known.size)
+    return this.#pool.idle
   }
 
-  /** How many more jobs may run, as far as slots are idle. */
-  get jobRoom(): number {
-    return Math.max(0, Math.min(this.#jobSlots - this.#busyJobs, this.idle))
-  }
-
-  /** Whether this worker takes jobs at all. */
-  get takesJobs(): boolean {
-    return this.#jobSlots > 0
-  }
-
+  /** Those that run requests of this queue. */
   get busy(): number {
     return this.#busy
   }
 
-  /** What share of its slots' time a worker used in the last minute, from look to look: 0 to 1. */
+  /** What share of its slots' time a worker used for this queue in the last minute, from look to look: 0 to 1. */
   busyShare(): number {
     this.#account()
     const [at, usedMs] = [this.#accountedAt, this.#usedMs]
@@ -83,6 +73,7 @@ export class Slots {
   know(id: string): boolean {
     if (this.#known.has(id)) return false
     this.#known.add(id)
+    this.#pool.held++
     return true
   }
 
@@ -95,6 +86,7 @@ export class Slots {
     this.#account(now)
     this.#busy++
     if (isJob) this.#busyJobs++
+    this.#pool.take(1, isJob ? 1 : 0)
     return { isJob, takenUnder: this.#identity }
   }
 
@@ -104,14 +96,19 @@ export class Slots {
     for (const slot of slots) {
       if (slot.takenUnder !== this.#identity) continue
       slot.takenUnder = undefined
-      this.#busy--
-      if (slot.isJob) this.#busyJobs--
+      this.#giveBack(1, slot.isJob ? 1 : 0)
     }
+  }
+
+  #giveBack(busy: number, jobs: number): void {
+    this.#busy -= busy
+    this.#busyJobs -= jobs
+    this.#pool.take(-busy, -jobs)
   }
 
   /** Not held here any more: others have it. */
   forget(ids: readonly string[]): void {
-    for (const id of ids) this.#known.delete(id)
+    for (const id of ids) if (this.#known.delete(id)) this.#pool.held--
   }
 
   /** Redis confirmed that it is not held any more. */
@@ -138,10 +135,10 @@ export class Slots {
   /** After the identity changed: nothing of before counts. */
   reset(): void {
     this.#account()
+    this.#pool.held -= this.#known.size
     this.#known.clear()
     this.#identity++
-    this.#busy = 0
-    this.#busyJobs = 0
+    this.#giveBack(this.#busy, this.#busyJobs)
   }
 }
 

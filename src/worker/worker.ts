@@ -1,26 +1,32 @@
-import { Registrar } from '../catalogue/registrar.ts'
+import { Catalogue } from '../catalogue/catalogue.ts'
 import { Events } from '../figures/events.ts'
+import { LoopDelay } from '../figures/loop-delay.ts'
 import { Pulse } from '../figures/pulse.ts'
 import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
 import { makeTracing, type Tracing } from '../outlets/tracing.ts'
-import { JobQueue } from '../queue/job-queue.ts'
-import { Queue } from '../queue/queue.ts'
-import { unfitError } from '../redis/boot-check.ts'
+import { findUnfit, unfitError } from '../redis/boot-check.ts'
+import type { Connection } from '../redis/connection.ts'
 import { makeConnections } from '../redis/connections.ts'
+import { explained } from '../redis/refusals.ts'
+import { readQueues } from '../settings/queues.ts'
 import { readSettings, type Settings } from '../settings/read.ts'
 import { checkTasks, type Task, type TaskMiddleware } from '../task/task.ts'
-import { signalAfter, within } from '../wire/clock.ts'
-import { ConfigError, HubError } from '../wire/errors.ts'
-import { newId } from '../wire/ids.ts'
+import { signalAfter } from '../wire/clock.ts'
+import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { RedisClock } from '../wire/redis-clock.ts'
-import { type Crew, makeCrew } from './crew.ts'
-import { Executor } from './executor.ts'
-import { Measures } from './measures.ts'
+import { type CommonParts, type Crew, makeCrew } from './crew.ts'
+import { Handlers } from './handlers.ts'
+import { finish, leave } from './leaving.ts'
 import { makeNestedCalls } from './nested.ts'
-import { Slots } from './slots.ts'
+import { QueueOrder } from './queue-order.ts'
+import { FetchLoop } from './roles/fetch.ts'
+import { Find } from './roles/find.ts'
+import { Inspect } from './roles/inspect.ts'
+import { Keepalive } from './roles/keepalive.ts'
+import { SlotPool } from './slot-pool.ts'
 
 export type WorkerOptions = Partial<Omit<Settings, 'name'>> & {
   /** What this worker runs, as defineTask returned it. */
@@ -28,24 +34,31 @@ export type WorkerOptions = Partial<Omit<Settings, 'name'>> & {
   tasks: readonly Task<any, any>[]
 }
 
-/** How long start() waits for Redis, and stop() for the last confirmations. */
+/** How long start() waits for Redis. */
 const patienceMs = 2000
 
 /**
- * Serves one queue with a fixed number of slots, over two connections. It owns identity and life: start and stop order;
- * what is done in between is the crew's, role by role.
+ * Serves queues with a fixed number of slots, over two connections. It owns their life: start and stop order; what is done in between
+ * is done by a crew for each queue, role by role.
  */
 export class Worker {
   readonly events: Events = new Events()
-  readonly #crew: Crew
+  readonly #settings: Readonly<Settings>
+  readonly #tasks: ReadonlyMap<string, Task>
+  /** One for each queue, in the order in which they are named. */
+  readonly #crews: Crew[] = []
+  readonly #common: CommonParts
+  readonly #waiting: Connection
+  readonly #find: Find
+  readonly #inspect: Inspect
   readonly #nested: ReturnType<typeof makeNestedCalls>
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #graceOver = new AbortController()
-  #id = newId()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
-  /** Redis may have something of this worker: a lease, cards, requests that it holds. */
+  /** Redis may have something of this worker: leases, cards, requests that it holds. */
   #isKnown = false
+  #isServing = false
   #stopped: Promise<void> | undefined
 
   /** @throws ConfigError */
@@ -57,44 +70,47 @@ export class Worker {
     const { statsd, slots: size, jobSlots = Math.ceil(size / 2) } = settings
     if (jobSlots > size) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${size} slots in all.`)
     const logger = makeLogger(settings)
+    this.#settings = settings
+    this.#tasks = tasks
     this.#subscriptions = [subscribeLog(events, logger)]
     if (statsd !== undefined) this.#subscriptions.push(subscribeStatsd(events, { ...settings, statsd }))
-    const { commands, blocking } = makeConnections('worker', settings.redis, events)
-    const slots = new Slots(size, jobSlots)
-    events.on('redis:up', () => slots.onReconnected())
+    const { commands, blocking: waiting } = makeConnections('worker', settings.redis, events)
+    this.#waiting = waiting
     const tracing = makeTracing(settings.tracing)
     this.#tracing = tracing
-    this.#nested = makeNestedCalls(settings, tracing)
+    const order = new QueueOrder(readQueues(settings.queue)!)
+    this.#find = new Find({
+      order,
+      tasks: [...tasks.values()],
+      commands,
+      catalogue: new Catalogue(makeKeys(settings.namespace)),
+      onFound: queue => this.#add(queue),
+    })
+    this.#nested = makeNestedCalls(settings, this.#find.first[0]!, tracing)
+    const pool = new SlotPool(size, jobSlots)
     const pulse = new Pulse([...tasks.keys()])
-    const keys = makeKeys(settings.namespace)
-    const queue = new Queue(settings.queue, keys)
-    const clock = new RedisClock()
-    this.#crew = makeCrew({
+    const problem = (error: Error) => events.emit('problem', { where: 'keepalive', reason: explained(error.message) })
+    this.#common = {
       settings,
       tasks,
-      queue,
-      jobQueue: new JobQueue(settings.queue, keys),
       commands,
-      waiting: blocking,
-      slots,
-      executor: new Executor({
-        tasks,
-        pulse,
-        maxPayloadBytes: settings.maxPayloadBytes,
-        log: (task, id) => taskLog(logger, task, id),
-        startSpan: tracing && ((request, queueMs) => tracing.startRun(request, settings.queue, queueMs)),
-        nestedCall: this.#nested.call,
-      }),
-      pulse,
-      blockedLines: blockedLines(logger),
-      registrar: new Registrar({ keys, queue, tasks: [...tasks.values()], settings, events }),
-      clock,
-      measures: new Measures({ queueName: queue.name, slots, clock, events }),
+      clock: new RedisClock(),
       events,
-      workerId: () => this.#id,
-      becomeNew: () => this.#becomeNew(),
       isServing: () => this.#state === 'running',
-    })
+      handlers: new Handlers([...tasks.values()]),
+      log: (task, id) => taskLog(logger, task, id),
+      nestedCall: this.#nested.call,
+      pool,
+      pulse,
+      loop: new LoopDelay(),
+      fetch: new FetchLoop({ commands, waiting, pool, order }),
+      keepalive: new Keepalive({ settings, pulse, blockedLines: blockedLines(logger), onProblem: problem }),
+      startSpan: queue => tracing && ((request, queueMs) => tracing.startRun(request, queue, queueMs)),
+      tasksOf: queue => this.#find.tasksOf(queue),
+      serves: queue => this.#find.serves(queue),
+    }
+    this.#inspect = this.#makeInspect()
+    for (const queue of this.#find.first) this.#add(queue)
   }
 
   /**
@@ -105,17 +121,17 @@ export class Worker {
    */
   use(middleware: TaskMiddleware): void {
     if (this.#state !== 'new') throw new ConfigError('use() comes before start().')
-    this.#crew.executor.use(middleware)
+    this.#common.handlers.use(middleware)
   }
 
-  /** Changes when the lease was lost. */
+  /** Of its first queue; it has one for each. Changes when the lease was lost. */
   get id(): string {
-    return this.#id
+    return this.#crews[0]!.workerId()
   }
 
   /** Requests that run now. */
   get busy(): number {
-    return this.#crew.slots.busy
+    return this.#common.pool.busy
   }
 
   /**
@@ -130,47 +146,83 @@ export class Worker {
   async #start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
-    const { waiting, commands, inspect, beat, settings, slots, tasks } = this.#crew
-    waiting.open()
+    const { commands } = this.#common
+    this.#waiting.open()
     commands.open()
     await commands.whenReady(signalAfter(patienceMs))
     // stop() may have been called meanwhile.
     if (this.#state !== 'running') return
-    const unfit = await inspect.look()
+    const unfit = await this.#inspect.look()
     if (this.#state !== 'running') return
     if (unfit?.length) {
-      await Promise.all([waiting.close(), commands.close()])
+      await Promise.all([this.#waiting.close(), commands.close()])
       this.#state = 'stopped'
       throw unfitError(unfit)
     }
     if (unfit) {
       this.#isKnown = true
-      await beat.beatNow()
+      await this.#find.look()
+      // One after the other: tasks that are nowhere yet belong to the queue that is named first.
+      for (const { beat } of this.#crews) await beat.beatNow()
       this.#serve()
-    } else void inspect.untilFit().then(() => this.#serve())
+    } else
+      void this.#inspect
+        .untilFit()
+        .then(() => this.#find.look())
+        .then(() => this.#serve())
     if (this.#state !== 'running') return
+    for (const crew of this.#crews) this.#tellStarted(crew)
+  }
+
+  #tellStarted({ workerId, queue }: Crew): void {
     this.events.emit('worker:started', {
-      worker: this.#id,
-      queue: settings.queue,
-      slots: slots.size,
-      tasks: [...tasks.keys()],
+      worker: workerId(),
+      queue: queue.name,
+      slots: this.#common.pool.size,
+      tasks: [...this.#tasks.keys()],
     })
+  }
+
+  /** From now on that queue is served, too. */
+  #add(queue: string): void {
+    const crew = makeCrew(this.#common, queue)
+    this.#crews.push(crew)
+    if (!this.#isServing) return
+    crew.beat.start()
+    this.#tellStarted(crew)
   }
 
   #serve(): void {
     // stop() may have been called meanwhile.
     if (this.#state !== 'running') return
     this.#isKnown = true
-    const { measures, pulse, queue, beat, fetch, keepalive, inspect } = this.#crew
-    measures.loop.start(ms => {
+    this.#isServing = true
+    const { loop, pulse, fetch, keepalive } = this.#common
+    loop.start(ms => {
       const tasks = pulse.tick()
       if (!tasks) return
-      this.events.emit('loop:blocked', { worker: this.#id, queue: queue.name, tasks, ms: Math.round(ms) })
+      const { workerId, queue } = this.#crews[0]!
+      this.events.emit('loop:blocked', { worker: workerId(), queue: queue.name, tasks, ms: Math.round(ms) })
     })
-    beat.start()
+    for (const { beat } of this.#crews) beat.start()
     fetch.start()
     keepalive.start()
-    void inspect.watch()
+    this.#find.start()
+    void this.#inspect.watch()
+  }
+
+  #makeInspect(): Inspect {
+    const { events } = this
+    const keys = makeKeys(this.#settings.namespace)
+    return new Inspect({
+      connection: this.#common.commands,
+      findUnfit: client =>
+        findUnfit(
+          client,
+          this.#crews.map(({ queue }) => ({ role: 'worker', keys, queue: queue.name })),
+        ),
+      onUnfit: reasons => events.emit('problem', { where: 'redis', reason: unfitError(reasons).message }),
+    })
   }
 
   /**
@@ -178,7 +230,7 @@ export class Worker {
    * goodbye to the registry. Never rejects. A second call may shorten the grace of the first.
    */
   stop(options: { graceMs?: number } = {}): Promise<void> {
-    const graceMs = options.graceMs ?? this.#crew.settings.graceMs
+    const graceMs = options.graceMs ?? this.#settings.graceMs
     const timer = setTimeout(() => this.#graceOver.abort(), graceMs)
     this.#stopped ??= this.#shutDown().catch(error =>
       this.events.emit('problem', { where: 'stop', reason: error.message }),
@@ -187,47 +239,33 @@ export class Worker {
   }
 
   async #shutDown(): Promise<void> {
-    const { intake, settle, fetch, beat, keepalive, adopt, due, tick, forward, farewell, inspect } = this.#crew
-    const { commands, waiting, executor, measures, queue } = this.#crew
+    const { fetch, keepalive, commands, loop } = this.#common
     this.#state = 'stopping'
-    inspect.stop()
-    const announced = this.#isKnown ? farewell.announce() : undefined
+    this.#inspect.stop()
+    await this.#find.stop()
+    const crews = this.#crews
+    const isKnown = this.#isKnown
+    const announced = Promise.all(crews.map(({ farewell }) => (isKnown ? farewell.announce() : undefined)))
     fetch.stop()
-    await waiting.close()
+    await this.#waiting.close()
     await fetch.settled()
     await announced
-    let handedBack = this.#isKnown ? await farewell.handBackUnknown() : 0
-    await within(intake.idle(), Number.POSITIVE_INFINITY, this.#graceOver.signal)
-    const abandoned = executor.abandonAll(
-      new HubError('WorkerLost', 'The worker was stopped before the task had finished.'),
-    )
-    await within(
-      intake
-        .idle()
-        .then(() => settle.drained())
-        .then(() => forward.drained()),
-      patienceMs,
-    )
-    settle.stop()
-    forward.stop()
+    const left = await Promise.all(crews.map(crew => finish(crew, isKnown, this.#graceOver.signal)))
     // Not before nothing runs any more: what runs may block the loop until its end.
-    await Promise.all([beat.stop(), keepalive.stop(), adopt.stop(), due.stop(), tick.stop()])
-    if (this.#isKnown) handedBack += await farewell.leave()
-    executor.stop()
-    measures.loop.stop()
+    await keepalive.stop()
+    const handedBack = await Promise.all(crews.map(crew => leave(crew, isKnown)))
+    loop.stop()
     await Promise.all([commands.close(), this.#nested.close()])
     this.#state = 'stopped'
-    this.events.emit('worker:stopped', { worker: this.#id, queue: queue.name, handedBack, abandoned })
+    for (const [at, { workerId, queue }] of crews.entries()) {
+      const { abandoned, handedBack: before } = left[at]!
+      this.events.emit('worker:stopped', {
+        worker: workerId(),
+        queue: queue.name,
+        handedBack: before + handedBack[at]!,
+        abandoned,
+      })
+    }
     await Promise.all(this.#subscriptions.map(end => end()))
-  }
-
-  /** The lease was lost: others own what we held. What runs is aborted and settles nothing; we go on as somebody new. */
-  #becomeNew(): void {
-    const { executor, slots, queue } = this.#crew
-    const worker = this.#id
-    this.#id = newId()
-    const aborted = executor.abandonAll(new HubError('WorkerLost', 'The lease of the worker ended.'))
-    slots.reset()
-    this.events.emit('lease:lost', { worker, queue: queue.name, aborted })
   }
 }

@@ -10,6 +10,7 @@ import { Adopt } from '../../src/worker/roles/adopt.ts'
 import { Farewell } from '../../src/worker/roles/farewell.ts'
 import { Reconcile } from '../../src/worker/roles/reconcile.ts'
 import { Settle } from '../../src/worker/roles/settle.ts'
+import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
 import { contextOf } from '../support/role-context.ts'
 import type { WorkerModel } from './processes.ts'
@@ -53,7 +54,7 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
   const context = contextOf({
     queue,
     commands: directly(redis),
-    slots: new Slots(1000, 0),
+    slots: new Slots(new SlotPool(1000, 0)),
     events: new Events(),
     clock: new RedisClock(),
     registrar: { remove: async () => undefined } as unknown as Registrar,

@@ -116,7 +116,7 @@ describe('a task in two queues', () => {
 })
 
 describe('workers that are killed', () => {
-  const startProcess = (queue: string) => startWorkerProcess(server.url, server.namespace, { args: ['--queue', queue] })
+  const startProcess = (queue: string) => startWorkerProcess(server.url, server.namespace, { queue })
   const elsewhere = ({ log }: { log: Record<string, unknown>[] }) =>
     log.filter(({ msg }) => /is served in queue/.test(String(msg)))
 

@@ -214,9 +214,10 @@ describe('users with exactly the listed rights', () => {
     // What a worker sweeps when it starts: a task and a worker that nobody renewed for long.
     await server.redis.hset(cardsKey(), 'old:1.0', JSON.stringify({ task: 'old:1.0', queue: 'q', at: 1 }))
     await server.redis.hset(`${server.namespace}:stats`, 'old', JSON.stringify({ seen: 1 }))
+    await server.redis.zadd(`${server.namespace}:queues`, 1, 'old')
     const other = await startWorkerProcess(urls.worker, server.namespace, { slots: 1 })
     server.onEnd(() => other.signal('SIGKILL'))
-    const worker = await server.worker(tasks, { redis: urls.worker, slots: 2 })
+    const worker = await server.worker(tasks, { redis: urls.worker, slots: 2, queue: ['q', '*'] })
     const hub = server.hub({ redis: urls.hub })
     for (const { events } of [worker, hub]) events.on('problem', problem => problems.push(problem))
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
+import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
@@ -56,18 +57,19 @@ describe('a request for a task that this worker lacks', () => {
 
 describe('slots', () => {
   it('are counted by what runs in them, and not by ids', () => {
-    const slots = new Slots(4, 2)
+    const pool = new SlotPool(4, 2)
+    const slots = new Slots(pool)
     const [first, second] = [slots.take(true, 0), slots.take(true, 0)]
-    expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([2, 0, 2])
+    expect([slots.busy, pool.jobRoom, slots.idle]).toEqual([2, 0, 2])
     slots.free([first])
     slots.free([first])
-    expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([1, 1, 3])
+    expect([slots.busy, pool.jobRoom, slots.idle]).toEqual([1, 1, 3])
     slots.free([second])
-    expect([slots.busy, slots.jobRoom, slots.idle]).toEqual([0, 2, 4])
+    expect([slots.busy, pool.jobRoom, slots.idle]).toEqual([0, 2, 4])
   })
 
   it('are not filled while so much is held that twice as many releases as there are slots are not confirmed', () => {
-    const slots = new Slots(2, 0)
+    const slots = new Slots(new SlotPool(2, 0))
     for (const id of ['a', 'b', 'e', 'f']) {
       slots.know(id)
       slots.free([slots.take(false, 0)])

@@ -174,7 +174,7 @@ describe('while a worker serves', () => {
       connection,
       everyMs: 10,
       findUnfit: async client => {
-        const reasons = await findUnfit(client, { role: 'worker', keys: makeKeys(server.namespace), queue: 'q' })
+        const reasons = await findUnfit(client, [{ role: 'worker', keys: makeKeys(server.namespace), queue: 'q' }])
         looks++
         return reasons
       },

@@ -23,7 +23,7 @@ export interface Fixture {
   onEnd(cleanUp: () => unknown): void
 }
 
-const registry = ['tasks', 'workers', 'stats', 'taskstats', 'slow', 'failures']
+const registry = ['tasks', 'queues', 'workers', 'stats', 'taskstats', 'slow', 'failures']
 
 export const useRedis = (args: string[] = []): Fixture => {
   let server: Server

@@ -17,7 +17,7 @@ export interface WorkerProcess {
 export const startWorkerProcess = async (
   redis: string,
   namespace: string,
-  options: { slots?: number; args?: string[]; env?: Record<string, string> } = {},
+  options: { queue?: string; slots?: number; args?: string[]; env?: Record<string, string> } = {},
 ): Promise<WorkerProcess> => {
   const child: ChildProcess = spawn(
     process.execPath,
@@ -30,7 +30,7 @@ export const startWorkerProcess = async (
       '--namespace',
       namespace,
       '--queue',
-      'q',
+      options.queue ?? 'q',
       '--slots',
       String(options.slots ?? 4),
       ...(options.args ?? []),

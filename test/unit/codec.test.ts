@@ -20,6 +20,7 @@ import {
 } from '../../src/wire/message.ts'
 import { maxDepth } from '../../src/wire/payload.ts'
 import { type Execution, Executor } from '../../src/worker/executor.ts'
+import { Handlers } from '../../src/worker/handlers.ts'
 import { anyDeepJson, anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
 
 const at = '1795220163659000'
@@ -50,6 +51,7 @@ const replyOf = async (handler: (args: unknown) => unknown, args: unknown = null
   const unused = () => expect.unreachable()
   const executor = new Executor({
     tasks,
+    handlers: new Handlers([...tasks.values()]),
     pulse: new Pulse([...tasks.keys()]),
     maxPayloadBytes: 1_000_000,
     log: unused,

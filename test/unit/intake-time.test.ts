@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Registrar } from '../../src/catalogue/registrar.ts'
 import { Events } from '../../src/figures/events.ts'
+import { LoopDelay } from '../../src/figures/loop-delay.ts'
 import { defineTask } from '../../src/index.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import type { Connection } from '../../src/redis/connection.ts'
@@ -9,6 +10,7 @@ import { RedisClock } from '../../src/wire/redis-clock.ts'
 import type { Executor } from '../../src/worker/executor.ts'
 import { Measures } from '../../src/worker/measures.ts'
 import { Intake } from '../../src/worker/roles/intake.ts'
+import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
 import { contextOf } from '../support/role-context.ts'
 
@@ -18,10 +20,10 @@ describe("a worker's failures", () => {
   it('have the time when they ended, also where all slots were taken for long: beats tell it', async () => {
     let now = 1000
     vi.spyOn(performance, 'now').mockImplementation(() => now)
-    const slots = new Slots(1, 1)
+    const slots = new Slots(new SlotPool(1, 1))
     const clock = new RedisClock()
     const events = new Events()
-    const measures = new Measures({ queueName: 'q', slots, clock, events })
+    const measures = new Measures({ queueName: 'q', slots, clock, events, loop: new LoopDelay() })
     const error = { code: 'TaskFailed' as const, message: 'no', retryable: false }
     let end = () => {}
     const start: Executor['start'] = (_request, _receivedAt, _remainingMs, onEnd) => {

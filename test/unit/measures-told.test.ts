@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Events } from '../../src/figures/events.ts'
+import { LoopDelay } from '../../src/figures/loop-delay.ts'
 import { TaskStats } from '../../src/figures/task-stats.ts'
 import { decodeRequest } from '../../src/wire/message.ts'
 import { Measures } from '../../src/worker/measures.ts'
+import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
 
 const request = decodeRequest('{"at":1,"ttl":0,"id":"a","task":"t:1.0"}', undefined, 'pshub')
@@ -20,7 +22,13 @@ describe('what ran', () => {
   const make = () => {
     const events = new Events()
     const clock = { atUs: () => 0 }
-    const measures = new Measures({ queueName: 'q', slots: new Slots(1, 0), clock, events })
+    const measures = new Measures({
+      queueName: 'q',
+      slots: new Slots(new SlotPool(1, 0)),
+      clock,
+      events,
+      loop: new LoopDelay(),
+    })
     return { counted: vi.spyOn(TaskStats.prototype, 'ran'), events, measures }
   }
 

@@ -7,6 +7,7 @@ import { LoopDelay } from '../../src/figures/loop-delay.ts'
 import { parseSlowCalls, type SlowCall, SlowCalls, slowMemoryMs } from '../../src/figures/slow-calls.ts'
 import { maxWindows, maxWindowsLength, TaskStats, type WorkerTasksJson } from '../../src/figures/task-stats.ts'
 import type { Phases } from '../../src/wire/phases.ts'
+import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
 
 const us = (exec: number, backlog = 0, queue = 0): Phases => ({ backlog, queue, exec })
@@ -255,7 +256,7 @@ describe('the busy share', () => {
   it('is that of the last minute', () => {
     let now = 0
     vi.spyOn(performance, 'now').mockImplementation(() => now)
-    const slots = new Slots(4, 0)
+    const slots = new Slots(new SlotPool(4, 0))
     const shareAt = (ms: number) => {
       now = ms
       return slots.busyShare()

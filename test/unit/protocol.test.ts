@@ -6,6 +6,7 @@ import { Registrar, republishMs } from '../../src/catalogue/registrar.ts'
 import { maxCallers } from '../../src/figures/callers.ts'
 import { Events } from '../../src/figures/events.ts'
 import { maxKeptCalls, maxKeptTasks } from '../../src/figures/kept-calls.ts'
+import { LoopDelay } from '../../src/figures/loop-delay.ts'
 import {
   type Failure,
   failureMemoryMs,
@@ -51,6 +52,7 @@ import { RedisClock } from '../../src/wire/redis-clock.ts'
 import { abandonAfterMs } from '../../src/worker/executor.ts'
 import { Measures } from '../../src/worker/measures.ts'
 import { beatMs, beatsPerLease } from '../../src/worker/roles/beat.ts'
+import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
 import { unservedPatienceMs } from '../../src/worker/unserved.ts'
 import { examples, protocol, read, root, rowsOf, section, unquoted } from '../support/protocol-document.ts'
@@ -93,6 +95,7 @@ describe('PROTOCOL.md', () => {
     const { held, pushed, enqueued, job, batch, batchEnded, came, unique, ...lists } = keys.queue('<queue>')
     const all = [
       keys.tasks,
+      keys.queues,
       keys.workers,
       keys.stats,
       keys.taskStats,
@@ -273,7 +276,8 @@ describe('PROTOCOL.md', () => {
       declare: (queue, client) => {
         const tasks = [defineTask('task:1.0', {}, () => 1)]
         const settings = readSettings('worker', {})
-        const registrar = new Registrar({ keys: makeKeys('pshub'), queue, tasks, settings, events: new Events() })
+        const [keys, events] = [makeKeys('pshub'), new Events()]
+        const registrar = new Registrar({ keys, queue, tasks: () => tasks, serves: () => false, settings, events })
         const stats = { seen: 1, busy: 0, draining: false, counters: {} as never }
         const measured = () => ({ tasks: undefined, slow: undefined, failures: undefined })
         return registrar.publish(client, '<worker>', 1, { stats, measured })
@@ -334,9 +338,10 @@ describe('PROTOCOL.md', () => {
     const stats = JSON.parse(examples('stats')[0]!)
     const measured = new Measures({
       queueName: 'q',
-      slots: new Slots(1, 1),
+      slots: new Slots(new SlotPool(1, 1)),
       clock: new RedisClock(),
       events: new Events(),
+      loop: new LoopDelay(),
     }).stats()
     expect(Object.keys(stats).sort()).toEqual(['seen', 'draining', ...Object.keys(measured)].sort())
     expect(Object.keys(stats.loopMs)).toEqual(Object.keys(measured.loopMs!))

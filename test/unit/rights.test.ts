@@ -92,7 +92,7 @@ describe('the boot check', () => {
     [{ maxmemory_policy: 'volatile-lru' }, expect.stringMatching(/^maxmemory-policy is volatile-lru: .*noeviction$/)],
     [{ redis_mode: 'cluster' }, expect.stringMatching(/^this is a Cluster node/)],
   ])('judges %j', async (fields, unfit) => {
-    expect(await findUnfit(server(info(fields)), purpose('worker'))).toEqual(unfit === undefined ? [] : [unfit])
+    expect(await findUnfit(server(info(fields)), [purpose('worker')])).toEqual(unfit === undefined ? [] : [unfit])
   })
 
   it.each([

@@ -1,7 +1,12 @@
+import { bellsOf, clientIdOf, endWait, waitForBells } from '../../queue/bells.ts'
 import type { ClaimOptions } from '../../queue/queue.ts'
+import type { Connection } from '../../redis/connection.ts'
 import type { Beat, Claimed } from '../../wire/answers.ts'
-import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
+import { backoffMs, monotonicMs } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
+import type { QueueOrder } from '../queue-order.ts'
+import { ServedQueue } from '../served-queue.ts'
+import type { SlotPool } from '../slot-pool.ts'
 
 interface Wait {
   /** How Redis calls its connection. */
@@ -10,67 +15,76 @@ interface Wait {
   isDeaf: boolean
 }
 
+export interface FetchParts {
+  /** Where claims go while work waits. */
+  commands: Connection
+  /** Where it waits for the bells. */
+  waiting: Connection
+  pool: SlotPool
+  order: QueueOrder
+}
+
+/** While it has work of one queue it looks so often what the bells of the others say. */
+const lookMs = 5
 /** A loop that was behind for longer while a claim was under way may have kept its answer waiting. */
 const staleMs = 100
 
 /**
  * Takes work for idle slots and for nothing else: with no slot idle it does not touch Redis.
  *
- * 1. One claim is under way at a time.
- * 2. While the last claim left work in the list, the next one is sent at once, on the commands connection: releases are
- *    ahead of it there. Else it waits for the bell on its own connection.
+ * 1. One claim is under way at a time, for one queue, so that several share the slots.
+ * 2. While the last claims left work in the lists, the next one is sent at once, on the commands connection: releases are
+ *    ahead of it there. Else it waits for the bells on its own connection; those of a single queue take the claim with them.
  * 3. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When
  *    one of them ends, that wait is ended.
- * 4. After a claim that brought what only others can run it waits, longer each time: that is in the list again.
- * 5. While the queue is paused it takes nothing. The claim behind a wait that is ended then still runs: it is in Redis.
+ * 4. Calls of all queues go before jobs of any. While one queue keeps it busy it looks for the tokens of the others' bells.
+ * 5. After a claim that brought what only others can run its queue rests, longer each time: that is in the list again.
+ * 6. While a queue is paused it takes nothing from it. The claim behind a wait that is ended then still runs: it is in Redis.
  */
 export class FetchLoop {
-  readonly #context: WorkerContext
+  readonly #parts: FetchParts
   readonly #stopping = new AbortController()
+  readonly #queues = new Map<WorkerContext, ServedQueue>()
   #underWay: Promise<void> | undefined
   #scheduled = false
-  /** What the last claims left in the lists. */
-  #callsWait = true
-  #jobsWait = false
-  #isPaused = false
-  /** The wait for the bell that is under way. */
+  #isStarted = false
+  #lookedAt = Number.NEGATIVE_INFINITY
+  /** The wait for the bells that is under way. */
   #wait: Wait | undefined
 
-  constructor(context: WorkerContext) {
-    this.#context = context
+  constructor(parts: FetchParts) {
+    this.#parts = parts
+  }
+
+  /** From now on this queue is served, too. */
+  add(context: WorkerContext): void {
+    this.#queues.set(context, new ServedQueue(context, () => this.#onAwake()))
+    if (this.#isStarted) this.#onAwake()
   }
 
   start(): void {
+    this.#isStarted = true
     this.#next()
   }
 
   /** Slots became idle; called in the tick in which the replies of what they ran were sent, or their releases confirmed. */
   slotsIdle(): void {
     // After a claim the next one is scheduled anyway; only while work waits it pays to send it in one write with these.
-    if (!this.#scheduled || this.#moreWaits) this.#next()
-    if (this.#wait?.isDeaf && this.#context.slots.jobRoom > 0) this.#endWait(this.#wait)
+    if (!this.#scheduled || this.#choose()) this.#next()
+    if (this.#wait?.isDeaf && this.#parts.pool.jobRoom > 0) this.#endWait(this.#wait)
   }
 
   /** Follows whether the queue is paused, from beat to beat: asking with each claim would cost every call a command. */
-  onBeat({ pausedMs }: Beat): void {
-    const { queue, events, workerId } = this.#context
-    const wasPaused = this.#isPaused
-    this.#isPaused = pausedMs !== undefined
-    if (pausedMs !== undefined) {
-      // With each beat of the pause: what ends a wait may overtake that wait, which is sent on another connection.
-      if (this.#wait) this.#endWait(this.#wait)
-      if (!wasPaused) events.emit('queue:paused', { worker: workerId(), queue: queue.name, pausedMs })
-    } else if (wasPaused) {
-      // Tokens of the bells may be gone, and what they announced still waits.
-      this.#callsWait = true
-      this.#next()
-      events.emit('queue:resumed', { worker: workerId(), queue: queue.name })
-    }
+  onBeat(context: WorkerContext, beat: Beat): void {
+    const isPaused = this.#queues.get(context)!.onBeat(beat)
+    // With each beat of the pause: what ends a wait may overtake that wait, which is sent on another connection.
+    if (isPaused && this.#wait) this.#endWait(this.#wait)
   }
 
   /** No claim is started any more. One that waits for the bell is left to whoever closes its connection. */
   stop(): void {
     this.#stopping.abort()
+    for (const queue of this.#queues.values()) queue.stop()
   }
 
   /** Resolves when no claim is under way. */
@@ -78,28 +92,38 @@ export class FetchLoop {
     await this.#underWay
   }
 
+  /** A queue may be claimed from that could not be before: a wait that is under way does not listen for it. */
+  #onAwake(): void {
+    if (this.#wait) this.#endWait(this.#wait)
+    this.#next()
+  }
+
   #endWait(wait: Wait): void {
-    const { queue, commands } = this.#context
     wait.isDeaf = false
     void wait.clientId?.then(clientId => {
       if (clientId === undefined || this.#wait !== wait) return
       // Refused or lost: the wait ends by itself within seconds.
-      commands.send(client => queue.endWait(client, clientId)).catch(() => undefined)
+      this.#parts.commands.send(client => endWait(client, clientId)).catch(() => undefined)
     })
   }
 
-  /** Whether the next claim need not wait for a bell. Asked when it is sent: while jobs run there may be no room for those that wait. */
-  get #moreWaits(): boolean {
-    return this.#callsWait || (this.#jobsWait && this.#context.slots.jobRoom > 0)
+  /** Those that may be claimed from now. */
+  get #awake(): ServedQueue[] {
+    return [...this.#queues.values()].filter(({ isAwake }) => isAwake)
   }
 
-  get #isHalted(): boolean {
-    return this.#isPaused || this.#stopping.signal.aborted
+  /** The one to claim from without waiting for a bell. Asked when that is sent: while jobs run there may be no room for those that wait. */
+  #choose(awake = this.#awake): ServedQueue | undefined {
+    const { order, pool } = this.#parts
+    const queue = order.choose(awake.filter(({ callsWait }) => callsWait))
+    if (queue || pool.jobRoom <= 0) return queue
+    return order.choose(awake.filter(({ jobsWait }) => jobsWait))
   }
 
   #next(): void {
-    if (this.#underWay || this.#isHalted || this.#context.slots.idle <= 0) return
-    this.#underWay = this.#claim().then(() => {
+    const { signal } = this.#stopping
+    if (this.#underWay || signal.aborted || this.#parts.pool.idle <= 0 || this.#awake.length === 0) return
+    this.#underWay = this.#fetch().then(() => {
       this.#underWay = undefined
       this.#scheduled = true
       // Behind the replies of what finishes at once: writing the next wait first would hold them up.
@@ -110,72 +134,135 @@ export class FetchLoop {
     })
   }
 
-  #send(workerId: string, wanted: ClaimOptions, isSure: boolean): Promise<Claimed | undefined> {
-    const { queue, commands, waiting, slots, due, tick } = this.#context
-    if (isSure) return commands.send(client => queue.claim(client, workerId, wanted))
-    const wait: Wait = { clientId: undefined, isDeaf: slots.takesJobs && wanted.jobs <= 0 }
+  async #fetch(): Promise<void> {
+    const { commands, waiting } = this.#parts
+    const connection = this.#choose() ? commands : waiting
+    if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
+    if (this.#stopping.signal.aborted) return
+    const awake = this.#awake
+    const sure = this.#choose(awake)
+    if (sure) await this.#claim(sure, awake, true)
+    else if (awake.length === 1) await this.#claim(awake[0]!, awake, false)
+    else if (awake.length > 1) await this.#listen(awake)
+  }
+
+  async #claim(queue: ServedQueue, awake: ServedQueue[], isSure: boolean): Promise<void> {
+    const { workerId, measures, intake, problem } = queue.context
+    const { pool } = this.#parts
+    const isAlone = !awake.some(each => each !== queue && each.callsWait)
+    const wanted = { slots: pool.idle, jobs: isAlone ? pool.jobRoom : 0 }
+    const id = workerId()
+    const stalledBefore = measures.loop.stalledMs()
+    try {
+      const claimed = await this.#send(queue, id, wanted, isSure)
+      if (!claimed) return await this.#renewLease(queue)
+      // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
+      const isStale = claimed.requests.length > 0 && measures.loop.stalledMs() - stalledBefore > staleMs
+      const ageMs = isStale ? await ageOf(claimed, queue.context) : 0
+      // Under an identity that was lost: others have adopted it.
+      const restMs = id === workerId() ? intake.take(claimed, id, ageMs) : 0
+      queue.learn(claimed, wanted.jobs > 0)
+      if (restMs > 0) queue.rest(restMs)
+    } catch (error) {
+      // The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken the
+      // token with it, and what that announced still waits.
+      if ((error as Error).name !== 'ReplyError') queue.callsWait = true
+      else if (!this.#stopping.signal.aborted) problem('fetch')(error as Error)
+      this.#restAfterFailure(queue, 20)
+    }
+  }
+
+  #restAfterFailure(queue: ServedQueue, firstMs: number): void {
+    queue.rest(backoffMs(queue.failures++, firstMs, 1000))
+  }
+
+  #send(queue: ServedQueue, id: string, wanted: ClaimOptions, isSure: boolean): Promise<Claimed | undefined> {
+    const { context } = queue
+    if (isSure) {
+      this.#look(queue)
+      return this.#parts.commands.send(client => context.queue.claim(client, id, wanted))
+    }
+    return this.#waiting(wanted.jobs, client =>
+      context.queue.waitAndClaim(client, id, wanted, () => {
+        context.due.onBell()
+        context.tick.onBell()
+      }),
+    )
+  }
+
+  /** In one write with the claim, so the next one knows. */
+  #look(claimed: ServedQueue): void {
+    const others = this.#awake.filter(each => each !== claimed)
+    const now = monotonicMs()
+    if (others.length === 0 || now < this.#lookedAt + lookMs) return
+    this.#lookedAt = now
+    for (const other of others)
+      this.#parts.commands
+        .send(client => bellsOf(client, other.context.queue.keys))
+        .then(({ bell, jobBell }) => other.hear(bell, jobBell))
+        // The next look, or the next wait, tells.
+        .catch(() => undefined)
+  }
+
+  /** Waits until a bell of several queues rings. Claims follow then, one by one: together they would bring more than there is room for. */
+  async #listen(awake: ServedQueue[]): Promise<void> {
+    const { order, pool } = this.#parts
+    const wantsJobs = pool.jobRoom > 0
+    const queues = order.sort(awake)
+    try {
+      const rung = await this.#waiting(wantsJobs ? 1 : 0, client =>
+        waitForBells(
+          client,
+          queues.map(({ context }) => context.queue.keys),
+          wantsJobs,
+        ),
+      )
+      if (rung) {
+        const queue = queues[rung.queue]!
+        queue.hear(rung.bell === 'bell', rung.bell === 'jobBell')
+        if (rung.bell !== 'dueBell') return
+        queue.context.due.onBell()
+        queue.context.tick.onBell()
+        return
+      }
+      // Nothing rang for a while. A token may have been lost with whoever took it.
+      for (const queue of queues) queue.hear(true, true)
+    } catch (error) {
+      const isRefused = (error as Error).name === 'ReplyError'
+      if (isRefused && !this.#stopping.signal.aborted) queues[0]!.context.problem('fetch')(error as Error)
+      for (const queue of queues) {
+        queue.callsWait = true
+        this.#restAfterFailure(queue, 20)
+      }
+    }
+  }
+
+  #waiting<T>(jobs: number, act: (client: Parameters<typeof endWait>[0]) => Promise<T>): Promise<T> {
+    const { waiting, pool } = this.#parts
+    const wait: Wait = { clientId: undefined, isDeaf: pool.takesJobs && jobs <= 0 }
     this.#wait = wait
     return waiting
       .send(client => {
-        // The answer of a deaf one's own question tells that the wait, behind it, has arrived: then it can be ended.
-        wait.clientId = queue.clientId(client, wait.isDeaf)
-        return queue.waitAndClaim(client, workerId, wanted, () => {
-          due.onBell()
-          tick.onBell()
-        })
+        // Asked anew, ahead of a wait that will be ended: the answer tells that the wait, behind it, has arrived.
+        wait.clientId = clientIdOf(client, wait.isDeaf || this.#queues.size > 1)
+        return act(client)
       })
       .finally(() => {
         this.#wait = undefined
       })
   }
 
-  async #claim(): Promise<void> {
-    const { commands, waiting, workerId, slots, measures, intake, problem } = this.#context
-    for (let failures = 0; ; failures++) {
-      const isSure = this.#moreWaits
-      const connection = isSure ? commands : waiting
-      if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
-      if (this.#isHalted) return
-      const wanted = { slots: slots.idle, jobs: slots.jobRoom }
-      const id = workerId()
-      const stalledBefore = measures.loop.stalledMs()
-      try {
-        const claimed = await this.#send(id, wanted, isSure)
-        if (!claimed) {
-          await this.#renewLease(failures)
-          continue
-        }
-        // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
-        const isStale = claimed.requests.length > 0 && measures.loop.stalledMs() - stalledBefore > staleMs
-        const ageMs = isStale ? await this.#ageMs(claimed) : 0
-        // Under an identity that was lost: others have adopted it.
-        const restMs = id === workerId() ? intake.take(claimed, id, ageMs) : 0
-        this.#callsWait = claimed.left > 0
-        if (wanted.jobs > 0) this.#jobsWait = claimed.jobsLeft > 0
-        if (restMs > 0) await sleep(restMs, this.#stopping.signal)
-        return
-      } catch (error) {
-        // The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken the
-        // token with it, and what that announced still waits.
-        if ((error as Error).name !== 'ReplyError') this.#callsWait = true
-        else if (!this.#stopping.signal.aborted) problem('fetch')(error as Error)
-        await sleep(backoffMs(failures, 20, 1000), this.#stopping.signal)
-      }
-    }
-  }
-
-  async #renewLease(failures: number): Promise<void> {
-    await this.#context.beat.beatNow()
+  async #renewLease(queue: ServedQueue): Promise<void> {
+    await queue.context.beat.beatNow()
     // The bell's token is taken, and what it announced still waits.
-    this.#callsWait = true
+    queue.callsWait = true
     // A beat that failed, on a full disk for one, must not make this a busy loop.
-    await sleep(failures === 0 ? 0 : backoffMs(failures, 50, 1000), this.#stopping.signal)
+    if (queue.failures++ > 0) this.#restAfterFailure(queue, 50)
   }
+}
 
-  /** How long ago, on Redis' clock, this claim was made; also finds out whether the lease is still held. */
-  async #ageMs({ nowUs }: Claimed): Promise<number> {
-    const { beat, clock } = this.#context
-    if (!(await beat.beatAnew())) throw new Error('the lease could not be renewed')
-    return (clock.atUs(monotonicMs()) - nowUs) / 1000
-  }
+/** How long ago, on Redis' clock, this claim was made; also finds out whether the lease is still held. */
+const ageOf = async ({ nowUs }: Claimed, { beat, clock }: WorkerContext): Promise<number> => {
+  if (!(await beat.beatAnew())) throw new Error('the lease could not be renewed')
+  return (clock.atUs(monotonicMs()) - nowUs) / 1000
 }

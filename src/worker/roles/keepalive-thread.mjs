@@ -1,7 +1,7 @@
 // The thread of keepalive.ts. Plain JavaScript and one package, because it is loaded as it is, also from the sources.
 //
 // It looks at the memory that the main thread counts in. While that counts on, it has no connection to Redis. When the
-// count stands still, the loop is blocked; then it notes the tasks to blame, and renews the lease until the count goes on,
+// count stands still, the loop is blocked; then it notes the tasks to blame, and renews the leases until the count goes on,
 // or for maxBlockedMs. A main thread whose loop runs is left alone, whatever its connection does: it knows better.
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -25,13 +25,12 @@ const patienceMs = 1500
 /** So late comes only the timer of a process that was stopped. */
 const stoppedMs = 1000
 
-let identity = workerData.identity
-/** The lease of that identity was adopted or given up. Nobody can renew it any more. */
-let isLost = false
-parentPort.on('message', message => {
-  identity = message
-  isLost = false
-})
+/** By queue: whose leases may be renewed. One that was adopted or given up nobody can renew any more. */
+const identities = new Map()
+const learn = identity => identities.set(identity.queue, { ...identity, isLost: false })
+workerData.identities.forEach(learn)
+parentPort.on('message', learn)
+const renewable = () => [...identities.values()].filter(({ isLost }) => !isLost)
 
 let lookedAt = performance.now()
 let tick = Atomics.load(numbers, places.ticks)
@@ -88,7 +87,7 @@ const standIn = (now, blockedMs) => {
 const keepLease = now => {
   // Half of the lease is time enough to connect, and spares most stalls a connection.
   const isDue = now - renewedAt >= (client ? renewEveryMs : leaseMs / 2)
-  if (!isDue || !identity || isLost || !clientOf || !Redis) return
+  if (!isDue || renewable().length === 0 || !clientOf || !Redis) return
   if (isTrying && now - triedAt > patienceMs) failed(`no answer within ${patienceMs} ms`)
   if (isTrying || now - triedAt < pauseMs) return
   triedAt = now
@@ -108,10 +107,14 @@ const renew = async () => {
       })
       await mine.connect()
     }
-    const [, held] = await mine.fcall(...identity.renewal)
-    if (held === 1) renewedAt = performance.now()
-    else isLost = true
-    if (isLost) disconnect()
+    await Promise.all(
+      renewable().map(async identity => {
+        const [, held] = await mine.fcall(...identity.renewal)
+        if (held === 1) renewedAt = performance.now()
+        else identity.isLost = true
+      }),
+    )
+    if (renewable().length === 0) disconnect()
     else if (client === mine) isTrying = false
   } catch (error) {
     // Unless it was dropped on purpose.
@@ -148,7 +151,7 @@ const disconnect = () => {
 /** Not by process.stderr, which goes through the blocked loop. False when it could not be written: stderr is full. */
 const write = (line, blockedMs) => {
   if (line === undefined) return true
-  const { worker, queue } = identity ?? {}
+  const [{ worker, queue } = {}] = identities.values()
   const names = guilty().map(task => tasks[task])
   const fields = { time: Date.now(), worker, queue, tasks: names, ms: Math.round(blockedMs) }
   try {

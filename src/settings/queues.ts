@@ -1,0 +1,36 @@
+import { isQueueName } from '../wire/keys.ts'
+
+/** One of the queues that a worker is to serve. */
+export interface QueueEntry {
+  /** `*` stands for all there are besides those that are named. */
+  name: string
+  weight: number | undefined
+}
+
+export const everyQueue = '*'
+/** What a worker serves that names no queue. */
+export const defaultQueue = 'default'
+const mostQueues = 256
+
+/** Entries `name` or `name:weight`, 1 to 1000, in a list or in a text with commas in between; undefined when it is none. */
+export const readQueues = (value: unknown): QueueEntry[] | undefined => {
+  const texts = typeof value === 'string' ? value.split(',').map(text => text.trim()) : value
+  if (!Array.isArray(texts) || texts.length === 0 || texts.length > mostQueues) return undefined
+  const entries: QueueEntry[] = []
+  for (const text of texts) {
+    const [, name, weight] = typeof text === 'string' ? (/^([^:]*)(?::([1-9]\d{0,3}))?$/s.exec(text) ?? []) : []
+    if (name === undefined || (name !== everyQueue && !isQueueName(name)) || Number(weight ?? 1) > 1000)
+      return undefined
+    if (entries.some(entry => entry.name === name)) return undefined
+    entries.push({ name, weight: weight === undefined ? undefined : Number(weight) })
+  }
+  return entries
+}
+
+/** The names in a setting that was read; the default one where there is none beside `*`. */
+export const namedQueues = (setting: string | readonly string[]): [string, ...string[]] => {
+  const [first = defaultQueue, ...others] = readQueues(setting)!
+    .map(({ name }) => name)
+    .filter(name => name !== everyQueue)
+  return [first, ...others]
+}

@@ -1,0 +1,317 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+
+const it_ = useRedis()
+
+/** A task whose runs end when they are told to. */
+const gated = (name: string) => {
+  const runs: { args: unknown; end: () => void }[] = []
+  const task = defineTask(name, {}, args => new Promise<null>(resolve => runs.push({ args, end: () => resolve(null) })))
+  return { task, runs }
+}
+const noted = (name = 'note:1.0') => {
+  const seen: unknown[] = []
+  return { seen, task: defineTask(name, {}, args => void seen.push(args)) }
+}
+
+describe('a worker of several queues', () => {
+  it('serves all of them, under an identity for each', async () => {
+    const started: unknown[] = []
+    const echo = defineTask('echo:1.0', {}, args => args)
+    const worker = await it_.worker([echo], { queue: ['a', 'b'] })
+    worker.events.on('worker:stopped', ({ queue }) => started.push(queue))
+    const hub = it_.hub()
+    expect(await hub.call('echo:1.0', 1)).toBe(1)
+    expect(await hub.call('echo:1.0', 2, { queue: 'b' })).toBe(2)
+    const queues = await hub.queues()
+    expect(queues.map(({ queue, workers }) => [queue, workers])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ])
+    await worker.stop()
+    expect(started).toEqual(['a', 'b'])
+    expect(await it_.redis.hlen(`${it_.namespace}:workers`)).toBe(0)
+  })
+
+  it('declares tasks in the queue that is named first, and says nothing of its own other ones', async () => {
+    const worker = await it_.worker([defineTask('echo:1.0', {}, args => args)], { queue: 'z,a,b' })
+    const elsewhere: unknown[] = []
+    worker.events.on('task:elsewhere', told => elsewhere.push(told))
+    const card = JSON.parse((await it_.redis.hget(`${it_.namespace}:tasks`, 'echo:1.0'))!)
+    expect(card.queue).toBe('z')
+    expect(elsewhere).toEqual([])
+  })
+
+  it('never holds more than its slots, whatever waits where', async () => {
+    const { task, runs } = gated('slow:1.0')
+    const worker = await it_.worker([task], { queue: ['a', 'b', 'c'], slots: 3, jobSlots: 2 })
+    const hub = it_.hub()
+    const calls = ['a', 'b', 'c', 'a', 'b', 'c'].map((queue, n) =>
+      hub.call('slow:1.0', n, { queue, timeoutMs: 20_000 }),
+    )
+    for (const queue of ['a', 'b', 'c'])
+      await hub.enqueueMany(
+        [
+          ['slow:1.0', 'job'],
+          ['slow:1.0', 'job'],
+        ],
+        { queue },
+      )
+    let most = 0
+    for (let ended = 0; ended < 12; ended++) {
+      await eventually(() => runs.length > 0)
+      most = Math.max(most, worker.busy)
+      expect(runs.length).toBeLessThanOrEqual(3)
+      runs.shift()!.end()
+    }
+    await Promise.all(calls)
+    await eventually(() => worker.busy === 0)
+    expect(most).toBe(3)
+  })
+
+  it('without weights takes from the first one that has work', async () => {
+    const { task: gate, runs } = gated('gate:1.0')
+    const { task, seen } = noted()
+    await it_.worker([gate, task], { queue: ['high', 'low'], slots: 1, jobSlots: 1 })
+    const hub = it_.hub()
+    await hub.enqueue('gate:1.0', null)
+    await eventually(() => runs.length === 1)
+    for (let n = 0; n < 5; n++) {
+      await hub.enqueue('note:1.0', `low ${n}`, { queue: 'low' })
+      await hub.enqueue('note:1.0', `high ${n}`)
+    }
+    runs[0]!.end()
+    await eventually(() => seen.length === 10)
+    expect(seen.slice(0, 5)).toEqual([0, 1, 2, 3, 4].map(n => `high ${n}`))
+  })
+
+  it('notices what comes into the first one while another keeps it busy', async () => {
+    const { task, seen } = noted()
+    await it_.worker([task], { queue: ['high', 'low'], slots: 1, jobSlots: 1 })
+    const hub = it_.hub()
+    await hub.enqueueMany(
+      Array.from({ length: 3000 }, (_, n) => ['note:1.0', n] as const),
+      { queue: 'low' },
+    )
+    await eventually(() => seen.length > 0)
+    await hub.enqueue('note:1.0', 'high')
+    await eventually(() => seen.length === 3001, 10_000)
+    expect(seen.indexOf('high')).toBeLessThan(2900)
+  }, 15_000)
+
+  it('with weights takes from each as often as they say', async () => {
+    const { task: gate, runs } = gated('gate:1.0')
+    const { task, seen } = noted()
+    await it_.worker([gate, task], { queue: 'high:3,low:1', slots: 1, jobSlots: 1 })
+    const hub = it_.hub()
+    await hub.enqueue('gate:1.0', null)
+    await eventually(() => runs.length === 1)
+    await hub.enqueueMany(
+      Array.from({ length: 400 }, () => ['note:1.0', 'low'] as const),
+      { queue: 'low' },
+    )
+    await hub.enqueueMany(Array.from({ length: 400 }, () => ['note:1.0', 'high'] as const))
+    runs[0]!.end()
+    await eventually(() => seen.length === 800)
+    const high = seen.slice(0, 400).filter(each => each === 'high').length
+    // 300 of 400 are expected, and seven standard deviations are 61.
+    expect(high).toBeGreaterThan(239)
+    expect(high).toBeLessThan(361)
+  })
+
+  it('takes calls of all queues before jobs of any', async () => {
+    const { task: gate, runs } = gated('gate:1.0')
+    const { task, seen } = noted()
+    await it_.worker([gate, task], { queue: ['a', 'b'], slots: 1, jobSlots: 1 })
+    const hub = it_.hub()
+    await hub.enqueue('gate:1.0', null)
+    await eventually(() => runs.length === 1)
+    await hub.enqueueMany([
+      ['note:1.0', 'job a'],
+      ['note:1.0', 'job a'],
+    ])
+    const called = hub.call('note:1.0', 'call b', { queue: 'b' })
+    await eventually(async () => (await it_.redis.llen(queueKeys(it_, 'b').calls)) === 1)
+    runs[0]!.end()
+    await called
+    await eventually(() => seen.length === 3)
+    expect(seen).toEqual(['call b', 'job a', 'job a'])
+  })
+
+  it('goes on with the others while one is paused, and with that one behind the pause', async () => {
+    const { task, seen } = noted()
+    const worker = await it_.worker([task], { queue: ['a', 'b'] })
+    const told: string[] = []
+    worker.events.on('queue:paused', ({ queue }) => told.push(`${queue} paused`))
+    worker.events.on('queue:resumed', ({ queue }) => told.push(`${queue} resumed`))
+    const { paused } = queueKeys(it_, 'a')
+    await it_.redis.set(paused, '1')
+    await eventually(() => told.length === 1)
+    const hub = it_.hub()
+    await hub.enqueue('note:1.0', 'in a')
+    await hub.enqueue('note:1.0', 'in b', { queue: 'b' })
+    await eventually(() => seen.length === 1)
+    await it_.redis.del(paused)
+    await eventually(() => seen.length === 2)
+    expect(seen).toEqual(['in b', 'in a'])
+    expect(told).toEqual(['a paused', 'a resumed'])
+  })
+
+  it('rests from a queue whose requests only others can run, and serves the others meanwhile', async () => {
+    const { task, seen } = noted()
+    const worker = await it_.worker([task], { queue: ['a', 'b'], slots: 1, jobSlots: 1 })
+    const handedBack: unknown[] = []
+    worker.events.on('request:handedback', ({ queue }) => handedBack.push(queue))
+    let expired = 0
+    worker.events.on('claim:taken', claimed => {
+      expired += claimed.expired
+    })
+    const { calls, bell } = queueKeys(it_, 'a')
+    const at = Date.now() * 1000
+    await it_.redis.rpush(calls, `{"at":${at},"ttl":3000,"id":"foreign","task":"others:1.0","args":{}}`)
+    await it_.redis.rpush(bell, '1')
+    await eventually(() => handedBack.length >= 3)
+    const hub = it_.hub()
+    for (let n = 0; n < 20; n++) await hub.call('note:1.0', n, { queue: 'b' })
+    expect(seen).toHaveLength(20)
+    await eventually(() => expired === 1, 8000)
+  }, 15_000)
+
+  it('goes on with the others where one of them is spoilt, and says so', async () => {
+    const { task, seen } = noted()
+    const worker = await it_.worker([task], { queue: ['a', 'b'] })
+    const problems: string[] = []
+    worker.events.on('problem', ({ where, reason }) => problems.push(`${where}: ${reason}`))
+    const { calls, bell } = queueKeys(it_, 'a')
+    await it_.redis.set(calls, 'somebody else’s')
+    await it_.redis.rpush(bell, '1')
+    await eventually(() => problems.some(problem => problem.startsWith('fetch: WRONGTYPE')))
+    const hub = it_.hub()
+    for (let n = 0; n < 5; n++) await hub.enqueue('note:1.0', n, { queue: 'b' })
+    await eventually(() => seen.length === 5)
+    await it_.redis.del(calls)
+    await hub.call('note:1.0', 'again')
+    expect(seen).toHaveLength(6)
+  })
+
+  it('keeps all of its leases while a handler blocks the loop', async () => {
+    const block = defineTask('block:1.0', {}, () => {
+      const end = Date.now() + 4000
+      while (Date.now() < end);
+      return null
+    })
+    const worker = await it_.worker([block], { queue: ['a', 'b'], leaseMs: 2000 })
+    const lost: unknown[] = []
+    worker.events.on('lease:lost', told => lost.push(told))
+    const leasesOf = async (queue: string) => it_.redis.zrange(queueKeys(it_, queue).leases, '0', '-1')
+    const before = [await leasesOf('a'), await leasesOf('b')]
+    expect(await it_.hub().call('block:1.0', null, { timeoutMs: 10_000 })).toBeNull()
+    expect([await leasesOf('a'), await leasesOf('b')]).toEqual(before)
+    expect(lost).toEqual([])
+  }, 15_000)
+
+  it('whose lease of one queue is lost goes on in the others as it was', async () => {
+    const { task, runs } = gated('slow:1.0')
+    const worker = await it_.worker([task], { queue: ['a', 'b'], slots: 2, jobSlots: 1 })
+    const lost: unknown[] = []
+    worker.events.on('lease:lost', ({ queue, aborted }) => lost.push([queue, aborted]))
+    const hub = it_.hub()
+    const [inA, inB] = [hub.call('slow:1.0', 'a', { timeoutMs: 8000 }), hub.call('slow:1.0', 'b', { queue: 'b' })]
+    inA.catch(() => undefined)
+    await eventually(() => runs.length === 2)
+    const [id] = await it_.redis.zrange(queueKeys(it_, 'a').leases, '0', '-1')
+    // As if somebody had adopted from it.
+    await it_.redis.multi().zrem(queueKeys(it_, 'a').leases, id!).del(queueKeys(it_, 'a').held(id!)).exec()
+    await eventually(() => lost.length === 1)
+    expect(lost).toEqual([['a', 1]])
+    for (const { end } of runs.splice(0)) end()
+    expect(await inB).toBeNull()
+    // Its slot is free again, and counted once.
+    expect(worker.busy).toBe(0)
+    const [again, more] = [hub.call('slow:1.0', 'c'), hub.call('slow:1.0', 'd', { queue: 'b' })]
+    await eventually(() => runs.length === 2)
+    for (const { end } of runs.splice(0)) end()
+    await Promise.all([again, more])
+  }, 15_000)
+
+  it('puts back what it holds of all of them when it stops', async () => {
+    const { task, runs } = gated('slow:1.0')
+    const worker = await it_.worker([task], { queue: ['a', 'b'], slots: 2, jobSlots: 2 })
+    const hub = it_.hub()
+    await hub.enqueue('slow:1.0', 'a')
+    await hub.enqueue('slow:1.0', 'b', { queue: 'b' })
+    await eventually(() => runs.length === 2)
+    const stopped: unknown[] = []
+    worker.events.on('worker:stopped', ({ queue, handedBack, abandoned }) =>
+      stopped.push([queue, handedBack, abandoned]),
+    )
+    await worker.stop({ graceMs: 0 })
+    expect(stopped).toEqual([
+      ['a', 1, 1],
+      ['b', 1, 1],
+    ])
+    const { task: sameTask, seen } = noted('slow:1.0')
+    await it_.worker([sameTask], { queue: 'b,a' })
+    await eventually(() => seen.length === 2)
+    expect(seen.sort()).toEqual(['a', 'b'])
+  })
+})
+
+describe('a worker of all queues', () => {
+  it('declares what nobody has in `default`, and serves where its tasks are declared', async () => {
+    const { task, seen } = noted()
+    const other = await it_.worker([task], { queue: 'one' })
+    await other.stop()
+    const worker = await it_.worker([task, defineTask('new:1.0', {}, () => 'new')], { queue: '*' })
+    const hub = it_.hub()
+    expect(await hub.call('new:1.0')).toBe('new')
+    await hub.call('note:1.0', 'in one')
+    expect(seen).toEqual(['in one'])
+    const queues = await hub.queues()
+    expect(queues.map(({ queue, workers }) => [queue, workers])).toEqual([
+      ['default', 1],
+      ['one', 1],
+    ])
+    const card = JSON.parse((await it_.redis.hget(`${it_.namespace}:tasks`, 'note:1.0'))!)
+    expect(card.queue).toBe('one')
+    expect(worker.id).toHaveLength(22)
+  })
+
+  it('finds new ones: those into which jobs are put by name, and those that others declare', async () => {
+    const { task, seen } = noted()
+    const worker = await it_.worker([task], { queue: '*' })
+    const started: string[] = []
+    worker.events.on('worker:started', ({ queue }) => started.push(queue))
+    const hub = it_.hub()
+    await hub.enqueue('note:1.0', 'for a tenant', { queue: 'tenant-17' })
+    await eventually(() => seen.length === 1, 8000)
+    expect(started).toEqual(['tenant-17'])
+    expect(await it_.redis.zrange(`${it_.namespace}:queues`, '0', '-1')).toEqual(['tenant-17'])
+    const other = await it_.worker([task], { queue: 'later' })
+    await eventually(() => started.includes('later'), 8000)
+    await other.stop()
+    await hub.call('note:1.0', 'later', { queue: 'later' })
+    expect(seen).toEqual(['for a tenant', 'later'])
+  }, 20_000)
+
+  it('goes on where the registry and the names of queues are somebody else’s', async () => {
+    await it_.redis.set(`${it_.namespace}:queues`, 'no set')
+    const worker = await it_.worker([defineTask('echo:1.0', {}, args => args)], { queue: ['mine', '*'] })
+    expect(await it_.hub().call('echo:1.0', 1)).toBe(1)
+    expect(worker.busy).toBe(0)
+  })
+})
+
+it.each([
+  ['', 'must be names of queues'],
+  ['a,a', 'must be names of queues'],
+  ['a:0', 'must be names of queues'],
+  ['a:1001', 'must be names of queues'],
+  ['a:b', 'must be names of queues'],
+  [['a', 1], 'must be names of queues'],
+  [[], 'must be names of queues'],
+])('refuses %j as queues', async (queue, message) => {
+  await expect(it_.worker([defineTask('a:1.0', {}, () => 1)], { queue: queue as string[] })).rejects.toThrow(message)
+})
