@@ -7,7 +7,7 @@ import type { Redis } from '../redis/connection.ts'
 import { isAboutRights } from '../redis/refusals.ts'
 import type { TaskCard } from '../task/task.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from '../wire/foreign.ts'
-import type { Keys } from '../wire/keys.ts'
+import { isQueueName, type Keys } from '../wire/keys.ts'
 import { furtherField, type LiveWorker, readStats, readTaskCard, readWorkerCard, type WorkerCard } from './cards.ts'
 
 /** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */
@@ -92,6 +92,12 @@ export class Catalogue {
   /** The cards of all tasks with their fields, page by page. */
   allTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
     return this.all(client, this.#keys.tasks, (text, field) => ({ ...taskCardIn(text, field), field }))
+  }
+
+  /** All queues that a task is known in, by name. */
+  async queues(client: Redis): Promise<string[]> {
+    const queues = new Set((await this.allTasks(client)).map(({ queue }) => queue))
+    return [...queues].filter(isQueueName).sort()
   }
 
   /** All workers with a card and their last statistics, page by page. */
