@@ -8,14 +8,14 @@ const inRedis = names => names.map(name => `test/redis/${name}.test.ts`)
 
 /** What depends on the server: the library, the lists, rights, a full memory, and the model of it all. */
 const ofServer = [
-  ...inRedis(['calls', 'full-redis', 'functions', 'library', 'reply-lists', 'rights']),
+  ...inRedis(['calls', 'calls-refused', 'full-redis', 'functions', 'library', 'reply-lists', 'rights']),
   'test/model/functions.model.test.ts',
 ]
 const inUnit = names => names.map(name => `test/unit/${name}.test.ts`)
 
 /** What depends on Node: sockets, threads, timers, contexts of asynchronous code, JSON and patterns. */
 const ofNode = [
-  ...inRedis(['calls', 'tls']),
+  ...inRedis(['calls', 'calls-refused', 'tls']),
   ...inUnit(['any-message', 'codec', 'parts', 'redis-options', 'schema', 'schema-vectors', 'vectors']),
 ]
 /** In the newest one. What lies between it and the one that runs everything else is hardly different. */

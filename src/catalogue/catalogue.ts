@@ -101,6 +101,13 @@ export class Catalogue {
     return (latest ?? []).filter(isQueueName)
   }
 
+  /** All queues that a task is known in, or jobs were put into, by name. */
+  async queues(client: Redis): Promise<string[]> {
+    const [cards, named] = await Promise.all([this.allTasks(client), this.namedQueues(client)])
+    const queues = new Set([...cards.map(({ queue }) => queue), ...named])
+    return [...queues].filter(isQueueName).sort()
+  }
+
   /** All workers with a card and their last statistics, page by page. */
   async allWorkers(client: Redis): Promise<LiveWorker[]> {
     const cards = await this.all(client, this.#keys.workers, workerCardIn)

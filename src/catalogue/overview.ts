@@ -1,10 +1,9 @@
 import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from '../figures/load.ts'
 import { addCounts, type Counts } from '../figures/task-stats.ts'
-import { pausedMsOf } from '../queue/pause.ts'
 import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import type { TaskCard } from '../task/task.ts'
-import type { UnreadableRecord } from '../wire/foreign.ts'
+import { numberIn, type UnreadableRecord } from '../wire/foreign.ts'
 import type { Keys, QueueKeys } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
 import type { LiveWorker } from './cards.ts'
@@ -236,7 +235,7 @@ const readCounts = async (
   return {
     backlog,
     oldestMs: at === undefined ? undefined : Math.max(0, nowMs - Number(at) / 1000),
-    pausedMs: pausedMsOf(pausedText),
+    pausedMs: numberIn(pausedText),
     jobs: jobCount + high + low,
     dead: deadCount,
     scheduled: scheduledCount,

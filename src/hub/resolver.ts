@@ -111,10 +111,9 @@ export class Resolver {
     return { ...unseen, ...limits, slots: 0, checkArgs: undefined, isUndeclared: true }
   }
 
-  /** All queues that tasks are known in. */
-  async queues(): Promise<string[]> {
-    const fields = await this.#connection.send(client => this.#catalogue.taskFields(client))
-    return [...new Set((await this.#cards(fields)).map(({ queue }) => queue))].filter(isQueueName)
+  /** All queues that a task is known in. */
+  queues(): Promise<string[]> {
+    return this.#connection.send(client => this.#catalogue.queues(client))
   }
 
   #cards(fields: string[]): Promise<TaskCard[]> {

@@ -1,3 +1,4 @@
+import { numberIn } from '../wire/foreign.ts'
 import type { Job, JobHost } from './job.ts'
 
 /** How the jobs of a batch fare. */
@@ -46,9 +47,6 @@ export class Batch implements BatchParts {
     const { ask, queueOf } = this.#host
     const { total, done, dead, ended, opened } = await ask(client => queueOf(this.queue).batch(client, this.id))
     if (opened === undefined) return undefined
-    return { total: numberOf(total), done: numberOf(done) ?? 0, dead: numberOf(dead) ?? 0, endedMs: numberOf(ended) }
+    return { total: numberIn(total), done: numberIn(done) ?? 0, dead: numberIn(dead) ?? 0, endedMs: numberIn(ended) }
   }
 }
-
-const numberOf = (text: string | undefined): number | undefined =>
-  text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : undefined

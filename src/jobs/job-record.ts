@@ -1,4 +1,4 @@
-import { textOf } from '../wire/foreign.ts'
+import { numberIn, textOf } from '../wire/foreign.ts'
 import { type JobFailure, readFailure, readSteps } from '../wire/job-part.ts'
 import { isId } from '../wire/keys.ts'
 
@@ -55,12 +55,12 @@ export const readJobRecord = (flat: readonly string[], id: string, queue: string
     queue,
     task: textOf(fields.task, 128),
     state,
-    tries: Number(momentOf(fields.tries) ?? 0),
+    tries: numberIn(fields.tries) ?? 0,
     error: failureOf(fields.error),
-    enqueuedMs: momentOf(fields.enqueued),
-    dueMs: momentOf(fields.due),
-    startedMs: momentOf(fields.started),
-    endedMs: momentOf(fields.ended),
+    enqueuedMs: numberIn(fields.enqueued),
+    dueMs: numberIn(fields.due),
+    startedMs: numberIn(fields.started),
+    endedMs: numberIn(fields.ended),
     worker: fields.worker?.slice(0, 64),
   }
   return { status, result: state === 'done' ? fields.result : undefined, chain: chainOf(fields) }
@@ -73,9 +73,6 @@ const chainOf = ({ chain, steps }: Record<string, string>): JobRecord['chain'] =
 
 export const hasEnded = ({ state }: JobStatus): boolean =>
   state === 'done' || state === 'dead' || state === 'expired' || state === 'cancelled'
-
-const momentOf = (text: string | undefined): number | undefined =>
-  text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : undefined
 
 const failureOf = (text: string | undefined): JobFailure | undefined => readFailure(parsed(text))[0]
 

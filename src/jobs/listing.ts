@@ -86,7 +86,7 @@ export const readJobs = async (
   { queue, state, task, limit = 100 }: JobsQuery,
 ): Promise<JobsListing> => {
   const atMs = await nowMsOf(client)
-  const queues = queue === undefined ? await knownQueues(client, catalogue) : [queue]
+  const queues = queue === undefined ? await catalogue.queues(client) : [queue]
   const counts = await inPages(queues, name => readCounts(client, catalogue, keys, name))
   const jobs: QueuedJob[] = []
   let more = false
@@ -118,10 +118,6 @@ export const findJobRecord = async (
   })
   return found.find(record => record !== undefined)
 }
-
-/** All queues that a task is known in. */
-export const knownQueues = async (client: Redis, catalogue: Catalogue): Promise<string[]> =>
-  [...new Set((await catalogue.allTasks(client)).map(({ queue }) => queue))].sort()
 
 const readCounts = async (client: Redis, catalogue: Catalogue, keys: Keys, queue: string): Promise<JobCounts> => {
   const { jobs, jobsHigh, jobsLow, scheduled, retries, dead } = keys.queue(queue)

@@ -1,5 +1,6 @@
 import type { JobQueue } from '../queue/job-queue.ts'
 import { command, nowMsOf } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
 import type { Step } from './chain.ts'
 import { entryText, nextOf, readEntry, runMessage, type ScheduleEntry, type ScheduleTimes } from './cron.ts'
@@ -55,7 +56,7 @@ export class Schedules {
   /** Enqueues its job now; its times stay as they are. Undefined where there is no such schedule. */
   async run(name: string): Promise<Job | undefined> {
     return this.#host.ask(async client => {
-      const entry = readEntry((await command(client, 'hget', this.#queue.keys.cron, name)) as string | null)
+      const entry = await this.#read(client, name)
       if (!entry) return undefined
       const message = runMessage(entry, this.#queue.name, await nowMsOf(client))
       // Its id is new, so that it comes once however often this is sent.
@@ -75,7 +76,7 @@ export class Schedules {
   async write(name: string, times: ScheduleTimes, step: Step, from: string | undefined): Promise<Schedule> {
     const { task, args, job, ttlMs } = step
     return this.#host.ask(async client => {
-      const before = readEntry((await command(client, 'hget', this.#queue.keys.cron, name)) as string | null)
+      const before = await this.#read(client, name)
       const own = { ...times, task, args, job, ttlMs, from, pausedMs: before?.pausedMs }
       const nextMs = own.pausedMs === undefined ? nextOf(own, await nowMsOf(client)) : undefined
       await this.#queue.schedule(client, name, entryText(own), nextMs)
@@ -83,9 +84,14 @@ export class Schedules {
     })
   }
 
+  /** Undefined where there is none, or none that can be used. */
+  async #read(client: Redis, name: string): Promise<ScheduleEntry | undefined> {
+    return readEntry((await command(client, 'hget', this.#queue.keys.cron, name)) as string | null)
+  }
+
   async #change(name: string, change: (entry: ScheduleEntry, nowMs: number) => ScheduleEntry): Promise<boolean> {
     return this.#host.ask(async client => {
-      const entry = readEntry((await command(client, 'hget', this.#queue.keys.cron, name)) as string | null)
+      const entry = await this.#read(client, name)
       if (!entry) return false
       const nowMs = await nowMsOf(client)
       const changed = change(entry, nowMs)

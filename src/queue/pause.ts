@@ -1,11 +1,8 @@
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { ConfigError } from '../wire/errors.ts'
+import { numberIn } from '../wire/foreign.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
-
-/** When a queue was paused, Redis milliseconds; undefined for what is no time: nobody's pause, whoever wrote it. */
-export const pausedMsOf = (text: string | null): number | undefined =>
-  text !== null && /^\d{1,16}$/.test(text) ? Number(text) : undefined
 
 /** @throws ConfigError */
 export const checkQueueName = (queue: unknown): void => {
@@ -25,7 +22,7 @@ export const pauseQueue = async (
   const { paused } = keys.queue(queue)
   const nowMs = await nowMsOf(client)
   const before = (await command(client, 'set', paused, nowMs, 'NX', 'GET')) as string | null
-  const pausedMs = pausedMsOf(before)
+  const pausedMs = numberIn(before)
   if (pausedMs !== undefined) return { pausedMs, wasPaused: true }
   // Workers take what is no time for no pause; it must not keep anybody from pausing.
   if (before !== null) await command(client, 'set', paused, nowMs)
@@ -37,4 +34,4 @@ export const pauseQueue = async (
  * and never somebody else's of another type; whether a user may do that can be asked without doing it, other than GETDEL.
  */
 export const resumeQueue = async (client: Redis, keys: Keys, queue: string): Promise<boolean> =>
-  pausedMsOf((await command(client, 'getex', keys.queue(queue).paused, 'PXAT', 1)) as string | null) !== undefined
+  numberIn((await command(client, 'getex', keys.queue(queue).paused, 'PXAT', 1)) as string | null) !== undefined

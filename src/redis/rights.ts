@@ -18,9 +18,11 @@ export interface Use {
   commands: readonly string[]
 }
 
+/** The same commands on one key or on several. */
 const use =
   (access: Use['access'], isGiven: boolean) =>
-  (key: string | undefined, commands: string): Use => ({ key, access, isGiven, commands: commands.split(' ') })
+  (keys: string | undefined | readonly string[], commands: string): Use[] =>
+    [keys].flat().map(key => ({ key, access, isGiven, commands: commands.split(' ') }))
 const reads = use('R', false)
 const writes = use('RW', false)
 const runs = use('RW', true)
@@ -38,29 +40,19 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   /** What everybody who looks reads. */
   const looking = [
     sends('TIME INFO CLIENT|SETNAME'),
-    reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
+    reads([keys.tasks, keys.workers], 'HKEYS HMGET HSTRLEN'),
     reads(keys.queues, 'ZRANGE'),
-    reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
-    reads(keys.stats, 'HMGET HSTRLEN'),
-    reads(keys.taskStats, 'HMGET HSTRLEN'),
-    reads(keys.slow, 'HMGET HSTRLEN'),
-    reads(keys.failures, 'HMGET HSTRLEN'),
+    reads([keys.stats, keys.taskStats, keys.slow, keys.failures], 'HMGET HSTRLEN'),
     reads(leases, 'ZRANGEBYSCORE'),
-    reads(calls, 'LLEN LRANGE'),
-    reads(jobs, 'LLEN LRANGE'),
-    reads(jobsHigh, 'LLEN LRANGE'),
-    reads(jobsLow, 'LLEN LRANGE'),
-    reads(scheduled, 'ZCARD ZRANGE'),
-    reads(retries, 'ZCARD ZRANGE'),
-    reads(dead, 'ZCARD ZRANGE'),
+    reads([calls, jobs, jobsHigh, jobsLow], 'LLEN LRANGE'),
+    reads([scheduled, retries, dead], 'ZCARD ZRANGE'),
     reads(job(id), 'HGETALL'),
     reads(held(id), 'HLEN'),
   ]
   const calling = [
     sends('FCALL TIME INFO CLIENT|SETNAME'),
     reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
-    reads(keys.workers, 'HMGET HSTRLEN'),
-    reads(keys.stats, 'HMGET HSTRLEN'),
+    reads([keys.workers, keys.stats], 'HMGET HSTRLEN'),
     reads(leases, 'ZRANGEBYSCORE'),
     runs(calls, 'LLEN LPOS LREM RPUSH'),
     runs(bell, 'LLEN RPUSH'),
@@ -69,14 +61,13 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
     writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE RPUSH UNLINK'),
   ]
-  const uses: Record<Role, Use[]> = {
+  const uses: Record<Role, Use[][]> = {
     hub: calling,
     jobs: [
       ...calling,
       writes(keys.queues, 'ZADD ZRANGE'),
       runs(jobs, 'LLEN LRANGE RPUSH'),
-      writes(jobsHigh, 'LLEN LRANGE RPUSH'),
-      writes(jobsLow, 'LLEN LRANGE RPUSH'),
+      writes([jobsHigh, jobsLow], 'LLEN LRANGE RPUSH'),
       runs(jobBell, 'LLEN RPUSH'),
       writes(scheduled, 'ZADD ZCARD ZRANGE'),
       reads(retries, 'ZCARD ZRANGE'),
@@ -97,18 +88,14 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(keys.queues, 'ZRANGE ZRANGEBYSCORE ZREM'),
       writes(keys.workers, 'HDEL HMGET HSET HSTRLEN'),
       writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
-      writes(keys.taskStats, 'HDEL HSET'),
-      writes(keys.slow, 'HDEL HSET'),
-      writes(keys.failures, 'HDEL HSET'),
+      writes([keys.taskStats, keys.slow, keys.failures], 'HDEL HSET'),
       runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZSCORE'),
       runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'LLEN LPOP LPUSH RPUSH'),
-      writes(jobsHigh, 'LLEN LPOP LPUSH RPUSH'),
-      writes(jobsLow, 'LLEN LPOP LPUSH RPUSH'),
+      writes([jobsHigh, jobsLow], 'LLEN LPOP LPUSH RPUSH'),
       runs(jobBell, 'BLPOP DEL LLEN RPUSH'),
-      writes(scheduled, 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
-      writes(retries, 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
+      writes([scheduled, retries], 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
       writes(dueBell, 'BLPOP DEL LLEN RPUSH'),
       writes(turn, 'DEL GET SET'),
       writes(cron, 'HMGET'),
@@ -130,7 +117,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     admin: [...looking, writes(paused, 'GET GETEX SET')],
     install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME')],
   }
-  return uses[role]
+  return uses[role].flat()
 }
 
 /**

@@ -56,6 +56,10 @@ export const isMicros = (value: unknown): value is number => isCount(value, Numb
 /** A moment as milliseconds since 1970 that a date can be made of. */
 export const isMoment = (ms: unknown): ms is number => isAmount(ms, 8.64e15)
 
+/** A number of things, or a moment, that stands in Redis as text. Undefined for what is none, whoever wrote it. */
+export const numberIn = (text: string | null | undefined): number | undefined =>
+  typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : undefined
+
 /** What is no text counts as an empty one, and a longer one is cut. */
 export const textOf = (value: unknown, maxLength: number): string =>
   typeof value === 'string' ? value.slice(0, maxLength) : ''

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { defineTask, TaskError } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
+import { field, fold, heading, jsonField, run, tab, tryIt } from './try-it-parts.ts'
 
 // A browser on a machine that does other things as well.
 vi.setConfig({ testTimeout: 60_000 })
@@ -70,14 +71,6 @@ const open = async (
   await tryIt(page).waitFor()
   return { page, path }
 }
-
-const tryIt = (page: Page) => page.getByRole('region', { name: 'Try it' })
-const run = (page: Page) => page.getByRole('button', { name: 'Run', exact: false }).first()
-const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true })
-const field = (page: Page, name: string) => page.locator(`input[data-pointer="/${name}"]`)
-const jsonField = (page: Page) => page.getByRole('textbox', { name: 'Arguments as JSON' })
-const heading = (page: Page, name: string) => page.getByRole('heading', { name })
-const fold = (page: Page, name: string) => page.locator('summary', { hasText: name })
 
 /** From the top, because what sticks to the top of a window would lie in the middle of the picture. */
 const shot = async (page: Page, name: string) => {

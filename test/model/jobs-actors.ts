@@ -6,7 +6,7 @@ import type { Redis } from '../../src/redis/connection.ts'
 import { failureText, jobPartText } from '../../src/wire/job-part.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { jobBody, requestTail, unstamped } from '../../src/wire/message.ts'
-import { type JobsModel, jobOf, type ModelJob, type Outcome } from './jobs-model.ts'
+import { heldIdOf, type JobsModel, jobOf, type ModelJob, type Outcome } from './jobs-model.ts'
 
 /** The real side of a run: the functions of two queues, and two workers in each, by name. */
 export class JobsActors {
@@ -90,19 +90,17 @@ export class JobsActors {
     await this.redis.zadd(leases, '1', lost)
     // What comes out of a hash has no order: it is put back in the order in which the model has it.
     const order = [...model.heldBy(queue, lost).values()]
-    const before = await this.#texts(queue)
     for (let done = false; !done; ) done = (await this.#lists[queue]!.adopt(this.redis, lost, heir))!.done
     model.passOn(queue, lost, heir)
-    await this.#reorder(queue, order, before)
+    await this.#reorder(queue, order)
   }
 
   async leave(model: JobsModel, queue: string, worker: string): Promise<void> {
     await this.#lists[queue]!.beat(this.redis, worker, 3_600_000, true)
     const order = [...model.heldBy(queue, worker).values()]
-    const before = await this.#texts(queue)
     await this.#lists[queue]!.leave(this.redis, worker, [...model.heldBy(queue, worker).keys()])
     model.passOn(queue, worker, undefined)
-    await this.#reorder(queue, order, before)
+    await this.#reorder(queue, order)
   }
 
   async withdraw(model: JobsModel, job: ModelJob): Promise<void> {
@@ -122,16 +120,21 @@ export class JobsActors {
   }
 
   /** What is held to be done elsewhere is done, up to some point, as often as it takes. */
-  async sendOut(model: JobsModel, heldId: string, isReleased: boolean): Promise<void> {
-    const { worker, from, to, job, tally } = model.outs.get(heldId)!
+  async sendOut(model: JobsModel, key: string, isReleased: boolean): Promise<void> {
+    const out = model.outs.get(key)!
+    const { worker, from, to, job, tally } = out
+    const heldId = heldIdOf(out)
     const own = this.queues[from]!
     const text = (await this.redis.hget(own.keys.held(worker), heldId))!
     assert(text, `${heldId} is not held by ${worker}`)
     const target = this.queues[to]!
     if (tally) {
-      assert.equal(text, `tally ${tally.batch} ${tally.job} ${text.split(' ')[3]}`)
-      await target.tally(this.redis, tally.batch, tally.job, tally.isDone ? 'done' : 'dead')
-      model.tally(tally)
+      const how = text.split(' ')[3]!
+      assert.equal(text, `tally ${tally.batch} ${tally.job} ${how}`)
+      const isDone = how === 'done'
+      if (tally.isDone !== undefined) assert.equal(isDone, tally.isDone, text)
+      await target.tally(this.redis, tally.batch, tally.job, isDone ? 'done' : 'dead')
+      model.tally({ ...tally, isDone })
     } else {
       const came = await target.forward(this.redis, text)
       assert.equal(came, !model.came.has(job!.id), 'whether it came now')
@@ -145,7 +148,7 @@ export class JobsActors {
     await this.redis.hdel(own.keys.held(worker), heldId)
     if (job) await target.forget(this.redis, job.id)
     if (job) model.came.delete(job.id)
-    model.outs.delete(heldId)
+    model.outs.delete(key)
   }
 
   async openBatch(model: JobsModel, id: string, queue: string): Promise<void> {
@@ -163,18 +166,12 @@ export class JobsActors {
     model.complete(id)
   }
 
-  /** The lists of a queue as they were. */
-  async #texts(queue: string): Promise<Set<string>> {
-    const { jobs, jobsHigh, jobsLow } = this.queues[queue]!.keys
-    const lists = await Promise.all([jobs, jobsHigh, jobsLow].map(key => this.redis.lrange(key, 0, -1)))
-    return new Set(lists.flat())
-  }
-
-  async #reorder(queue: string, order: string[], before: Set<string>): Promise<void> {
+  /** What was put back lies at the head of its list, and is put into this order. Behind it may be what followed a batch. */
+  async #reorder(queue: string, order: string[]): Promise<void> {
     const { jobs, jobsHigh, jobsLow } = this.queues[queue]!.keys
     for (const key of [jobs, jobsHigh, jobsLow]) {
       const texts = await this.redis.lrange(key, 0, -1)
-      const returned = texts.filter(text => !before.has(text) || order.includes(idOf(text)))
+      const returned = texts.filter(text => order.includes(idOf(text)))
       assert(
         texts.slice(0, returned.length).every(text => order.includes(idOf(text))),
         'what was put back is at the head',

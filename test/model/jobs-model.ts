@@ -53,11 +53,8 @@ export class JobsModel {
   readonly jobs = new Map<string, ModelJob>()
   readonly queues: Record<string, ModelQueue> = { q: newQueue(), r: newQueue() }
   readonly batches = new Map<string, ModelBatch>()
-  /** What is to be done in other queues, by held id: the job that comes, or the batch that is told. */
-  readonly outs = new Map<
-    string,
-    { worker: string; from: string; to: string; job: ModelJob | undefined; tally: Tally | undefined }
-  >()
+  /** What is to be done in other queues, by who holds it: a job that died, was revived and ended again may be told of twice. */
+  readonly outs = new Map<string, Out>()
   /** Jobs that came from another queue and are remembered there. */
   readonly came = new Set<string>()
   readonly situations = new Set<string>()
@@ -143,8 +140,7 @@ export class JobsModel {
   #follow(queue: string, worker: string, following: ModelJob): void {
     if (following.queue === queue) this.add(following)
     else {
-      const out = { worker, from: queue, to: following.queue, job: following, tally: undefined }
-      this.outs.set(`out:${following.queue}:${following.id}`, out)
+      this.#owe({ id: following.id, worker, from: queue, to: following.queue, job: following, tally: undefined })
       this.situations.add('a step goes to another queue')
     }
   }
@@ -164,12 +160,17 @@ export class JobsModel {
     const tally = { batch: id, job: job.id, isDone: state === 'done' }
     if (home === job.queue) this.tally(tally)
     else {
-      this.outs.set(`out:${home}:${job.id}`, { worker, from: job.queue, to: home, job: undefined, tally })
+      this.#owe({ id: job.id, worker, from: job.queue, to: home, job: undefined, tally })
       this.situations.add('a batch is told from another queue')
     }
   }
 
-  tally({ batch: id, job, isDone }: Tally): void {
+  /** One of the same worker about the same job takes the place of an earlier one. */
+  #owe(out: Out): void {
+    this.outs.set(`${out.from} ${out.worker} ${heldIdOf(out)}`, out)
+  }
+
+  tally({ batch: id, job, isDone }: { batch: string; job: string; isDone: boolean }): void {
     const batch = this.batches.get(id)!
     if (batch.following !== undefined || batch.ended.has(job)) return
     batch.ended.set(job, isDone)
@@ -188,17 +189,26 @@ export class JobsModel {
   /** All that a dead or leaving worker held; `losses`: it died. */
   passOn(queue: string, from: string, to: string | undefined): void {
     const held = this.heldBy(queue, from)
+    const given = new Set<string>()
     for (const id of [...held.values()]) {
       const job = this.jobs.get(id)!
       if (to !== undefined) job.losses++
       if (to !== undefined && job.losses >= 3) {
         this.situations.add('a job was given up that killed three workers')
         this.#bury(job, to)
+        given.add(id)
       } else this.#push(job, 'head')
     }
     held.clear()
     if (to === undefined) return
-    for (const out of this.outs.values()) if (out.worker === from && out.from === queue) out.worker = to
+    for (const [key, out] of [...this.outs].filter(
+      ([, { worker, ...rest }]) => worker === from && rest.from === queue,
+    )) {
+      this.outs.delete(key)
+      // Of what died in this moment and what was told of it before either may come last.
+      const tally = out.tally && given.has(out.id) ? { ...out.tally, isDone: undefined } : out.tally
+      this.#owe({ ...out, worker: to, tally })
+    }
   }
 
   withdraw(job: ModelJob): void {
@@ -222,11 +232,18 @@ export class JobsModel {
 
 export type Outcome = 'done' | 'retry' | 'dead' | 'expired' | 'cancelled'
 
-interface Tally {
-  batch: string
-  job: string
-  isDone: boolean
+/** What is to be done in another queue, once something ended here: a job comes, or a batch is told. */
+interface Out {
+  id: string
+  worker: string
+  from: string
+  to: string
+  job: ModelJob | undefined
+  /** `isDone`: undefined where either may be told. */
+  tally: { batch: string; job: string; isDone: boolean | undefined } | undefined
 }
+
+export const heldIdOf = ({ to, id }: Out): string => `out:${to}:${id}`
 
 export const jobOf = (id: string, queue: string, spec: Partial<JobSpec> = {}): ModelJob => ({
   id,

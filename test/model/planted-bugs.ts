@@ -1,239 +1,200 @@
 import type { Operation } from '../../src/redis/library.ts'
+import type { Piece } from './jobs-steps.ts'
 
-/** A bug that somebody might write into a function of the library: a change of its text. */
-export interface PlantedBug {
-  bug: string
-  operation: Operation
-  from: string
-  to: string
+/**
+ * A bug that somebody might write into a function of the library: a change of its text. `touches`: what a run that shows it has to do
+ * with, where this comes together too seldom in any run.
+ */
+export type PlantedBug = readonly [bug: string, from: string, to: string, touches?: readonly Piece[]]
+/** By the function they are in; `shared`: what several of them use. */
+export type PlantedBugs = Partial<Record<Operation | 'shared', readonly PlantedBug[]>>
+
+const refusedWhenFull: PlantedBug = ['is refused by a full Redis', "flags = { 'allow-oom' }, ", '']
+
+/** In what it does with calls, and with jobs as far as they are taken and passed on like these. */
+export const bugsOfCalls: PlantedBugs = {
+  push: [
+    ['does a repeated push again', 'if before then', 'if false then'],
+    ['does the late copy of an older push', 'tonumber(number) >= tonumber(ARGV[1])', 'number == ARGV[1]'],
+    [
+      'decodes and encodes the payload',
+      'late == 0 and ARGV[i + 4]',
+      "late == 0 and string.sub(cjson.encode(cjson.decode('{' .. ARGV[i + 4])), 2)",
+    ],
+    ['forgets how long it was on its way', 'if late < 2 then', 'if true then'],
+    ['gives a deadline to what has none', "or ttl == '0'", ''],
+    ['rings no bell', "if silent then redis.call('RPUSH', KEYS[2], '1') end", ''],
+    ['rings each time', 'if silent then', 'if true then'],
+    ['forgets the limit', 'tonumber(ARGV[3]) - length', 'tonumber(ARGV[3])'],
+    [
+      'goes through when Redis is full',
+      "'pshub_1_push', callback",
+      "'pshub_1_push', flags = { 'allow-oom' }, callback",
+    ],
+  ],
+  claim: [
+    ['does not record what it pops', "redis.pcall('HSET', KEYS[3], unpack(held))", '1'],
+    ['asks for no lease', 'if not lease or', 'if lease and false and'],
+    ['hands out what has expired', 'is_wanted = not at or', 'is_wanted = true or'],
+    ['takes more bytes than it may', 'if bytes_left <= 0 then', 'if false then'],
+    ['loses what is too much', "for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end", ''],
+    ['turns round the order of what is too much', 'for k = #batch, i, -1 do', 'for k = i, #batch do'],
+    ['rings no bell for what is left', 'ring(KEYS[2])', ''],
+    ['loses what it popped when it cannot hold it', 'for i = taken, 1, -1 do', 'for i = taken, calls + 1, -1 do'],
+    ['makes up the same id twice', "id = 'hand-' .. now_text .. '-' .. taken", "id = 'hand'"],
+    ['gives jobs more slots than it may', 'math.min(tonumber(ARGV[3]), wanted - taken)', 'wanted - taken'],
+    ['holds a job as a call', "taken, 'job:')", "taken, '')"],
+    ['keeps quiet about the calls that are left', 'if left == 0 and dropped', 'if dropped'],
+    ['keeps quiet about the jobs that are left', 'and jobs_left == 0 and', 'and'],
+    ['takes jobs for calls', 'and calls == taken and', 'and'],
+    ['forgets jobs that found no slot', 'jobs_left = -1', 'jobs_left = 0'],
+    ['loses jobs that it cannot hold', 'for i = taken, 1, -1 do', 'for i = calls, 1, -1 do'],
+    refusedWhenFull,
+  ],
+  handback: [
+    ['puts back what is not held any more', 'if message and not', "message = message or '' if message and not"],
+    ['turns the order round', 'if head then from, to, step = #ARGV, 2, -1 end', ''],
+    ['takes a job for a call', 'is_job(ARGV[i])', 'false'],
+    ['rings no bell for jobs', 'if jobs > 0 then', 'if false then'],
+    ['loses what the list cannot take', "redis.call('LLEN', KEYS[2])", ''],
+    ['goes on holding', "redis.call('HDEL', KEYS[1], ARGV[i])", ''],
+    ['rings no bell', 'if calls > 0 then', 'if false then'],
+  ],
+  leave: [
+    ['takes a job for a call', 'is_job(held[i])', 'false'],
+    ['keeps a bell without jobs', "redis.call('DEL', KEYS[6])", ''],
+    ['puts back what was started', 'for i = 2, #ARGV do', 'for i = 2, 1 do'],
+    ['lets run twice what must not', 'if body and may_repeat(ARGV[i], message) then', 'if body then'],
+    ['keeps what may run twice', 'if body and may_repeat(ARGV[i], message) then', 'if false then'],
+    ['marks what workers died with', 'if losses == 0 and', 'if'],
+    ['marks nothing', 'if losses == 0 and', 'if false and'],
+    ['holds without a lease', 'if kept > 0 then', 'if false then'],
+    ['puts back what it had adopted', 'if is_lost(held[i]) or is_out(held[i]) then', 'if false then'],
+    ['leaves a token behind', "redis.call('DEL', KEYS[3])", ''],
+    ['goes on as the one that reports', "if redis.pcall('GET', KEYS[7]) == ARGV[1] then", 'if false then'],
+    ['takes the report from another', "if redis.pcall('GET', KEYS[7]) == ARGV[1] then", 'if true then'],
+    refusedWhenFull,
+  ],
+  adopt: [
+    ['loses what it cannot hold', "redis.call('HLEN', KEYS[3])", ''],
+    ['moves more bytes than it may', 'if bytes_left <= 0', 'if false'],
+    ['copies instead of moving', "redis.call('HDEL', KEYS[2], found[i])", ''],
+    ['takes from the living', 'if theirs and', 'if false and'],
+    ['gives to one without a lease', 'if not mine or', 'if mine and false and'],
+    ['lets the lost worker go on after a part', "redis.call('ZADD', KEYS[1], 'XX', 0, ARGV[1])", ''],
+    ['forgets that it may have been started', "hold('lost:' .. held_id, counted)", 'hold(held_id, counted)'],
+    ['loses what it did not move', 'local left = ', "redis.call('DEL', KEYS[2]) local left = "],
+    ['lets run twice what must not', 'local may = may_repeat(held_id, message)', 'local may = true'],
+    ['lets nothing run twice', 'local may = may_repeat(held_id, message)', 'local may = false'],
+    ['counts no deaths', 'losses = losses + 1', ''],
+    ['lets it kill a third worker', 'max_losses = 3', 'max_losses = 4'],
+    ['puts back what has expired', 'and is_over(message, now_us)', 'and false'],
+    [
+      'decides twice',
+      'if is_lost(found[i]) then hold(found[i], message) else decide(found[i], message) end',
+      'decide(found[i], message)',
+    ],
+    [
+      'takes a job for a call',
+      'return_job(KEYS[6], plain_id(held_id), message)',
+      "redis.call('LPUSH', KEYS[4], message)",
+    ],
+    ['rings no bell', 'ring(KEYS[5])', ''],
+    ['forgets the dead', 'bury(KEYS[6], failed, now, ARGV[5], ARGV[6])', ''],
+    refusedWhenFull,
+  ],
+  beat: [
+    ['renews what was adopted from', "if ARGV[3] == '0' then", 'if false then'],
+    ['keeps old words', "redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[4]))", ''],
+    ['keeps a pause to itself', "#paused > 16 then paused = ''", "true then paused = ''"],
+    ["loses the lease to somebody else's key", "redis.pcall('GET', KEYS[5])", "redis.call('GET', KEYS[5])"],
+    ['takes any text for a pause', "not string.find(paused, '^%d+$') or", ''],
+    ['lets everybody report', 'if reporter == false or', 'if true or'],
+    ['lets nobody take over the report', 'reporter == false or', ''],
+    ['reports the newest request', 'KEYS[4], 0)', 'KEYS[4], -1)'],
+    ['reports for ever', "ARGV[1], 'PX', ARGV[5])", 'ARGV[1])'],
+    refusedWhenFull,
+  ],
+  reply: [['makes a list that stays', "redis.call('PEXPIRE', KEYS[1], ARGV[1])", ''], refusedWhenFull],
+  cancel: [
+    [
+      'does not say that it removed',
+      "return redis.call('LREM', KEYS[1], from, ARGV[2])",
+      "redis.call('LREM', KEYS[1], from, ARGV[2]) return 0",
+    ],
+    ['removes nothing', "if ARGV[2] ~= '' then", 'if false then'],
+    refusedWhenFull,
+  ],
 }
 
-const ringsBell = "redis.call('RPUSH', KEYS[2], '1')"
-const runsOnFull = "flags = { 'allow-oom' }, "
-
-export const plantedBugs: PlantedBug[] = [
-  { operation: 'push', bug: 'does a repeated push again', from: 'if before then', to: 'if false then' },
-  {
-    operation: 'push',
-    bug: 'does the late copy of an older push',
-    from: 'tonumber(number) >= tonumber(ARGV[1])',
-    to: 'number == ARGV[1]',
-  },
-  {
-    operation: 'push',
-    bug: 'decodes and encodes the payload',
-    from: 'late == 0 and ARGV[i + 4]',
-    to: "late == 0 and string.sub(cjson.encode(cjson.decode('{' .. ARGV[i + 4])), 2)",
-  },
-  { operation: 'push', bug: 'forgets how long it was on its way', from: 'if late < 2 then', to: 'if true then' },
-  { operation: 'push', bug: 'gives a deadline to what has none', from: "or ttl == '0'", to: '' },
-  { operation: 'push', bug: 'rings no bell', from: `if silent then ${ringsBell} end`, to: '' },
-  { operation: 'push', bug: 'rings each time', from: 'if silent then', to: 'if true then' },
-  { operation: 'push', bug: 'forgets the limit', from: 'tonumber(ARGV[3]) - length', to: 'tonumber(ARGV[3])' },
-  {
-    operation: 'push',
-    bug: 'goes through when Redis is full',
-    from: "'pshub_1_push', callback",
-    to: "'pshub_1_push', flags = { 'allow-oom' }, callback",
-  },
-  {
-    operation: 'claim',
-    bug: 'does not record what it pops',
-    from: "redis.pcall('HSET', KEYS[3], unpack(held))",
-    to: '1',
-  },
-  { operation: 'claim', bug: 'asks for no lease', from: 'if not lease or', to: 'if lease and false and' },
-  { operation: 'claim', bug: 'hands out what has expired', from: 'is_wanted = not at or', to: 'is_wanted = true or' },
-  { operation: 'claim', bug: 'takes more bytes than it may', from: 'if bytes_left <= 0 then', to: 'if false then' },
-  {
-    operation: 'claim',
-    bug: 'loses what is too much',
-    from: "for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end",
-    to: '',
-  },
-  {
-    operation: 'claim',
-    bug: 'turns round the order of what is too much',
-    from: 'for k = #batch, i, -1 do',
-    to: 'for k = i, #batch do',
-  },
-  { operation: 'claim', bug: 'rings no bell for what is left', from: 'ring(KEYS[2])', to: '' },
-  {
-    operation: 'claim',
-    bug: 'loses what it popped when it cannot hold it',
-    from: 'for i = taken, 1, -1 do',
-    to: 'for i = taken, calls + 1, -1 do',
-  },
-  {
-    operation: 'claim',
-    bug: 'makes up the same id twice',
-    from: "id = 'hand-' .. now_text .. '-' .. taken",
-    to: "id = 'hand'",
-  },
-  {
-    operation: 'handback',
-    bug: 'puts back what is not held any more',
-    from: 'if message and not',
-    to: "message = message or '' if message and not",
-  },
-  {
-    operation: 'handback',
-    bug: 'turns the order round',
-    from: 'if head then from, to, step = #ARGV, 2, -1 end',
-    to: '',
-  },
-  {
-    operation: 'claim',
-    bug: 'gives jobs more slots than it may',
-    from: 'math.min(tonumber(ARGV[3]), wanted - taken)',
-    to: 'wanted - taken',
-  },
-  { operation: 'claim', bug: 'holds a job as a call', from: "taken, 'job:')", to: "taken, '')" },
-  {
-    operation: 'claim',
-    bug: 'keeps quiet about the calls that are left',
-    from: 'if left == 0 and dropped',
-    to: 'if dropped',
-  },
-  { operation: 'claim', bug: 'keeps quiet about the jobs that are left', from: 'and jobs_left == 0 and', to: 'and' },
-  { operation: 'claim', bug: 'takes jobs for calls', from: 'and calls == taken and', to: 'and' },
-  { operation: 'claim', bug: 'forgets jobs that found no slot', from: 'jobs_left = -1', to: 'jobs_left = 0' },
-  {
-    operation: 'claim',
-    bug: 'loses jobs that it cannot hold',
-    from: 'for i = taken, 1, -1 do',
-    to: 'for i = calls, 1, -1 do',
-  },
-  { operation: 'handback', bug: 'takes a job for a call', from: 'is_job(ARGV[i])', to: 'false' },
-  { operation: 'handback', bug: 'rings no bell for jobs', from: 'if jobs > 0 then', to: 'if false then' },
-  { operation: 'leave', bug: 'takes a job for a call', from: 'is_job(held[i])', to: 'false' },
-  { operation: 'leave', bug: 'keeps a bell without jobs', from: "redis.call('DEL', KEYS[6])", to: '' },
-  { operation: 'handback', bug: 'loses what the list cannot take', from: "redis.call('LLEN', KEYS[2])", to: '' },
-  { operation: 'handback', bug: 'goes on holding', from: "redis.call('HDEL', KEYS[1], ARGV[i])", to: '' },
-  { operation: 'handback', bug: 'rings no bell', from: 'if calls > 0 then', to: 'if false then' },
-  { operation: 'leave', bug: 'puts back what was started', from: 'for i = 2, #ARGV do', to: 'for i = 2, 1 do' },
-  {
-    operation: 'leave',
-    bug: 'lets run twice what must not',
-    from: 'if body and may_repeat(ARGV[i], message) then',
-    to: 'if body then',
-  },
-  {
-    operation: 'leave',
-    bug: 'keeps what may run twice',
-    from: 'if body and may_repeat(ARGV[i], message) then',
-    to: 'if false then',
-  },
-  { operation: 'leave', bug: 'marks what workers died with', from: 'if losses == 0 and', to: 'if' },
-  { operation: 'leave', bug: 'marks nothing', from: 'if losses == 0 and', to: 'if false and' },
-  { operation: 'leave', bug: 'holds without a lease', from: 'if kept > 0 then', to: 'if false then' },
-  {
-    operation: 'leave',
-    bug: 'puts back what it had adopted',
-    from: 'if is_lost(held[i]) or is_out(held[i]) then',
-    to: 'if false then',
-  },
-  { operation: 'leave', bug: 'leaves a token behind', from: "redis.call('DEL', KEYS[3])", to: '' },
-  { operation: 'adopt', bug: 'loses what it cannot hold', from: "redis.call('HLEN', KEYS[3])", to: '' },
-  { operation: 'adopt', bug: 'moves more bytes than it may', from: 'if bytes_left <= 0', to: 'if false' },
-  { operation: 'adopt', bug: 'copies instead of moving', from: "redis.call('HDEL', KEYS[2], found[i])", to: '' },
-  { operation: 'adopt', bug: 'takes from the living', from: 'if theirs and', to: 'if false and' },
-  { operation: 'adopt', bug: 'gives to one without a lease', from: 'if not mine or', to: 'if mine and false and' },
-  {
-    operation: 'adopt',
-    bug: 'lets the lost worker go on after a part',
-    from: "redis.call('ZADD', KEYS[1], 'XX', 0, ARGV[1])",
-    to: '',
-  },
-  {
-    operation: 'adopt',
-    bug: 'forgets that it may have been started',
-    from: "hold('lost:' .. held_id, counted)",
-    to: 'hold(held_id, counted)',
-  },
-  {
-    operation: 'adopt',
-    bug: 'loses what it did not move',
-    from: 'local left = ',
-    to: "redis.call('DEL', KEYS[2]) local left = ",
-  },
-  {
-    operation: 'adopt',
-    bug: 'lets run twice what must not',
-    from: 'local may = may_repeat(held_id, message)',
-    to: 'local may = true',
-  },
-  {
-    operation: 'adopt',
-    bug: 'lets nothing run twice',
-    from: 'local may = may_repeat(held_id, message)',
-    to: 'local may = false',
-  },
-  { operation: 'adopt', bug: 'counts no deaths', from: 'losses = losses + 1', to: '' },
-  { operation: 'adopt', bug: 'lets it kill a third worker', from: 'max_losses = 3', to: 'max_losses = 4' },
-  { operation: 'adopt', bug: 'puts back what has expired', from: 'and is_over(message, now_us)', to: 'and false' },
-  {
-    operation: 'adopt',
-    bug: 'decides twice',
-    from: 'if is_lost(found[i]) then hold(found[i], message) else decide(found[i], message) end',
-    to: 'decide(found[i], message)',
-  },
-  {
-    operation: 'adopt',
-    bug: 'takes a job for a call',
-    from: 'return_job(KEYS[6], plain_id(held_id), message)',
-    to: "redis.call('LPUSH', KEYS[4], message)",
-  },
-  { operation: 'adopt', bug: 'rings no bell', from: 'ring(KEYS[5])', to: '' },
-  { operation: 'adopt', bug: 'forgets the dead', from: 'bury(KEYS[6], failed, now, ARGV[5], ARGV[6])', to: '' },
-  { operation: 'beat', bug: 'renews what was adopted from', from: "if ARGV[3] == '0' then", to: 'if false then' },
-  {
-    operation: 'beat',
-    bug: 'keeps old words',
-    from: "redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[4]))",
-    to: '',
-  },
-  {
-    operation: 'beat',
-    bug: 'keeps a pause to itself',
-    from: "#paused > 16 then paused = ''",
-    to: "true then paused = ''",
-  },
-  {
-    operation: 'beat',
-    bug: "loses the lease to somebody else's key",
-    from: "redis.pcall('GET', KEYS[5])",
-    to: "redis.call('GET', KEYS[5])",
-  },
-  { operation: 'beat', bug: 'takes any text for a pause', from: "not string.find(paused, '^%d+$') or", to: '' },
-  { operation: 'beat', bug: 'lets everybody report', from: 'if reporter == false or', to: 'if true or' },
-  { operation: 'beat', bug: 'lets nobody take over the report', from: 'reporter == false or', to: '' },
-  { operation: 'beat', bug: 'reports the newest request', from: 'KEYS[4], 0)', to: 'KEYS[4], -1)' },
-  { operation: 'beat', bug: 'reports for ever', from: "ARGV[1], 'PX', ARGV[5])", to: 'ARGV[1])' },
-  {
-    operation: 'leave',
-    bug: 'goes on as the one that reports',
-    from: "if redis.pcall('GET', KEYS[7]) == ARGV[1] then",
-    to: 'if false then',
-  },
-  {
-    operation: 'leave',
-    bug: 'takes the report from another',
-    from: "if redis.pcall('GET', KEYS[7]) == ARGV[1] then",
-    to: 'if true then',
-  },
-  { operation: 'reply', bug: 'makes a list that stays', from: "redis.call('PEXPIRE', KEYS[1], ARGV[1])", to: '' },
-  {
-    operation: 'cancel',
-    bug: 'does not say that it removed',
-    from: "return redis.call('LREM', KEYS[1], from, ARGV[2])",
-    to: "redis.call('LREM', KEYS[1], from, ARGV[2]) return 0",
-  },
-  { operation: 'cancel', bug: 'removes nothing', from: "if ARGV[2] ~= '' then", to: 'if false then' },
-  ...(['claim', 'leave', 'adopt', 'beat', 'reply', 'cancel'] as const).map(operation => ({
-    operation,
-    bug: 'is refused by a full Redis',
-    from: runsOnFull,
-    to: '',
-  })),
-]
+/** In what it does with jobs alone. */
+export const bugsOfJobs: PlantedBugs = {
+  enqueue: [
+    ['does a repeated batch again', 'if number and', 'if false and'],
+    ['forgets who was there already', 'unpack(twins)', 'nil'],
+  ],
+  shared: [
+    ['lets twins in', "if type(there) == 'string' and there ~= id then", 'if false then', ['unique']],
+    ['keeps a lock for ever', "if redis.pcall('GET', lock) == id then", 'if false then', ['unique']],
+    [
+      "takes another one's lock away",
+      "if redis.pcall('GET', lock) == id then",
+      'if true then',
+      ['unique', 'enqueue', 'withdraw'],
+    ],
+    ['has no priorities', `'"priority":"high"'`, `'"priority":"none"'`],
+    [
+      'counts a job twice in its batch',
+      "or redis.pcall('SADD', ended, id) ~= 1 then",
+      "or not redis.pcall('SADD', ended, id) then",
+      ['batch', 'sendOut'],
+    ],
+    [
+      'ends a batch twice',
+      "redis.call('HSETNX', record, 'ended', now_ms()) == 0",
+      "not redis.call('HSETNX', record, 'ended', now_ms())",
+      ['batch', 'sendOut'],
+    ],
+    ['ends a batch before it is closed', 'if not total or done', 'if total and done', ['batch', 'claim', 'settle']],
+  ],
+  due: [
+    ['takes one too many away', 'taken - 1', 'taken'],
+    ['leaves what it moved', "redis.call('ZREMRANGEBYRANK', set, 0, taken - 1)", ''],
+  ],
+  claim: [
+    ['runs what was cancelled', 'if is_cancelled(KEYS[5], id, options) then', 'if false then', ['tracked', 'withdraw']],
+    ['tells no batch of what was cancelled', 'tally_of(', 'type(', ['tracked', 'batch', 'withdraw']],
+  ],
+  settle: [
+    ['settles what it does not hold', "redis.call('HDEL', KEYS[1], ARGV[i])", ''],
+    ['loses the next step', 'follow(following)\n    return', 'return', ['chain', 'settle']],
+    ['puts a step of another queue into its own', 'if queue then', 'if false then', ['chain', 'settle']],
+    [
+      'tries a cancelled job again',
+      "if outcome == 'retry' and is_cancelled",
+      'if false and is_cancelled',
+      ['tracked', 'claim', 'withdraw', 'retry'],
+    ],
+    ['forgets the dead', 'dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])', '', ['claim', 'settle']],
+    [
+      'counts no failures',
+      'local failed = with_failure(message, id, text, now)',
+      'local failed = message',
+      ['claim', 'settle'],
+    ],
+  ],
+  adopt: [
+    ['drops what is to be done elsewhere', "redis.call('HSET', KEYS[3], found[i], message)", '', ['chain', 'adopt']],
+    ['tells no batch of the dead', 'tally_of(', 'type(', ['batch', 'adopt', 'killer']],
+  ],
+  forward: [['lets a job come twice', "'NX', 'PX', ARGV[1])", "'PX', ARGV[1])", ['chain', 'sendOut']]],
+  revive: [['revives what is not there', '== 1 then', '>= 0 then', ['claim', 'settle', 'revive']]],
+  withdraw: [
+    [
+      'lets the record of a job that waits go',
+      "redis.call('PERSIST', record)",
+      "redis.call('PEXPIRE', record, 1)",
+      ['tracked', 'withdraw'],
+    ],
+  ],
+}

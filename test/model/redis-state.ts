@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Redis } from '../../src/redis/connection.ts'
 import { type Keys, makeKeys } from '../../src/wire/keys.ts'
-import type { Model, Waiting } from './model.ts'
+import type { Waiting } from './holdings.ts'
+import type { Model } from './model.ts'
 import { asDead, nameOf, namespace, shortReply } from './requests.ts'
 
 /** Key -> content, as plain data that can be compared. */

@@ -2,14 +2,11 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
-import { prometheusText } from 'pshub'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { openApiDocument } from '../../registry/server/openapi.ts'
-import { queueRows, summaryOf, taskRows, workerRows } from '../../registry/server/rows.ts'
-import { taskDetail } from '../../registry/server/task-detail.ts'
-import { defineTask, type EventMap, type Hub, type Overview, type Worker } from '../../src/index.ts'
+import { defineTask, type EventMap, type Hub, type Worker } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { anyJson, anyText } from '../support/any-json.ts'
+import { everythingOf } from '../support/everything-of.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
@@ -57,26 +54,6 @@ const repair = async () => {
   for (const [key, content] of whole) await server.redis.restore(key, 0, content, 'REPLACE')
 }
 
-const trends = { of: () => [] }
-
-/** Everything that is made of the registry, for programs and for people. */
-const everythingOf = async (overview: Overview): Promise<string[]> => {
-  const [slow, failures] = [await hub.slowCalls(), await hub.failures()]
-  const reading = { overview, tookMs: 1 }
-  const details = overview.tasks.map(({ task }) =>
-    taskDetail(reading, trends as never, task, { slow, failures }, () => true),
-  )
-  const documents = [
-    summaryOf(overview),
-    taskRows(overview, trends),
-    workerRows(overview),
-    queueRows(overview, trends),
-    details,
-    openApiDocument(overview, { server: 'http://localhost', namespace: 'pshub' }),
-  ]
-  return [...documents.map(document => JSON.stringify(document)), prometheusText(overview)]
-}
-
 const expectAllWell = async () => {
   for (const each of [hub, server.hub()]) expect(await each.call('healthy', {}, { timeoutMs: 2000 })).toBe('well')
   const overview = await hub.overview()
@@ -88,7 +65,7 @@ const expectAllWell = async () => {
     workers: expect.arrayContaining([worker.id]),
   })
   expect(overview.workers.find(({ id }) => id === worker.id)).toMatchObject({ queue: 'q', live: true, slots: 4 })
-  for (const text of await everythingOf(overview)) expect(text.length).toBeGreaterThan(0)
+  for (const text of await everythingOf(hub, overview)) expect(text.length).toBeGreaterThan(0)
   return overview
 }
 
@@ -306,7 +283,7 @@ describe('any type at any key', () => {
         expect(overview.unreadable).toEqual([{ key: keys()[name], reason: 'it is of another type (WRONGTYPE)' }])
         expect(overview[name]).toEqual([])
         expect(overview.queues).toMatchObject([{ queue: 'q' }])
-        await everythingOf(overview)
+        await everythingOf(hub, overview)
         await repair()
       }
     })

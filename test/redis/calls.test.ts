@@ -4,7 +4,6 @@ import {
   type CallPhases,
   defineTask,
   type EventMap,
-  HubError,
   TaskError,
   type WithPhases,
 } from '../../src/index.ts'
@@ -182,99 +181,6 @@ describe('names', () => {
     expect(await hub.call('greet')).toBe('1.0')
     await it_.worker([versioned('1.0'), versioned('1.1')], { queue: 'other' })
     await eventually(async () => (await hub.call('greet')) === '1.1')
-  })
-})
-
-describe('what is refused at once', () => {
-  const refused = async (promise: Promise<unknown>, code: string, message: RegExp) => {
-    const started = performance.now()
-    const error = await failure(promise)
-    expect(error).toBeInstanceOf(HubError)
-    expect(error).toMatchObject({ code, ran: 'no', message: expect.stringMatching(message) })
-    expect(performance.now() - started).toBeLessThan(1500)
-  }
-
-  it('an unknown task, with near names', async () => {
-    await it_.worker([add])
-    const hub = it_.hub()
-    await refused(hub.call('my_tusk:1.0', {}), 'NoSuchTask', /Did you mean my_task:1\.0/)
-    await refused(hub.call('my_task:3.0', {}), 'NoSuchTask', /Known versions: my_task:1\.0/)
-    await refused(hub.call('no such', {}), 'NoSuchTask', /not a task name/)
-    await refused(hub.call('constructor', {}), 'NoSuchTask', /No worker ever declared/)
-    await refused(hub.call(undefined as never), 'NoSuchTask', /must be a name/)
-    await it_.redis.hset(`${it_.namespace}:tasks`, 'torn:1.0', '{"task":')
-    await refused(hub.call('torn:1.0', {}), 'NoSuchTask', /no card of torn:1\.0 that can be read/)
-  })
-
-  it('a task whose workers are gone', async () => {
-    const worker = await it_.worker([add])
-    await worker.stop()
-    await refused(it_.hub().call('my_task:1.0', { x: 1 }), 'NoWorkers', /pshub worker .*--queue q/)
-  })
-
-  it('a full backlog', async () => {
-    const worker = await it_.worker(
-      [
-        defineTask(
-          'slow:1.0',
-          {},
-          (_, ctx) => new Promise(resolve => ctx.signal.addEventListener('abort', () => resolve(1))),
-        ),
-      ],
-      { slots: 1 },
-    )
-    const hub = it_.hub({ maxBacklog: 3 })
-    const call = () => failure(hub.call('slow:1.0', {}, { timeoutMs: 1500 }))
-    const running = call()
-    await eventually(() => worker.busy === 1)
-    const waiting = [running, call(), call(), call()]
-    await eventually(async () => (await it_.redis.llen(`${it_.namespace}:{q}:calls`)) === 3)
-    await refused(hub.call('slow:1.0', {}, { timeoutMs: 5000 }), 'Overloaded', /3 requests wait in queue q/)
-    const codes = (await Promise.all(waiting)).map(error => error.code)
-    expect(codes).toEqual(['Timeout', 'Timeout', 'Timeout', 'Timeout'])
-    // The worker drops what expired as soon as its slot is idle.
-    await eventually(async () => (await it_.redis.llen(`${it_.namespace}:{q}:calls`)) === 0)
-  })
-
-  it('a payload that is too large', async () => {
-    await it_.worker([echo])
-    await refused(
-      it_.hub({ maxPayloadBytes: 2000 }).call('echo:1.0', 'ü'.repeat(1001)),
-      'PayloadTooLarge',
-      /larger than 2000 bytes/,
-    )
-  })
-
-  it('a call of a closed hub', async () => {
-    await it_.worker([echo])
-    const hub = it_.hub()
-    await hub.close()
-    await refused(hub.call('echo:1.0'), 'HubClosed', /make a new one/)
-  })
-
-  it('a call of a hub that is being closed; its connections end without a word, and are gone then', async () => {
-    it_.allowLeftovers()
-    const never = defineTask('never:1.0', {}, () => new Promise(() => undefined))
-    await it_.worker([never], { graceMs: 0 })
-    const sockets = () => process.getActiveResourcesInfo().filter(kind => kind === 'TCPSocketWrap').length
-    const before = sockets()
-    const hub = it_.hub()
-    const down: string[] = []
-    hub.events.on('redis:down', ({ reason }) => down.push(reason))
-    const sent = new Promise(resolve => hub.events.on('queue:pushed', resolve))
-    const call = failure(hub.call('never:1.0'))
-    await sent
-    await hub.close()
-    expect(sockets()).toBe(before)
-    expect((await call).code).toBe('Aborted')
-    expect(down).toEqual([])
-  })
-
-  it('a call with no time left or a bad time', async () => {
-    await it_.worker([echo])
-    const hub = it_.hub()
-    await refused(hub.call('echo:1.0', {}, { timeoutMs: 0 }), 'Expired', /No time was left/)
-    await refused(hub.call('echo:1.0', {}, { timeoutMs: 'soon' as never }), 'InvalidArgs', /timeoutMs must be a number/)
   })
 })
 

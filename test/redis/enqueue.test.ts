@@ -1,23 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EnqueueOptions, type EventMap, TaskError } from '../../src/index.ts'
+import { flaky } from '../support/flaky-task.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
 /** hub.enqueue() and what a job tells of itself. */
 const it_ = useRedis()
 const keys = () => queueKeys(it_)
-
-/** Fails as often as it is told, and notes each try. */
-const flaky = (options: object = {}) => {
-  const tries: { args: unknown; attempt: number; at: number }[] = []
-  const task = defineTask('flaky:1.0', { backoff: 1, ...options }, (args, ctx) => {
-    tries.push({ args, attempt: ctx.attempt, at: Date.now() })
-    const { fails = 0 } = args as { fails?: number }
-    if (ctx.attempt <= fails) throw new Error(`try ${ctx.attempt} {failed} [here]`)
-    return { attempt: ctx.attempt }
-  })
-  return { task, tries }
-}
 
 /** Records of tracked jobs and the dead stay for a while. */
 const allKeys = async () => (await it_.keys()).filter(key => !/:(turn|enqueued:.*)$/.test(key))

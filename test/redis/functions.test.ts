@@ -3,37 +3,13 @@ import { defineTask } from '../../src/index.ts'
 import { Queue } from '../../src/queue/queue.ts'
 import { run } from '../../src/redis/library.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { functionCalls, maxBytes } from '../support/function-calls.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
-import { queueKeys } from '../support/queue-keys.ts'
 
 /** Callers and workers made of the functions alone, as one in another language is. */
 const server = useRedis()
 
-const keys = () => queueKeys(server)
-const maxBytes = 1_000_000
-const beatOf = ([id, leaseMs, isNew, memoryMs, reportsMs = 0]: (string | number)[]) => {
-  const { leases, cancelled, reporter, calls, paused } = keys()
-  const args = [id!, leaseMs!, isNew!, memoryMs!, reportsMs]
-  return run(server.redis, 'beat', [leases, cancelled, reporter, calls, paused], args)
-}
-
-const claimKeys = (worker: string) => {
-  const { calls, bell, held, leases, jobs, jobBell } = keys()
-  return [calls, bell, held(worker), leases, jobs, jobBell]
-}
-const handbackKeys = (worker: string) => {
-  const { calls, bell, held, jobs, jobBell } = keys()
-  return [held(worker), calls, bell, jobs, jobBell]
-}
-const adoptKeys = (lost: string, worker: string) => {
-  const { leases, held, calls, bell, jobs, jobBell } = keys()
-  return [leases, held(lost), held(worker), calls, bell, jobs, jobBell]
-}
-const leaveOf = (worker: string) => {
-  const { calls, bell, held, leases, jobs, jobBell, reporter } = keys()
-  const leaveKeys = [held(worker), calls, bell, leases, jobs, jobBell, reporter]
-  return run(server.redis, 'leave', leaveKeys, [worker])
-}
+const { keys, beatOf, claimKeys, handbackKeys, adoptKeys, leaveOf } = functionCalls(server)
 
 describe('the bytes of a payload', () => {
   const args = '{"empty":[],"none":{},"big":9007199254740993,"exact":1.0,"exp":1E400,"text":"Zoë 💚\\u0000\\ud800 \\/"}'

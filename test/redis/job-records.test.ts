@@ -1,23 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
+import { flaky } from '../support/flaky-task.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
 /** What a tracked job tells of itself: uniqueness, cancelling, waiting for its end. */
 const it_ = useRedis()
 const keys = () => queueKeys(it_)
-
-/** Fails as often as it is told, and notes each try. */
-const flaky = (options: object = {}) => {
-  const tries: { args: unknown; attempt: number; at: number }[] = []
-  const task = defineTask('flaky:1.0', { backoff: 1, ...options }, (args, ctx) => {
-    tries.push({ args, attempt: ctx.attempt, at: Date.now() })
-    const { fails = 0 } = args as { fails?: number }
-    if (ctx.attempt <= fails) throw new Error(`try ${ctx.attempt} {failed} [here]`)
-    return { attempt: ctx.attempt }
-  })
-  return { task, tries }
-}
 
 describe('a unique job', () => {
   it('is there once, until it has ended, whatever the order of its arguments', async () => {

@@ -123,6 +123,8 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   expect(await stays.result()).toEqual(expect.anything())
   const gone = await hub.enqueue('own:1.0', 3, { unique: true, delayMs: 100 })
   expect(await gone.cancel()).toBe(true)
+  const early = await hub.enqueue('undeclared:1.0', 1, { queue: 'q', tracked: true, delayMs: 60_000 })
+  expect(await early.cancel()).toBe(true)
   const chain = await hub.chain([
     ['own:1.0', 1],
     ['own:1.0', {}, { pass: 'a', delayMs: 10, unique: true }],

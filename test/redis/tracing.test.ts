@@ -1,68 +1,20 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { type Context, context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  ParentBasedSampler,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-  TraceIdRatioBasedSampler,
-} from '@opentelemetry/sdk-trace-base'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { describe, expect, it } from 'vitest'
 import { defineTask, TaskError } from '../../src/index.ts'
 import { root } from '../support/cli-fixture.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { application, exporter, idOf, inside, keepContext, spanOf, traceOf, useSpans } from '../support/spans.ts'
 
 const it_ = useRedis()
-const exporter = new InMemorySpanExporter()
-const users = trace.getTracer('the application')
-/** What a processor or sampler of the application does as spans start. */
-let onStart: () => void = () => undefined
-
-const keepContext = () => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-
-beforeAll(() => {
-  keepContext()
-  const memory = new SimpleSpanProcessor(exporter)
-  const hooks = {
-    onStart: () => onStart(),
-    onEnd: () => onStart(),
-    forceFlush: async () => {},
-    shutdown: async () => {},
-  }
-  // Everything but traces of which the caller decided otherwise.
-  const sampler = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(1) })
-  trace.setGlobalTracerProvider(new BasicTracerProvider({ sampler, spanProcessors: [memory, hooks] }))
-})
-// Not after each: what a worker runs as it stops ends then.
-beforeEach(() => exporter.reset())
-afterAll(() => {
-  trace.disable()
-  context.disable()
-})
+useSpans()
 
 const inner = defineTask('inner:1.0', {}, () => 'in')
 const outer = defineTask('outer:1.0', {}, (_, ctx) => ctx.call('inner:1.0'))
 const broken = defineTask('broken:1.0', {}, () => {
   throw new TypeError('it broke')
 })
-
-/** The one finished span of this name and kind; waits, because a worker's ends apart from its caller's. */
-const spanOf = (name: string, kind: SpanKind): Promise<ReadableSpan> =>
-  eventually(() => exporter.getFinishedSpans().find(span => span.name === name && span.kind === kind) as ReadableSpan)
-const idOf = (span: ReadableSpan) => span.spanContext().spanId
-const traceOf = (span: ReadableSpan) => span.spanContext().traceId
-/** Runs inside a span of the application. */
-const inside = async <T>(name: string, act: () => Promise<T>, from: Context = context.active()): Promise<T> => {
-  const span = users.startSpan(name, {}, from)
-  try {
-    return await context.with(trace.setSpan(from, span), act)
-  } finally {
-    span.end()
-  }
-}
 
 describe('spans', () => {
   it('are one trace from the caller over the worker to the calls made there', async () => {
@@ -187,13 +139,13 @@ describe('spans', () => {
     await it_.worker([inner])
     const hub = it_.hub()
     await hub.call('inner:1.0')
-    onStart = () => {
+    application.onSpan = () => {
       throw new Error('a processor that throws')
     }
     try {
       expect(await hub.call('inner:1.0')).toBe('in')
     } finally {
-      onStart = () => undefined
+      application.onSpan = () => undefined
     }
   })
 })

@@ -27,8 +27,8 @@ export interface RegistryFixture extends Fixture {
   registry(options?: StandaloneOptions): Promise<TestRegistry>
 }
 
-const json = { 'content-type': 'application/json' }
-const bearer = (role: Role) => ({ authorization: `Bearer ${tokens[role]}` })
+export const json = { 'content-type': 'application/json' }
+export const bearer = (role: Role) => ({ authorization: `Bearer ${tokens[role]}` })
 
 /** What is asked of a registry that was started elsewhere. */
 export const clientOf = (running: RunningRegistry): TestRegistry => {

@@ -1,78 +1,40 @@
 import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
-import type { Command } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { Registrar, republishMs } from '../../src/catalogue/registrar.ts'
-import { maxCallers } from '../../src/figures/callers.ts'
+import { Registrar } from '../../src/catalogue/registrar.ts'
 import { Events } from '../../src/figures/events.ts'
-import { maxKeptCalls, maxKeptTasks } from '../../src/figures/kept-calls.ts'
 import { LoopDelay } from '../../src/figures/loop-delay.ts'
-import {
-  type Failure,
-  failureMemoryMs,
-  maxFailureMessage,
-  maxFailuresLength,
-  parseFailures,
-  RecentFailures,
-} from '../../src/figures/recent-failures.ts'
-import { type SlowCall, SlowCalls, slowMemoryMs } from '../../src/figures/slow-calls.ts'
-import { maxWindows, maxWindowsLength, sliceCount, sliceMs, TaskStats } from '../../src/figures/task-stats.ts'
-import { intervalPart, intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/hub/forecast.ts'
-import { staleMs } from '../../src/hub/routes.ts'
+import { type Failure, parseFailures, RecentFailures } from '../../src/figures/recent-failures.ts'
+import { type SlowCall, SlowCalls } from '../../src/figures/slow-calls.ts'
+import { TaskStats } from '../../src/figures/task-stats.ts'
 import { defineTask } from '../../src/index.ts'
-import { defaultRetries } from '../../src/jobs/backoff.ts'
 import { unrun } from '../../src/jobs/verdict.ts'
-import { JobQueue } from '../../src/queue/job-queue.ts'
-import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue/queue.ts'
+import type { Queue } from '../../src/queue/queue.ts'
 import type { Redis } from '../../src/redis/connection.ts'
-import { blockSeconds } from '../../src/redis/connections.ts'
 import { functionOf, operations, run } from '../../src/redis/library.ts'
-import { readSettings, settingsTable } from '../../src/settings/read.ts'
-import { foreignBounds } from '../../src/task/schema.ts'
-import { cardOf, defaultJobTimeoutMs, defaultTimeoutMs, maxTimeoutMs } from '../../src/task/task.ts'
+import { readSettings } from '../../src/settings/read.ts'
+import { cardOf } from '../../src/task/task.ts'
 import { errorTable, type ToldError } from '../../src/wire/errors.ts'
-import { maxCardLength, maxNesting, maxRecordLength } from '../../src/wire/foreign.ts'
 import { newId } from '../../src/wire/ids.ts'
-import { jobPartText, maxFailureMessage as maxJobFailure } from '../../src/wire/job-part.ts'
+import { jobPartText } from '../../src/wire/job-part.ts'
 import { isId, isNamespace, isQueueName, makeKeys } from '../../src/wire/keys.ts'
 import {
   decodeReply,
   decodeRequest,
   errorReply,
   jobBody,
-  maxTracestate,
   okReply,
   requestBody,
   requestTail,
   stamped,
 } from '../../src/wire/message.ts'
 import { parseCalledName, tryParseTaskName } from '../../src/wire/names.ts'
-import { maxDepth } from '../../src/wire/payload.ts'
 import { RedisClock } from '../../src/wire/redis-clock.ts'
-import { abandonAfterMs } from '../../src/worker/executor.ts'
 import { Measures } from '../../src/worker/measures.ts'
-import { beatMs, beatsPerLease } from '../../src/worker/roles/beat.ts'
 import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
-import { unservedPatienceMs } from '../../src/worker/unserved.ts'
 import { examples, protocol, read, root, rowsOf, section, unquoted } from '../support/protocol-document.ts'
-
-/** What the code sends for one operation of the queue `<queue>`. */
-const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>) => {
-  let sent: string[] = []
-  // A full Redis refuses plain replies, which then go by their function.
-  const sendCommand = async ({ name, args }: Command) => {
-    if (name !== 'fcall') throw Object.assign(new Error('OOM'), { name: 'ReplyError' })
-    sent = args.slice(1).map(String)
-    return []
-  }
-  const client = { sendCommand }
-  await operate(new Queue('<queue>', makeKeys('pshub')), client as unknown as Redis).catch(() => undefined)
-  const keyCount = Number(sent[0])
-  return { keys: sent.slice(1, keyCount + 1), args: sent.slice(keyCount + 1) }
-}
-
-const jobQueue = () => new JobQueue('<queue>', makeKeys('pshub'))
+import { jobQueue, sentBy } from '../support/sent-commands.ts'
 
 /** How many arguments an entry of a function's list is. */
 const entryLength = (list: string): number => ({ pairs: 2, triples: 3, fives: 5 })[list.split(' ')[0]!] ?? 1
@@ -142,80 +104,6 @@ describe('PROTOCOL.md', () => {
       )
     }
     expect(newId()).toMatch(/^[A-Za-z0-9_-]{22}$/)
-  })
-
-  it('has the numbers of the code', async () => {
-    const { maxPayloadBytes, maxBacklog, leaseMs, maxBlockedMs, graceMs } = settingsTable
-    const numbers = Object.fromEntries(rowsOf(section('12. Numbers')))
-    const { numbers: ofVectors } = JSON.parse(read('clients/vectors/numbers.json'))
-    expect(numbers).toEqual(Object.fromEntries(Object.entries(ofVectors).map(([name, value]) => [name, String(value)])))
-    const cancel = await sentBy((queue, client) => queue.cancel(client, '', ''))
-    const beat = await sentBy((queue, client) => queue.beat(client, '', 4000, true, { reports: true, moves: true }))
-    const claim = await sentBy((queue, client) => queue.claim(client, '', { slots: 1, jobs: 0 }))
-    const adopt = await sentBy((queue, client) => queue.adopt(client, '', ''))
-    expect(numbers['memory of a cancellation, ms']).toBe(cancel.args.at(-1))
-    expect(numbers['memory of a cancellation, ms']).toBe(beat.args.at(3))
-    expect(numbers['a worker that reports its queue is replaced after, ms']).toBe(beat.args.at(4))
-    expect(numbers['a worker that looks after what is due is replaced after, ms']).toBe(beat.args.at(5))
-    expect(numbers['requests moved per adoption']).toBe(adopt.args.at(2))
-    expect(numbers['one answer or one write, bytes']).toBe(adopt.args.at(3))
-    expect(numbers['dead jobs of a queue']).toBe(adopt.args.at(4))
-    expect(numbers['life of a dead job, ms']).toBe(adopt.args.at(5))
-    const waits = await sentBy((_, client) => jobQueue().await(client, 'a', 't', 'h'))
-    expect(numbers['who waits for one job']).toBe(waits.args.at(2))
-    const forwarded = await sentBy((_, client) => jobQueue().forward(client, 'x'))
-    expect(numbers['a job that came from another queue is known for, ms']).toBe(forwarded.args.at(0))
-    const opened = await sentBy((_, client) => jobQueue().openBatch(client, 'b', '', ''))
-    expect(numbers['a batch that is not closed is forgotten after, ms']).toBe(opened.args.at(-1))
-    expect(read('src/queue/lua/shared.lua')).toContain(`max_failures = ${numbers['failures that a job keeps']}\n`)
-    expect(read('src/queue/lua/adopt.lua')).toContain(`max_losses = ${numbers['workers a request may lose']}\n`)
-    expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(-1))
-    expect(numbers).toMatchObject({
-      'deepest nesting of arguments and results': String(maxDepth),
-      'largest arguments or result, bytes': String(maxPayloadBytes.fallback),
-      'longest `tracestate`, characters': String(maxTracestate),
-      'longest backlog a hub pushes to': String(maxBacklog.fallback),
-      'shortest interval after which a list stands, ms': String(leastIntervalMs),
-      'the same, in runs': String(intervalRuns),
-      'the same, as a part of the longest time that calls have left': String(intervalPart),
-      'target of a list that stands, in rounds of the slots': String(targetSlots),
-      'the same, at least, ms': String(targetMs),
-      'beat, ms': String(beatMs),
-      'lease, ms': String(leaseMs.fallback),
-      'beats per lease, at least': String(beatsPerLease),
-      'longest time without a turn of the loop in which the lease is kept, ms': String(maxBlockedMs.fallback),
-      'block of `BLPOP` and `BLMOVE`, s': String(blockSeconds),
-      'memory of a push number, ms': String(pushMemoryMs),
-      'life of a reply list after its last reply, ms': String(replyTtlMs),
-      'time for a handler after its deadline, ms': String(abandonAfterMs),
-      'tries after the first one of a job': String(defaultRetries),
-      "longest message of a job's failure, characters": String(maxJobFailure),
-      'a job runs for, at the most, ms': String(defaultJobTimeoutMs),
-      'default `timeoutMs`': String(defaultTimeoutMs),
-      'longest time of a call, ms': String(maxTimeoutMs),
-      'grace when leaving, ms': String(graceMs.fallback),
-      'cards are rewritten every, ms': String(republishMs),
-      'a task nobody takes is waited for, ms': String(unservedPatienceMs),
-      'longest use of a route, ms': String(staleMs),
-      'a slice of the windows of statistics, ms': String(sliceMs),
-      'slices of a window': String(sliceCount),
-      'tasks with a window of their own': String(maxWindows),
-      'longest windows of a worker, characters': String(maxWindowsLength),
-      'slow calls of a task': String(maxKeptCalls),
-      'tasks with slow calls': String(maxKeptTasks),
-      'memory of slow calls, ms': String(slowMemoryMs),
-      'services that call a task, by name': String(maxCallers),
-      'recent failures of a task': String(maxKeptCalls),
-      'tasks with recent failures': String(maxKeptTasks),
-      'memory of recent failures, ms': String(failureMemoryMs),
-      'longest message of a recent failure, characters': String(maxFailureMessage),
-      'longest recent failures of a worker, characters': String(maxFailuresLength),
-      'longest task card, characters': String(maxCardLength),
-      'longest other record of the registry, characters': String(maxRecordLength),
-      'deepest nesting of a record of the registry': String(maxNesting),
-    })
-    const bounds = section('9.3 Checking arguments')
-    for (const bound of Object.values(foreignBounds)) expect(bounds).toContain(` ${bound} `)
   })
 
   it('says the same about each function as its header', () => {

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
+import { noted } from '../support/noting-tasks.ts'
+
+const it_ = useRedis()
+
+describe('a worker of all queues', () => {
+  it('declares what nobody has in `default`, and serves where its tasks are declared', async () => {
+    const { task, seen } = noted()
+    const other = await it_.worker([task], { queue: 'one' })
+    await other.stop()
+    const worker = await it_.worker([task, defineTask('new:1.0', {}, () => 'new')], { queue: '*' })
+    const hub = it_.hub()
+    expect(await hub.call('new:1.0')).toBe('new')
+    await hub.call('note:1.0', 'in one')
+    expect(seen).toEqual(['in one'])
+    const queues = await hub.queues()
+    expect(queues.map(({ queue, workers }) => [queue, workers])).toEqual([
+      ['default', 1],
+      ['one', 1],
+    ])
+    const card = JSON.parse((await it_.redis.hget(`${it_.namespace}:tasks`, 'note:1.0'))!)
+    expect(card.queue).toBe('one')
+    expect(worker.id).toHaveLength(22)
+  })
+
+  it('finds new ones: those into which jobs are put by name, and those that others declare', async () => {
+    const { task, seen } = noted()
+    const worker = await it_.worker([task], { queue: '*' })
+    const started: string[] = []
+    worker.events.on('worker:started', ({ queue }) => started.push(queue))
+    const hub = it_.hub()
+    await hub.enqueue('note:1.0', 'for a tenant', { queue: 'tenant-17' })
+    await eventually(() => seen.length === 1, 8000)
+    expect(started).toEqual(['tenant-17'])
+    expect(await it_.redis.zrange(`${it_.namespace}:queues`, '0', '-1')).toEqual(['tenant-17'])
+    const other = await it_.worker([task], { queue: 'later' })
+    await eventually(() => started.includes('later'), 8000)
+    await other.stop()
+    await hub.call('note:1.0', 'later', { queue: 'later' })
+    expect(seen).toEqual(['for a tenant', 'later'])
+  }, 20_000)
+
+  it('goes on where the registry and the names of queues are somebody else’s', async () => {
+    await it_.redis.set(`${it_.namespace}:queues`, 'no set')
+    const worker = await it_.worker([defineTask('echo:1.0', {}, args => args)], { queue: ['mine', '*'] })
+    expect(await it_.hub().call('echo:1.0', 1)).toBe(1)
+    expect(worker.busy).toBe(0)
+  })
+})
