@@ -1,3 +1,4 @@
+import { Catalogue } from '../catalogue/catalogue.ts'
 import type { Events } from '../figures/events.ts'
 import { type Step, stepMessage } from '../jobs/chain.ts'
 import { defaultEnqueueMs, type EnqueueOptions, shapeOf } from '../jobs/enqueue-options.ts'
@@ -169,9 +170,18 @@ export class Enqueuing {
     if (!isId(id)) throw unknown
     if (queue !== undefined) checkQueue(queue)
     const { host, resolver, keys } = this.#options
+    const catalogue = new Catalogue(keys)
     const queues = queue === undefined ? await host.ask(() => resolver.queues()) : [queue]
     const found = await host.ask(client =>
-      Promise.all(queues.map(name => command(client, 'exists', keys.queue(name).job(id)))),
+      Promise.all(
+        queues.map(name => {
+          const record = keys.queue(name).job(id)
+          // Of all queues there are some may not be this user's.
+          return queue
+            ? catalogue.ask(client, 0, 'exists', record)
+            : catalogue.askIfAllowed(client, 0, 'exists', record)
+        }),
+      ),
     )
     const place = found.indexOf(1)
     if (place === -1) throw unknown

@@ -123,7 +123,7 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   expect(await stays.result()).toEqual(expect.anything())
   const gone = await hub.enqueue('own:1.0', 3, { unique: true, delayMs: 100 })
   expect(await gone.cancel()).toBe(true)
-  const early = await hub.enqueue('undeclared:1.0', 1, { queue: 'q', tracked: true, delayMs: 60_000 })
+  const early = await hub.enqueue('undeclared:1.0', 1, { queue: 'q', tracked: true, delayMs: 50 })
   expect(await early.cancel()).toBe(true)
   const chain = await hub.chain([
     ['own:1.0', 1],
@@ -216,7 +216,7 @@ describe('users with exactly the listed rights', () => {
     // What a worker sweeps when it starts: a task and a worker that nobody renewed for long.
     await server.redis.hset(cardsKey(), 'old:1.0', JSON.stringify({ task: 'old:1.0', queue: 'q', at: 1 }))
     await server.redis.hset(`${server.namespace}:stats`, 'old', JSON.stringify({ seen: 1 }))
-    await server.redis.zadd(`${server.namespace}:queues`, 1, 'old')
+    await server.redis.zadd(`${server.namespace}:queues`, 1, 'q')
     const other = await startWorkerProcess(urls.worker, server.namespace, { slots: 1 })
     server.onEnd(() => other.signal('SIGKILL'))
     const worker = await server.worker(tasks, { redis: urls.worker, slots: 2, queue: ['q', '*'] })
