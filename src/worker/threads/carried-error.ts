@@ -16,7 +16,7 @@ const mostCauses = 8
 /** Never throws: a thrown object can have getters that throw in turn. */
 export const packError = (thrown: unknown, causes = mostCauses): CarriedError => {
   try {
-    if (!(thrown instanceof Error)) return { is: 'value', value: asJson(thrown) }
+    if (!(thrown instanceof Error)) return { is: 'value', value: JSON.parse(encodePayload(thrown)) }
     const stack = String(thrown.stack)
     const message = messageOf(thrown)
     if (thrown instanceof TaskError) {
@@ -31,7 +31,7 @@ export const packError = (thrown: unknown, causes = mostCauses): CarriedError =>
     const cause = thrown.cause === undefined || causes === 0 ? {} : { cause: packError(thrown.cause, causes - 1) }
     return { is: 'Error', stack, name: String(thrown.name), message, own: ownOf(thrown), ...cause }
   } catch {
-    return { is: 'value', value: undefined }
+    return { is: 'Error', stack: '', name: 'Error', message: messageOf(thrown), own: {} }
   }
 }
 
