@@ -98,7 +98,7 @@ describe('a thread', () => {
     const worker = await startWorker(shared, { NODE_OPTIONS: '--max-old-space-size=96' })
     await withHub(async hub => {
       const { code, message } = await failure(hub.call('dying:1.0', { how: 'memory' }, { timeoutMs: 15_000 }))
-      expect([code, message]).toEqual(['TaskFailed', 'The thread that ran dying:1.0 died: it ran out of memory.'])
+      expect([code, message]).toEqual(['TaskFailed', 'The thread that ran dying:1.0 died: it ran out of memory'])
       expect(await hub.call('tell:1.0')).toMatchObject({ isMainThread: false })
       expect(worker.child.exitCode).toBeNull()
     })
@@ -110,10 +110,10 @@ describe('a thread', () => {
   ])('that cannot start, because what is loaded first %s, says so at once', async (_, act, reason) => {
     cli.module('first.mjs', `import { isMainThread } from 'node:worker_threads'\nif (!isMainThread) { ${act} }\n`)
     // Without the thread for a blocked loop, which could not start either.
-    const worker = await startWorker(shared, { NODE_OPTIONS: '--import ./first.mjs', PSHUB_MAX_BLOCKED: '0' })
+    const worker = await startWorker(shared, { NODE_OPTIONS: '--import ./first.mjs', PSHUB_MAX_BLOCKED_MS: '0' })
     await withHub(async hub => {
       const both = [1, 2].map(() => failure(hub.call('ending:1.0', { how: 'null' }, { timeoutMs: 15_000 })))
-      const message = `No thread could be started for ending:1.0: ${reason}.`
+      const message = `No thread could be started for ending:1.0: ${reason}`
       for (const failed of await Promise.all(both)) expect(failed).toMatchObject({ code: 'TaskFailed', message })
       expect(await hub.call('echo:1.0', {})).toMatchObject({ isMainThread: true })
       expect(worker.child.exitCode).toBeNull()
@@ -122,7 +122,7 @@ describe('a thread', () => {
 })
 
 describe('threads of a worker in code', () => {
-  it('do not keep the process alive once that is stopped, nor when they idle', async () => {
+  it('end with it, and then the process does', async () => {
     const index = JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)
     cli.module(
       'tasks-of-app.mjs',

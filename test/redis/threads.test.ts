@@ -161,6 +161,30 @@ describe('a handler in a thread', () => {
   })
 })
 
+describe('what it logs', () => {
+  it.each(['ends', 'dies'])('is all written before its run ends, when it %s', async how => {
+    let lines = 0
+    let atEnd = 0
+    const worker = makeWorker()
+    worker.use(next => async (request, ctx) => {
+      const log = { ...ctx.log, info: () => lines++ }
+      const { id, task, from, attempt, signal } = ctx
+      const call = ctx.call.bind(ctx)
+      try {
+        return await next(request, { id, task, from, attempt, signal, call, remainingMs: () => ctx.remainingMs(), log })
+      } finally {
+        atEnd = lines
+      }
+    })
+    await worker.start()
+    await it_
+      .hub()
+      .call('chatty:1.0', { lines: 5000, how })
+      .catch(() => undefined)
+    expect(atEnd).toBe(5000)
+  })
+})
+
 describe('a call that it makes', () => {
   it('goes through the main thread, with the time that is left', async () => {
     await startWorker()
@@ -171,6 +195,19 @@ describe('a call that it makes', () => {
     expect(answer).toMatchObject({ args: { a: 1 }, isMainThread: true })
     expect(answer.remainingMs).toBeLessThanOrEqual(3000)
     expect(await hub.call('calling:1.0', { task: 'echo:1.0' })).toMatchObject({ answer: { args: {} } })
+  })
+
+  it('passes the trace on', async () => {
+    // Before anybody sends anything: ioredis takes a line that comes with the answer to MONITOR for a disorder.
+    const monitor = await it_.redis.monitor()
+    it_.onEnd(() => monitor.disconnect())
+    await startWorker()
+    const pushes: string[] = []
+    monitor.on('monitor', (_time: string, args: string[]) => pushes.push(args.join(' ')))
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    await it_.hub().call('calling:1.0', { task: 'echo:1.0' }, { traceparent })
+    const nested = pushes.filter(text => text.includes('"task":"echo:1.0"') && /RPUSH/i.test(text))
+    expect(nested.some(text => text.includes(traceparent))).toBe(true)
   })
 
   it('fails as in the main thread', async () => {
@@ -193,6 +230,25 @@ describe('a call that it makes', () => {
     expect(await caught({ task: 'echo:1.0', args: 'bigint' })).toMatchObject({ isHubError: true, code: 'InvalidArgs' })
     expect(await caught({ task: 'slow:1.0', timeoutMs: 100 })).toMatchObject({ code: 'Timeout', ran: 'maybe' })
     expect(await caught({ task: 'slow:1.0', cancelMs: 100 })).toMatchObject({ code: 'Aborted' })
+  })
+})
+
+describe('a call that it does not await', () => {
+  it('is answered behind its end', async () => {
+    await startWorker()
+    const [begun, answered] = [file(), file()]
+    expect(await it_.hub().call('leaving:1.0', { how: 'returns', begun, answered })).toBe('gone')
+    await eventually(() => existsSync(begun))
+    writeFileSync(answered, '')
+    await eventually(() => existsSync(`${answered}-heard`))
+  })
+
+  it('is given up when its thread dies', async () => {
+    await startWorker()
+    const [begun, answered] = [file(), file()]
+    const failed = await failure(it_.hub().call('leaving:1.0', { how: 'dies', begun, answered }))
+    expect(failed.message).toContain('exited with code: 5')
+    expect(await written(`${begun}-aborted`)).toBe('Aborted')
   })
 })
 
@@ -329,8 +385,8 @@ describe('a run that is given up', () => {
 
 describe('a thread that dies', () => {
   it.each([
-    ['exit', 'The thread that ran dying:1.0 died: worker exited with code: 3.'],
-    ['uncaught', 'The thread that ran dying:1.0 died: thrown by a timer.'],
+    ['exit', 'The thread that ran dying:1.0 died: worker exited with code: 3'],
+    ['uncaught', 'The thread that ran dying:1.0 died: thrown by a timer'],
   ])('by %s costs its own run and no other', async (how, message) => {
     await startWorker()
     const hub = it_.hub()

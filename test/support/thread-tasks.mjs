@@ -119,6 +119,23 @@ export const calling = defineTask('calling:1.0', inThreads, async ({ task, args,
     return { caught: { isHubError: error instanceof HubError, code, message, data, ran } }
   }
 })
+/** It ends while a call of its own is under way, whose end a file tells. */
+export const leaving = defineTask('leaving:1.0', inThreads, ({ how, answered, begun }, ctx) => {
+  ctx.call('gated:1.0', { begun, until: answered }).then(() => writeFileSync(`${answered}-heard`, ''))
+  if (how === 'returns') return 'gone'
+  return new Promise(() => {
+    const timer = setInterval(() => {
+      if (!existsSync(begun)) return
+      clearInterval(timer)
+      process.exit(5)
+    }, 5)
+  })
+})
+export const gated = defineTask('gated:1.0', { timeoutMs: 20_000 }, async ({ begun, until }, ctx) => {
+  writeFileSync(begun, '')
+  while (!existsSync(until) && !ctx.signal.aborted) await delay(5)
+  if (ctx.signal.aborted) writeFileSync(`${begun}-aborted`, ctx.signal.reason.code)
+})
 export const passing = defineTask('passing:1.0', inThreads, ({ task, args }, ctx) => ctx.call(task, args))
 export const passingHere = defineTask('passing_here:1.0', {}, ({ task, args }, ctx) => ctx.call(task, args))
 export const dying = defineTask('dying:1.0', { ...inThreads, retries: 0 }, async ({ how }) => {
@@ -142,6 +159,10 @@ export const echo = defineTask('echo:1.0', {}, (args, ctx) => ({ args, remaining
 export const slow = defineTask('slow:1.0', { timeoutMs: 20_000 }, (_, ctx) =>
   delay(20_000, undefined, { signal: ctx.signal }),
 )
+export const chatty = defineTask('chatty:1.0', inThreads, ({ lines, how }, ctx) => {
+  for (let n = 0; n < lines; n++) ctx.log.info('line', { n })
+  if (how === 'dies') process.exit(1)
+})
 export const failing = defineTask('failing:1.0', {}, () => {
   throw new TaskError('no luck', { data: { why: 'chance' } })
 })
@@ -153,5 +174,5 @@ export const blocking = defineTask('blocking:1.0', { timeoutMs: 20_000 }, async 
 })
 export const all = [
   ...[ending, endingHere, checked, tell, computing, single, heeding, heedingHere, rethrowing, calling, passing],
-  ...[passingHere, dying, echo, slow, failing, blocking],
+  ...[chatty, leaving, gated, passingHere, dying, echo, slow, failing, blocking],
 ]

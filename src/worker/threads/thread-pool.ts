@@ -45,10 +45,7 @@ export class ThreadPool {
   }
 
   #next(): void {
-    while (this.#waiting.length > 0 && this.#given.size < this.#task.threads!) {
-      const run = this.#waiting.shift()!
-      if (!run.isSettled) void this.#give(run)
-    }
+    while (this.#waiting.length > 0 && this.#given.size < this.#task.threads!) void this.#give(this.#waiting.shift()!)
   }
 
   async #give(run: ThreadRun): Promise<void> {
@@ -93,6 +90,6 @@ export class ThreadPool {
     const unsettled = [...this.#given].filter(run => !run.isSettled)
     const without = unsettled.filter(run => !run.hasBegun).slice(0, Math.max(0, unsettled.length - threads))
     for (const run of without)
-      run.fail(new TaskError(`No thread could be started for ${this.#task.name.full}: ${this.#lastDeath}.`))
+      run.fail(new TaskError(`No thread could be started for ${this.#task.name.full}: ${this.#lastDeath}`))
   }
 }

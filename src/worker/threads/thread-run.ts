@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import type { Task, TaskContext } from '../../task/task.ts'
@@ -60,7 +61,7 @@ export class ThreadRun {
       )
     }
     this.#port = port1
-    port1.on('message', (message: FromThread) => this.#heard(message))
+    port1.on('message', this.#heard)
     port1.unref()
     try {
       const { signal } = this.#killing
@@ -96,13 +97,14 @@ export class ThreadRun {
     else this.fail(given)
   }
 
-  #heard(message: FromThread): void {
+  /** In the asynchronous context of its own handler, in which its span is: a run that waited is started by the end of another one. */
+  readonly #heard = AsyncResource.bind((message: FromThread): void => {
     if (message.is === 'begun') this.#hasBegun = true
     else if (message.is === 'unfit') this.fail(new TaskError(message.reason))
     else if (message.is === 'log') this.#context.log[message.level](message.message, message.fields)
     else if (message.is === 'cancel') this.#calls.get(message.call)?.abort()
     else void this.#call(message)
-  }
+  })
 
   async #call({ call, task, args, options }: Extract<FromThread, { is: 'call' }>): Promise<void> {
     const gaveUp = new AbortController()
@@ -140,7 +142,7 @@ export class ThreadRun {
   #deathOf(error: unknown): TaskError {
     const { code } = error as NodeJS.ErrnoException
     const why = code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'it ran out of memory' : messageOf(error)
-    return new TaskError(`The thread that ran ${this.#task.name.full} died: ${why}.`, { cause: error })
+    return new TaskError(`The thread that ran ${this.#task.name.full} died: ${why}`, { cause: error })
   }
 
   #end(outcome: Promise<unknown>): void {
