@@ -25,7 +25,7 @@ const rooms = [
 
 /** What other rooms may import of a room. All of `wire` is what everybody speaks. */
 const doors: Record<string, string[]> = {
-  task: ['task', 'schema', 'infer'],
+  task: ['exported', 'task', 'schema', 'infer'],
   figures: ['callers', 'events', 'load', 'loop-delay', 'pulse', 'recent-failures', 'slow-calls', 'task-stats'],
   redis: [
     'boot-check',
@@ -72,6 +72,7 @@ const importers: Record<string, string[]> = {
   pino: ['outlets/log'],
   'pino-pretty': ['outlets/log'],
   'hot-shots': ['outlets/statsd/meter'],
+  piscina: ['worker/threads/thread-pool', 'worker/threads/thread-run'],
   'unix-dgram': ['outlets/statsd/wire'],
   '@opentelemetry': ['outlets/tracing'],
 }

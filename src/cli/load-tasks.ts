@@ -2,7 +2,8 @@ import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { isTask, type Task } from '../task/task.ts'
+import { tasksIn } from '../task/exported.ts'
+import type { Task } from '../task/task.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 
 /** A module was found, and broke while it was loaded. */
@@ -19,27 +20,20 @@ export class BrokenModule extends Error {
  * @throws BrokenModule when it fails while it is loaded
  */
 export const loadTasks = async (names: string[], folder: string): Promise<Task[]> => {
-  const tasks = new Set<Task>()
+  const tasks = new Map<Task, Task>()
   for (const name of names) {
-    const exported = await importModule(name, folder)
-    const found = Object.values(exported).flatMap(tasksIn)
+    const address = addressOf(name, folder)
+    const exported = await importModule(name, address)
+    const found = tasksIn(exported)
     if (found.length === 0) throw new ConfigError(withoutTasks(name, exported))
-    for (const task of found) tasks.add(task)
+    for (const task of found) if (!tasks.has(task)) tasks.set(task, withModule(task, address))
   }
-  return [...tasks]
+  return [...tasks.values()]
 }
 
-const tasksIn = (value: unknown): Task[] => {
-  if (isTask(value)) return [value]
-  if (Array.isArray(value)) return value.filter(isTask)
-  return isPlainObject(value) ? Object.values(value).filter(isTask) : []
-}
-
-const isPlainObject = (value: unknown): value is object => {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
+/** Its threads import the same module, if it has threads and no other module was given. */
+const withModule = (task: Task, address: string): Task =>
+  task.threads === undefined || task.module !== undefined ? task : Object.freeze({ ...task, module: address })
 
 const withoutTasks = (name: string, exported: Record<string, unknown>): string => {
   const kinds = Object.entries(exported).map(([key, value]) => `${key} (${kindOf(value)})`)
@@ -52,8 +46,7 @@ const kindOf = (value: unknown): string => {
   return value === null ? 'null' : typeof value
 }
 
-const importModule = async (name: string, folder: string): Promise<Record<string, unknown>> => {
-  const address = addressOf(name, folder)
+const importModule = async (name: string, address: string): Promise<Record<string, unknown>> => {
   // With nothing left to wait for, Node would end without a word.
   const onStuck = () => {
     console.error(`${name} did not finish loading: an await at its top level waits for something that never comes.`)

@@ -22,9 +22,13 @@ export class Pulse {
   readonly #numbers: Int32Array
   /** Behind the running ones: the tick at which the thread found this task guilty of a stall. */
   readonly #blamed: number
+  /** By how much a request of each task counts as running here. */
+  readonly #counted: Uint8Array
 
-  constructor(tasks: readonly string[]) {
+  /** `elsewhere`: those of the tasks whose handlers run in other threads, and block no loop but their own. */
+  constructor(tasks: readonly string[], elsewhere: ReadonlySet<string> = new Set()) {
     this.tasks = tasks
+    this.#counted = Uint8Array.from(tasks, task => (elsewhere.has(task) ? 0 : 1))
     this.#blamed = places.running + tasks.length
     this.memory = new SharedArrayBuffer((this.#blamed + tasks.length) * Int32Array.BYTES_PER_ELEMENT)
     this.#numbers = new Int32Array(this.memory)
@@ -44,11 +48,11 @@ export class Pulse {
   }
 
   begin(task: number): void {
-    this.#numbers[places.running + task]!++
+    this.#numbers[places.running + task]! += this.#counted[task]!
   }
 
   end(task: number): void {
-    this.#numbers[places.running + task]!--
+    this.#numbers[places.running + task]! -= this.#counted[task]!
   }
 
   /** From here to leave() it is this task alone that can block the loop. */

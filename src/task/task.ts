@@ -69,6 +69,10 @@ export interface TaskOptions<A = JsonSchema, R = JsonSchema> {
   retries?: number
   /** How long it waits before that. A function returns milliseconds, or undefined for a job that is to be given up. Default `exponential`. */
   backoff?: TaskBackoff
+  /** For a handler that computes: it runs in threads of this task's own, so many at once. Default: in the main thread. */
+  threads?: number
+  /** Where these threads find the task: `import.meta.url` of a module that exports it. `pshub worker` knows that by itself. */
+  module?: string
 }
 
 /** `attempt`: how often it has failed by now. */
@@ -85,6 +89,8 @@ export interface Task<Args = unknown, Result = unknown> {
   readonly jobTimeoutMs: number
   readonly retries: number | undefined
   readonly backoff: TaskBackoff | undefined
+  readonly threads: number | undefined
+  readonly module: string | undefined
   readonly handler: Handler<Args, Result>
   readonly checkArgs: Validate | undefined
   readonly checkResult: Validate | undefined
@@ -128,6 +134,8 @@ export const defineTask = <const A = undefined, const R = undefined>(
     jobTimeoutMs: options.jobTimeoutMs ?? defaultJobTimeoutMs,
     retries: options.retries,
     backoff: options.backoff,
+    threads: options.threads,
+    module: options.module,
     handler,
     checkArgs: args === undefined ? undefined : compileOwn(args, `${fullName}: 'args'`),
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
@@ -152,6 +160,8 @@ const optionTypes: Record<keyof TaskOptions, string> = {
   jobTimeoutMs: 'number',
   retries: 'number',
   backoff: '',
+  threads: 'number',
+  module: 'string',
 }
 
 const checkOptions = (fullName: string, options: object): void => {
@@ -167,7 +177,7 @@ const checkOptions = (fullName: string, options: object): void => {
     if (value !== undefined && type !== '' && actual !== type)
       throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
   }
-  const { timeoutMs, jobTimeoutMs, retries, backoff } = options as TaskOptions
+  const { timeoutMs, jobTimeoutMs, retries, backoff, threads, module } = options as TaskOptions
   for (const [key, ms] of Object.entries({ timeoutMs, jobTimeoutMs }))
     if (ms !== undefined && !(ms > 0 && ms <= maxTimeoutMs))
       throw new ConfigError(`${fullName}: '${key}' must be above 0 and at most ${maxTimeoutMs} (a day).`)
@@ -175,6 +185,12 @@ const checkOptions = (fullName: string, options: object): void => {
     throw new ConfigError(`${fullName}: 'retries' must be a whole number of at least 0.`)
   if (backoff !== undefined && typeof backoff !== 'function' && !isBackoff(backoff))
     throw new ConfigError(`${fullName}: 'backoff' must be ${backoffKinds}, or a function.`)
+  if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1))
+    throw new ConfigError(`${fullName}: 'threads' must be a whole number of at least 1.`)
+  if (module !== undefined && !module.startsWith('file:'))
+    throw new ConfigError(
+      `${fullName}: 'module' must be the URL of a file: import.meta.url of the module that exports it.`,
+    )
 }
 
 /** Beside what else is on its card, which nobody reads when it is longer than maxCardLength. */

@@ -27,6 +27,7 @@ import { Find } from './roles/find.ts'
 import { Inspect } from './roles/inspect.ts'
 import { Keepalive } from './roles/keepalive.ts'
 import { SlotPool } from './slot-pool.ts'
+import { Threads } from './threads/threads.ts'
 
 export type WorkerOptions = Partial<Omit<Settings, 'name'>> & {
   /** What this worker runs, as defineTask returned it. */
@@ -52,6 +53,7 @@ export class Worker {
   readonly #find: Find
   readonly #inspect: Inspect
   readonly #nested: ReturnType<typeof makeNestedCalls>
+  readonly #threads: Threads
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #graceOver = new AbortController()
@@ -66,8 +68,10 @@ export class Worker {
     const { events } = this
     const { tasks: given, ...own } = options
     const settings = readSettings('worker', { options: own, env: process.env })
-    const tasks = checkTasks(given)
     const { statsd, slots: size, jobSlots = Math.ceil(size / 2) } = settings
+    const threads = new Threads(reason => events.emit('problem', { where: 'threads', reason }))
+    this.#threads = threads
+    const tasks = threads.withHandlersIn(checkTasks(given), size)
     if (jobSlots > size) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${size} slots in all.`)
     const logger = makeLogger(settings)
     this.#settings = settings
@@ -88,7 +92,7 @@ export class Worker {
     })
     this.#nested = makeNestedCalls(settings, this.#find.first[0]!, tracing)
     const pool = new SlotPool(size, jobSlots)
-    const pulse = new Pulse([...tasks.keys()])
+    const pulse = new Pulse([...tasks.keys()], threads.tasks)
     const problem = (error: Error) => events.emit('problem', { where: 'keepalive', reason: explained(error.message) })
     this.#common = {
       settings,
@@ -252,7 +256,7 @@ export class Worker {
     await announced
     const left = await Promise.all(crews.map(crew => finish(crew, isKnown, this.#graceOver.signal)))
     // Not before nothing runs any more: what runs may block the loop until its end.
-    await keepalive.stop()
+    await Promise.all([keepalive.stop(), this.#threads.stop()])
     const handedBack = await Promise.all(crews.map(crew => leave(crew, isKnown)))
     loop.stop()
     await Promise.all([commands.close(), this.#nested.close()])

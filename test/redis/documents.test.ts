@@ -149,6 +149,16 @@ describe('code in README and docs', () => {
     await served
   }, 60_000)
 
+  it('computes in threads', async () => {
+    const block = ofLanguage('js', false).find(({ text }) => text.includes('threads:'))
+    writeFileSync(join(folder, 'primes.mjs'), block!.text)
+    const served = run('pshub', 'worker', './primes.mjs')
+    const hub = fixture.hub()
+    await expect.poll(() => hub.call('primes:1.0', { below: 100 }).catch(error => error.code)).toBe(25)
+    for (const { pid } of children) process.kill(-pid!, 'SIGTERM')
+    expect((await served).status).toBe(0)
+  }, 60_000)
+
   const modules = ofLanguage('js', false).filter(block => !ofLanguage('js', false).slice(0, 2).includes(block))
   it.each(modules.map(block => [place(block), block] as const))(
     '%s runs',

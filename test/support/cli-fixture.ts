@@ -54,7 +54,8 @@ export interface Cli {
   readonly redis: Redis
   readonly namespace: string
   readonly folder: string
-  start(args: string[], env?: Record<string, string>): Running
+  /** `program`: another one than pshub. */
+  start(args: string[], env?: Record<string, string>, program?: string): Running
   /** Runs a command to its end. */
   run(args: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
   /** `pshub worker ./tasks.mjs`, once it has started. */
@@ -108,8 +109,8 @@ export const useCli = (): Cli => {
     get folder() {
       return folder
     },
-    start(args, env = {}) {
-      const child = spawn(process.execPath, [main, ...args], {
+    start(args, env = {}, program = main) {
+      const child = spawn(process.execPath, [program, ...args], {
         cwd: folder,
         env: { PATH: process.env.PATH, PSHUB_REDIS: server.url, PSHUB_NAMESPACE: cli.namespace, ...env },
       })

@@ -4,6 +4,7 @@ import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { defineTask, Worker } from '../../dist/index.js'
+import { calling } from './thread-tasks.mjs'
 
 const write = spans => {
   for (const { name, kind, parentSpanContext, spanContext } of spans.map(span => ({
@@ -29,7 +30,13 @@ trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new Sim
 const [redis, namespace] = process.argv.slice(2)
 const inner = defineTask('inner:1.0', {}, () => 'in')
 const outer = defineTask('outer:1.0', {}, (_, ctx) => ctx.call('inner:1.0'))
-const worker = new Worker({ redis, namespace, queue: 'far', logLevel: 'silent', tasks: [inner, outer] })
+const worker = new Worker({
+  redis,
+  namespace,
+  queue: 'far',
+  logLevel: 'silent',
+  tasks: [inner, outer, { ...calling, threads: 1 }],
+})
 await worker.start()
 process.stdout.write('{"ready":true}\n')
 process.stdin.resume()

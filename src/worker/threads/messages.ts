@@ -1,0 +1,41 @@
+import type { NestedOptions, TaskLog } from '../../task/task.ts'
+import type { Problem } from '../../wire/errors.ts'
+import type { CarriedError } from './carried-error.ts'
+
+/** What a thread is given with its port: it finds the first of the messages to it there. */
+export interface ThreadRequest {
+  /** Where it finds the task. */
+  module: string
+  id: string
+  task: string
+  from: string | undefined
+  attempt: number
+  args: unknown
+  /** On the clock of sharedMs(). */
+  deadline: number
+}
+
+/** What the main thread tells it of a run. */
+export type ToThread =
+  | { is: 'aborted'; reason: CarriedError }
+  | { is: 'answer'; call: number; result: unknown }
+  | { is: 'failure'; call: number; error: CarriedError }
+
+/** What it tells the main thread meanwhile. */
+export type FromThread =
+  | { is: 'begun' }
+  /** The thread can run nothing. It says no more after this, and is to be ended. */
+  | { is: 'unfit'; reason: string }
+  | { is: 'log'; level: keyof TaskLog; message: string; fields: Record<string, unknown> | undefined }
+  /** `args` is JSON. */
+  | { is: 'call'; call: number; task: string; args: string | undefined; options: Omit<NestedOptions, 'signal'> }
+  | { is: 'cancel'; call: number }
+
+/** How a run ended. `result` is JSON; undefined is undefined. What is not JSON is a problem. */
+export type ThreadOutcome =
+  | { is: 'result'; result: string | undefined }
+  | { is: 'problem'; problem: Problem }
+  | { is: 'error'; error: CarriedError }
+
+/** Milliseconds that never jump and are the same in all threads; those of performance.now() begin with each thread. */
+export const sharedMs = (): number => Number(process.hrtime.bigint()) / 1e6

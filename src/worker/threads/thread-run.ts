@@ -1,0 +1,161 @@
+import { AsyncResource } from 'node:async_hooks'
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { Piscina } from 'piscina'
+import type { Task, TaskContext } from '../../task/task.ts'
+import { HubError, messageOf, TaskError } from '../../wire/errors.ts'
+import { Abandoned } from '../../wire/failures.ts'
+import { invalid } from '../../wire/payload.ts'
+import { abandonAfterMs } from '../executor.ts'
+import { packError, unpackError } from './carried-error.ts'
+import { type FromThread, sharedMs, type ThreadOutcome, type ThreadRequest, type ToThread } from './messages.ts'
+
+/**
+ * One run of a handler in a thread, seen from the main thread: waiting, then `in` the pool, then settled, once. It does for the
+ * thread what that asks for, and ends a thread that goes on after its signal.
+ */
+export class ThreadRun {
+  /** As the handler settles in its thread; rejects when the run is given up, or the thread dies. */
+  readonly result: Promise<unknown>
+  readonly #task: Task
+  readonly #args: unknown
+  readonly #context: TaskContext
+  readonly #killing = new AbortController()
+  readonly #calls = new Map<number, AbortController>()
+  #settle!: (outcome: Promise<unknown>) => void
+  #isSettled = false
+  #hasBegun = false
+  #port: MessagePort | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(task: Task, args: unknown, context: TaskContext) {
+    this.#task = task
+    this.#args = args
+    this.#context = context
+    this.result = new Promise(resolve => {
+      this.#settle = resolve
+    })
+    const { signal } = context
+    if (signal.aborted) this.#onAbort()
+    else signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled
+  }
+
+  /** A thread has taken it. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  /** Runs it in the next thread of the pool. Resolves when that is free again, or gone. */
+  async in(pool: Piscina): Promise<void> {
+    const { port1, port2 } = new MessageChannel()
+    try {
+      // Before the pool knows of it: what cannot be cloned concerns nobody else.
+      port1.postMessage(this.#request())
+    } catch (error) {
+      port1.close()
+      return this.fail(
+        new TaskError(`The arguments of ${this.#task.name.full} cannot be given to a thread: ${messageOf(error)}`),
+      )
+    }
+    this.#port = port1
+    port1.on('message', this.#heard)
+    port1.unref()
+    try {
+      const { signal } = this.#killing
+      const outcome: ThreadOutcome = await pool.run({ port: port2 }, { transferList: [port2], signal })
+      this.#hearTheRest()
+      this.#end(Promise.resolve().then(() => this.#valueOf(outcome)))
+    } catch (error) {
+      this.#hearTheRest()
+      this.#end(Promise.reject(this.#deathOf(error)))
+      for (const call of this.#calls.values()) call.abort()
+    }
+    this.#closeIfDone()
+  }
+
+  /** Ends it, with its thread if it has one. */
+  fail(error: unknown): void {
+    this.#end(Promise.reject(error))
+    this.#killing.abort()
+  }
+
+  #request(): ThreadRequest {
+    const { id, task, from, attempt } = this.#context
+    const deadline = sharedMs() + this.#context.remainingMs()
+    return { module: this.#task.module!, id, task, from, attempt, args: this.#args, deadline }
+  }
+
+  readonly #onAbort = (): void => {
+    const reason: unknown = this.#context.signal.reason
+    // The run's code is the reason's, as where the executor gives up a handler in the main thread.
+    const given = reason instanceof HubError ? new Abandoned(reason.code, reason.message) : reason
+    this.#tell({ is: 'aborted', reason: packError(reason) })
+    if (this.#port) this.#timer = setTimeout(() => this.fail(given), abandonAfterMs)
+    else this.fail(given)
+  }
+
+  /** In the asynchronous context of its own handler, in which its span is: a run that waited is started by the end of another one. */
+  readonly #heard = AsyncResource.bind((message: FromThread): void => {
+    if (message.is === 'begun') this.#hasBegun = true
+    else if (message.is === 'unfit') this.fail(new TaskError(message.reason))
+    else if (message.is === 'log') this.#context.log[message.level](message.message, message.fields)
+    else if (message.is === 'cancel') this.#calls.get(message.call)?.abort()
+    else void this.#call(message)
+  })
+
+  async #call({ call, task, args, options }: Extract<FromThread, { is: 'call' }>): Promise<void> {
+    const gaveUp = new AbortController()
+    this.#calls.set(call, gaveUp)
+    try {
+      const given = args === undefined ? undefined : JSON.parse(args)
+      const result = await this.#context.call(task, given, { ...options, signal: gaveUp.signal })
+      this.#tell({ is: 'answer', call, result })
+    } catch (error) {
+      this.#tell({ is: 'failure', call, error: packError(error) })
+    }
+    this.#calls.delete(call)
+    this.#closeIfDone()
+  }
+
+  #tell(message: ToThread): void {
+    this.#port?.postMessage(message)
+  }
+
+  /** What the thread said before its end may come behind the news of that. */
+  #hearTheRest(): void {
+    for (let next = receiveMessageOnPort(this.#port!); next; next = receiveMessageOnPort(this.#port!))
+      this.#heard(next.message)
+  }
+
+  #valueOf(outcome: ThreadOutcome): unknown {
+    if (outcome.is === 'error') throw unpackError(outcome.error)
+    if (outcome.is === 'result') return outcome.result === undefined ? undefined : JSON.parse(outcome.result)
+    const { task, id } = this.#context
+    const { message, data } = invalid('InvalidResult', [outcome.problem], { task })
+    throw new Abandoned('InvalidResult', message, { task, id, data })
+  }
+
+  /** By its own doing: process.exit, an exception that nothing caught, too little memory. */
+  #deathOf(error: unknown): TaskError {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'it ran out of memory' : messageOf(error)
+    return new TaskError(`The thread that ran ${this.#task.name.full} died: ${why}`, { cause: error })
+  }
+
+  #end(outcome: Promise<unknown>): void {
+    outcome.catch(() => undefined)
+    if (this.#isSettled) return
+    this.#isSettled = true
+    clearTimeout(this.#timer)
+    this.#context.signal.removeEventListener('abort', this.#onAbort)
+    this.#settle(outcome)
+  }
+
+  /** Calls that the handler did not await are answered all the same. */
+  #closeIfDone(): void {
+    if (this.#isSettled && this.#calls.size === 0) this.#port?.close()
+  }
+}

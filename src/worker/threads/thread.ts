@@ -1,0 +1,51 @@
+// What the threads of a pool run. It is loaded by its name (thread-pool.ts), not imported.
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
+import { tasksIn } from '../../task/exported.ts'
+import type { Task } from '../../task/task.ts'
+import { messageOf, TaskError } from '../../wire/errors.ts'
+import { encodePayload, PayloadProblem } from '../../wire/payload.ts'
+import { packError } from './carried-error.ts'
+import type { FromThread, ThreadOutcome, ThreadRequest, ToThread } from './messages.ts'
+import { ThreadContext } from './thread-context.ts'
+
+// A promise that nobody awaits costs no run, as in `pshub worker`. It may be of a run that ended long ago.
+process.on('unhandledRejection', reason => parentPort?.postMessage(`A promise was rejected: ${messageOf(reason)}`))
+
+/** Runs one request, which lies in the port already. Never rejects. */
+export default async ({ port }: { port: MessagePort }): Promise<ThreadOutcome> => {
+  const request: ThreadRequest = receiveMessageOnPort(port)!.message
+  const tell = (message: FromThread) => port.postMessage(message)
+  const context = new ThreadContext(request, port)
+  port.on('message', (message: ToThread) => context.heard(message))
+  tell({ is: 'begun' })
+  let exported: object
+  try {
+    exported = await import(request.module)
+  } catch (error) {
+    tell({ is: 'unfit', reason: `${request.module} failed while it was loaded in a thread: ${messageOf(error)}` })
+    // A module that failed once fails in this thread for ever. Until it is ended it must not be given another run.
+    return new Promise(() => undefined)
+  }
+  try {
+    return outcomeOf(await taskOf(request, exported).handler(request.args, context))
+  } catch (thrown) {
+    return { is: 'error', error: packError(thrown) }
+  }
+}
+
+const taskOf = ({ task: name, module }: ThreadRequest, exported: object): Task => {
+  const task = tasksIn(exported).find(({ name: { full } }) => full === name)
+  if (task) return task
+  throw new TaskError(`${module} does not export ${name}, so no thread can run it. Export what defineTask returned.`)
+}
+
+/** JSON, as it would be in the main thread: what structured cloning makes of a class with a toJSON is something else. */
+const outcomeOf = (value: unknown): ThreadOutcome => {
+  if (value === undefined) return { is: 'result', result: undefined }
+  try {
+    return { is: 'result', result: encodePayload(value) }
+  } catch (error) {
+    if (error instanceof PayloadProblem) return { is: 'problem', problem: error.problem }
+    throw error
+  }
+}
