@@ -38,7 +38,7 @@ const doors: Record<string, string[]> = {
     'rights',
     'target',
   ],
-  queue: ['batches', 'job-queue', 'numbered', 'pause', 'queue'],
+  queue: ['batches', 'guards', 'job-queue', 'numbered', 'pause', 'queue'],
   settings: ['read', 'statsd-address'],
   catalogue: ['call-lists', 'cards', 'catalogue', 'overview', 'registrar'],
   outlets: ['log', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],

@@ -80,6 +80,8 @@ export interface EventMap {
   'request:unserved': { queue: string; task: string; code: ErrorCode; answered: boolean }
   /** A job failed for the `attempt`-th time, and is tried again after `delayMs`. */
   'job:retried': { queue: string; task: string; id: string; attempt: number; delayMs: number; code: ErrorCode }
+  /** It was not the time for a job: it goes back to wait for `delayMs`, and that counts as no try. */
+  'job:putoff': { queue: string; task: string; id: string; delayMs: number; reason: string }
   /** A job that failed too often, that nobody can run, or that lost too many workers, is kept with the dead ones. */
   'job:dead': { queue: string; task: string; id: string; reason: string }
   /** The time of a schedule came: its job was enqueued, or passed over because that time was missed. */

@@ -32,6 +32,7 @@ export const metrics = {
   redelivered: counter('worker.redelivered', 'queue', 'task'),
   jobEnqueued: counter('job.enqueued', 'queue'),
   jobRetried: counter('job.retried', 'queue', 'task', 'code'),
+  jobPutOff: counter('job.put_off', 'queue', 'task'),
   jobDead: counter('job.dead', 'queue', 'task'),
   jobTick: counter('job.schedule', 'queue', 'task'),
   busy: gauge('worker.busy', 'queue', 'worker'),

@@ -5,12 +5,13 @@ import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
 import { makeTracing, type Tracing } from '../outlets/tracing.ts'
+import { RedisGuards } from '../queue/guards.ts'
 import { JobQueue } from '../queue/job-queue.ts'
 import { Queue } from '../queue/queue.ts'
 import { unfitError } from '../redis/boot-check.ts'
 import { makeConnections } from '../redis/connections.ts'
 import { readSettings, type Settings } from '../settings/read.ts'
-import { checkTasks, type Task, type TaskMiddleware } from '../task/task.ts'
+import { checkTasks, type Guards, type Task, type TaskMiddleware } from '../task/task.ts'
 import { signalAfter, within } from '../wire/clock.ts'
 import { ConfigError, HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
@@ -41,6 +42,7 @@ export class Worker {
   readonly #nested: ReturnType<typeof makeNestedCalls>
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
+  readonly #guards: Guards
   readonly #graceOver = new AbortController()
   #id = newId()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
@@ -68,6 +70,7 @@ export class Worker {
     const pulse = new Pulse([...tasks.keys()])
     const keys = makeKeys(settings.namespace)
     const queue = new Queue(settings.queue, keys)
+    this.#guards = new RedisGuards(commands, keys)
     const clock = new RedisClock()
     this.#crew = makeCrew({
       settings,
@@ -105,7 +108,7 @@ export class Worker {
    */
   use(middleware: TaskMiddleware): void {
     if (this.#state !== 'new') throw new ConfigError('use() comes before start().')
-    this.#crew.executor.use(middleware)
+    this.#crew.executor.use(next => middleware(next, this.#guards))
   }
 
   /** Changes when the lease was lost. */

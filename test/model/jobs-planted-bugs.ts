@@ -45,8 +45,20 @@ export const jobsPlantedBugs: JobsPlantedBug[] = [
   {
     operation: 'settle',
     bug: 'tries a cancelled job again',
-    from: "if outcome == 'retry' and is_cancelled",
+    from: 'if is_back and is_cancelled',
     to: 'if false and is_cancelled',
+  },
+  {
+    operation: 'settle',
+    bug: 'forgets what was put off',
+    from: "if later[1] then postpone(KEYS[2], 'scheduled', later) end",
+    to: '',
+  },
+  {
+    operation: 'settle',
+    bug: 'takes being put off for a failure',
+    from: "if outcome == 'putoff' then return",
+    to: 'if false then return',
   },
   {
     operation: 'settle',

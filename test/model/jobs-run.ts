@@ -45,6 +45,7 @@ const anyStep = fc.oneof(
         'done' as const,
         'done' as const,
         'retry' as const,
+        'putoff' as const,
         'dead' as const,
         'expired' as const,
         'cancelled' as const,

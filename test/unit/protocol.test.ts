@@ -21,6 +21,7 @@ import { staleMs } from '../../src/hub/routes.ts'
 import { defineTask } from '../../src/index.ts'
 import { defaultRetries } from '../../src/jobs/backoff.ts'
 import { unrun } from '../../src/jobs/verdict.ts'
+import { RedisGuards } from '../../src/queue/guards.ts'
 import { JobQueue } from '../../src/queue/job-queue.ts'
 import { pushMemoryMs, Queue, replyTtlMs } from '../../src/queue/queue.ts'
 import type { Redis } from '../../src/redis/connection.ts'
@@ -48,9 +49,9 @@ import {
 import { parseCalledName, tryParseTaskName } from '../../src/wire/names.ts'
 import { maxDepth } from '../../src/wire/payload.ts'
 import { RedisClock } from '../../src/wire/redis-clock.ts'
-import { abandonAfterMs } from '../../src/worker/executor.ts'
 import { Measures } from '../../src/worker/measures.ts'
 import { beatMs, beatsPerLease } from '../../src/worker/roles/beat.ts'
+import { abandonAfterMs } from '../../src/worker/run.ts'
 import { Slots } from '../../src/worker/slots.ts'
 import { unservedPatienceMs } from '../../src/worker/unserved.ts'
 import { examples, protocol, read, root, rowsOf, section, unquoted } from '../support/protocol-document.ts'
@@ -70,6 +71,7 @@ const sentBy = async (operate: (queue: Queue, client: Redis) => Promise<unknown>
   return { keys: sent.slice(1, keyCount + 1), args: sent.slice(keyCount + 1) }
 }
 
+const guardsOf = (client: Redis) => new RedisGuards({ send: work => work(client) }, makeKeys('pshub'))
 const jobQueue = () => new JobQueue('<queue>', makeKeys('pshub'))
 
 /** How many arguments an entry of a function's list is. */
@@ -102,6 +104,7 @@ describe('PROTOCOL.md', () => {
     ]
     all.push(job('<job>'), batch('<batch>'), batchEnded('<batch>'), came('<job>'), unique('<text>'))
     all.push(held('<worker>'), pushed('<hub>'), enqueued('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
+    all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'))
     expect(
       rowsOf(section('2. Keys'))
         .map(([key]) => unquoted(key!))
@@ -278,6 +281,8 @@ describe('PROTOCOL.md', () => {
         const measured = () => ({ tasks: undefined, slow: undefined, failures: undefined })
         return registrar.publish(client, '<worker>', 1, { stats, measured })
       },
+      lock: (_, client) => guardsOf(client).lock('<name>', '<worker>', 1, true),
+      admit: (_, client) => guardsOf(client).admit('<name>', 1, 1, true),
       denied: (_, client) => run(client, 'denied', [], ['worker', 'pshub', 'default']),
       revision: (_, client) => run(client, 'revision', [], []),
     }

@@ -44,6 +44,7 @@ const counted = {
   'request:redelivered': metrics.redelivered,
   'task:elsewhere': metrics.elsewhere,
   'job:retried': metrics.jobRetried,
+  'job:putoff': metrics.jobPutOff,
   'job:dead': metrics.jobDead,
   'schedule:tick': metrics.jobTick,
 } as const satisfies Partial<Record<EventName, Metric>>

@@ -123,10 +123,11 @@ export class Intake {
     const remainingMs = isJob ? (task?.jobTimeoutMs ?? defaultJobTimeoutMs) + monotonicMs() - receivedAt : callMs
     const slot = slots.take(isJob, receivedAt)
     this.#running++
-    const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
+    const onEnd = (execution: Execution) => {
       this.#finish(request, workerId, slot, backlogUs, execution)
       this.#ended()
-    })
+    }
+    const isStarted = executor.start(request, receivedAt, remainingMs, onEnd, backlogUs)
     if (isStarted) return
     this.#expire(request, workerId, slot)
     this.#ended()
@@ -210,7 +211,7 @@ export class Intake {
     if (isJob) {
       const job = this.#endJob(request, outcome, wasAborted)
       settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', job, slot })
-      measures.ran({ request, outcome, us, now: monotonicMs() })
+      if (job?.outcome !== 'putoff') measures.ran({ request, outcome, us, now: monotonicMs() })
       return
     }
     if (!outcome.ok) outcome.error = told(request, outcome.error)
@@ -230,6 +231,8 @@ export class Intake {
     const end = endOf(request, tasks.get(task), outcome, wasAborted, queue.name)
     if (outcome.ok || !end) return end
     const { code, message } = outcome.error
+    if (end.outcome === 'putoff')
+      events.emit('job:putoff', { queue: queue.name, task, id, delayMs: end.delayMs, reason: message })
     if (end.outcome === 'dead') events.emit('job:dead', { queue: queue.name, task, id, reason: `${code}: ${message}` })
     if (end.outcome === 'retry') {
       const attempt = (request.job?.tries ?? 0) + 1
