@@ -26,7 +26,17 @@ const rooms = [
 /** What other rooms may import of a room. All of `wire` is what everybody speaks. */
 const doors: Record<string, string[]> = {
   task: ['task', 'schema', 'infer'],
-  figures: ['callers', 'events', 'load', 'loop-delay', 'pulse', 'recent-failures', 'slow-calls', 'task-stats'],
+  figures: [
+    'callers',
+    'events',
+    'job-figures',
+    'load',
+    'loop-delay',
+    'pulse',
+    'recent-failures',
+    'slow-calls',
+    'task-stats',
+  ],
   redis: [
     'boot-check',
     'client',

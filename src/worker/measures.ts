@@ -1,10 +1,12 @@
 import type { WorkerCounters, WorkerStats } from '../catalogue/cards.ts'
 import type { MeasuredTexts } from '../catalogue/registrar.ts'
 import type { Events } from '../figures/events.ts'
+import { JobCounts } from '../figures/job-figures.ts'
 import { LoopDelay } from '../figures/loop-delay.ts'
 import { RecentFailures } from '../figures/recent-failures.ts'
 import { SlowCalls, totalOf } from '../figures/slow-calls.ts'
 import { TaskStats } from '../figures/task-stats.ts'
+import { isHeldJob } from '../jobs/held-job.ts'
 import type { Beat } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import type { ToldError } from '../wire/errors.ts'
@@ -44,6 +46,7 @@ const tellMs = 10
 export class Measures {
   readonly counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 }
   readonly loop = new LoopDelay()
+  readonly jobs = new JobCounts()
   readonly #options: MeasuresOptions
   readonly #tasks = new TaskStats(monotonicMs())
   readonly #slow = new SlowCalls()
@@ -102,7 +105,7 @@ export class Measures {
     if (figures) events.emit('queue:measured', { queue, ...figures })
   }
 
-  stats(): Pick<WorkerStats, 'busy' | 'counters' | 'busyShare' | 'loopMs' | 'rssBytes'> {
+  stats(): Pick<WorkerStats, 'busy' | 'counters' | 'busyShare' | 'loopMs' | 'rssBytes' | 'jobs'> {
     const { slots } = this.#options
     return {
       busy: slots.busy,
@@ -110,6 +113,7 @@ export class Measures {
       busyShare: Math.round(slots.busyShare() * 1000) / 1000,
       loopMs: this.loop.lately(),
       rssBytes: process.memoryUsage.rss(),
+      jobs: this.jobs.figures(monotonicMs()),
     }
   }
 
@@ -161,6 +165,7 @@ export class Measures {
       message: outcome.ok ? undefined : outcome.error.message,
       thrown: outcome.ok ? undefined : outcome.thrown,
       us,
+      isJob: isHeldJob(request.heldId),
     })
   }
 
