@@ -24,6 +24,7 @@ export type { FromSchema } from './task/infer.ts'
 export { type JsonSchema, whyUnusable } from './task/schema.ts'
 export {
   defineTask,
+  type Guards,
   type Handler,
   isTask,
   type Task,
@@ -35,8 +36,11 @@ export {
   type TaskRequest,
   type TaskRun,
 } from './task/task.ts'
-export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, TaskError } from './wire/errors.ts'
+export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, PutOff, TaskError } from './wire/errors.ts'
 export type { UnreadableRecord } from './wire/foreign.ts'
 export type { CallPhases, Phases } from './wire/phases.ts'
 export { version } from './wire/version.ts'
+export { type NoOverlapOptions, noOverlap } from './worker/around/no-overlap.ts'
+export { type RateLimitOptions, rateLimit } from './worker/around/rate-limit.ts'
+export { type TimingLogOptions, timingLog } from './worker/around/timing-log.ts'
 export { Worker, type WorkerOptions } from './worker/worker.ts'

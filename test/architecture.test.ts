@@ -26,7 +26,17 @@ const rooms = [
 /** What other rooms may import of a room. All of `wire` is what everybody speaks. */
 const doors: Record<string, string[]> = {
   task: ['exported', 'task', 'schema', 'infer'],
-  figures: ['callers', 'events', 'load', 'loop-delay', 'pulse', 'recent-failures', 'slow-calls', 'task-stats'],
+  figures: [
+    'callers',
+    'events',
+    'job-figures',
+    'load',
+    'loop-delay',
+    'pulse',
+    'recent-failures',
+    'slow-calls',
+    'task-stats',
+  ],
   redis: [
     'boot-check',
     'client',
@@ -38,7 +48,7 @@ const doors: Record<string, string[]> = {
     'rights',
     'target',
   ],
-  queue: ['batches', 'bells', 'job-queue', 'numbered', 'pause', 'queue'],
+  queue: ['batches', 'bells', 'guards', 'job-queue', 'numbered', 'pause', 'queue'],
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: ['call-lists', 'cards', 'catalogue', 'overview', 'registrar'],
   outlets: ['log', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],

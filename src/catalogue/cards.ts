@@ -1,3 +1,4 @@
+import { type JobFigures, readJobFigures } from '../figures/job-figures.ts'
 import type { LoopMs } from '../figures/loop-delay.ts'
 import type { JsonSchema } from '../task/schema.ts'
 import { maxTimeoutMs, type TaskCard } from '../task/task.ts'
@@ -44,6 +45,8 @@ export interface WorkerStats {
   loopMs?: LoopMs
   /** Memory of the worker's process. */
   rssBytes?: number
+  /** How its jobs fared. */
+  jobs?: JobFigures
 }
 
 /** `unserved` are requests without a deadline that no worker takes. */
@@ -115,7 +118,7 @@ export const readWorkerCard = (text: string): WorkerCard => {
 
 /** @throws Unreadable */
 export const readStats = (text: string): WorkerStats => {
-  const { seen, busy, draining, counters, busyShare, loopMs, rssBytes } = objectOf(text, maxRecordLength)
+  const { seen, busy, draining, counters, busyShare, loopMs, rssBytes, jobs } = objectOf(text, maxRecordLength)
   return {
     seen: isMoment(seen) ? seen : Number.NaN,
     busy: isCount(busy) ? busy : 0,
@@ -124,6 +127,7 @@ export const readStats = (text: string): WorkerStats => {
     ...(isAmount(busyShare) ? { busyShare: Math.min(1, busyShare) } : {}),
     ...(isObject(loopMs) ? loopMsOf(loopMs) : {}),
     ...(isAmount(rssBytes) ? { rssBytes } : {}),
+    ...(isObject(jobs) ? { jobs: readJobFigures(jobs)! } : {}),
   }
 }
 

@@ -38,6 +38,13 @@ const columns: QueueColumn[] = [
     right: true,
   },
   { title: 'JOBS', value: queue => queue.jobs, right: true, rank: 5 },
+  {
+    title: 'OLDEST JOB',
+    value: ({ oldestJobMs }) => (oldestJobMs === undefined ? '-' : formatDuration(oldestJobMs)),
+    isWanted: ({ oldestJobMs }) => oldestJobMs !== undefined,
+    right: true,
+    rank: 7,
+  },
   { title: 'SCHEDULED', value: ({ scheduled }) => scheduled ?? '-', isWanted: hasScheduled, right: true, rank: 8 },
   { title: 'RETRYING', value: ({ retrying }) => retrying ?? '-', isWanted: hasRetrying, right: true, rank: 8 },
   {
@@ -101,7 +108,7 @@ export const queuesCommand: Command = {
   summary: 'list the queues and what waits in them',
   about: [
     'Lists the queues with the calls that wait, how long the oldest has waited, the jobs that wait and those that were ' +
-      'given up (and, where there are any, those that wait for their time, SCHEDULED, and for their next try, RETRYING), the requests held by workers, the slots in use of all there are, the live workers, and the SHARE of ' +
+      'given up (and, where there are any, for how long the first of them has been due, OLDEST JOB, those that wait for their time, SCHEDULED, and for their next try, RETRYING), the requests held by workers, the slots in use of all there are, the live workers, and the SHARE of ' +
       "their slots' time that was used. Calls that wait where no worker serves are warned of. Where a queue is paused (pshub " +
       'pause), a STATE says so.',
     aboutLoad,

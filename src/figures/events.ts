@@ -1,3 +1,4 @@
+import type { QueueFigures } from '../wire/answers.ts'
 import { type ErrorCode, messageOf } from '../wire/errors.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
 import type { CallPhases, Phases } from '../wire/phases.ts'
@@ -31,7 +32,7 @@ export interface EventMap {
    * With each beat of the one worker that reports its queue: the list as Redis has it, also while it is empty.
    * `oldestMs` is undefined when the first request carries no time. A worker without listeners for this never reports.
    */
-  'queue:measured': { queue: string; length: number; oldestMs: number | undefined }
+  'queue:measured': { queue: string } & QueueFigures
   /**
    * The worker learnt, from a beat, that its queue is paused since `pausedMs` (Redis milliseconds): it takes nothing more and
    * finishes what it holds.
@@ -69,6 +70,8 @@ export interface EventMap {
     /** What the handler threw. */
     thrown: unknown
     us: Phases
+    /** Nobody waited for it; `us.backlog` then is how long it has been due. */
+    isJob: boolean
   }
   /** A request was claimed whose time was up, where the claim could not see that; it was not started. */
   'request:expired': { queue: string; task: string; id: string }
@@ -80,6 +83,8 @@ export interface EventMap {
   'request:unserved': { queue: string; task: string; code: ErrorCode; answered: boolean }
   /** A job failed for the `attempt`-th time, and is tried again after `delayMs`. */
   'job:retried': { queue: string; task: string; id: string; attempt: number; delayMs: number; code: ErrorCode }
+  /** It was not the time for a job: it goes back to wait for `delayMs`, and that counts as no try. */
+  'job:putoff': { queue: string; task: string; id: string; delayMs: number; reason: string }
   /** A job that failed too often, that nobody can run, or that lost too many workers, is kept with the dead ones. */
   'job:dead': { queue: string; task: string; id: string; reason: string }
   /** The time of a schedule came: its job was enqueued, or passed over because that time was missed. */

@@ -1,6 +1,6 @@
 import type { JobEnd } from '../queue/job-queue.ts'
 import type { Task } from '../task/task.ts'
-import { type ErrorCode, TaskError, type ToldError } from '../wire/errors.ts'
+import { type ErrorCode, PutOff, TaskError, type ToldError } from '../wire/errors.ts'
 import { failureText } from '../wire/job-part.ts'
 import type { Request } from '../wire/message.ts'
 import { defaultRetries, delayAfter } from './backoff.ts'
@@ -32,6 +32,7 @@ export const endOf = (
   }
   if (wasCancelled) return unrun(id, 'cancelled')
   const { error, thrown } = outcome
+  if (thrown instanceof PutOff) return { id, outcome: 'putoff', delayMs: thrown.delayMs, text: '', following: '' }
   const text = failureText(error.code, error.message)
   const failures = (job?.tries ?? 0) + 1
   const isFinal = hopeless.includes(error.code) || (thrown instanceof TaskError && thrown.isFinal)

@@ -37,6 +37,7 @@ const lines = {
   'request:redelivered': ['debug', 'its worker was lost; another one will run it'],
   'jobs:enqueued': ['debug', 'jobs enqueued'],
   'job:retried': ['info', 'a job failed; it is tried again'],
+  'job:putoff': ['debug', 'it was not the time for a job; it was put off'],
   'schedule:tick': ['debug', 'the time of a schedule came'],
   'reply:late': ['info', 'a reply came after its call was over'],
   'worker:started': ['info', 'worker started'],

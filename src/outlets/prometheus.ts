@@ -69,6 +69,18 @@ const loopDelayOf = (worker: WorkerOverview): Sample[] => {
   ]
 }
 
+const jobsOf = (worker: WorkerOverview): Sample[] => {
+  const { ran, retried, dead, putOff } = (worker.live ? worker.stats?.jobs : undefined) ?? {}
+  const counts = { ran, retried, dead, put_off: putOff }
+  return Object.entries(counts).map(([outcome, count]): Sample => [[worker.queue, worker.id, outcome], count])
+}
+
+const latenessOf = (worker: WorkerOverview): Sample[] => {
+  const { p50, p99, max } = (worker.live ? worker.stats?.jobs?.lateMs : undefined) ?? {}
+  const quantiles = { '0.5': p50, '0.99': p99, '1': max }
+  return Object.entries(quantiles).map(([quantile, ms]) => [[...labelsOf(worker), quantile], seconds(ms)])
+}
+
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
 
 /**
@@ -110,6 +122,10 @@ export const prometheusMetrics = {
   ),
   pshub_queue_paused: ofQueues('1 while the queue is paused.', ({ pausedMs }) => pausedMs !== undefined),
   pshub_queue_jobs: ofQueues('Jobs that wait in Redis.', ({ jobs }) => jobs),
+  pshub_queue_oldest_job_seconds: ofQueues(
+    'How long the first of them has been due; 0 when none is.',
+    ({ jobs, oldestJobMs }) => seconds(oldestJobMs ?? (jobs > 0 ? undefined : 0)),
+  ),
   pshub_queue_scheduled_jobs: ofQueues('Jobs that wait for their time.', ({ scheduled }) => scheduled),
   pshub_queue_retrying_jobs: ofQueues('Jobs that failed and wait for their next try.', ({ retrying }) => retrying),
   pshub_queue_dead_jobs: ofQueues('Jobs that were given up.', ({ dead }) => dead),
@@ -145,6 +161,18 @@ export const prometheusMetrics = {
     'gauge',
     "When it last gave a sign, on Redis' clock, since 1970.",
     ({ stats }) => seconds(stats?.seen),
+  ),
+  pshub_worker_jobs_total: metric(
+    'counter',
+    "Jobs since it started, by what became of them: each try 'ran'; some were 'retried', are 'dead', or were 'put_off' instead.",
+    ['queue', 'worker', 'outcome'],
+    ({ workers }) => workers.flatMap(jobsOf),
+  ),
+  pshub_worker_job_lateness_seconds: metric(
+    'gauge',
+    'How long after they were due its jobs of the last minute were started. Quantile 1 is the latest.',
+    [...workerLabels, 'quantile'],
+    ({ workers }) => workers.flatMap(latenessOf),
   ),
   pshub_worker_malformed_total: ofLiveWorkers(
     'counter',

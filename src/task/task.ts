@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { ConfigError } from '../wire/errors.ts'
 import { type Backoff, backoffKinds, isBackoff, isWait } from '../wire/job-part.ts'
 import { parseTaskName, type TaskName } from '../wire/names.ts'
+import type { Phases } from '../wire/phases.ts'
 import type { FromSchema } from './infer.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
 
@@ -22,6 +23,12 @@ export interface TaskContext {
   readonly from: string | undefined
   /** Which try this is, of a job: 1 for the first one. Of a call always 1. */
   readonly attempt: number
+  /** Whether it runs as a job: nobody waits for it. */
+  readonly isJob: boolean
+  /** How long it waited before it was started, microseconds: in Redis, and in this worker. */
+  readonly us: Pick<Phases, 'backlog' | 'queue'>
+  /** Under noOverlap(): higher than that of all runs before it which shared its lock. Undefined without one. */
+  readonly fence?: number | undefined
   /** Fires when the call's time is up, its caller gave up, or the worker leaves. Pass it on to what can be stopped. */
   readonly signal: AbortSignal
   /** Milliseconds until the deadline; Infinity when there is none. */
@@ -49,7 +56,18 @@ export interface TaskRequest {
 }
 export type TaskRun = (request: TaskRequest, context: TaskContext) => unknown
 /** Wraps what is behind it: may look at a request and its result, change them, answer by itself, or throw. */
-export type TaskMiddleware = (next: TaskRun) => TaskRun
+export type TaskMiddleware = (next: TaskRun, guards: Guards) => TaskRun
+
+/** Steps in Redis, across all workers of its namespace. They reject as Redis does, or when there is no connection. */
+export interface Guards {
+  /**
+   * Takes a lock for `leaseMs`, or renews it; with 0 frees it. `mayTake` false: only what this owner holds. Resolves with the token of
+   * who holds it now, or milliseconds after which to look again.
+   */
+  lock(name: string, owner: string, leaseMs: number, mayTake: boolean): Promise<{ fence: number } | { waitMs: number }>
+  /** Resolves with 0 when one more may begin of at most `limit` in `periodMs`; else with the milliseconds until it may. */
+  admit(name: string, limit: number, periodMs: number, comesBack: boolean): Promise<number>
+}
 
 /** How a task is declared. Everything but the handler is published to the registry. */
 export interface TaskOptions<A = JsonSchema, R = JsonSchema> {

@@ -50,6 +50,16 @@ export interface QueueFigures {
   length: number
   /** How long the first of them has waited; 0 when none waits, undefined when it carries no time. */
   oldestMs: number | undefined
+  jobs: {
+    /** Jobs that wait to be taken. */
+    waiting: number
+    /** For how long the one of them has been due that was due first; 0 when none waits, undefined when it carries no time. */
+    oldestMs: number | undefined
+    /** Jobs that wait for their time, and for their next try; jobs that were given up. */
+    scheduled: number
+    retrying: number
+    dead: number
+  }
 }
 
 /** A request with the id that it is held under. */
@@ -131,7 +141,8 @@ export const readClaimed = (answer: unknown): Claimed | undefined => {
   return { nowUs: Number(now), left, jobsLeft, expired, requests }
 }
 
-type BeatFigures = [] | [length: number, at: string]
+type JobCounts = [waiting: number, dueSince: string, scheduled: number, retrying: number, dead: number]
+type BeatFigures = [] | [length: number, at: string, ...JobCounts]
 type BeatAnswer = [
   now: string,
   held: number,
@@ -144,12 +155,23 @@ type BeatAnswer = [
 ]
 
 export const readBeat = (answer: unknown): Beat => {
-  const [now, held, cancelled, ended, [length, at] = [], paused, due, tick] = answer as BeatAnswer
+  const [now, held, cancelled, ended, figures = [], paused, due, tick] = answer as BeatAnswer
   const nowUs = Number(now)
   const pausedMs = paused ? Number(paused) : undefined
-  const oldestMs = length === 0 ? 0 : at ? Math.max(0, nowUs - Number(at)) / 1000 : undefined
-  const figures = length === undefined ? undefined : { length, oldestMs }
-  return { nowUs, held: held === 1, cancelled, ended, figures, pausedMs, dueMs: momentOf(due), tickMs: momentOf(tick) }
+  const moments = { pausedMs, dueMs: momentOf(due), tickMs: momentOf(tick) }
+  return { nowUs, held: held === 1, cancelled, ended, figures: figuresOf(figures, nowUs), ...moments }
+}
+
+const figuresOf = (figures: BeatFigures, nowUs: number): QueueFigures | undefined => {
+  const [length, at, waiting = 0, dueSince = '', scheduled = 0, retrying = 0, dead = 0] = figures
+  if (length === undefined) return undefined
+  const ageMs = (since: string | undefined) => (since ? Math.max(0, nowUs - Number(since)) / 1000 : undefined)
+  const isNoneDue = waiting === 0 && dueSince === ''
+  return {
+    length,
+    oldestMs: length === 0 ? 0 : ageMs(at),
+    jobs: { waiting, oldestMs: isNoneDue ? 0 : ageMs(dueSince), scheduled, retrying, dead },
+  }
 }
 
 const momentOf = (text: string | undefined): number | undefined => (text ? Number(text) : undefined)

@@ -132,6 +132,25 @@ export class TaskError extends Error {
   }
 }
 
+/**
+ * Thrown in a worker when it is not the time to run a request: a job goes back to wait for `delayMs`, and that counts as no try. A call
+ * is not kept waiting for it: it fails as `Overloaded`, with `data.retryAfterMs`; as `TaskFailed` where its handler was started already.
+ */
+export class PutOff extends Error {
+  override readonly name = 'PutOff'
+  readonly delayMs: number
+
+  /** @throws ConfigError for a delay that is no number of milliseconds from 0 to ten years */
+  constructor(delayMs: number, message = 'It is not the time for it.') {
+    super(message)
+    if (!(delayMs >= 0 && delayMs <= longestPutOffMs))
+      throw new ConfigError(`A request is put off for 0 to ${longestPutOffMs} ms, not for ${delayMs}.`)
+    this.delayMs = delayMs
+  }
+}
+
+const longestPutOffMs = 10 * 365 * 24 * 3600 * 1000
+
 /** A setting, a declaration or a command line that cannot work; thrown before anything is started. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

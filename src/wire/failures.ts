@@ -1,16 +1,23 @@
-import { HubError, isErrorCode, messageOf, TaskError, type ToldError } from './errors.ts'
+import { HubError, isErrorCode, messageOf, PutOff, TaskError, type ToldError } from './errors.ts'
 import { encodePayload } from './payload.ts'
 
 /** Why the executor itself ended a run; the caller is told its code. */
 export class Abandoned extends HubError {}
 
-/** What the caller is told of a failure: class, message and the handler's own data, never a stack. Never throws. */
-export const failureOf = (thrown: unknown): ToldError => {
+/**
+ * What the caller is told of a failure: class, message and the handler's own data, never a stack. Never throws. `wasStarted`: the handler
+ * was, so that no code may be told which says that it was not.
+ */
+export const failureOf = (thrown: unknown, wasStarted = true): ToldError => {
   try {
     // By the executor itself: the code says so.
     if (thrown instanceof Abandoned)
       return { code: thrown.code, message: thrown.message, retryable: false, ...dataOf(thrown.data) }
     const message = messageOf(thrown).slice(0, maxMessageLength)
+    if (thrown instanceof PutOff) {
+      const code = wasStarted ? 'TaskFailed' : 'Overloaded'
+      return { code, message, retryable: true, data: { retryAfterMs: Math.ceil(thrown.delayMs) } }
+    }
     if (thrown instanceof TaskError)
       return { code: 'TaskFailed', message, retryable: thrown.retryable === true, ...dataOf(thrown.data) }
     const data = thrown instanceof HubError && isErrorCode(thrown.code) ? nestedDataOf(thrown) : {}

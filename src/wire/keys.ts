@@ -34,6 +34,11 @@ export const makeKeys = (namespace: string) => {
     /** HASH: worker id -> its recent failures. */
     failures: `${namespace}:failures`,
     queue: (name: string): QueueKeys => queueKeys(`${namespace}:{${name}}`),
+    /** HASH: who holds a lock that workers of all queues share. */
+    lock: (name: string) => `${namespace}:lock:{${name}}`,
+    /** LIST: when the last ones began that share a rate, microseconds; STRING: for when the last one was put off. */
+    rate: (name: string) => `${namespace}:rate:{${name}}`,
+    told: (name: string) => `${namespace}:told:{${name}}`,
     /** LIST: replies for one hub. */
     reply: (hubId: string) => `${reply}${hubId}}`,
     /** LIST: the last replies that the hub took off its list one by one. */

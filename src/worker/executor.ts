@@ -1,13 +1,14 @@
 import type { Pulse } from '../figures/pulse.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
-import type { Handler, NestedOptions, Task, TaskContext, TaskLog } from '../task/task.ts'
+import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
-import { Deadlines, type Timed } from '../wire/deadlines.ts'
+import { Deadlines } from '../wire/deadlines.ts'
 import type { HubError, ToldError } from '../wire/errors.ts'
 import { Abandoned, failureOf } from '../wire/failures.ts'
-import type { Request, TraceContext } from '../wire/message.ts'
+import type { Request } from '../wire/message.ts'
 import { encodeFitting, exceeds, invalid } from '../wire/payload.ts'
 import type { Handlers } from './handlers.ts'
+import { Run, type RunOptions } from './run.ts'
 
 /** How a request ended in this worker. `result` is JSON already. */
 export type Outcome =
@@ -25,23 +26,18 @@ export interface Execution {
 }
 
 /** What the executor needs from outside; it knows neither Redis nor the registry. */
-export interface ExecutorOptions {
+export interface ExecutorOptions extends RunOptions {
   tasks: ReadonlyMap<string, Task>
   handlers: Handlers
   /** Is told what runs; its tasks are these, in this order. */
   pulse: Pulse
   maxPayloadBytes: number
-  log(task: string, id: string): TaskLog
   /** Starts the span of a run that waited here for `queueMs`. */
   startSpan?: ((request: Request, queueMs: number) => RunSpan | undefined) | undefined
-  /** Makes a nested call that inherits deadline and trace. */
-  nestedCall(outer: TraceContext, task: string, args: unknown, options: NestedOptions): Promise<unknown>
 }
 
 /** What a request holds beside its arguments, at the most. */
 const maxEnvelopeBytes = 2048
-/** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
-export const abandonAfterMs = 1000
 
 /** Runs one request to one outcome: checks the arguments, awaits the handler within its time, checks the result. */
 export class Executor {
@@ -62,18 +58,27 @@ export class Executor {
   /**
    * Runs a request that came from a claim at `receivedAt` with `remainingMs` left. `onEnd` is called once; before this returns
    * if the handler is done by then, because a lone call notices each promise on its way. Returns false when its time is up,
-   * perhaps because another handler of the same claim blocked the loop until now: then it was not started.
+   * perhaps because another handler of the same claim blocked the loop until now: then it was not started. `backlogUs`: how long it
+   * waited in Redis.
    */
-  start(request: Request, receivedAt: number, remainingMs: number, onEnd: (execution: Execution) => void): boolean {
+  start(
+    request: Request,
+    receivedAt: number,
+    remainingMs: number,
+    onEnd: (execution: Execution) => void,
+    backlogUs = 0,
+  ): boolean {
     const { task, place } = this.#tasks.get(request.task)!
     const started = monotonicMs()
     if (started >= receivedAt + remainingMs) return false
     const span = this.#options.startSpan?.(request, started - receivedAt)
-    const run = new Run(request, receivedAt + remainingMs, this.#options, span)
+    const us = { backlog: Math.round(backlogUs), queue: Math.round((started - receivedAt) * 1000) }
+    const run = new Run(request, receivedAt + remainingMs, us, this.#options, span)
     this.#running.set(request.heldId, run)
     if (remainingMs !== Number.POSITIVE_INFINITY) this.#deadlines.add(run)
     this.#begin(task, place, run, outcome => {
       this.#running.delete(request.heldId)
+      this.#options.handlers.forget(request.id)
       this.#deadlines.delete(run)
       run.finish()
       span?.end(outcome)
@@ -105,13 +110,13 @@ export class Executor {
   #begin(task: Task, place: number, run: Run, onOutcome: (outcome: Outcome) => void): void {
     const { pulse } = this.#options
     pulse.begin(place)
-    const outcome = this.#inside(place, () => {
+    const outcome = this.#inside(place, task, run.request, () => {
       this.#checkArgs(task, run.request)
       const value = run.start(this.#options.handlers.of(task))
       if (!isThenable(value)) return this.#outcomeOf(task, value, run.request)
       run.settled(value).then(
         result => {
-          const outcome = this.#inside(place, () => this.#outcomeOf(task, result, run.request))
+          const outcome = this.#inside(place, task, run.request, () => this.#outcomeOf(task, result, run.request))
           pulse.end(place)
           onOutcome(outcome)
         },
@@ -119,7 +124,7 @@ export class Executor {
           // A handler that was given up can still block the loop.
           if (thrown instanceof Abandoned) void Promise.allSettled([value]).then(() => pulse.end(place))
           else pulse.end(place)
-          onOutcome(failed(thrown))
+          onOutcome(this.#failed(thrown, task, run.request))
         },
       )
       return undefined
@@ -130,16 +135,20 @@ export class Executor {
   }
 
   /** Runs what may run a handler's code: from here to its end that task alone can block the loop. */
-  #inside<T>(place: number, act: () => T): T | Outcome {
+  #inside<T>(place: number, task: Task, request: Request, act: () => T): T | Outcome {
     const { pulse } = this.#options
     pulse.enter(place)
     try {
       return act()
     } catch (thrown) {
-      return failed(thrown)
+      return this.#failed(thrown, task, request)
     } finally {
       pulse.leave()
     }
+  }
+
+  #failed(thrown: unknown, task: Task, { id }: Request): Outcome {
+    return { ok: false, error: failureOf(thrown, this.#options.handlers.wasReached(task, id)), thrown }
   }
 
   #outcomeOf(task: Task, value: unknown, request: Request): Outcome {
@@ -172,104 +181,5 @@ const refused: typeof invalid = (code, problems, details) => {
   return new Abandoned(code, message, { ...details, data })
 }
 
-const failed = (thrown: unknown): Outcome => ({ ok: false, error: failureOf(thrown), thrown })
-
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-
-/** One running request: the context its handler sees, and its deadline. The signal is only made when it is asked for. */
-class Run implements TaskContext, Timed {
-  readonly request: Request
-  readonly deadline: number
-  readonly #options: ExecutorOptions
-  readonly #span: RunSpan | undefined
-  #expired: HubError | undefined
-  #controller: AbortController | undefined
-  #reason: HubError | undefined
-  #giveUp: ((reason: Error) => void) | undefined
-  #timer: NodeJS.Timeout | undefined
-  #log: TaskLog | undefined
-
-  constructor(request: Request, deadline: number, options: ExecutorOptions, span: RunSpan | undefined) {
-    this.request = request
-    this.deadline = deadline
-    this.#options = options
-    this.#span = span
-  }
-
-  /** Calls the handler, inside its span if there is one. */
-  start(handler: Handler): unknown {
-    const { args } = this.request
-    return this.#span ? this.#span.around(() => handler(args, this)) : handler(args, this)
-  }
-
-  get id(): string {
-    return this.request.id
-  }
-  get task(): string {
-    return this.request.task
-  }
-  get from(): string | undefined {
-    return this.request.from
-  }
-  get attempt(): number {
-    return (this.request.job?.tries ?? 0) + 1
-  }
-  get wasAborted(): boolean {
-    return this.#reason?.code === 'Aborted'
-  }
-  get log(): TaskLog {
-    this.#log ??= this.#options.log(this.request.task, this.request.id)
-    return this.#log
-  }
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    if (this.#reason) this.#controller.abort(this.#reason)
-    return this.#controller.signal
-  }
-
-  remainingMs(): number {
-    return Math.max(0, this.deadline - monotonicMs())
-  }
-
-  call(task: string, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
-    const remaining = this.remainingMs()
-    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
-    const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    const narrowed = { signal, queue: options.queue, ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }) }
-    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, narrowed)
-    // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
-    return options.signal ? call.finally(() => options.signal) : call
-  }
-
-  /** The deadline has come: the signal fires, and a handler that does not react is given up a little later. */
-  expire(): void {
-    const timeout = new Abandoned('Timeout', `${this.task} did not finish before its deadline.`)
-    this.#expired = timeout
-    this.abort(timeout)
-    this.#timer = setTimeout(() => this.abandon(timeout), abandonAfterMs)
-  }
-
-  abort(reason: HubError): void {
-    this.#reason ??= reason
-    this.#controller?.abort(this.#reason)
-  }
-
-  abandon(reason: HubError): void {
-    this.#giveUp?.(this.#expired ?? new Abandoned(reason.code, reason.message))
-  }
-
-  /** As the handler settles, or rejects when the executor gives this run up. */
-  settled(value: PromiseLike<unknown>): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#giveUp = reject
-      value.then(resolve, reject)
-    })
-  }
-
-  /** Ends the timer of a handler that was given up, or that reacted to its signal after all. */
-  finish(): void {
-    clearTimeout(this.#timer)
-  }
-}

@@ -1,10 +1,12 @@
 import type { WorkerCounters, WorkerStats } from '../catalogue/cards.ts'
 import type { MeasuredTexts } from '../catalogue/registrar.ts'
 import type { Events } from '../figures/events.ts'
+import { JobCounts } from '../figures/job-figures.ts'
 import type { LoopDelay } from '../figures/loop-delay.ts'
 import { RecentFailures } from '../figures/recent-failures.ts'
 import { SlowCalls, totalOf } from '../figures/slow-calls.ts'
 import { TaskStats } from '../figures/task-stats.ts'
+import { isHeldJob } from '../jobs/held-job.ts'
 import type { Beat } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import type { ToldError } from '../wire/errors.ts'
@@ -46,6 +48,7 @@ const tellMs = 10
 export class Measures {
   readonly counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 }
   readonly loop: LoopDelay
+  readonly jobs = new JobCounts()
   readonly #options: MeasuresOptions
   readonly #tasks = new TaskStats(monotonicMs())
   readonly #slow = new SlowCalls()
@@ -105,7 +108,7 @@ export class Measures {
     if (figures) events.emit('queue:measured', { queue, ...figures })
   }
 
-  stats(): Pick<WorkerStats, 'busy' | 'counters' | 'busyShare' | 'loopMs' | 'rssBytes'> {
+  stats(): Pick<WorkerStats, 'busy' | 'counters' | 'busyShare' | 'loopMs' | 'rssBytes' | 'jobs'> {
     const { slots } = this.#options
     return {
       busy: slots.busy,
@@ -113,6 +116,7 @@ export class Measures {
       busyShare: Math.round(slots.busyShare() * 1000) / 1000,
       loopMs: this.loop.lately(),
       rssBytes: process.memoryUsage.rss(),
+      jobs: this.jobs.figures(monotonicMs()),
     }
   }
 
@@ -164,6 +168,7 @@ export class Measures {
       message: outcome.ok ? undefined : outcome.error.message,
       thrown: outcome.ok ? undefined : outcome.thrown,
       us,
+      isJob: isHeldJob(request.heldId),
     })
   }
 

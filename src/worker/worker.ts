@@ -6,13 +6,14 @@ import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
 import { makeTracing, type Tracing } from '../outlets/tracing.ts'
+import { RedisGuards } from '../queue/guards.ts'
 import { findUnfit, unfitError } from '../redis/boot-check.ts'
 import type { Connection } from '../redis/connection.ts'
 import { makeConnections } from '../redis/connections.ts'
 import { explained } from '../redis/refusals.ts'
 import { readQueues } from '../settings/queues.ts'
 import { readSettings, type Settings } from '../settings/read.ts'
-import { checkTasks, type Task, type TaskMiddleware } from '../task/task.ts'
+import { checkTasks, type Guards, type Task, type TaskMiddleware } from '../task/task.ts'
 import { signalAfter } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
@@ -56,6 +57,7 @@ export class Worker {
   readonly #threads: Threads
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
+  readonly #guards: Guards
   readonly #graceOver = new AbortController()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
   /** Redis may have something of this worker: leases, cards, requests that it holds. */
@@ -83,11 +85,13 @@ export class Worker {
     const tracing = makeTracing(settings.tracing)
     this.#tracing = tracing
     const order = new QueueOrder(readQueues(settings.queue)!)
+    const keys = makeKeys(settings.namespace)
+    this.#guards = new RedisGuards(commands, keys)
     this.#find = new Find({
       order,
       tasks: [...tasks.values()],
       commands,
-      catalogue: new Catalogue(makeKeys(settings.namespace)),
+      catalogue: new Catalogue(keys),
       onFound: queue => this.#add(queue),
     })
     this.#nested = makeNestedCalls(settings, this.#find.first[0]!, tracing)
@@ -125,7 +129,7 @@ export class Worker {
    */
   use(middleware: TaskMiddleware): void {
     if (this.#state !== 'new') throw new ConfigError('use() comes before start().')
-    this.#common.handlers.use(middleware)
+    this.#common.handlers.use(next => middleware(next, this.#guards))
   }
 
   /** Of its first queue; it has one for each. Changes when the lease was lost. */

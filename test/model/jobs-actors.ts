@@ -74,7 +74,7 @@ export class JobsActors {
     const end: JobEnd = {
       id: `job:${id}`,
       outcome,
-      delayMs: outcome === 'retry' ? 3_600_000 : 0,
+      delayMs: outcome === 'retry' || outcome === 'putoff' ? 3_600_000 : 0,
       text:
         outcome === 'done' ? '"result"' : outcome === 'retry' || outcome === 'dead' ? failureText('E', 'a {b} [c') : '',
       following: following ? (following.queue === queue ? '' : `${following.queue} `) + messageOf(following) : '',

@@ -123,13 +123,17 @@ export class JobsModel {
   settle(queue: string, worker: string, id: string, outcome: Outcome, following: ModelJob | undefined): void {
     if (!this.heldBy(queue, worker).delete(`job:${id}`)) return
     const job = this.jobs.get(id)!
-    if (outcome === 'retry' && job.keep && job.isCancelled) {
+    if ((outcome === 'retry' || outcome === 'putoff') && job.keep && job.isCancelled) {
       this.situations.add('a cancelled job was not tried again')
       this.#end(job, 'cancelled', worker)
     } else if (outcome === 'retry') {
       job.tries++
       job.state = 'retrying'
       this.queues[queue]!.retries.add(id)
+    } else if (outcome === 'putoff') {
+      this.situations.add('a job was put off')
+      job.state = 'scheduled'
+      this.queues[queue]!.scheduled.add(id)
     } else if (outcome === 'dead') this.#bury(job, worker)
     else {
       if (outcome === 'done' && following) this.#follow(queue, worker, following)
@@ -230,7 +234,7 @@ export class JobsModel {
   }
 }
 
-export type Outcome = 'done' | 'retry' | 'dead' | 'expired' | 'cancelled'
+export type Outcome = 'done' | 'retry' | 'putoff' | 'dead' | 'expired' | 'cancelled'
 
 /** What is to be done in another queue, once something ended here: a job comes, or a batch is told. */
 interface Out {

@@ -18,7 +18,7 @@ export type Step =
   | { do: 'ripen' | 'withdraw' | 'revive' | 'closeBatch'; which: Which }
 
 /** What runs can have more of than usual: a kind of step, jobs of a kind, batches, chains, tries, and deaths in a row. */
-export type Piece = Step['do'] | 'tracked' | 'unique' | 'batch' | 'retry' | 'chain' | 'killer'
+export type Piece = Step['do'] | 'tracked' | 'unique' | 'batch' | 'retry' | 'putoff' | 'chain' | 'killer'
 
 const anySpec = (often: ReadonlySet<Piece>) =>
   fc.record({
@@ -32,7 +32,7 @@ const anySpec = (often: ReadonlySet<Piece>) =>
 const queue = fc.constantFrom('q', 'r')
 const worker = fc.constantFrom('a', 'b')
 const which = fc.nat(1000)
-const anyOutcome = fc.constantFrom<Outcome[]>('done', 'done', 'retry', 'dead', 'expired', 'cancelled')
+const anyOutcome = fc.constantFrom<Outcome[]>('done', 'done', 'retry', 'putoff', 'dead', 'expired', 'cancelled')
 
 const anyStep = (often: ReadonlySet<Piece>): fc.Arbitrary<Step> => {
   const step = <Kind extends Step['do'], Rest extends object>(
@@ -43,7 +43,11 @@ const anyStep = (often: ReadonlySet<Piece>): fc.Arbitrary<Step> => {
     weight: often.has(kind) ? weight * 8 : weight,
     arbitrary: rest.map(given => ({ do: kind, ...given })),
   })
-  const frequent = [...(often.has('retry') ? ['retry' as const] : []), ...(often.has('chain') ? ['done' as const] : [])]
+  const frequent = [
+    ...(often.has('retry') ? ['retry' as const] : []),
+    ...(often.has('putoff') ? ['putoff' as const] : []),
+    ...(often.has('chain') ? ['done' as const] : []),
+  ]
   const outcome = fc.oneof(...frequent.map(each => ({ weight: 2, arbitrary: fc.constant(each) })), anyOutcome)
   const following = fc.option(queue, { nil: undefined, freq: often.has('chain') ? 8 : 2 })
   const deaths = fc.integer({ min: often.has('killer') ? 3 : 1, max: 3 })

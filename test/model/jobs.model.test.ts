@@ -19,6 +19,7 @@ const situations = [
   'a cancelled job was not tried again',
   'a cancelled job was passed over',
   'a job was given up that killed three workers',
+  'a job was put off',
   'a step goes to another queue',
   'a twin',
   'done elsewhere, and not known to be',

@@ -69,10 +69,21 @@ export class LeaseModel extends Holdings {
     const { texts } = this.lists.calls
     const [head] = texts
     this.situations.add(head === undefined ? 'an empty queue reported' : 'a backlog reported')
-    if (head === undefined) return { length: 0, oldestMs: 0 }
+    const jobs = this.lists.jobs.texts
+    const ofJobs = {
+      waiting: jobs.length,
+      oldestMs: this.#ageOf(jobs),
+      scheduled: 0,
+      retrying: 0,
+      dead: this.dead.length,
+    }
+    return { length: texts.length, oldestMs: this.#ageOf(texts), jobs: ofJobs }
+  }
+
+  #ageOf([head]: readonly string[]): number | undefined {
+    if (head === undefined) return 0
     const at = /^{"at":(\d+),/.exec(head)?.[1]
-    const oldestMs = at === undefined ? undefined : Math.max(0, this.nowUs - Number(at)) / 1000
-    return { length: texts.length, oldestMs }
+    return at === undefined ? undefined : Math.max(0, this.nowUs - Number(at)) / 1000
   }
 
   /** `heads` is what Redis then has at the head of each list: the requests come back in the order of the hash. */

@@ -171,9 +171,21 @@ export const bugsOfJobs: PlantedBugs = {
     ['puts a step of another queue into its own', 'if queue then', 'if false then', ['chain', 'settle']],
     [
       'tries a cancelled job again',
-      "if outcome == 'retry' and is_cancelled",
+      'if is_back and is_cancelled',
       'if false and is_cancelled',
       ['tracked', 'claim', 'withdraw', 'retry'],
+    ],
+    [
+      'forgets what was put off',
+      "if later[1] then postpone(KEYS[2], 'scheduled', later) end",
+      '',
+      ['claim', 'settle', 'putoff'],
+    ],
+    [
+      'takes being put off for a failure',
+      "if outcome == 'putoff' then return",
+      'if false then return',
+      ['claim', 'settle', 'putoff'],
     ],
     ['forgets the dead', 'dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])', '', ['claim', 'settle']],
     [

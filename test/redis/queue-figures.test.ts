@@ -12,7 +12,8 @@ const keys = () => queueKeys(server)
 const queue = () => new Queue('q', makeKeys(server.namespace))
 const beat = (id: string, reports = true) => queue().beat(server.redis, id, 60_000, true, { reports })
 const figuresFor = async (id: string, reports = true) => (await beat(id, reports)).figures
-const nothing = { length: 0, oldestMs: 0 }
+const noJobs = { waiting: 0, oldestMs: 0, scheduled: 0, retrying: 0, dead: 0 }
+const nothing = { length: 0, oldestMs: 0, jobs: noJobs }
 const aged = (ageMs: number, nowUs: number) => `{"at":${nowUs - ageMs * 1000},"ttl":0,"id":"a","task":"a:1.0"}`
 
 describe('the figures of a queue', () => {
@@ -48,10 +49,40 @@ describe('the figures of a queue', () => {
     expect(figures.oldestMs).toBeLessThan(6000)
     // One pushed by hand carries no time: unknown is not 0. One of a clock ahead is not younger than nothing.
     await redis.lpush(calls, '{"task":"a:1.0"}')
-    expect(await figuresFor('a')).toEqual({ length: 4, oldestMs: undefined })
+    expect(await figuresFor('a')).toEqual({ length: 4, oldestMs: undefined, jobs: noJobs })
     await redis.lpush(calls, aged(-60_000, nowUs))
-    expect(await figuresFor('a')).toEqual({ length: 5, oldestMs: 0 })
+    expect(await figuresFor('a')).toEqual({ length: 5, oldestMs: 0, jobs: noJobs })
     await redis.del(calls, leases)
+  })
+
+  it('are how many jobs wait, for how long the first of them has been due, and what is kept for later', async () => {
+    const { redis } = server
+    const { jobs, jobsHigh, jobsLow, scheduled, retries, dead, leases } = keys()
+    const { nowUs } = await beat('a')
+    const inMs = (ms: number) => Math.round(nowUs / 1000) + ms
+    const jobFigures = async () => (await figuresFor('a'))!.jobs
+    await redis.rpush(jobsLow, aged(2000, nowUs), aged(60_000, nowUs))
+    await redis.zadd(scheduled, inMs(60_000), 'x', inMs(70_000), 'y')
+    await redis.zadd(retries, inMs(60_000), 'z')
+    await redis.zadd(dead, 1, 'd')
+    const first = await jobFigures()
+    expect(first).toEqual({ waiting: 2, oldestMs: expect.any(Number), scheduled: 2, retrying: 1, dead: 1 })
+    expect(first.oldestMs).toBeGreaterThanOrEqual(2000)
+    expect(first.oldestMs).toBeLessThan(4000)
+    await redis.rpush(jobsHigh, aged(5000, nowUs))
+    await redis.rpush(jobs, aged(3000, nowUs))
+    expect((await jobFigures()).oldestMs).toBeGreaterThanOrEqual(5000)
+    // Nobody has moved it yet.
+    await redis.zadd(retries, inMs(-9000), 'late')
+    expect((await jobFigures()).oldestMs).toBeGreaterThanOrEqual(9000)
+    await redis.del(jobs, jobsHigh, jobsLow, scheduled, retries, dead)
+    await redis.rpush(jobs, '{"task":"a:1.0"}')
+    expect(await jobFigures()).toEqual({ ...noJobs, waiting: 1, oldestMs: undefined })
+    // Somebody else's keys.
+    await redis.del(jobs)
+    for (const key of [jobs, scheduled, dead]) await redis.set(key, 'squat')
+    expect(await beat('a')).toMatchObject({ held: true, figures: nothing })
+    await redis.del(jobs, scheduled, dead, leases)
   })
 
   it('cost no lease when somebody else has put something under their names', async () => {
@@ -87,7 +118,7 @@ describe('a worker', () => {
     const workers = [await server.worker([idle]), await server.worker([idle])]
     const heard = workers.map(listen)
     const reporting = (await eventually(() => heard.find(events => events.length >= 2)))!
-    expect(reporting).toContainEqual({ queue: 'q', length: 0, oldestMs: 0 })
+    expect(reporting).toContainEqual({ queue: 'q', ...nothing })
     const other = heard.find(events => events !== reporting)!
     expect(other).toEqual([])
     await workers[heard.indexOf(reporting)]!.stop()

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { defineTask, type Hub, TaskError } from '../../src/index.ts'
+import { defineTask, type Hub, PutOff, TaskError } from '../../src/index.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { type StatsdDaemon, startStatsd } from '../support/statsd-daemon.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
@@ -29,6 +29,8 @@ const nap = defineTask(
 const fail = defineTask('fail:2.1', {}, () => {
   throw new TaskError('no')
 })
+
+const ofJobs = ['', '_oldest', '_scheduled', '_retrying', '_dead'].map(end => `queue.jobs${end}`)
 
 /** Everything that was sent under a prefix, the prefix left out. */
 const sent = <T>(values: Record<string, T>, prefix: string): Record<string, T> =>
@@ -100,7 +102,12 @@ describe('a StatsD daemon', () => {
     const own = `q.web_1-${process.pid}`
     const ofProcess = ['worker.busy', 'worker.slots', 'worker.loop_delay.mean', 'worker.loop_delay.max']
     expect(Object.keys(gauges).sort()).toEqual(
-      ['queue.backlog.q', 'queue.oldest.q', ...ofProcess.map(name => `${name}.${own}`)].sort(),
+      [
+        'queue.backlog.q',
+        'queue.oldest.q',
+        ...ofJobs.map(name => `${name}.q`),
+        ...ofProcess.map(name => `${name}.${own}`),
+      ].sort(),
     )
     expect([gauges['queue.backlog.q'], gauges['queue.oldest.q']]).toEqual([0, 0])
     expect(sent(flushed.gauges, 'hub.')).toEqual({})
@@ -173,6 +180,40 @@ describe('a StatsD daemon', () => {
     await eventually(() => flushed.counts['adopt.worker.exec.q.again_1_0'] === 1)
   })
 
+  it('hears how late jobs started, what became of them, and what is kept', async () => {
+    const { flushed } = daemon
+    let isTime = false
+    const wait = defineTask('wait:1.0', {}, () => {
+      if (!isTime) throw new PutOff(100)
+    })
+    const worker = await server.worker([wait, fail], graphite('jobs.'))
+    const hub = server.hub()
+    await hub.enqueue('wait:1.0')
+    await hub.enqueue('fail:2.1', {}, { retries: 1, backoff: 1 })
+    await hub.enqueue('wait:1.0', {}, { delayMs: 3_600_000 })
+    await eventually(() => flushed.counters['jobs.job.put_off.q.wait_1_0']! >= 2)
+    isTime = true
+    await eventually(() => flushed.counters['jobs.job.dead.q.fail_2_1'] === 1)
+    await eventually(() => flushed.counts['jobs.job.lateness.q.wait_1_0'] === 1)
+    await eventually(() => flushed.gauges['jobs.queue.jobs_scheduled.q'] === 1)
+    await eventually(() => flushed.gauges['jobs.queue.jobs_dead.q'] === 1)
+    expect(flushed.counters['jobs.job.retried.q.fail_2_1.TaskFailed']).toBe(1)
+    expect(flushed.counts['jobs.job.lateness.q.fail_2_1']).toBe(2)
+    expect(flushed.timers['jobs.job.lateness.q.wait_1_0']![0]).toBeLessThan(1000)
+    const { workers, queues } = await hub.overview()
+    const figures = await eventually(async () => (await hub.overview()).workers[0]!.stats!.jobs)
+    expect(figures).toMatchObject({ ran: 3, retried: 1, dead: 1, lateMs: { max: expect.any(Number) } })
+    expect(figures!.putOff).toBeGreaterThanOrEqual(2)
+    expect([workers.length, queues[0]!.scheduled, queues[0]!.dead, queues[0]!.oldestJobMs]).toEqual([
+      1,
+      1,
+      1,
+      undefined,
+    ])
+    await worker.stop()
+    server.allowLeftovers()
+  })
+
   it('counts right what was sampled', async () => {
     const { flushed } = daemon
     const echo = defineTask('echo:1.0', {}, n => n)
@@ -227,6 +268,7 @@ describe('the DogStatsD format', () => {
         ...['busy', 'slots', 'loop_delay.mean', 'loop_delay.max'].map(gauge),
         `pshub.queue.backlog:N|g|${queue},${name}`,
         `pshub.queue.oldest:N|g|${queue},${name}`,
+        ...ofJobs.map(metric => `pshub.${metric}:N|g|${queue},${name}`),
       ].sort(),
     )
   })

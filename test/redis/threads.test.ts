@@ -168,10 +168,10 @@ describe('what it logs', () => {
     const worker = makeWorker()
     worker.use(next => async (request, ctx) => {
       const log = { ...ctx.log, info: () => lines++ }
-      const { id, task, from, attempt, signal } = ctx
-      const call = ctx.call.bind(ctx)
+      const { id, task, from, attempt, isJob, us, signal } = ctx
+      const own = { id, task, from, attempt, isJob, us, signal, call: ctx.call.bind(ctx) }
       try {
-        return await next(request, { id, task, from, attempt, signal, call, remainingMs: () => ctx.remainingMs(), log })
+        return await next(request, { ...own, remainingMs: () => ctx.remainingMs(), log })
       } finally {
         atEnd = lines
       }

@@ -47,7 +47,7 @@ const commandsOf = (operation: Operation, text: string): FunctionCommand[] => {
     if (found !== undefined) return []
     const keys = list ? listsTaken(text) : [at]
     return keys.flatMap(at => {
-      const key = at === undefined ? undefined : shapes.get(at)!.replace(/<(hub|job|[\w ]*worker)>/, '<id>')
+      const key = at === undefined ? undefined : shapes.get(at)!.replace(/<(hub|job|name|[\w ]*worker)>/, '<id>')
       return [...chosen!.matchAll(/'([A-Z]+)'/g)].map(([, command]) => ({ operation, command: command!, key }))
     })
   })
@@ -64,6 +64,7 @@ const listsTaken = (text: string): string[] => {
 export const shapeOf = (key: string, namespace: string): string =>
   key
     .replace(`${namespace}:`, 'pshub:')
+    .replace(/(lock|rate|told):\{[^}]*\}/, '$1:{<id>}')
     .replace(/:\{[^}]*\}:(?!read)/, ':{<queue>}:')
     .replace(/reply:\{[^}]*\}/, makeKeys('pshub').reply('<id>').replace('pshub:', ''))
     .replace(/(held|pushed|enqueued|job|came|batch|ended):.*/, '$1:<id>')

@@ -14,6 +14,7 @@ const stats = {
   busyShare: 0.25,
   loopMs: { mean: 1, p99: 20, max: 30 },
   rssBytes: 5e7,
+  jobs: { ran: 40, retried: 3, dead: 1, putOff: 2, lateMs: { p50: 2, p99: 18, max: 21 } },
 }
 const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tasks' | 'workers' | 'queues'> => ({
   tasks: [
@@ -41,6 +42,7 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
       oldestMs: 1500,
       jobs: 3,
       dead: 1,
+      oldestJobMs: 2500,
       scheduled: 5,
       retrying: 6,
       held: 2,
@@ -83,6 +85,10 @@ describe('the text for Prometheus', () => {
         sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
       )
     expect(samplesOf('pshub_queue_oldest_seconds')).toMatchObject([{ value: 1.5 }])
+    expect(samplesOf('pshub_queue_oldest_job_seconds')).toMatchObject([{ value: 2.5 }])
+    expect(samplesOf('pshub_worker_jobs_total', { outcome: 'put_off' })).toMatchObject([{ value: 2 }])
+    expect(samplesOf('pshub_worker_jobs_total')).toHaveLength(4)
+    expect(samplesOf('pshub_worker_job_lateness_seconds', { quantile: '0.99' })).toMatchObject([{ value: 0.018 }])
     expect(samplesOf('pshub_queue_paused')).toMatchObject([{ value: 1 }])
     expect(samplesOf('pshub_wait_seconds', { phase: 'exec', quantile: '0.99' })).toMatchObject([{ value: 0.003 }])
     expect(samplesOf('pshub_wait_seconds', { phase: 'queue' })).toEqual([])

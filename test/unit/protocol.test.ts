@@ -9,6 +9,7 @@ import { type SlowCall, SlowCalls } from '../../src/figures/slow-calls.ts'
 import { TaskStats } from '../../src/figures/task-stats.ts'
 import { defineTask } from '../../src/index.ts'
 import { unrun } from '../../src/jobs/verdict.ts'
+import { RedisGuards } from '../../src/queue/guards.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import type { Redis } from '../../src/redis/connection.ts'
 import { functionOf, operations, run } from '../../src/redis/library.ts'
@@ -35,6 +36,8 @@ import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
 import { examples, protocol, read, root, rowsOf, section, unquoted } from '../support/protocol-document.ts'
 import { jobQueue, sentBy } from '../support/sent-commands.ts'
+
+const guardsOf = (client: Redis) => new RedisGuards({ send: work => work(client) }, makeKeys('pshub'))
 
 /** How many arguments an entry of a function's list is. */
 const entryLength = (list: string): number => ({ pairs: 2, triples: 3, fives: 5 })[list.split(' ')[0]!] ?? 1
@@ -67,6 +70,7 @@ describe('PROTOCOL.md', () => {
     ]
     all.push(job('<job>'), batch('<batch>'), batchEnded('<batch>'), came('<job>'), unique('<text>'))
     all.push(held('<worker>'), pushed('<hub>'), enqueued('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
+    all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'))
     expect(
       rowsOf(section('2. Keys'))
         .map(([key]) => unquoted(key!))
@@ -170,6 +174,8 @@ describe('PROTOCOL.md', () => {
         const measured = () => ({ tasks: undefined, slow: undefined, failures: undefined })
         return registrar.publish(client, '<worker>', 1, { stats, measured })
       },
+      lock: (_, client) => guardsOf(client).lock('<name>', '<worker>', 1, true),
+      admit: (_, client) => guardsOf(client).admit('<name>', 1, 1, true),
       denied: (_, client) => run(client, 'denied', [], ['worker', 'pshub', 'default']),
       revision: (_, client) => run(client, 'revision', [], []),
     }

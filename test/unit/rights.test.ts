@@ -18,6 +18,7 @@ const documentedShape = (key: string) =>
     .replace(/(job|came):<id>/, '$1:<job>')
     .replace(/(batch|ended):<id>/, '$1:<batch>')
     .replace('unique:*', 'unique:<text>')
+    .replace(/(lock|rate|told):{<id>}/, '$1:{<name>}')
     .replace('<id>', '<hub>')
 
 describe('the rights of each role', () => {

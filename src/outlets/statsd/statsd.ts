@@ -44,6 +44,7 @@ const counted = {
   'request:redelivered': metrics.redelivered,
   'task:elsewhere': metrics.elsewhere,
   'job:retried': metrics.jobRetried,
+  'job:putoff': metrics.jobPutOff,
   'job:dead': metrics.jobDead,
   'schedule:tick': metrics.jobTick,
 } as const satisfies Partial<Record<EventName, Metric>>
@@ -63,11 +64,12 @@ const measureCalls = (events: Events, meter: Meter) =>
   })
 
 const measureRequests = (events: Events, meter: Meter) => [
-  events.on('task:settled', ({ task, queue, ok, code, us }) => {
+  events.on('task:settled', ({ task, queue, ok, code, us, isJob }) => {
     const tags = { queue, task, code }
     meter.timing(metrics.backlogWait, tags, us.backlog / 1000)
     meter.timing(metrics.queueWait, tags, us.queue / 1000)
     if (wasNotRun(code)) return meter.count(metrics.refused, tags)
+    if (isJob) meter.timing(metrics.jobLateness, tags, (us.backlog + us.queue) / 1000)
     meter.timing(metrics.exec, tags, us.exec / 1000)
     if (!ok) meter.count(metrics.error, tags)
   }),
@@ -81,9 +83,14 @@ const measureRequests = (events: Events, meter: Meter) => [
     if (adopted > 0) meter.count(metrics.adopted, { queue }, adopted)
   }),
   // Real figures of the list, from the worker that reports it; nobody else knows them at the right moments.
-  events.on('queue:measured', ({ queue, length, oldestMs }) => {
+  events.on('queue:measured', ({ queue, length, oldestMs, jobs }) => {
     meter.gauge(metrics.backlog, { queue }, length)
     if (oldestMs !== undefined) meter.gauge(metrics.oldest, { queue }, oldestMs)
+    if (jobs.oldestMs !== undefined) meter.gauge(metrics.jobsOldest, { queue }, jobs.oldestMs)
+    meter.gauge(metrics.jobsWaiting, { queue }, jobs.waiting)
+    meter.gauge(metrics.jobsScheduled, { queue }, jobs.scheduled)
+    meter.gauge(metrics.jobsRetrying, { queue }, jobs.retrying)
+    meter.gauge(metrics.jobsDead, { queue }, jobs.dead)
   }),
 ]
 

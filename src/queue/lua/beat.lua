@@ -17,7 +17,9 @@
 -- flags:   allow-oom
 -- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
 --            { other workers whose leases have ended },
---            { length of the list, at of its first request (us, as text; empty when it has none) },
+--            { length of the list, at of its first request (us, as text; empty when it has none),
+--              jobs that wait to be taken, since when the one of them is due that has been for the longest (us, as text; empty when there
+--              is none or it does not say), jobs that wait for their time, for their next try, and that were given up },
 --            since when the queue is paused (ms, as text), or empty if it is not,
 --            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
 --            the same of schedules };
@@ -45,6 +47,30 @@ end
 redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[1])
 local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('(%d', now), 'LIMIT', 0, 16)
 
+-- How many are in a set; somebody else's key has none.
+local function count_of(set)
+  local count = redis.pcall('ZCARD', set)
+  return type(count) == 'number' and count or 0
+end
+
+-- What a message of a list, or nothing, says that it was pushed or due at (us), as text.
+local function at_of(head)
+  return type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),') or ''
+end
+
+-- Of each list the first one is looked at, and of those whose time has come and that are not there yet.
+local function job_figures(jobs)
+  local waiting, oldest = 0, nil
+  for _, list in ipairs(lists_of(jobs)) do
+    local length, at = redis.pcall('LLEN', list), tonumber(at_of(redis.pcall('LINDEX', list, 0)))
+    if type(length) == 'number' then waiting = waiting + length end
+    if at and (not oldest or at < oldest) then oldest = at end
+  end
+  local due = next_due(jobs)
+  if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
+  return waiting, oldest and string.format('%d', oldest) or ''
+end
+
 local figures = {}
 if (ARGV[5] or '0') ~= '0' then
   local reporter = redis.pcall('GET', KEYS[3])
@@ -52,8 +78,10 @@ if (ARGV[5] or '0') ~= '0' then
     redis.pcall('SET', KEYS[3], ARGV[1], 'PX', ARGV[5])
     local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
     if type(length) == 'number' then
-      local at = type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),')
-      figures = { length, at or '' }
+      local jobs = KEYS[7]
+      local waiting, due_since = job_figures(jobs)
+      local later = { count_of(beside(jobs, 'scheduled')), count_of(beside(jobs, 'retries')), count_of(beside(jobs, 'dead')) }
+      figures = { length, at_of(head), waiting, due_since, unpack(later) }
     end
   end
 end

@@ -12,7 +12,8 @@
 -- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
 --          counted from 1; and what this worker holds now that is to be done in other queues
 --
--- How it ended: `done`; `retry`, which waits for its time; `dead`; `expired` or `cancelled`, not run or not to its end.
+-- How it ended: `done`; `retry`, which waits for its time; `putoff`, the same without having failed: it was not started, because it was not
+-- its time; `dead`; `expired` or `cancelled`, not run or not to its end.
 -- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing.
 try_lists(KEYS[2], KEYS[3])
 redis.call('HLEN', KEYS[1])
@@ -20,7 +21,7 @@ redis.call('ZCARD', beside(KEYS[2], 'retries'))
 redis.call('ZCARD', beside(KEYS[2], 'dead'))
 local at = now_us_text()
 local now = math.floor(at / 1000)
-local dropped, told, outs, added, retries = 0, {}, {}, {}, {}
+local dropped, told, outs, added, retries, later = 0, {}, {}, {}, {}, {}
 
 local function finish(id, options, state, ...)
   tally_of(KEYS[2], KEYS[3], KEYS[1], outs, id, options, state)
@@ -28,15 +29,23 @@ local function finish(id, options, state, ...)
 end
 
 -- Its time to be wanted goes on while it waits; what is over before its turn comes ends here.
-local function again(id, message, options, delay)
+local function again(id, message, options, delay, state, waiting)
   local due = now + delay
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
   if left < 0 or left == 0 and ttl ~= '0' then return finish(id, options, 'expired') end
-  note_job(KEYS[2], id, options, 'state', 'retrying', 'due', string.format('%d', due))
-  retries[#retries + 1] = due
-  retries[#retries + 1] = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
+  note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
+  waiting[#waiting + 1] = due
+  waiting[#waiting + 1] = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
   return {}
+end
+
+-- What it kept from others until it started it keeps from them again, unless one of them came meanwhile.
+local function put_off(id, message, options, delay)
+  if options['until'] == 'started' and type(options.unique) == 'string' then
+    redis.pcall('SET', beside(KEYS[2], 'unique:' .. options.unique), id, 'NX', 'PX', unique_ms(options))
+  end
+  return again(id, with_lead(message, id, now), options, delay, 'scheduled', later)
 end
 
 local function follow(following)
@@ -47,15 +56,17 @@ end
 
 local function settle(id, message, outcome, delay, text, following)
   local options = options_of(message)
-  if outcome == 'retry' and is_cancelled(KEYS[2], id, options) then outcome = 'cancelled' end
+  local is_back = outcome == 'retry' or outcome == 'putoff'
+  if is_back and is_cancelled(KEYS[2], id, options) then outcome = 'cancelled' end
   if outcome == 'done' then
     follow(following)
     return finish(id, options, 'done', 'result', text)
   end
+  if outcome == 'putoff' then return put_off(id, message, options, delay) end
   if outcome ~= 'retry' and outcome ~= 'dead' then return finish(id, options, outcome) end
   local failed = with_failure(message, id, text, now)
   note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, text))
-  if outcome == 'retry' then return again(id, failed, options, delay) end
+  if outcome == 'retry' then return again(id, failed, options, delay, 'retrying', retries) end
   dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])
   return finish(id, options, 'dead')
 end
@@ -73,5 +84,6 @@ for i = 3, #ARGV, 5 do
   end
 end
 arrive(KEYS[2], KEYS[3], added)
+if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end
 return { dropped, told, outs }

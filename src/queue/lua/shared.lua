@@ -99,6 +99,17 @@ local function list_of(jobs, message)
   return jobs
 end
 
+-- A job with its leading fields; one that was pushed by hand gets the id that it is held under.
+local function with_lead(message, id, now)
+  if string.match(message, leading) then return message end
+  return string.format('{"at":%d000,"ttl":0,"id":"%s",', now, id) .. (string.match(message, '^%s*{(.*)$') or '}')
+end
+
+-- For how long a job keeps others of its uniqueness away, as text.
+local function unique_ms(options)
+  return string.format('%d', tonumber(options.uniqueMs) or 86400000)
+end
+
 -- Notes how a tracked job fares. Somebody else's key in the place of its record costs the record alone.
 local function note_job(jobs, id, options, ...)
   if options.keep then redis.pcall('HSET', beside(jobs, 'job:' .. id), ...) end
@@ -191,8 +202,7 @@ local function add_job(jobs, at, message, added)
   local now, id, options = math.floor(at / 1000), string.match(message, '"id":"([%w_-]+)"'), options_of(text)
   if is_cancelled(jobs, id, options) then return nil end
   if type(options.unique) == 'string' then
-    local ms = string.format('%d', tonumber(options.uniqueMs) or 86400000)
-    local there = redis.pcall('SET', beside(jobs, 'unique:' .. options.unique), id, 'NX', 'GET', 'PX', ms)
+    local there = redis.pcall('SET', beside(jobs, 'unique:' .. options.unique), id, 'NX', 'GET', 'PX', unique_ms(options))
     if type(there) == 'string' and there ~= id then
       -- Who waits for a step of a chain is not to wait for one that never comes.
       if options.chain then end_job(jobs, id, { keep = options.keep }, 'cancelled', now) end
@@ -268,8 +278,9 @@ end
 -- Its time is spliced in as text, like all else: a payload is never decoded and encoded again.
 local max_failures = 10
 local function with_failure(message, id, failure, now)
-  local at, ttl, own, behind = string.match(message, leading_and_behind)
-  local rest = at and string.sub(message, behind) or ',' .. (string.match(message, '^%s*{(.*)$') or '}')
+  local whole = with_lead(message, id, now)
+  local at, ttl, own, behind = string.match(whole, leading_and_behind)
+  local rest = string.sub(whole, behind)
   local part, after = string.match(rest, '^,"job":(%b{})(.*)$')
   part = part or '{}'
   local tries, failures, others = string.match(part, '^{"tries":(%d+),"errors":(%b[])(.*)}$')
@@ -281,7 +292,7 @@ local function with_failure(message, id, failure, now)
   for each in string.gmatch(string.sub(failures, 2, -2), '%b{}') do kept[#kept + 1] = each end
   kept[#kept + 1] = string.format('{"at":%d,%s}', now, failure)
   local from = math.max(1, #kept - max_failures + 1)
-  local head = string.format('{"at":%s,"ttl":%s,"id":"%s"', at or now .. '000', ttl or '0', own or id)
+  local head = string.format('{"at":%s,"ttl":%s,"id":"%s"', at, ttl, own)
   local tried = string.format('"tries":%d,"errors":[', math.min(tries + 1, 1000000))
   return head .. ',"job":{' .. tried .. table.concat(kept, ',', from) .. ']' .. others .. '}' .. (after or rest)
 end

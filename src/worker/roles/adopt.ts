@@ -62,7 +62,10 @@ export class Adopt {
       this.answer(adopted.toAnswer, id)
       forward.send(adopted.outs, id)
       for (const held of adopted.redelivered) this.#tell('request:redelivered', held)
-      for (const held of adopted.dead) this.#tell('job:dead', held)
+      for (const held of adopted.dead) {
+        this.#context.measures.jobs.died()
+        this.#tell('job:dead', held)
+      }
       for (const { id: heldId, ticket, hubId } of adopted.told) {
         const held = adopted.dead.find(each => each.id === heldId)
         const request = held && this.#decode(held)

@@ -123,10 +123,11 @@ export class Intake {
     const remainingMs = isJob ? (task?.jobTimeoutMs ?? defaultJobTimeoutMs) + monotonicMs() - receivedAt : callMs
     const slot = slots.take(isJob, receivedAt)
     this.#running++
-    const isStarted = executor.start(request, receivedAt, remainingMs, execution => {
+    const onEnd = (execution: Execution) => {
       this.#finish(request, workerId, slot, backlogUs, execution)
       this.#ended()
-    })
+    }
+    const isStarted = executor.start(request, receivedAt, remainingMs, onEnd, backlogUs)
     if (isStarted) return
     this.#expire(request, workerId, slot)
     this.#ended()
@@ -176,6 +177,7 @@ export class Intake {
     if (isJob) {
       const job = endOf(request, undefined, { ok: false, error: verdict, thrown: undefined }, false, queue.name)
       settle.add({ id: heldId, workerId, hubId: undefined, reply: '', job, slot: undefined })
+      measures.jobs.died()
       events.emit('job:dead', { queue: queue.name, task, id, reason: verdict.message })
       return true
     }
@@ -210,7 +212,11 @@ export class Intake {
     if (isJob) {
       const job = this.#endJob(request, outcome, wasAborted)
       settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', job, slot })
-      measures.ran({ request, outcome, us, now: monotonicMs() })
+      if (job?.outcome === 'putoff') measures.jobs.putOff()
+      else {
+        measures.jobs.ran(us.backlog + us.queue, monotonicMs())
+        measures.ran({ request, outcome, us, now: monotonicMs() })
+      }
       return
     }
     if (!outcome.ok) outcome.error = told(request, outcome.error)
@@ -225,11 +231,15 @@ export class Intake {
 
   /** What becomes of a job that ran; those who watch are told of its failure. */
   #endJob(request: Request, outcome: Execution['outcome'], wasAborted: boolean): JobEnd | undefined {
-    const { tasks, events, queue } = this.#context
+    const { tasks, events, queue, measures } = this.#context
     const { task, id } = request
     const end = endOf(request, tasks.get(task), outcome, wasAborted, queue.name)
     if (outcome.ok || !end) return end
     const { code, message } = outcome.error
+    if (end.outcome === 'dead') measures.jobs.died()
+    if (end.outcome === 'retry') measures.jobs.retried()
+    if (end.outcome === 'putoff')
+      events.emit('job:putoff', { queue: queue.name, task, id, delayMs: end.delayMs, reason: message })
     if (end.outcome === 'dead') events.emit('job:dead', { queue: queue.name, task, id, reason: `${code}: ${message}` })
     if (end.outcome === 'retry') {
       const attempt = (request.job?.tries ?? 0) + 1

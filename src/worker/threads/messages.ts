@@ -1,15 +1,12 @@
-import type { NestedOptions, TaskLog } from '../../task/task.ts'
+import type { NestedOptions, TaskContext, TaskLog } from '../../task/task.ts'
 import type { Problem } from '../../wire/errors.ts'
 import type { CarriedError } from './carried-error.ts'
 
 /** What a thread is given with its port: it finds the first of the messages to it there. */
-export interface ThreadRequest {
+export interface ThreadRequest
+  extends Pick<TaskContext, 'id' | 'task' | 'from' | 'attempt' | 'isJob' | 'us' | 'fence'> {
   /** Where it finds the task. */
   module: string
-  id: string
-  task: string
-  from: string | undefined
-  attempt: number
   args: unknown
   /** On the clock of sharedMs(). */
   deadline: number

@@ -11,6 +11,9 @@ export class ThreadContext implements TaskContext {
   readonly task: string
   readonly from: string | undefined
   readonly attempt: number
+  readonly isJob: boolean
+  readonly us: TaskContext['us']
+  readonly fence: number | undefined
   readonly log: TaskLog
   readonly #deadline: number
   readonly #port: MessagePort
@@ -18,11 +21,14 @@ export class ThreadContext implements TaskContext {
   readonly #calls = new Map<number, PromiseWithResolvers>()
   #lastCall = 0
 
-  constructor({ id, task, from, attempt, deadline }: ThreadRequest, port: MessagePort) {
+  constructor({ id, task, from, attempt, isJob, us, fence, deadline }: ThreadRequest, port: MessagePort) {
     this.id = id
     this.task = task
     this.from = from
     this.attempt = attempt
+    this.isJob = isJob
+    this.us = us
+    this.fence = fence
     this.#deadline = deadline
     this.#port = port
     const line = (level: keyof TaskLog) => (message: string, fields?: Record<string, unknown>) =>

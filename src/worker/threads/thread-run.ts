@@ -5,7 +5,7 @@ import type { Task, TaskContext } from '../../task/task.ts'
 import { HubError, messageOf, TaskError } from '../../wire/errors.ts'
 import { Abandoned } from '../../wire/failures.ts'
 import { invalid } from '../../wire/payload.ts'
-import { abandonAfterMs } from '../executor.ts'
+import { abandonAfterMs } from '../run.ts'
 import { packError, unpackError } from './carried-error.ts'
 import { type FromThread, sharedMs, type ThreadOutcome, type ThreadRequest, type ToThread } from './messages.ts'
 
@@ -83,9 +83,9 @@ export class ThreadRun {
   }
 
   #request(): ThreadRequest {
-    const { id, task, from, attempt } = this.#context
+    const { id, task, from, attempt, isJob, us, fence } = this.#context
     const deadline = sharedMs() + this.#context.remainingMs()
-    return { module: this.#task.module!, id, task, from, attempt, args: this.#args, deadline }
+    return { module: this.#task.module!, id, task, from, attempt, isJob, us, fence, args: this.#args, deadline }
   }
 
   readonly #onAbort = (): void => {

@@ -1,0 +1,70 @@
+import { isAmount, isCount, isObject } from '../wire/foreign.ts'
+import { Histogram } from './histogram.ts'
+
+/** How the jobs of a worker fared since its start, and how late they were in the last minute. */
+export interface JobFigures {
+  /** Runs that ended, each try for itself. */
+  ran: number
+  /** Of these, followed by another try. */
+  retried: number
+  /** Given up, those included that this worker took over from lost ones. */
+  dead: number
+  /** Put off: it was not the time for them. */
+  putOff: number
+  /** From when they were due to their start, milliseconds; undefined when none ran. */
+  lateMs?: { p50: number; p99: number; max: number }
+}
+
+const sliceMs = 10_000
+const sliceCount = 6
+
+export class JobCounts {
+  #ran = 0
+  #retried = 0
+  #dead = 0
+  #putOff = 0
+  /** The last slices of time, oldest first. */
+  readonly #slices: { number: number; us: Histogram }[] = []
+
+  /** `lateUs`: from when it was due to its start. `now`: monotonic milliseconds. */
+  ran(lateUs: number, now: number): void {
+    this.#ran++
+    const number = Math.floor(now / sliceMs)
+    if (this.#slices.at(-1)?.number !== number) this.#slices.push({ number, us: new Histogram() })
+    if (this.#slices.length > sliceCount) this.#slices.shift()
+    this.#slices.at(-1)!.us.record(lateUs)
+  }
+
+  retried(): void {
+    this.#retried++
+  }
+
+  died(): void {
+    this.#dead++
+  }
+
+  putOff(): void {
+    this.#putOff++
+  }
+
+  figures(now: number): JobFigures {
+    const oldest = Math.floor(now / sliceMs) - sliceCount + 1
+    const all = new Histogram()
+    for (const { number, us } of this.#slices) if (number >= oldest) all.add(us)
+    const counts = { ran: this.#ran, retried: this.#retried, dead: this.#dead, putOff: this.#putOff }
+    if (all.count === 0) return counts
+    const ms = (us: number | undefined) => Math.round((us ?? 0) / 100) / 10
+    return { ...counts, lateMs: { p50: ms(all.quantile(0.5)), p99: ms(all.quantile(0.99)), max: ms(all.max) } }
+  }
+}
+
+/** What a worker published of its jobs; undefined for what is none of that. */
+export const readJobFigures = (value: unknown): JobFigures | undefined => {
+  if (!isObject(value)) return undefined
+  const count = (name: string) => (isCount(value[name]) ? (value[name] as number) : 0)
+  const counts = { ran: count('ran'), retried: count('retried'), dead: count('dead'), putOff: count('putOff') }
+  const { lateMs } = value
+  if (!isObject(lateMs)) return counts
+  const { p50, p99, max } = lateMs
+  return isAmount(p50) && isAmount(p99) && isAmount(max) ? { ...counts, lateMs: { p50, p99, max } } : counts
+}

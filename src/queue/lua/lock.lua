@@ -1,0 +1,50 @@
+-- lock: take, renew or free a lock that workers of all queues share.
+--
+-- KEYS[1]  HASH  pshub:lock:{<name>}
+-- ARGV[1]  owner: an id of this one run
+-- ARGV[2]  ms for which it is held unless it is renewed; 0 frees it
+-- ARGV[3]  1 to take it where it is free, 0 only to renew it
+-- flags:   allow-oom
+-- Returns  { 1, fencing token (as text) } where this owner holds it, or held it until now; else { 0, ms after which to look again }
+--
+-- A token is higher than all that were given before it: Redis' time in microseconds, or one more than the last. Who wrote with a higher
+-- one keeps who was late from writing. A lease that ended is renewed all the same as long as nobody took the lock.
+-- Who finds it taken is told to look again after about as long as it has been held by then, so that a short lock is not waited for for
+-- long, nor a long one looked at often; one after the other, however many there are; and one of them when the lease would end, in case
+-- its holder died.
+local least_wait, most_wait, apart = 100, 5000, 2
+-- For so long its last token is known, should the clock of another server be behind.
+local memory = 60000
+
+local now = now_ms()
+local lease = tonumber(ARGV[2])
+local owner, fence, since, till, turn, heir = unpack(redis.call('HMGET', KEYS[1], 'owner', 'fence', 'since', 'till', 'turn', 'heir'))
+till = tonumber(till) or 0
+
+if owner == ARGV[1] then
+  if lease == 0 then
+    redis.call('HDEL', KEYS[1], 'owner', 'turn', 'heir')
+  else
+    redis.call('HSET', KEYS[1], 'till', string.format('%d', now + lease))
+  end
+  redis.call('PEXPIRE', KEYS[1], string.format('%d', lease + memory))
+  return { 1, fence }
+end
+if lease == 0 or ARGV[3] == '0' then return { 0, 0 } end
+
+if not owner or till <= now then
+  local token = string.format('%d', math.max((tonumber(fence) or 0) + 1, tonumber(now_us_text())))
+  redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'fence', token, 'since', string.format('%d', now), 'till', string.format('%d', now + lease))
+  redis.call('HDEL', KEYS[1], 'turn', 'heir')
+  redis.call('PEXPIRE', KEYS[1], string.format('%d', lease + memory))
+  return { 1, token }
+end
+
+local wait = math.max(least_wait, math.min(most_wait, now - (tonumber(since) or now)))
+local look = math.max(now + wait, (tonumber(turn) or 0) + apart)
+if look > till and tonumber(heir) ~= till then
+  redis.call('HSET', KEYS[1], 'heir', string.format('%d', till))
+  return { 0, till - now }
+end
+redis.call('HSET', KEYS[1], 'turn', string.format('%d', look))
+return { 0, look - now }

@@ -1,0 +1,62 @@
+import type { NestedOptions, TaskContext, TaskLog } from '../../task/task.ts'
+import type { Lock } from './lock.ts'
+
+/** What a handler sees that runs under a lock: its signal fires when that is lost, too. */
+export class LockedContext implements TaskContext {
+  readonly #inner: TaskContext
+  readonly #lock: Lock
+  readonly #controller = new AbortController()
+  readonly #onAbort = (event: Event) => this.#controller.abort((event.target as AbortSignal).reason)
+
+  constructor(inner: TaskContext, lock: Lock) {
+    this.#inner = inner
+    this.#lock = lock
+    for (const signal of [inner.signal, lock.lost]) {
+      if (signal.aborted) this.#controller.abort(signal.reason)
+      signal.addEventListener('abort', this.#onAbort, { once: true })
+    }
+    inner.signal.addEventListener('abort', () => lock.renewNoMore(), { once: true })
+  }
+
+  get id(): string {
+    return this.#inner.id
+  }
+  get task(): string {
+    return this.#inner.task
+  }
+  get from(): string | undefined {
+    return this.#inner.from
+  }
+  get attempt(): number {
+    return this.#inner.attempt
+  }
+  get isJob(): boolean {
+    return this.#inner.isJob
+  }
+  get us(): TaskContext['us'] {
+    return this.#inner.us
+  }
+  get log(): TaskLog {
+    return this.#inner.log
+  }
+  get fence(): number | undefined {
+    return this.#lock.fence
+  }
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  remainingMs(): number {
+    return this.#inner.remainingMs()
+  }
+
+  call(task: string, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
+    const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
+    return this.#inner.call(task, args, { ...options, signal })
+  }
+
+  /** The handler is done. */
+  end(): void {
+    for (const signal of [this.#inner.signal, this.#lock.lost]) signal.removeEventListener('abort', this.#onAbort)
+  }
+}

@@ -1,0 +1,126 @@
+import { isHeldJob } from '../jobs/held-job.ts'
+import type { RunSpan } from '../outlets/tracing.ts'
+import type { Handler, NestedOptions, TaskContext, TaskLog } from '../task/task.ts'
+import { monotonicMs } from '../wire/clock.ts'
+import type { Timed } from '../wire/deadlines.ts'
+import type { HubError } from '../wire/errors.ts'
+import { Abandoned } from '../wire/failures.ts'
+import type { Request, TraceContext } from '../wire/message.ts'
+
+/** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
+export const abandonAfterMs = 1000
+
+/** What a run needs from outside. */
+export interface RunOptions {
+  log(task: string, id: string): TaskLog
+  /** Makes a nested call that inherits deadline and trace. */
+  nestedCall(outer: TraceContext, task: string, args: unknown, options: NestedOptions): Promise<unknown>
+}
+
+/** One running request: the context its handler sees, and its deadline. The signal is only made when it is asked for. */
+export class Run implements TaskContext, Timed {
+  readonly request: Request
+  readonly deadline: number
+  readonly us: TaskContext['us']
+  readonly #options: RunOptions
+  readonly #span: RunSpan | undefined
+  #expired: HubError | undefined
+  #controller: AbortController | undefined
+  #reason: HubError | undefined
+  #giveUp: ((reason: Error) => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #log: TaskLog | undefined
+
+  constructor(
+    request: Request,
+    deadline: number,
+    us: TaskContext['us'],
+    options: RunOptions,
+    span: RunSpan | undefined,
+  ) {
+    this.request = request
+    this.deadline = deadline
+    this.us = us
+    this.#options = options
+    this.#span = span
+  }
+
+  /** Calls the handler, inside its span if there is one. */
+  start(handler: Handler): unknown {
+    const { args } = this.request
+    return this.#span ? this.#span.around(() => handler(args, this)) : handler(args, this)
+  }
+
+  get id(): string {
+    return this.request.id
+  }
+  get task(): string {
+    return this.request.task
+  }
+  get from(): string | undefined {
+    return this.request.from
+  }
+  get attempt(): number {
+    return (this.request.job?.tries ?? 0) + 1
+  }
+  get isJob(): boolean {
+    return isHeldJob(this.request.heldId)
+  }
+  get wasAborted(): boolean {
+    return this.#reason?.code === 'Aborted'
+  }
+  get log(): TaskLog {
+    this.#log ??= this.#options.log(this.request.task, this.request.id)
+    return this.#log
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason) this.#controller.abort(this.#reason)
+    return this.#controller.signal
+  }
+
+  remainingMs(): number {
+    return Math.max(0, this.deadline - monotonicMs())
+  }
+
+  call(task: string, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
+    const remaining = this.remainingMs()
+    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
+    const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
+    const narrowed = { signal, queue: options.queue, ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }) }
+    const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, narrowed)
+    // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
+    return options.signal ? call.finally(() => options.signal) : call
+  }
+
+  /** The deadline has come: the signal fires, and a handler that does not react is given up a little later. */
+  expire(): void {
+    const timeout = new Abandoned('Timeout', `${this.task} did not finish before its deadline.`)
+    this.#expired = timeout
+    this.abort(timeout)
+    this.#timer = setTimeout(() => this.abandon(timeout), abandonAfterMs)
+  }
+
+  abort(reason: HubError): void {
+    this.#reason ??= reason
+    this.#controller?.abort(this.#reason)
+  }
+
+  abandon(reason: HubError): void {
+    this.#giveUp?.(this.#expired ?? new Abandoned(reason.code, reason.message))
+  }
+
+  /** As the handler settles, or rejects when the executor gives this run up. */
+  settled(value: PromiseLike<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject
+      value.then(resolve, reject)
+    })
+  }
+
+  /** Ends the timer of a handler that was given up, or that reacted to its signal after all. */
+  finish(): void {
+    clearTimeout(this.#timer)
+  }
+}
