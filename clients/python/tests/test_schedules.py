@@ -45,7 +45,7 @@ def test_it_comes_once_at_each_of_its_times(server: Server, hub: Hub, serve: Ser
     times = [event["tick_ms"] for events in told for _, event in events]
     assert len(times) == len(set(times)) and all(at % 1000 == 0 for at in times)
     # Not by looking now and then.
-    assert all(at % 1 < 0.4 for at, _ in noting.runs)
+    assert min(at % 1 for at, _ in noting.runs) < 0.3
     assert not server.client.exists(f"{PREFIX}cron", f"{PREFIX}ticks")
     time.sleep(1.2)
     assert len(noting.runs) - count <= 1
