@@ -1,4 +1,4 @@
-// What the Ruby client's tests need: ruby 3.0 or newer with the gems redis and minitest, found here or installed with apt.
+// What the Ruby client's tests need: ruby 3.0 or newer with the gems redis, fugit and minitest, found here or installed with apt.
 // `node tools/ruby-env.mjs` prints the interpreter, or says plainly why there is none.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +11,8 @@ const probe = [
   "abort 'it is older than 3.0' if Gem::Version.new(RUBY_VERSION) < Gem::Version.new('3.0')",
   "require 'minitest'",
   "require 'redis'",
+  // For schedules alone; what is tested is with them.
+  "require 'fugit'",
   'version = Gem::Version.new(Redis::VERSION)',
   "fits = Gem::Requirement.new('>= 4.8', '< 6').satisfied_by?(version) && !%w[5.0 5.1].include?(Redis::VERSION[0, 3])",
   "abort 'its gem redis is ' + Redis::VERSION + '; 4.8, or 5.2 and newer, is needed' unless fits",
@@ -40,14 +42,14 @@ export const rubyEnv = () => {
   let lack = lackOf(command)
   if (lack && !named && mayInstallPackages()) {
     try {
-      installPackages('ruby', 'ruby-redis', 'ruby-minitest')
+      installPackages('ruby', 'ruby-redis', 'ruby-fugit', 'ruby-minitest')
       lack = lackOf(command)
     } catch (error) {
       lack = `${lack}, and apt-get could not install it (${String(error.message).split('\n')[0]})`
     }
   }
   if (lack)
-    throw new Error(`${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis and minitest is needed`)
+    throw new Error(`${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis, fugit and minitest is needed`)
   return command
 }
 

@@ -15,6 +15,8 @@ Gem::Specification.new do |spec|
   spec.executables = ["pshub-worker"]
   # 5.0 and 5.1 have no way to read the answers of a pipeline in which one is an error.
   spec.add_dependency "redis", ">= 4.8", "< 6", *(0..8).map { |patch| "!= 5.0.#{patch}" }, "!= 5.1.0"
+  # Not needed but for schedules: hubs that make them, and workers that keep them up.
+  spec.add_development_dependency "fugit", ">= 1.5"
   spec.add_development_dependency "minitest", ">= 5.0"
   spec.metadata = { "rubygems_mfa_required" => "true" }
 end

@@ -5,6 +5,7 @@ import { newId } from '../wire/ids.ts'
 import { type JobPart, readJobPart } from '../wire/job-part.ts'
 import { isQueueName } from '../wire/keys.ts'
 import { type Step, stepMessage } from './chain.ts'
+import { readPattern } from './cron-pattern.ts'
 
 /** When jobs of a schedule are enqueued. */
 export interface ScheduleTimes {
@@ -52,8 +53,22 @@ export const checkTimes = (name: string, times: ScheduleTimes): void => {
 }
 
 /** The first time behind this moment, milliseconds since 1970; undefined when there is none. */
-export const nextOf = ({ cron, timezone = 'UTC' }: ScheduleTimes, afterMs: number): number | undefined =>
-  new Cron(cron, { timezone, paused: true, mode: 'auto' }).nextRun(new Date(afterMs))?.getTime()
+export const nextOf = ({ cron, timezone = 'UTC' }: ScheduleTimes, afterMs: number): number | undefined => {
+  const pattern = readPattern(cron)
+  if (!isZone(timezone)) throw new Error('there is no such time zone; it is named as Europe/Berlin is')
+  return new Cron(pattern, { timezone, paused: true, mode: 'auto' }).nextRun(new Date(afterMs))?.getTime()
+}
+
+/** Other languages look for a file of that name, in just these letters. */
+const isZone = (name: unknown): name is string => {
+  if (typeof name !== 'string' || !/^[A-Z][\w+-]*(?:\/[A-Z][\w+-]*)*$/.test(name)) return false
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
+    return timeZone === name || timeZone.toLowerCase() !== name.toLowerCase()
+  } catch {
+    return false
+  }
+}
 
 export const entryText = ({ task, args, job, ttlMs, pausedMs, from, cron, timezone, missed }: ScheduleEntry): string =>
   JSON.stringify({ cron, timezone, missed, task, args, job, ttl: ttlMs, pausedMs, from })

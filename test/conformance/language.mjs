@@ -27,6 +27,7 @@ export const loadLanguage = name => {
     caller,
     worker,
     faultWorker,
+    faultJobsWorker,
     exactIntegers = false,
   } = JSON.parse(readFileSync(join(folder, 'conformance.json'), 'utf8'))
   if (setup) {
@@ -44,6 +45,7 @@ export const loadLanguage = name => {
     caller: found(caller),
     worker: found(worker),
     faultWorker: found(faultWorker),
+    faultJobsWorker: found(faultJobsWorker),
     exactIntegers,
   }
 }

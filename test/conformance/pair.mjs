@@ -37,18 +37,30 @@ export class Pair {
     return this
   }
 
-  async startCaller({ url = this.stage.server.url, env = {} } = {}) {
-    const { caller, folder } = this.languages.caller
-    this.caller = await this.#start(caller, folder, { PSHUB_REDIS: url, PSHUB_NAME: 'conformance', ...env })
-    return this.caller
+  /** A worker of the caller's language, for another queue. */
+  startOtherWorker(queue) {
+    return this.startWorker({ language: this.languages.caller, env: { PSHUB_QUEUE: queue } })
   }
 
-  async startWorker({ url = this.stage.server.url, env = {} } = {}) {
-    const { worker, folder } = this.languages.worker
+  /** A caller of the worker's language. */
+  startOtherCaller() {
+    return this.startCaller({ language: this.languages.worker })
+  }
+
+  async startCaller({ url = this.stage.server.url, env = {}, language = this.languages.caller } = {}) {
+    const { caller, folder } = language
+    const started = await this.#start(caller, folder, { PSHUB_REDIS: url, PSHUB_NAME: 'conformance', ...env })
+    if (language === this.languages.caller) this.caller = started
+    return started
+  }
+
+  async startWorker({ url = this.stage.server.url, env = {}, language = this.languages.worker } = {}) {
+    const { worker, folder } = language
     const settings = { PSHUB_QUEUE: this.queue, PSHUB_SLOTS: '4', PSHUB_LEASE_MS: '2000' }
     const journal = { PSHUB_CONFORMANCE_JOURNAL: this.journalPath }
-    this.worker = await this.#start(worker, folder, { PSHUB_REDIS: url, ...settings, ...journal, ...env })
-    return this.worker
+    const started = await this.#start(worker, folder, { PSHUB_REDIS: url, ...settings, ...journal, ...env })
+    if (language === this.languages.worker) this.worker = started
+    return started
   }
 
   async #start(command, folder, env) {
@@ -91,6 +103,12 @@ export class Pair {
     const args = list.map(each => JSON.stringify(each))
     const { outcomes } = await this.caller.order('batch', { task, args, ...options }).answer
     return outcomes.map(decoded)
+  }
+
+  /** What a caller does with jobs; the answer with its result, if there is one, decoded. Throws nothing but what the process does. */
+  async jobs(act, input = {}, caller = this.caller) {
+    const answer = await caller.order('jobs', { do: act, ...input }).answer
+    return answer.result === undefined ? answer : decoded(answer)
   }
 
   async cancel(call) {

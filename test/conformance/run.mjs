@@ -14,6 +14,7 @@ prepare()
 const { Redis } = await import('ioredis')
 const { startServer } = await import('../../tools/redis-server.mjs')
 const { faultChecks } = await import('./checks/faults.mjs')
+const { jobChecks } = await import('./checks/jobs.mjs')
 const { outcomeChecks } = await import('./checks/outcomes.mjs')
 const { valueChecks } = await import('./checks/values.mjs')
 const { workerChecks } = await import('./checks/worker.mjs')
@@ -148,7 +149,7 @@ const plan = languages.flatMap(worker =>
   languages.map(caller => {
     // What a worker does with anybody's requests, and what either side sends, is looked at with its own language, once.
     const own = caller === worker ? [...workerChecks, ...transcriptChecks] : []
-    const checks = [...valueChecks, ...outcomeChecks, ...own, ...faultChecks]
+    const checks = [...valueChecks, ...outcomeChecks, ...own, ...jobChecks, ...faultChecks]
     return { caller, worker, checks: checks.filter(isTriedWith(caller, worker)).filter(fits) }
   }),
 )

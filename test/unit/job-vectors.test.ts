@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { delayAfter } from '../../src/jobs/backoff.ts'
 import { followingOf } from '../../src/jobs/chain.ts'
+import { revivedMessage } from '../../src/jobs/dead.ts'
 import { shapeOf } from '../../src/jobs/enqueue-options.ts'
 import { failureText, jobPartText } from '../../src/wire/job-part.ts'
 import { decodeRequest } from '../../src/wire/message.ts'
 import { read } from '../support/protocol-document.ts'
 
 /** The golden file of jobs, held against the code that it describes. */
-const { delays, parts, failures, uniques, following } = JSON.parse(read('clients/vectors/jobs.json'))
+const { delays, parts, failures, uniques, following, revived } = JSON.parse(read('clients/vectors/jobs.json'))
 
 describe('jobs.json', () => {
   it('has cases of everything', () => {
-    for (const cases of [delays, parts, failures, uniques, following]) expect(cases.length).toBeGreaterThan(4)
+    for (const cases of [delays, parts, failures, uniques, following, revived]) expect(cases.length).toBeGreaterThan(4)
   })
 
   it('delays', () => {
@@ -38,5 +39,9 @@ describe('jobs.json', () => {
   it('following', () => {
     for (const { title, request, result, following: expected } of following)
       expect(followingOf(decodeRequest(request, undefined, 'pshub'), result, 'q'), title).toBe(expected)
+  })
+
+  it('revived', () => {
+    for (const { title, dead, args, message } of revived) expect(revivedMessage(dead, args), title).toBe(message)
   })
 })

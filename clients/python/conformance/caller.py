@@ -7,6 +7,7 @@ import sys
 import threading
 from typing import Any, Dict
 
+from caller_jobs import do_jobs
 from pshub import Hub, PendingCall, __version__
 from pshub.wire.payload import encode_payload
 
@@ -60,6 +61,8 @@ def main() -> None:
             if call is not None:
                 call.cancel()
             say(id=id)
+        elif op == "jobs":
+            threading.Thread(target=lambda id, order: say(id=id, **do_jobs(hub, order)), args=(id, order)).start()
         elif op == "close":
             hub.close()
             say(id=id)

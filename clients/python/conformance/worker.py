@@ -78,6 +78,14 @@ def deaf(args: Any) -> Dict[str, Any]:
     return {}
 
 
+@task("flaky:1.0", args={}, backoff=10)
+def flaky(args: Any, ctx: Context) -> Dict[str, Any]:
+    note(args)
+    if ctx.attempt <= args["fails"]:
+        raise ValueError(f"try {ctx.attempt} {{failed}}")
+    return {"attempt": ctx.attempt, "pid": os.getpid()}
+
+
 @task("nested:1.0", args={}, timeout=20)
 def nested(args: Any, ctx: Context) -> Any:
     if args["depth"] > 0:
@@ -88,7 +96,7 @@ def nested(args: Any, ctx: Context) -> Any:
 
 def main() -> None:
     # Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
-    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, nested]
+    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, nested]
     worker = Worker(tasks=tasks)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())

@@ -3,6 +3,7 @@
 # The caller of clients/CONFORMANCE.md: orders on stdin, answers on stdout, one JSON object per line.
 $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "pshub"
+require_relative "caller_jobs"
 
 $stdout.sync = true
 LOCK = Mutex.new
@@ -48,6 +49,8 @@ $stdin.each_line do |line|
   when "cancel"
     calls[order["call"]]&.cancel
     say(id: id)
+  when "jobs"
+    Thread.new { say(id: id, **CallerJobs.new(HUB).run(order)) }
   when "close"
     HUB.close
     say(id: id)

@@ -46,6 +46,12 @@ task "deaf:1.0", timeout: 20 do |args|
   sleep(milliseconds(args))
   {}
 end
+task "flaky:1.0", backoff: 10 do |args, ctx|
+  note(args)
+  raise "try #{ctx.attempt} {failed}" if ctx.attempt <= args["fails"]
+
+  { attempt: ctx.attempt, pid: Process.pid }
+end
 task "nested:1.0", timeout: 20 do |args, ctx|
   next ctx.call("nested:1.0", { **args, "depth" => args["depth"] - 1 }) if args["depth"].positive?
 

@@ -1,6 +1,7 @@
 // The caller of clients/CONFORMANCE.md: orders on stdin, answers on stdout, one JSON object per line.
 import { createInterface } from 'node:readline'
 import { Hub } from '../../../dist/index.js'
+import { doJobs } from './typescript-caller-jobs.mjs'
 
 const say = answer => process.stdout.write(`${JSON.stringify(answer)}\n`)
 const giveUps = new Map()
@@ -38,6 +39,7 @@ const orders = {
     giveUps.get(call)?.abort()
     return {}
   },
+  jobs: order => doJobs(hub, order),
   async close() {
     await hub.close()
     return {}

@@ -51,6 +51,11 @@ const tasks = [
     await new Promise(resolve => setTimeout(resolve, args.ms))
     return {}
   }),
+  defineTask('flaky:1.0', { backoff: 10 }, (args, ctx) => {
+    note(args)
+    if (ctx.attempt <= args.fails) throw new Error(`try ${ctx.attempt} {failed}`)
+    return { attempt: ctx.attempt, pid: process.pid }
+  }),
   defineTask('nested:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
     if (args.depth > 0) return ctx.call('nested:1.0', { ...args, depth: args.depth - 1 })
     await wait(args.ms, ctx.signal)

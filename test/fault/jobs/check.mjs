@@ -26,7 +26,10 @@ export const check = async ({ redis, journal, acknowledged, isStrict }) => {
   const found = []
   const fail = (what, ...ids) => found.push(`${what}: ${ids.join(', ')}`)
 
-  for (const { id } of acknowledged.jobs) if (!hasEnded(id)) fail('lost job', id)
+  for (const { id, isDeadly } of acknowledged.jobs) {
+    if (!hasEnded(id)) fail('lost job', id)
+    else if (isDeadly && !dead.has(id)) fail('alive, though it cannot be done', id)
+  }
   for (const { id, steps } of acknowledged.chains) {
     const died = steps.findIndex(step => dead.has(step))
     const due = died === -1 ? steps : steps.slice(0, died + 1)

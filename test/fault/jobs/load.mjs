@@ -1,8 +1,8 @@
 // Jobs of all kinds, as fast as asked for, and what was acknowledged of them.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** @param random 0 to 1 */
-export const makeLoad = (hub, random) => {
+/** @param random 0 to 1 @param acts what some of the jobs do to their workers: `{ share, act, ms?, isDeadly? }` */
+export const makeLoad = (hub, random, acts = []) => {
   const acknowledged = { jobs: [], chains: [], batches: [] }
   const other = queue => (queue === 'q' ? 'r' : 'q')
   let tokens = 0
@@ -16,8 +16,20 @@ export const makeLoad = (hub, random) => {
   })
   const entry = (queue, options = {}) => [`${queue}-work:1.0`, args(), { queue, ...options }]
 
+  const actOf = () => {
+    let roll = random()
+    return acts.find(({ share }) => (roll -= share) < 0)
+  }
+
   const kinds = [
     async queue => {
+      const act = actOf()
+      if (act) {
+        const given = { token: ++tokens, act: act.act, ms: act.ms ?? 1 }
+        const { id } = await hub.enqueue(`${queue}-${act.isDeadly ? 'acts' : 'work'}:1.0`, given, { queue })
+        acknowledged.jobs.push({ id, at: Date.now(), isDeadly: act.isDeadly })
+        return
+      }
       const [task, given, options] = entry(queue, random() < 0.3 ? { delayMs: Math.floor(random() * 1500) } : {})
       const { id } = await hub.enqueue(task, given, {
         ...options,

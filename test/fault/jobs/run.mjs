@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
 import { prepare } from '../../../tools/prepare.mjs'
+import { loadLanguage } from '../../conformance/language.mjs'
 import { seeded } from '../harness/random.mjs'
 import { check } from './check.mjs'
+import { faults } from './faults.mjs'
 import { makeLoad } from './load.mjs'
 import { makeStage } from './stage.mjs'
 
@@ -13,24 +15,33 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'redis-every': { type: 'string', default: '0' },
-    'per-second': { type: 'string', default: '40' },
+    'per-second': { type: 'string' },
+    fault: { type: 'string', default: 'F37' },
+    worker: { type: 'string', default: 'typescript' },
     help: { type: 'boolean', default: false },
   },
 })
-if (values.help) {
+const fault = faults[values.fault]
+if (values.help || !fault) {
   console.log(`npm run test:faults:jobs -- [options]
-  --seconds 60       for so long workers are killed, about two processes of two workers each in a second
-  --redis-every 0    so many seconds after each other Redis is killed, too; 0: never
-  --per-second 40    jobs, chains and batches that are enqueued
-  --seed 7           repeats the choices of a run; the default is printed`)
-  process.exit(0)
+  --seconds 60          for so long it goes on; workers are in four processes of two each
+  --fault F37           ${Object.entries(faults)
+    .map(([id, { title }]) => `${id}  ${title}`)
+    .join('\n                        ')}
+  --worker typescript   or python, ruby
+  --redis-every 0       so many seconds after each other Redis is killed, too; 0: never
+  --per-second 40       jobs, chains and batches that are enqueued
+  --seed 7              repeats the choices of a run; the default is printed`)
+  process.exit(values.help ? 0 : 2)
 }
 prepare()
 const dist = new URL('../../../dist', import.meta.url).pathname
 const { random } = seeded(Number(values.seed))
 const { Hub } = await import(`${dist}/index.js`)
 
-const stage = await makeStage(dist)
+const language = values.worker === 'typescript' ? undefined : loadLanguage(values.worker)
+const perSecond = Number(values['per-second'] ?? fault.perSecond ?? 40)
+const stage = await makeStage({ language, graceMs: fault.graceMs })
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, async () => {
     await stage.end(false)
@@ -39,8 +50,8 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 await stage.startRedis()
 await Promise.all(['q', 'q', 'r', 'r'].map(queue => stage.startMember(queue, 2).ready))
 const hub = new Hub({ redis: stage.url, name: 'load' })
-const load = makeLoad(hub, random)
-const running = load.run(Number(values['per-second']))
+const load = makeLoad(hub, random, fault.acts)
+let running = load.run(perSecond)
 
 const end = Date.now() + Number(values.seconds) * 1000
 const redisEvery = Number(values['redis-every']) * 1000
@@ -49,8 +60,7 @@ const kills = { workers: 0, redis: 0 }
 while (Date.now() < end) {
   await sleep(300 + random() * 400)
   const member = stage.members[Math.floor(random() * stage.members.length)]
-  await stage.killMember(member)
-  kills.workers += member.workers
+  kills.workers += await fault.once(stage, member)
   if (Date.now() < nextRedis) continue
   // What was acknowledged a second before is in the file.
   await load.stop()
@@ -59,9 +69,10 @@ while (Date.now() < end) {
   await stage.killRedis()
   kills.redis++
   nextRedis = Date.now() + redisEvery
-  void load.run(Number(values['per-second']))
+  running = load.run(perSecond)
 }
 await load.stop()
+await running
 await Promise.all(stage.members.map(({ ready }) => ready))
 
 const redis = new Redis(stage.url)
@@ -81,8 +92,8 @@ redis.disconnect()
 await hub.close()
 const kept = await stage.end(found.length > 0)
 console.log(
-  `seed ${values.seed}: ${jobs} jobs (${acknowledged.chains.length} chains, ${acknowledged.batches.length} batches) in ${runs} runs, ` +
-    `${dead} dead; ${kills.workers} workers and ${kills.redis} times Redis killed; ${refused} not acknowledged`,
+  `${values.fault} ${values.worker} seed ${values.seed}: ${jobs} jobs (${acknowledged.chains.length} chains, ${acknowledged.batches.length} batches) in ${runs} runs, ` +
+    `${dead} dead; ${kills.workers} workers hit and ${kills.redis} times Redis killed; ${refused} not acknowledged`,
 )
 for (const what of found.slice(0, 40)) console.log(`  ${what}`)
 console.log(

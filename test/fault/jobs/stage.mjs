@@ -1,5 +1,5 @@
 // A Redis with its append-only file, and worker processes, all of which may be killed at any moment.
-import { fork, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,10 @@ const freePort = () =>
     })
   })
 
-export const makeStage = async dist => {
+const own = { folder: import.meta.dirname, faultJobsWorker: [process.execPath, 'worker-process.mjs'] }
+
+/** @param language whose workers; the default is TypeScript. `graceMs`: what these let their jobs finish in */
+export const makeStage = async ({ language = own, graceMs } = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'pshub-jobs-'))
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
@@ -23,6 +26,7 @@ export const makeStage = async dist => {
   const members = []
   let server
   let count = 0
+  let isEnding = false
 
   const startRedis = async () => {
     const args = ['--port', port, '--dir', folder, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec']
@@ -41,17 +45,26 @@ export const makeStage = async dist => {
 
   const startMember = (queue, workers) => {
     const member = { queue, workers, name: `${queue}${++count}` }
-    const setup = { dist, redis: url, name: member.name, journal, queue, workers }
-    member.child = fork(join(import.meta.dirname, 'worker-process.mjs'), {
+    const setup = { redis: url, name: member.name, journal, queue, workers, graceMs }
+    const [command, ...args] = language.faultJobsWorker
+    member.child = spawn(command, args, {
+      cwd: language.folder,
       env: { ...process.env, PSHUB_JOBS_SETUP: JSON.stringify(setup) },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['pipe', 'pipe', 'inherit'],
     })
     member.exited = new Promise(resolve => member.child.once('exit', resolve))
     member.ready = new Promise(resolve => {
-      member.child.once('message', resolve)
+      member.child.stdout.once('data', resolve)
       member.child.once('exit', resolve)
     })
     members.push(member)
+    // One that a handler took along is started anew, as whoever runs it does.
+    member.child.once('exit', () => {
+      const at = members.indexOf(member)
+      if (at === -1) return
+      members.splice(at, 1)
+      if (!isEnding) startMember(queue, workers)
+    })
     return member
   }
 
@@ -61,12 +74,15 @@ export const makeStage = async dist => {
     members,
     startRedis,
     startMember,
-    /** Returns the one in its place. */
-    async killMember(member) {
-      member.child.kill('SIGKILL')
+    /** Another one comes in its place once it has gone. */
+    async endMember(member, signal) {
+      member.child.kill(signal)
       await member.exited
-      members.splice(members.indexOf(member), 1)
-      return startMember(member.queue, member.workers)
+    },
+    async stopMember(member, ms) {
+      member.child.kill('SIGSTOP')
+      await sleep(ms)
+      member.child.kill('SIGCONT')
     },
     async killRedis() {
       const gone = new Promise(resolve => server.once('exit', resolve))
@@ -76,10 +92,12 @@ export const makeStage = async dist => {
       await startRedis()
     },
     async end(isKept) {
+      isEnding = true
       for (const { child } of members) child.kill('SIGTERM')
-      const gone = Promise.all(members.map(({ exited }) => exited))
+      const left = [...members]
+      const gone = Promise.all(left.map(({ exited }) => exited))
       await Promise.race([gone, sleep(15_000)])
-      for (const { child } of members) child.kill('SIGKILL')
+      for (const { child } of left) child.kill('SIGKILL')
       server.kill('SIGKILL')
       if (!isKept) rmSync(folder, { recursive: true, force: true })
       return isKept ? folder : undefined

@@ -1,30 +1,54 @@
-// Some workers in a process of their own, with tasks that write down what they ran.
+// Some workers in a process of their own, with tasks that write down what they ran. Those of other languages read and write the same.
 import { appendFileSync } from 'node:fs'
 
-const { dist, redis, name, journal, queue, workers } = JSON.parse(process.env.PSHUB_JOBS_SETUP)
-const { defineTask, Worker } = await import(`${dist}/index.js`)
+const { redis, name, journal, queue, workers, graceMs } = JSON.parse(process.env.PSHUB_JOBS_SETUP)
+const { defineTask, Worker } = await import('../../../dist/index.js')
 
 let runs = 0
 const note = line => appendFileSync(journal, `${JSON.stringify(line)}\n`)
+const wait = (ms, signal) =>
+  new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
 
-/** `fails`: so many tries; `before`: what the step before it returned. */
+const acts = {
+  block: (_, { ms }) => {
+    for (const end = performance.now() + ms; performance.now() < end; );
+  },
+  throw: () => {
+    throw new Error('thrown on purpose')
+  },
+  never: ctx => wait(3_600_000, ctx.signal).then(() => Promise.reject(ctx.signal.reason)),
+  exit: () => process.exit(3),
+  wait: () => undefined,
+}
+
+/** `fails`: so many tries; `before`: what the step before it returned; `act`: what it does to its worker. */
 const handler = async (args, ctx) => {
-  const { token, ms = 1, fails = 0, before } = args
+  const { token, ms = 1, fails = 0, before, act } = args
   const run = `${name}/${++runs}`
   note({ e: 'start', id: ctx.id, token, run, before: before?.run, at: Date.now() })
-  await new Promise(resolve => setTimeout(resolve, ms))
+  if (act) await acts[act](ctx, args)
+  await wait(ms, ctx.signal)
+  ctx.signal.throwIfAborted()
   if (ctx.attempt <= fails) throw new Error('not yet {')
   note({ e: 'end', id: ctx.id, token, run, at: Date.now() })
   return { run }
 }
 
-const tasks = [defineTask(`${queue}-work:1.0`, { retries: 8, backoff: 50 }, handler)]
-const options = { redis, queue, tasks, slots: 8, jobSlots: 8, leaseMs: 2000, logLevel: 'silent' }
+const tasks = [defineTask(`${queue}-work:1.0`, { retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler)]
+tasks.push(defineTask(`${queue}-acts:1.0`, { retries: 2, backoff: 50, jobTimeoutMs: 2000 }, handler))
+const options = { redis, queue, tasks, slots: 8, jobSlots: 8, leaseMs: 2000, graceMs, logLevel: 'silent' }
 const all = Array.from({ length: workers }, () => new Worker(options))
 await Promise.all(all.map(worker => worker.start()))
-process.once('disconnect', () => process.exit(1))
+// The stage is gone: nobody would ever end this process.
+process.stdin.once('end', () => process.exit(1)).resume()
 process.once('SIGTERM', async () => {
   await Promise.all(all.map(worker => worker.stop()))
-  process.disconnect()
+  process.exit(0)
 })
-process.send('ready')
+process.stdout.write('ready\n')

@@ -6,9 +6,11 @@ from .hub.gather import Outcome
 from .hub.hub import Hub
 from .hub.pending import PendingCall
 from .jobs.batch import AsyncBatch, BatchStatus
-from .jobs.blocking import Batch, Chain, Job
+from .jobs.blocking import Batch, Chain, DeadJobs, Job, Schedules
+from .jobs.dead import AsyncDeadJobs, DeadJob
 from .jobs.job import AsyncChain, AsyncJob
 from .jobs.job_record import JobStatus
+from .jobs.schedules import AsyncSchedules, Schedule
 from .task.task import Task, task
 from .wire.errors import (
     ERROR_CLASSES,
@@ -40,13 +42,17 @@ __all__ = [
     "Aborted",
     "AsyncBatch",
     "AsyncChain",
+    "AsyncDeadJobs",
     "AsyncHub",
     "AsyncJob",
+    "AsyncSchedules",
     "Batch",
     "BatchStatus",
     "Chain",
     "ConfigError",
     "Context",
+    "DeadJob",
+    "DeadJobs",
     "EnqueuedMany",
     "Expired",
     "Hub",
@@ -65,6 +71,8 @@ __all__ = [
     "Overloaded",
     "PayloadTooLarge",
     "PendingCall",
+    "Schedule",
+    "Schedules",
     "Task",
     "TaskError",
     "TaskFailed",

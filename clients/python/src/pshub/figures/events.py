@@ -12,7 +12,7 @@ class Events:
     Named events with a dict of details each, as in the reference: ``call:settled``, ``reply:late``, ``queue:pushed``,
     ``jobs:enqueued``, ``call:retried``, ``call:cancelled``, ``schema:unused``, ``registry:unreadable``, ``claim:taken``,
     ``task:settled``, ``request:malformed``, ``request:expired``, ``request:handedback``, ``request:unserved``,
-    ``request:redelivered``, ``job:retried``, ``job:dead``, ``task:conflict``, ``task:elsewhere``, ``worker:started``,
+    ``request:redelivered``, ``job:retried``, ``job:dead``, ``schedule:tick``, ``task:conflict``, ``task:elsewhere``, ``worker:started``,
     ``worker:stopped``, ``worker:lost``, ``lease:lost``, ``queue:paused``, ``queue:resumed``, ``redis:up``, ``redis:down``, ``problem``. Listeners run on the hub's or worker's own thread and must be
     quick; one that raises hurts nobody.
     """
@@ -33,7 +33,7 @@ class Events:
     def has(self, name: str) -> bool:
         return bool(self._listeners.get(name))
 
-    def emit(self, name: str, **event: Any) -> None:
+    def emit(self, name: str, /, **event: Any) -> None:
         for listener in self._listeners.get(name, ()):
             try:
                 listener(event)

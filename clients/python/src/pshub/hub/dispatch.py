@@ -50,11 +50,11 @@ class Dispatch:
         self.id = new_id()
         self.settings = settings
         self.events = events
-        self._keys = Keys(settings.namespace)
+        self.keys = Keys(settings.namespace)
         self._name = settings.name if name is None else name
         self.closing = Stop()
         self.commands, self.blocking = make_connections("hub", settings.redis, events)
-        resolver = Resolver(self.commands, self._keys, events)
+        resolver = Resolver(self.commands, self.keys, events)
         self.routes = Routes(resolver, self.commands, self.closing)
         self._outboxes: Dict[str, Outbox] = {}
         self._pending: Dict[str, Call] = {}
@@ -68,13 +68,13 @@ class Dispatch:
         self._tail = self._tail_for(None, None)
         self._inbox = Inbox(
             self.blocking,
-            self._keys.reply(self.id),
-            self._keys.read(self.id),
+            self.keys.reply(self.id),
+            self.keys.read(self.id),
             lambda: len(self._pending) + len(self._tickets),
             self._deliver,
             lambda reason: events.emit("problem", where="inbox", reason=explained(reason)),
         )
-        self.enqueuing = Enqueuing(self, settings, self._name, self._keys, self.commands, self.routes, resolver, events)
+        self.enqueuing = Enqueuing(self, settings, self._name, self.keys, self.commands, self.routes, resolver, events)
 
     def open(self) -> None:
         self.commands.open()
@@ -115,10 +115,10 @@ class Dispatch:
         out.settle(None, Aborted(f"The caller gave up before {out.called} was sent.", task=out.called))
 
     async def pause(self, queue: str) -> int:
-        return await self.ask(lambda commands: pause_queue(commands, self._keys, queue), f"Queue {queue} could not be paused")
+        return await self.ask(lambda commands: pause_queue(commands, self.keys, queue), f"Queue {queue} could not be paused")
 
     async def resume(self, queue: str) -> bool:
-        return await self.ask(lambda commands: resume_queue(commands, self._keys, queue), f"Queue {queue} could not be resumed")
+        return await self.ask(lambda commands: resume_queue(commands, self.keys, queue), f"Queue {queue} could not be resumed")
 
     # What jobs ask for.
 
@@ -135,7 +135,7 @@ class Dispatch:
         return lambda: self._tickets.pop(ticket, None) and None
 
     def queue_of(self, name: str) -> JobQueue:
-        return JobQueue(name, self._keys)
+        return JobQueue(name, self.keys)
 
     async def ask(
         self,
@@ -266,12 +266,12 @@ class Dispatch:
             self.events.emit("reply:late", id=reply["id"])
 
     def _tail_for(self, traceparent: Optional[str], tracestate: Optional[str]) -> str:
-        return request_tail(self._keys.reply(self.id), self._name, traceparent, tracestate)
+        return request_tail(self.keys.reply(self.id), self._name, traceparent, tracestate)
 
     def _outbox_of(self, name: str) -> Outbox:
         outbox = self._outboxes.get(name)
         if outbox is None:
-            queue = Queue(name, self._keys)
+            queue = Queue(name, self.keys)
             outbox = self._outboxes[name] = Outbox(
                 self.commands, queue, self.id, self._clock, self.events, self.closing
             )
@@ -280,10 +280,10 @@ class Dispatch:
     async def _delete_keys(self) -> None:
         """What is left when Redis is away expires by itself."""
         pushed: List[str] = [
-            self._keys.queue(name).pushed(self.id) for name, outbox in self._outboxes.items() if outbox.used
+            self.keys.queue(name).pushed(self.id) for name, outbox in self._outboxes.items() if outbox.used
         ]
         if pushed or self._has_heard:
-            pushed += [self._keys.reply(self.id), self._keys.read(self.id)]
+            pushed += [self.keys.reply(self.id), self.keys.read(self.id)]
         keys = [*pushed, *self.enqueuing.used_keys()]
         if not keys:
             return

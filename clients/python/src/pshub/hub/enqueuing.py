@@ -10,6 +10,8 @@ from ..jobs.chain import Step, step_message
 from ..jobs.enqueue_options import DEFAULT_ENQUEUE_MS, shape_of
 from ..jobs.job import AsyncJob, JobHost
 from ..jobs.job_outbox import JobOutbox
+from ..jobs.schedule_entry import check_times
+from ..jobs.schedules import AsyncSchedules, Schedule
 from ..queue.batches import batches_of
 from ..redis.connection import Connection
 from ..settings.table import Settings
@@ -130,6 +132,13 @@ class Enqueuing:
         message = f"{enqueued} of {len(steps)} jobs are enqueued, the first ones of each queue; then: {failed.message}"
         raise hub_error(failed.code, message, data={"enqueued": enqueued}) from failed
 
+    async def schedule(
+        self, name: Any, times: Any, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]
+    ) -> Schedule:
+        checked = check_times(name, times)
+        [step] = await self.prepare([(called, args)], options)
+        return await AsyncSchedules(hosts, step.queue).write(name, checked, step, self._name)
+
     def message_of(self, steps: Sequence[Step]) -> str:
         """A job, and what follows it, as it is sent."""
         return step_message(steps, self._name)
@@ -142,7 +151,7 @@ class Enqueuing:
         if not is_id(id):
             raise unknown
         if queue is not None:
-            _check_queue(queue)
+            check_queue(queue)
         host, keys = self._host, self._keys
         queues = await host.ask(lambda _: self._resolver.queues()) if queue is None else [queue]
 
@@ -176,7 +185,7 @@ class Enqueuing:
         if self._host.closing.is_set:
             raise HubClosed("This hub was closed; make a new one.", task=called)
         if queue is not None:
-            _check_queue(queue)
+            check_queue(queue)
         self._connection.open()
         return self._routes.known(called, queue, "jobs") or await self._routes.find(called, queue, end, "jobs")
 
@@ -211,7 +220,7 @@ def _checked_name(called: Any) -> str:
     raise NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
 
 
-def _check_queue(queue: Any) -> None:
+def check_queue(queue: Any) -> None:
     if not is_queue_name(queue):
         raise InvalidArgs(f"queue must be the name of a queue, not {str(queue)[:80]!r}.")
 

@@ -6,12 +6,15 @@ import math
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Sequence, TypeVar
 
 from ..jobs.batch import AsyncBatch
-from ..jobs.blocking import Batch, Chain, Job
+from ..jobs.blocking import Batch, Chain, DeadJobs, Job, Schedules
+from ..jobs.dead import AsyncDeadJobs
 from ..jobs.enqueue_options import EnqueueOptions
 from ..jobs.job import AsyncChain, AsyncJob
+from ..jobs.schedule_entry import ScheduleTimes
+from ..jobs.schedules import AsyncSchedules, Schedule
 from .arguments import Called
 from .dispatch import Dispatch
-from .enqueuing import EnqueuedMany, EnqueueEntry
+from .enqueuing import EnqueuedMany, EnqueueEntry, check_queue
 from .flows import start_batch, start_chain
 
 if TYPE_CHECKING:
@@ -104,6 +107,35 @@ class JobCalls:
         )
         return Batch(self._run, found)
 
+    def schedule(
+        self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]"
+    ) -> Schedule:
+        """
+        Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the
+        same name in that queue is replaced; one that is paused stays so.
+
+        :param name: 1 to 64 letters, digits, ``.``, ``-``, ``_``
+        :param times: ``cron``: five fields (minute, hour, day of month, month, day of week), or six with seconds in front; ``timezone``:
+            an IANA name, default UTC; ``missed``: ``"once"`` (default) or ``"skip"``, what becomes of times at which no worker was there
+        :param options: as of ``enqueue``, for each of its jobs
+        :raises HubError: as ``enqueue``, InvalidArgs for times that cannot be
+        :raises ConfigError: where the package cronsim is not installed
+        """
+        return self._run(
+            lambda dispatch: dispatch.enqueuing.schedule(name, times, task, args, options, lambda: dispatch),
+            _seconds_of(options),
+        )
+
+    def schedules(self, queue: str, /) -> Schedules:
+        """The schedules of a queue: to look at, to pause, to run now, to remove. Raises InvalidArgs for what is no queue's name."""
+        check_queue(queue)
+        return Schedules(self._run, queue)
+
+    def dead(self, queue: str, /) -> DeadJobs:
+        """The jobs of a queue that were given up: to look at, to be tried again, to be deleted. Raises as ``schedules``."""
+        check_queue(queue)
+        return DeadJobs(self._run, queue)
+
     def job(self, id: str, /, *, queue: Optional[str] = None) -> Job:
         """
         A tracked job, wherever it was enqueued.
@@ -148,6 +180,22 @@ class AsyncJobCalls:
         dispatch = self._asked()
         given = {"then": then, "failed": failed, **options}
         return await start_batch(dispatch.enqueuing, dispatch, self._asked, entries, given)
+
+    async def schedule(
+        self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]"
+    ) -> Schedule:
+        """As of Hub."""
+        return await self._asked().enqueuing.schedule(name, times, task, args, options, self._asked)
+
+    def schedules(self, queue: str, /) -> AsyncSchedules:
+        """As of Hub."""
+        check_queue(queue)
+        return AsyncSchedules(self._asked, queue)
+
+    def dead(self, queue: str, /) -> AsyncDeadJobs:
+        """As of Hub."""
+        check_queue(queue)
+        return AsyncDeadJobs(self._asked, queue)
 
     async def job(self, id: str, /, *, queue: Optional[str] = None) -> AsyncJob:
         """As of Hub."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Awaitable, Callable, List, Optional, Protocol, TypeVar
 
 from .batch import AsyncBatch, BatchStatus
+from .dead import KEEP, AsyncDeadJobs, DeadJob
 from .job import DEFAULT_RESULT_MS, AsyncChain, AsyncJob, JobHost
 from .job_record import JobStatus
+from .schedules import AsyncSchedules, Schedule
 
 T = TypeVar("T")
 
@@ -15,6 +18,10 @@ class Run(Protocol):
     """Runs something on the event loop of a hub, and waits for it; ``patience_s`` is how long that takes at the most if all is well."""
 
     def __call__(self, work: Callable[[JobHost], Awaitable[T]], patience_s: float = 0.0) -> T: ...
+
+
+# What goes through up to 10,000 dead jobs takes as long as it takes.
+_ALL = math.inf
 
 
 class Job:
@@ -127,3 +134,78 @@ class Batch:
     def status(self) -> Optional[BatchStatus]:
         """None when it ended more than an hour ago."""
         return self._run(lambda host: self._batch.on(host).status())
+
+
+class Schedules:
+    """
+    The schedules of one queue. Workers of that queue keep them up.
+
+    :ivar queue: its name
+    """
+
+    def __init__(self, run: Run, queue: str) -> None:
+        self.queue = queue
+        self._run = run
+
+    def list(self) -> List[Schedule]:
+        """All of them, by name; what cannot be read is left out. Raises NotEnqueued when Redis is away, HubClosed."""
+        return self._run(lambda host: self._on(host).list())
+
+    def pause(self, name: str) -> bool:
+        """Nothing is enqueued any more until ``resume``. Returns False where there is no such schedule."""
+        return self._run(lambda host: self._on(host).pause(name))
+
+    def resume(self, name: str) -> bool:
+        """It goes on with its next time; those that passed meanwhile are not made up for. Raises ConfigError without cronsim."""
+        return self._run(lambda host: self._on(host).resume(name))
+
+    def run(self, name: str) -> Optional[Job]:
+        """Enqueues its job now; its times stay as they are. None where there is no such schedule."""
+        found = self._run(lambda host: self._on(host).run(name))
+        return None if found is None else Job(self._run, found)
+
+    def remove(self, name: str) -> bool:
+        """Returns whether there was one."""
+        return self._run(lambda host: self._on(host).remove(name))
+
+    def _on(self, host: JobHost) -> AsyncSchedules:
+        return AsyncSchedules(lambda: host, self.queue)
+
+
+class DeadJobs:
+    """
+    The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most. Filters are ``ids``, ``task``
+    (``name:version``), ``code`` (of the last failure) and ``before_ms`` (given up before this, Redis milliseconds); what is not said does
+    not matter. Without any: all.
+
+    :ivar queue: its name
+    """
+
+    def __init__(self, run: Run, queue: str) -> None:
+        self.queue = queue
+        self._run = run
+
+    def count(self, **matching: Any) -> int:
+        """How many there are, or match."""
+        return self._run(lambda host: self._on(host).count(**matching), _ALL)
+
+    def list(self, limit: int = 100, **matching: Any) -> List[DeadJob]:
+        """The latest first, at most ``limit``. Raises InvalidArgs for what is no filter, NotEnqueued when Redis is away, HubClosed."""
+        return self._run(lambda host: self._on(host).list(limit, **matching), _ALL)
+
+    def retry(self, args: Any = KEEP, **matching: Any) -> int:
+        """
+        Has those that match tried again, from their first try on; a chain goes on with them.
+
+        :param args: in the place of their own, which makes sense for one of them
+        :returns: how many
+        :raises HubError: as list(), InvalidArgs for arguments that are no JSON
+        """
+        return self._run(lambda host: self._on(host).retry(args, **matching), _ALL)
+
+    def delete(self, **matching: Any) -> int:
+        """Removes those that match, for good. Returns how many."""
+        return self._run(lambda host: self._on(host).delete(**matching), _ALL)
+
+    def _on(self, host: JobHost) -> AsyncDeadJobs:
+        return AsyncDeadJobs(lambda: host, self.queue)

@@ -12,6 +12,7 @@ from ..wire.clock import Stop, now_s, settle, within
 from ..wire.errors import Aborted, Expired, HubClosed, HubError, NoSuchJob, NotEnqueued, Timeout, from_wire
 from ..wire.ids import new_id
 from ..wire.job_part import Place
+from ..wire.keys import Keys
 from .job_record import JobRecord, JobStatus, read_job_record
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ class JobHost(Protocol):
 
     #: Set when the hub is closed.
     closing: Stop
+    keys: Keys
 
     @property
     def hub_id(self) -> str: ...

@@ -53,6 +53,8 @@ def log_events(events: Events) -> None:
     events.on("request:redelivered", line(logging.DEBUG, again, "queue", "task", "id", "losses"))
     dead = "a job was given up; it is kept with the dead ones"
     events.on("job:dead", line(logging.ERROR, dead, "queue", "task", "id", "reason"))
+    ticked = "the time of a schedule came"
+    events.on("schedule:tick", line(logging.DEBUG, ticked, "queue", "name", "task", "tick_ms", "is_skipped"))
     events.on("worker:started", line(info, "worker started", "worker", "queue", "slots", "tasks"))
     events.on("worker:stopped", line(info, "worker stopped", "worker", "queue", "handed_back", "abandoned"))
     paused = "the queue is paused; what is held is finished, nothing is taken"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, NamedTuple, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..redis.client import Word
 from ..redis.connection import Connection
@@ -17,10 +17,13 @@ from ..wire.answers import (
     read_settled_jobs,
     texts_of,
 )
+from ..wire.foreign import LATEST_MS
 from ..wire.keys import Keys
 from .batches import MAX_BATCH_BYTES
 from .queue import CANCEL_MEMORY_MS, DEAD_MS, MAX_DEAD, PUSH_MEMORY_MS
 
+#: Read at a time.
+_DUE_SCHEDULES = 20
 #: So many jobs are moved in one step when they are due: it takes Redis less than a millisecond.
 _DUE_BATCH = 200
 #: So many are told of the end of one job; others look again by themselves.
@@ -44,6 +47,17 @@ class JobEnd(NamedTuple):
     text: str = ""
     #: The job that follows it, without its ``at``, behind the name of its queue and a space where that is another one; else empty.
     following: str = ""
+
+
+class DueSchedule(NamedTuple):
+    """A schedule whose time has come."""
+
+    name: str
+    #: That time as it is there, which is to be given back; and Redis milliseconds.
+    score: bytes
+    tick_ms: int
+    #: The entry; None where there is none.
+    text: Optional[bytes]
 
 
 class JobQueue:
@@ -78,6 +92,62 @@ class JobQueue:
 
     async def forget(self, connection: Connection, id: str) -> None:
         await connection.one("DEL", self.keys.came(id))
+
+    async def schedule(self, connection: Connection, name: str, text: str, next_ms: Optional[int]) -> bool:
+        """Writes an entry that has jobs enqueued at its times; without a text removes it, without a time pauses it."""
+        args: List[Word] = [name, text, "" if next_ms is None else next_ms]
+        return bool(await run(connection, "schedule", [self.keys.jobs], args) == 1)
+
+    async def tick(
+        self, connection: Connection, due: DueSchedule, next_ms: Optional[int], message: str
+    ) -> bool:
+        """The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker."""
+        args: List[Word] = [due.name, due.score, "" if next_ms is None else next_ms, message]
+        return bool(await run(connection, "tick", self._both, args) == 1)
+
+    async def schedule_text(self, connection: Connection, name: str) -> Optional[bytes]:
+        found: Optional[bytes] = await connection.one("HGET", self.keys.cron, name)
+        return found
+
+    async def schedules(self, connection: Connection) -> Tuple[Dict[str, bytes], Dict[str, int]]:
+        """All entries, and the next times of those that have one, by their names."""
+        texts = await connection.one("HGETALL", self.keys.cron)
+        times = await connection.one("ZRANGE", self.keys.ticks, 0, -1, "WITHSCORES")
+        return (
+            dict(zip(texts_of(texts[::2]), texts[1::2])),
+            dict(zip(texts_of(times[::2]), map(_moment_of, times[1::2]))),
+        )
+
+    async def due_schedules(self, connection: Connection, now_ms: int) -> List[DueSchedule]:
+        """Entries whose time has come; the first ones, until ``now_ms``."""
+        limit = ("LIMIT", 0, _DUE_SCHEDULES, "WITHSCORES")
+        flat = await connection.one("ZRANGEBYSCORE", self.keys.ticks, "-inf", now_ms, *limit)
+        if not flat:
+            return []
+        texts = await connection.one("HMGET", self.keys.cron, *flat[::2])
+        due = zip(texts_of(flat[::2]), flat[1::2], texts)
+        return [DueSchedule(name, score, _moment_of(score), text) for name, score, text in due]
+
+    async def next_schedule(self, connection: Connection) -> Optional[int]:
+        """When the next one is, Redis milliseconds."""
+        flat = await connection.one("ZRANGE", self.keys.ticks, 0, 0, "WITHSCORES")
+        return _moment_of(flat[1]) if flat else None
+
+    async def count_dead(self, connection: Connection) -> int:
+        return int(await connection.one("ZCARD", self.keys.dead))
+
+    async def dead(self, connection: Connection, first: int, last: int) -> List[Tuple[bytes, int]]:
+        """Dead jobs as they lie there and when each was given up, Redis milliseconds; the latest first."""
+        flat = await connection.one("ZRANGE", self.keys.dead, first, last, "REV", "WITHSCORES")
+        return [(text, _moment_of(score)) for text, score in zip(flat[::2], flat[1::2])]
+
+    async def delete_dead(self, connection: Connection, texts: Sequence[str]) -> int:
+        return int(await connection.one("ZREM", self.keys.dead, *texts))
+
+    async def revive(self, connection: Connection, pairs: Sequence[Tuple[str, str]]) -> int:
+        """Dead jobs, exactly as they lie there, become others that wait. Returns how many were there."""
+        args: List[Word] = [text for pair in pairs for text in pair]
+        return int(await run(connection, "revive", self._both, args))
 
     async def open_batch(self, connection: Connection, id: str, after: str, failed: str) -> None:
         """What follows a batch whose jobs have all ended: messages without ``at``, or empty. To be repeated is harmless."""
@@ -117,6 +187,11 @@ class JobQueue:
     async def record(self, connection: Connection, id: str) -> Dict[str, str]:
         """The same without waiting for anything."""
         return _fields_of(texts_of(await connection.one("HGETALL", self.keys.job(id))))
+
+
+def _moment_of(score: bytes) -> int:
+    """Milliseconds; also of what others wrote there, as infinity."""
+    return int(max(0.0, min(float(score), LATEST_MS)))
 
 
 def _fields_of(flat: Sequence[str]) -> Dict[str, str]:

@@ -138,13 +138,13 @@ class Queue:
         return outcome()
 
     async def beat(
-        self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool, moves: bool = False
+        self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool, moves: bool = False, ticks: bool = False
     ) -> Beat:
-        """With ``moves`` this worker looks after what is due, unless another one does."""
+        """With ``moves`` this worker looks after what is due, with ``ticks`` after the times of schedules, unless another one does."""
         queue = self.keys
         keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id), queue.jobs]
-        moves_ms = TURN_MS if moves else 0
-        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS, moves_ms]
+        turns_ms = [TURN_MS if moves else 0, TURN_MS if moves and ticks else 0]
+        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS, *turns_ms]
         return read_beat(await run(connection, "beat", keys, args))
 
     async def handback(self, connection: Connection, worker_id: str, side: str, ids: Sequence[str]) -> int:

@@ -48,6 +48,8 @@ class Beat(NamedTuple):
     paused_ms: Optional[int]
     #: When the first job is due, Redis milliseconds; None when none waits, or another worker looks after that.
     due_ms: Optional[int]
+    #: The same of schedules.
+    tick_ms: Optional[int]
 
 
 #: A request, behind the id that it is held under.
@@ -100,8 +102,8 @@ def read_claimed(answer: Sequence[Any]) -> Optional[Claimed]:
 
 def read_beat(answer: Sequence[Any]) -> Beat:
     now, held, cancelled, ended = answer[:4]
-    paused_ms, due_ms = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6))
-    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), paused_ms, due_ms)
+    times = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6, 7))
+    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), *times)
 
 
 def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:

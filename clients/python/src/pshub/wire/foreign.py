@@ -22,7 +22,7 @@ _MAX_UTF8_BYTES = 4
 _MAX_NAME_LENGTH = 256
 _MAX_COUNT = 2**40
 #: Later than this no date can be made of milliseconds, in any language.
-_LATEST_MS = 8.64e15
+LATEST_MS = 8.64e15
 #: Python reads integers of any length, at a cost that grows with its square.
 _MAX_DIGITS = 310
 
@@ -89,7 +89,7 @@ def is_count(value: Any, most: float = _MAX_COUNT) -> bool:
 
 def is_moment(value: Any) -> bool:
     """Milliseconds since 1970."""
-    return is_amount(value, _LATEST_MS)
+    return is_amount(value, LATEST_MS)
 
 
 def text_of(value: Any, max_length: int) -> str:

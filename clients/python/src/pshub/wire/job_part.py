@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 
-from .foreign import is_count, text_of
+from .foreign import LATEST_MS, is_count, text_of
 from .payload import STRINGS, SURROGATES, compact
 
 #: How long a job waits before it is tried again, in milliseconds; what its kinds are the function ``delay_after`` says.
@@ -26,7 +26,6 @@ _MAX_UNIQUE = 256
 _MAX_BATCH = 130
 _MAX_CHAIN = 64
 _MAX_BACKOFFS = 100
-_LATEST_MS = 8.64e15
 _MAX_SAFE_INTEGER = 2**53 - 1
 _BRACKETS = re.compile(r"[{}\[\]]")
 
@@ -114,7 +113,7 @@ def read_failure(value: Any) -> Optional[JobFailure]:
         return None
     at = value.get("at")
     return {
-        "at": int(at) if is_count(at, _LATEST_MS) else 0,
+        "at": int(at) if is_count(at, LATEST_MS) else 0,
         "code": text_of(value.get("code"), 64),
         "message": text_of(value.get("message"), MAX_FAILURE_MESSAGE),
     }

@@ -35,6 +35,7 @@ from .roles.intake import Intake
 from .roles.pause import Pause
 from .roles.reconcile import Reconcile
 from .roles.settle import Settle
+from .roles.tick import Tick
 from .slots import Slots
 from .unserved import Unserved
 
@@ -79,6 +80,7 @@ class Crew:
         job_ends = JobEnds(queue.name, tasks, events, self._measures.counters)
         self._forward = Forward(self._keys, queue, commands, slots, worker_id, self._problem("forward"))
         self._due = Due(self._job_queue, commands, self._clock, self._problem("due"))
+        self._tick = Tick(self._job_queue, commands, self._clock, events, self._problem("schedule"))
         self._intake = Intake(
             self._keys, queue.name, tasks, self._executor, slots, self._clock, self._measures, events, job_ends,
             worker_id, lambda settlement: self._settle.add(settlement), unserved.verdict, self._hand_back_to_others,
@@ -90,7 +92,7 @@ class Crew:
         )  # fmt: skip
         self._fetch = FetchLoop(
             queue, self._waiting, commands, slots, self._clock, worker_id, self._age_s, self._intake.take,
-            lambda: self._beat.beat_now(), self._due.on_bell, self._problem("fetch"),
+            lambda: self._beat.beat_now(), self._on_due_bell, self._problem("fetch"),
         )  # fmt: skip
         self._pause = Pause(queue.name, events, worker_id, self._fetch.pause, self._fetch.resume)
         self._adopt = Adopt(
@@ -103,7 +105,7 @@ class Crew:
         )  # fmt: skip
         self._beat = BeatLoop(
             queue, commands, self.settings.lease, self._clock, worker_id, self._become_new, lambda: self.state == "running",
-            self._publish, self._on_beat, self._problem("beat"),
+            self._tick.is_able, self._publish, self._on_beat, self._problem("beat"),
         )  # fmt: skip
         self._farewell = Farewell(
             queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._problem("stop"),
@@ -193,6 +195,7 @@ class Crew:
         await self._beat.stop()
         await self._adopt.stop()
         await self._due.stop()
+        await self._tick.stop()
         if self._is_known:
             handed_back += await self._farewell.leave()
         self._executor.stop()
@@ -242,6 +245,11 @@ class Crew:
         self._spawn(self._reconcile.look(beat.now_us))
         self._adopt.on_beat(beat.ended)
         self._due.on_beat(beat)
+        self._tick.on_beat(beat)
+
+    def _on_due_bell(self) -> None:
+        self._due.on_bell()
+        self._tick.on_bell()
 
     async def _hand_back_to_others(self, ids: List[str]) -> None:
         try:

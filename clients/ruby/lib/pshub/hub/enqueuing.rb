@@ -2,7 +2,10 @@
 
 require_relative "../jobs/chain"
 require_relative "../jobs/enqueue_options"
+require_relative "../jobs/dead_jobs"
 require_relative "../jobs/job"
+require_relative "../jobs/schedule_entry"
+require_relative "../jobs/schedules"
 require_relative "../queue/batches"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
@@ -81,6 +84,17 @@ module Pshub
       raise Errors.make(e.code, told, data: { "enqueued" => enqueued })
     end
 
+    # What Hub#schedule does.
+    def schedule(name, times, task, args, options)
+      checked = ScheduleEntry.check_times(name, times)
+      step = prepare([[task, args]], options).first
+      schedules(step.queue).write(name, checked, step, @settings.name)
+    end
+
+    # Raise InvalidArgs for what is no queue's name.
+    def schedules(queue) = Schedules.new(@host, checked_queue(queue))
+    def dead(queue) = DeadJobs.new(@host, checked_queue(queue))
+
     # A job, and what follows it, as it is sent.
     def message_of(steps) = Steps.message(steps, @settings.name)
 
@@ -128,8 +142,10 @@ module Pshub
       @dispatch.call.jobs.route(called, options[:queue], finish)
     end
 
-    def check_queue(queue)
-      return if queue.nil? || Keys.queue_name?(queue)
+    def check_queue(queue) = queue.nil? || checked_queue(queue)
+
+    def checked_queue(queue)
+      return queue if Keys.queue_name?(queue)
 
       raise InvalidArgs, "queue must be the name of a queue, not #{queue.inspect[0, 80]}."
     end

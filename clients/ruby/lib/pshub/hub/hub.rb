@@ -133,6 +133,25 @@ module Pshub
       Flows.batch(@enqueuing, @job_host, entries, options.except(:then, :failed), *options.values_at(:then, :failed))
     end
 
+    # Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the
+    # same name in that queue is replaced; one that is paused stays so.
+    #
+    #   hub.schedule("nightly", { cron: "0 3 * * *", timezone: "Europe/Berlin" }, "report:1.0", { month: "2026-11" }, retries: 3)
+    #
+    # +name+:: 1 to 64 letters, digits, dots, dashes and underscores
+    # +times+:: +cron+: five fields (minute, hour, day of month, month, day of week), or six with seconds in front; +timezone+: an IANA
+    #           name, default UTC; +missed+: +once+ (default) or +skip+, what becomes of times at which no worker was there
+    # +options+:: as of #enqueue, for each of its jobs
+    #
+    # Returns a Schedule. Raises as #enqueue, InvalidArgs for times that cannot be, ConfigError where the gem fugit is not there.
+    def schedule(name, times, task, args = {}, **options) = @enqueuing.schedule(name, times, task, args, options)
+
+    # The Schedules of a queue: to look at, to pause, to run now, to remove. Raises InvalidArgs for what is no queue's name.
+    def schedules(queue) = @enqueuing.schedules(queue)
+
+    # The DeadJobs of a queue, those that were given up: to look at, to be tried again, to be deleted. Raises as #schedules.
+    def dead(queue) = @enqueuing.dead(queue)
+
     # A tracked Job, wherever it was enqueued. +queue+ is where it is; default: all queues are asked. Raises NoSuchJob, NotEnqueued,
     # HubClosed.
     def job(id, queue: nil) = @enqueuing.job(id, queue)

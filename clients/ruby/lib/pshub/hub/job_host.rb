@@ -75,6 +75,8 @@ module Pshub
 
   # What jobs need of their hub. The block gives the present Dispatch, another one in a forked child.
   class JobHost
+    attr_reader :keys
+
     def initialize(keys, &dispatch)
       @keys = keys
       @dispatch = dispatch

@@ -33,6 +33,7 @@ module Pshub
       "request:unserved" => [:warn, "no worker takes this task", %i[queue task code answered]],
       "request:expired" => [:debug, "its time was up, so it was not started", %i[queue task id]],
       "job:dead" => [:error, "a job was given up; it is kept with the dead ones", %i[queue task id reason]],
+      "schedule:tick" => [:debug, "the time of a schedule came", %i[queue name task tick_ms skipped]],
       "request:redelivered" => [:debug, "its worker was lost; another one will run it", %i[queue task id losses]],
       "worker:started" => [:info, "worker started", %i[worker queue slots tasks]],
       "worker:stopped" => [:info, "worker stopped", %i[worker queue handed_back abandoned]],

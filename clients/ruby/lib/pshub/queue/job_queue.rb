@@ -2,6 +2,7 @@
 
 require_relative "../redis/library"
 require_relative "../wire/answers"
+require_relative "../wire/payload"
 require_relative "batches"
 require_relative "queue"
 
@@ -16,8 +17,14 @@ module Pshub
   #               empty
   JobEnd = Struct.new(:id, :outcome, :delay_ms, :text, :following)
 
+  # A schedule whose time has come: +score+ is that time as it is there, which is to be given back, +text+ the entry, nil for none.
+  DueSchedule = Struct.new(:name, :score, :tick_ms, :text)
+
   # What a queue does for jobs alone, one atomic step each.
   class JobQueue
+    # Read at a time.
+    DUE_SCHEDULES = 20
+    LATEST_MS = 8.64e15
     # So many jobs are moved in one step when they are due: it takes Redis less than a millisecond.
     DUE_BATCH = 200
     # So many are told of the end of one job; others look again by themselves.
@@ -55,6 +62,50 @@ module Pshub
     def forward(connection, message) = Library.run(connection, "forward", @lists, [CAME_MS, message])
     def forget(connection, id) = connection.one("DEL", @keys.came(id))
 
+    # Writes an entry that has jobs enqueued at its times; without a text removes it, without a time pauses it. Whether there was one.
+    def schedule(connection, name, text, next_ms) = Library.run(connection, "schedule", [@keys.jobs], [name, text, next_ms || ""]) == 1
+
+    # The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker.
+    def tick(connection, due, next_ms, message)
+      Library.run(connection, "tick", @lists, [due.name, due.score, next_ms || "", message]) == 1
+    end
+
+    def schedule_text(connection, name) = connection.one("HGET", @keys.cron, name)
+
+    # All entries, and the next times of those that have one, by their names.
+    def schedules(connection)
+      texts = connection.one("HGETALL", @keys.cron).each_slice(2).to_h { |name, text| [Payload.utf8(name).scrub, text] }
+      times = connection.one("ZRANGE", @keys.ticks, 0, -1, "WITHSCORES").each_slice(2)
+      [texts, times.to_h { |name, score| [Payload.utf8(name).scrub, moment(score)] }]
+    end
+
+    # Entries whose time has come; the first ones, until +now_ms+.
+    def due_schedules(connection, now_ms)
+      flat = connection.one("ZRANGEBYSCORE", @keys.ticks, "-inf", now_ms, "LIMIT", 0, DUE_SCHEDULES, "WITHSCORES").each_slice(2).to_a
+      return [] if flat.empty?
+
+      texts = connection.one("HMGET", @keys.cron, *flat.map(&:first))
+      flat.zip(texts).map { |(name, score), text| DueSchedule.new(Payload.utf8(name).scrub, score, moment(score), text) }
+    end
+
+    # When the next one is, Redis milliseconds; nil for none.
+    def next_schedule(connection)
+      _, score = connection.one("ZRANGE", @keys.ticks, 0, 0, "WITHSCORES")
+      score && moment(score)
+    end
+
+    def count_dead(connection) = connection.one("ZCARD", @keys.dead)
+
+    # Dead jobs as they lie there and when each was given up, Redis milliseconds; the latest first.
+    def dead(connection, first, last)
+      connection.one("ZRANGE", @keys.dead, first, last, "REV", "WITHSCORES").each_slice(2).map { |text, score| [text, moment(score)] }
+    end
+
+    def delete_dead(connection, texts) = connection.one("ZREM", @keys.dead, *texts)
+
+    # Dead jobs, exactly as they lie there, become others that wait: pairs of texts. Returns how many were there.
+    def revive(connection, pairs) = Library.run(connection, "revive", @lists, pairs.flatten)
+
     # What follows a batch whose jobs have all ended: messages without +at+, or empty. All three may be repeated.
     def open_batch(connection, id, after, failed) = batch(connection, [id, "open", after, failed, OPEN_BATCH_MS])
     # All jobs of the batch are enqueued.
@@ -82,6 +133,13 @@ module Pshub
     def record(connection, id) = connection.one("HGETALL", @keys.job(id))
 
     private
+
+    # Milliseconds; also of what others wrote there, as infinity.
+    def moment(score)
+      return score.start_with?("-") ? 0 : LATEST_MS.to_i if score.include?("inf")
+
+      score.to_f.clamp(0, LATEST_MS).to_i
+    end
 
     def batch(connection, args) = Library.run(connection, "batch", @lists, args)
   end

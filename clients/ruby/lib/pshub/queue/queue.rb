@@ -69,9 +69,9 @@ module Pshub
     def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
 
     # +moves+: whether this worker would look after what is due, if no other one does.
-    def beat(connection, worker_id, lease_ms, first:, moves: false)
+    def beat(connection, worker_id, lease_ms, first:, moves: false, ticks: false)
       keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused, @keys.held(worker_id), @keys.jobs]
-      args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS, moves ? TURN_MS : 0]
+      args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS, *[moves, moves && ticks].map { |has| has ? TURN_MS : 0 }]
       Beat.read(Library.run(connection, "beat", keys, args))
     end
 

@@ -22,9 +22,10 @@ module Pshub
 
   # What beat told; +ended+ are other workers of the queue whose leases have ended, +paused_ms+ is since when the queue is
   # paused (Redis milliseconds), or nil. +due_ms+ is when the first job is due; nil when none waits or another worker looks after that.
-  Beat = Struct.new(:now_us, :held, :cancelled, :ended, :paused_ms, :due_ms) do
-    def self.read((now, held, cancelled, ended, _, paused, due))
-      new(now.to_i, held == 1, cancelled, ended, *[paused, due].map { |text| text.to_s.empty? ? nil : text.to_i })
+  # +tick_ms+ is the same of schedules.
+  Beat = Struct.new(:now_us, :held, :cancelled, :ended, :paused_ms, :due_ms, :tick_ms) do
+    def self.read((now, held, cancelled, ended, _, paused, due, tick))
+      new(now.to_i, held == 1, cancelled, ended, *[paused, due, tick].map { |text| text.to_s.empty? ? nil : text.to_i })
     end
   end
 

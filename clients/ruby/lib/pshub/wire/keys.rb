@@ -13,7 +13,7 @@ module Pshub
 
     # The keys of one queue. All share its hash tag, so that each function touches one slot of a Cluster.
     class OfQueue
-      attr_reader :calls, :bell, :jobs, :job_bell, :due_bell, :leases, :cancelled, :reporter, :paused
+      attr_reader :calls, :bell, :jobs, :job_bell, :due_bell, :dead, :cron, :ticks, :leases, :cancelled, :reporter, :paused
 
       def initialize(base)
         @base = base
@@ -22,6 +22,9 @@ module Pshub
         @jobs = "#{base}:jobs"
         @job_bell = "#{base}:jobbell"
         @due_bell = "#{base}:duebell"
+        @dead = "#{base}:dead"
+        @cron = "#{base}:cron"
+        @ticks = "#{base}:ticks"
         @leases = "#{base}:leases"
         @cancelled = "#{base}:cancelled"
         @reporter = "#{base}:reporter"

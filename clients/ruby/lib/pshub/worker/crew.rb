@@ -29,6 +29,7 @@ require_relative "roles/pause"
 require_relative "roles/reconcile"
 require_relative "roles/settle"
 require_relative "roles/settle_jobs"
+require_relative "roles/tick"
 require_relative "slots"
 require_relative "unserved"
 
@@ -98,7 +99,8 @@ module Pshub
     def beat_now = @beat.beat_now
     def serving? = @state == :running
     def settle(settlement) = (settlement.job ? @settle_jobs : @settle).add(settlement)
-    def due_bell = @due.ring
+    def due_bell = [@due, @tick].each(&:ring)
+    def ticks? = Roles::Tick.able?
     def forward(outs, held_by) = @forward.send_outs(outs, held_by)
     def unserved(task) = @unserved.verdict(task)
     def ignore_claims_of(ids, now_us) = @intake.ignore_claims_of(ids, now_us)
@@ -154,7 +156,7 @@ module Pshub
       @adopt.note_beat
       return unless serving?
 
-      @due.note_beat(beat)
+      [@due, @tick].each { |role| role.note_beat(beat) }
       @beats << beat
     end
 
@@ -179,6 +181,7 @@ module Pshub
       @settle = Roles::Settle.new(self, @queue, @commands, @slots)
       @settle_jobs = Roles::SettleJobs.new(self, @queue, @job_queue, @commands, @slots)
       @due = Roles::Due.new(self, @job_queue, @commands, @clock)
+      @tick = Roles::Tick.new(self, @job_queue, @commands, @clock, @events)
       @forward = Roles::Forward.new(self, @keys, @queue, @commands, @slots)
       @fetch = Roles::Fetch.new(self, @queue, @waiting, @commands, @slots, @clock)
       @beat = Roles::BeatLoop.new(self, @queue, @commands, @settings.lease, @clock)
@@ -194,7 +197,7 @@ module Pshub
 
       @known = true
       @executor.deadlines.start
-      [@settle, @settle_jobs, @forward, @due].each(&:start)
+      [@settle, @settle_jobs, @forward, @due, @tick].each(&:start)
       @beat.beat_now
       @beat.start
       @fetch.start
@@ -250,7 +253,7 @@ module Pshub
     def end_of_life
       finish = Clock.now + PATIENCE_S
       [@settle, @settle_jobs, @forward].each { |role| role.drained([0, finish - Clock.now].max) }
-      [@settle, @settle_jobs, @forward, @due].each(&:stop)
+      [@settle, @settle_jobs, @forward, @due, @tick].each(&:stop)
       @beat.stop
       @beats << nil
       [@upkeep, @watch].compact.each(&:join)

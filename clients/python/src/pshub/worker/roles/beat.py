@@ -28,6 +28,7 @@ class BeatLoop:
         worker_id: Callable[[], str],
         on_lost: Callable[[], None],
         is_serving: Callable[[], bool],
+        ticks: bool,
         publish: Callable[[int], Awaitable[None]],
         on_beat: Callable[[Beat], None],
         on_problem: Callable[[Exception], None],
@@ -40,6 +41,8 @@ class BeatLoop:
         self._on_lost = on_lost
         #: Only then it looks after what is due.
         self._is_serving = is_serving
+        #: Whether it can look after schedules.
+        self._ticks = ticks
         #: What the registry should know, sent behind each beat; given Redis' milliseconds.
         self._publish = publish
         self._on_beat = on_beat
@@ -117,7 +120,7 @@ class BeatLoop:
         sent_at = now_s()
         is_first = self._registered != worker_id
         lease_ms = round(self._lease_s * 1000)
-        beat = await self._queue.beat(self._connection, worker_id, lease_ms, is_first, self._is_serving())
+        beat = await self._queue.beat(self._connection, worker_id, lease_ms, is_first, self._is_serving(), self._ticks)
         self._clock.learn(beat.now_us, now_s())
         # Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
         if not beat.held:

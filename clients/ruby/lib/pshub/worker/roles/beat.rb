@@ -13,7 +13,7 @@ module Pshub
       # A short lease is renewed more often: a beat that is late by half of it must not pass for a death.
       PER_LEASE = 4
 
-      # +crew+ is asked for #worker_id and #serving?, and told #become_new, #publish, #beaten and #problem.
+      # +crew+ is asked for #worker_id, #serving? and #ticks?, and told #become_new, #publish, #beaten and #problem.
       def initialize(crew, queue, connection, lease_s, clock)
         @crew = crew
         @queue = queue
@@ -72,7 +72,7 @@ module Pshub
         worker_id = @crew.worker_id
         sent_at = Clock.now
         beat = @queue.beat(@connection, worker_id, (@lease_s * 1000).round, first: @registered != worker_id,
-                                                                                      moves: @crew.serving?)
+                                                                                      moves: @crew.serving?, ticks: @crew.ticks?)
         # Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
         return beat unless beat.held
 

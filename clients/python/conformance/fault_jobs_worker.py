@@ -1,0 +1,98 @@
+"""Some workers of the project's fault suite for jobs (test/fault/jobs), with tasks that write down what they ran."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, Dict
+
+from pshub import Context, Worker, task
+from pshub.outlets.log import log_to_stderr
+
+setup = json.loads(os.environ["PSHUB_JOBS_SETUP"])
+_file = os.open(setup["journal"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+_lock = threading.Lock()
+_runs = 0
+
+
+def note(e: str, **fields: Any) -> None:
+    os.write(_file, f"{json.dumps({'e': e, **fields, 'at': int(time.time() * 1000)})}\n".encode())
+
+
+def misbehave(act: str, ms: float, ctx: Context) -> None:
+    if act == "block":
+        end = time.monotonic() + ms / 1000
+        while time.monotonic() < end:
+            pass
+    elif act == "throw":
+        raise ValueError("raised on purpose")
+    elif act == "never":
+        ctx.aborted.wait()
+        raise ValueError("told to stop")
+    elif act == "exit":
+        os._exit(3)
+
+
+def handle(args: Any, ctx: Context) -> Dict[str, str]:
+    """``fails``: so many tries; ``before``: what the step before it returned; ``act``: what it does to its worker."""
+    global _runs
+    with _lock:
+        _runs += 1
+        run = f"{setup['name']}/{_runs}"
+    told = {"id": ctx.id, "token": args.get("token"), "run": run}
+    before = args.get("before")
+    note("start", **told, **({"before": before["run"]} if before else {}))
+    if args.get("act"):
+        misbehave(args["act"], args.get("ms", 1), ctx)
+    if ctx.aborted.wait(args.get("ms", 1) / 1000):
+        raise ValueError("told to stop")
+    if ctx.attempt <= args.get("fails", 0):
+        raise ValueError("not yet {")
+    note("end", **told)
+    return {"run": run}
+
+
+@task(f"{setup['queue']}-work:1.0", args={}, retries=8, backoff=50, job_timeout_ms=15_000)
+def work(args: Any, ctx: Context) -> Any:
+    return handle(args, ctx)
+
+
+@task(f"{setup['queue']}-acts:1.0", args={}, retries=2, backoff=50, job_timeout_ms=2000)
+def acts(args: Any, ctx: Context) -> Any:
+    return handle(args, ctx)
+
+
+def main() -> None:
+    log_to_stderr("silent")
+    options: Dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": 2}
+    if "graceMs" in setup:
+        options["grace"] = setup["graceMs"] / 1000
+    workers = [Worker(setup["redis"], tasks=[work, acts], **options) for _ in range(setup["workers"])]
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+
+    def watch() -> None:
+        # The stage is gone: nobody would ever end this process.
+        sys.stdin.read()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    for worker in workers:
+        worker.start()
+    print("ready", flush=True)
+    while not ended.wait(0.2):
+        pass
+    stopping = [threading.Thread(target=worker.stop) for worker in workers]
+    for each in stopping:
+        each.start()
+    for each in stopping:
+        each.join()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

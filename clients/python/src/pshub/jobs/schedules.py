@@ -1,0 +1,129 @@
+"""The schedules of a queue, on an event loop."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Awaitable, Callable, List, NamedTuple, Optional
+
+from ..redis.connection import Connection
+from ..wire.answers import texts_of
+from ..wire.errors import InvalidArgs
+from ..wire.ids import new_id
+from .chain import Step
+from .job import AsyncJob, JobHost
+from .schedule_entry import ScheduleEntry, ScheduleTimes, entry_text, need_cron, read_entry, run_message
+
+
+class Schedule(NamedTuple):
+    """
+    An entry of a queue's schedules.
+
+    :ivar timezone: None: UTC
+    :ivar missed: ``"once"``, ``"skip"``, or None where it was not said: once
+    :ivar next_ms: its next time, Redis milliseconds; None when it is paused, or has none. One that has passed nobody keeps up
+    :ivar paused_ms: since when it is paused; None: it is not
+    """
+
+    name: str
+    queue: str
+    cron: str
+    timezone: Optional[str]
+    missed: Optional[str]
+    task: str
+    args: Any
+    next_ms: Optional[int]
+    paused_ms: Optional[int]
+
+
+class AsyncSchedules:
+    """The schedules of one queue. Workers of that queue keep them up."""
+
+    def __init__(self, host: Callable[[], JobHost], queue: str) -> None:
+        self.queue = queue
+        self._host = host
+
+    async def list(self) -> List[Schedule]:
+        """All of them, by name; what cannot be read is left out. Raises NotEnqueued when Redis is away, HubClosed."""
+        job_queue = self._host().queue_of(self.queue)
+        texts, times = await self._host().ask(job_queue.schedules)
+        found = []
+        for name in sorted(texts):
+            entry = read_entry(texts[name])
+            if entry is not None:
+                found.append(self._shown(name, entry, times.get(name)))
+        return found
+
+    async def pause(self, name: str) -> bool:
+        """Nothing is enqueued any more until ``resume``. Returns False where there is no such schedule."""
+        return await self._change(name, lambda entry, now_ms: entry.paused_ms or now_ms)
+
+    async def resume(self, name: str) -> bool:
+        """It goes on with its next time; those that passed meanwhile are not made up for. Raises ConfigError without cronsim."""
+        need_cron()
+        return await self._change(name, lambda entry, now_ms: None)
+
+    async def run(self, name: str) -> Optional[AsyncJob]:
+        """Enqueues its job now; its times stay as they are. None where there is no such schedule."""
+        host = self._host()
+        job_queue, id = host.queue_of(self.queue), new_id()
+
+        async def enqueue(connection: Connection) -> Optional[str]:
+            entry = read_entry(await job_queue.schedule_text(connection, name))
+            if entry is None:
+                return None
+            # Its id is new, so that it comes once however often this is sent.
+            await job_queue.forward(connection, run_message(id, entry, self.queue, await _now_ms(connection)))
+            await job_queue.forget(connection, id)
+            return entry.task
+
+        task = await host.ask(enqueue)
+        return None if task is None else AsyncJob(self._host, self.queue, id, task)
+
+    async def remove(self, name: str) -> bool:
+        """Returns whether there was one."""
+        job_queue = self._host().queue_of(self.queue)
+        return await self._host().ask(lambda connection: job_queue.schedule(connection, name, "", None))
+
+    async def write(self, name: str, times: ScheduleTimes, step: Step, from_: str) -> Schedule:
+        """Writes one, in the place of an earlier one of its name; that was paused stays so."""
+        job_queue = self._host().queue_of(self.queue)
+
+        async def write(connection: Connection) -> Schedule:
+            before = read_entry(await job_queue.schedule_text(connection, name))
+            entry = ScheduleEntry(
+                times["cron"], times.get("timezone"), times.get("missed"), step.task, step.args, step.job, step.ttl_ms,
+                before.paused_ms if before else None, from_,
+            )  # fmt: skip
+            next_ms = entry.next_ms(await _now_ms(connection)) if entry.paused_ms is None else None
+            await job_queue.schedule(connection, name, entry_text(entry), next_ms)
+            return self._shown(name, entry, next_ms)
+
+        return await self._host().ask(write)
+
+    def _change(self, name: str, paused_ms: Callable[[ScheduleEntry, int], Optional[int]]) -> Awaitable[bool]:
+        job_queue = self._host().queue_of(self.queue)
+
+        async def change(connection: Connection) -> bool:
+            entry = read_entry(await job_queue.schedule_text(connection, name))
+            if entry is None:
+                return False
+            now_ms = await _now_ms(connection)
+            changed = entry._replace(paused_ms=paused_ms(entry, now_ms))
+            next_ms = changed.next_ms(now_ms) if changed.paused_ms is None else None
+            return await job_queue.schedule(connection, name, entry_text(changed), next_ms)
+
+        return self._host().ask(change)
+
+    def _shown(self, name: str, entry: ScheduleEntry, next_ms: Optional[int]) -> Schedule:
+        try:
+            args = json.loads(entry.args)
+        except (ValueError, RecursionError):
+            raise InvalidArgs(f"The arguments of schedule {name} are not JSON.") from None
+        return Schedule(
+            name, self.queue, entry.cron, entry.timezone, entry.missed, entry.task, args, next_ms, entry.paused_ms
+        )  # fmt: skip
+
+
+async def _now_ms(connection: Connection) -> int:
+    seconds, micros = texts_of(await connection.one("TIME"))
+    return int(seconds) * 1000 + int(micros) // 1000

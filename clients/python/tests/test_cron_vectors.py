@@ -1,0 +1,46 @@
+"""The golden file of schedules' times, held against this package."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any, Optional
+
+import pytest
+
+from conftest import vectors
+from pshub.jobs.cron import next_ms
+from pshub.jobs.cron_pattern import WrongPattern
+from pshub.jobs.schedule_entry import ScheduleEntry, tick_of
+
+_CRON = vectors("cron.json")
+
+
+def _ms(text: str) -> int:
+    return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
+
+
+def _iso(ms: Optional[int]) -> Optional[str]:
+    return None if ms is None else datetime.fromtimestamp(ms / 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.mark.parametrize("case", _CRON["next"], ids=lambda case: f"{case['cron']} {case['timezone']}")
+def test_next(case: Any) -> None:
+    at: Optional[int] = _ms(case["after"])
+    for expected in case["next"]:
+        assert at is not None
+        at = next_ms(case["cron"], case["timezone"], at)
+        assert _iso(at) == expected
+
+
+@pytest.mark.parametrize("case", _CRON["refused"], ids=lambda case: f"{case['cron']} {case['timezone']}")
+def test_refused(case: Any) -> None:
+    with pytest.raises(WrongPattern) as caught:
+        next_ms(case["cron"], case["timezone"], 0)
+    assert str(caught.value) == case["why"]
+
+
+@pytest.mark.parametrize("case", _CRON["ticks"], ids=lambda case: f"{case['tick']} {case['missed']} {case['now']}")
+def test_ticks(case: Any) -> None:
+    entry = ScheduleEntry(case["cron"], None, case["missed"], "a:1.0", "{}", None, 0, None, None)
+    message, following = tick_of(entry, _ms(case["tick"]), _ms(case["now"]), "q")
+    assert (message != "", _iso(following)) == (case["enqueues"], case["next"])

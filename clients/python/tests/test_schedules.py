@@ -1,0 +1,203 @@
+"""Jobs at their times, made, kept up and changed from here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any, Callable, List
+
+import pytest
+
+import pshub.jobs.schedule_entry as schedule_entry
+from conftest import Proxy, Server, eventually
+from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
+from pshub import AsyncHub, ConfigError, Hub, InvalidArgs, NoSuchTask, NotEnqueued, Task, Worker, task
+from pshub.jobs.cron import next_ms
+from pshub.worker.roles.tick import Tick
+
+Serve = Callable[..., Worker]
+
+
+class Noting:
+    def __init__(self) -> None:
+        self.runs: List[Any] = []
+
+        @task("tick:1.0", args={})
+        def tick(args: Any) -> None:
+            self.runs.append((time.time(), args))
+
+        self.task: Task = tick
+
+
+@pytest.fixture
+def noting() -> Noting:
+    return Noting()
+
+
+def test_it_comes_once_at_each_of_its_times(server: Server, hub: Hub, serve: Serve, noting: Noting) -> None:
+    told = [event for _ in range(3) for event in [noted(serve(noting.task), "schedule:tick")]]
+    schedule = hub.schedule("each-second", {"cron": "* * * * * *"}, noting.task, {"n": 1})
+    assert (schedule.name, schedule.queue, schedule.task, schedule.paused_ms) == ("each-second", "q", "tick:1.0", None)
+    eventually(lambda: len(noting.runs) >= 3, 8)
+    assert hub.schedules("q").remove("each-second") is True
+    count = len(noting.runs)
+    times = [event["tick_ms"] for events in told for _, event in events]
+    assert len(times) == len(set(times)) and all(at % 1000 == 0 for at in times)
+    # Not by looking now and then.
+    assert min(at % 1 for at, _ in noting.runs) < 0.3
+    assert not server.client.exists(f"{PREFIX}cron", f"{PREFIX}ticks")
+    time.sleep(1.2)
+    assert len(noting.runs) - count <= 1
+
+
+def test_it_is_listed_paused_run_resumed_and_removed(server: Server, hub: Hub, serve: Serve, noting: Noting) -> None:
+    serve(noting.task)
+    times: Any = {"cron": "0 3 * * *", "timezone": "Europe/Berlin"}
+    hub.schedule("nightly", times, "tick:1.0", {"month": 11}, retries=2)
+    hub.schedule("early", {"cron": "0 1 * * *"}, "tick:1.0")
+    schedules = hub.schedules("q")
+    early, nightly = schedules.list()
+    assert (early.name, nightly.name) == ("early", "nightly")
+    expected = next_ms("0 3 * * *", "Europe/Berlin", time.time() * 1000)
+    assert (nightly.timezone, nightly.missed, nightly.args, nightly.next_ms) == ("Europe/Berlin", "once", {"month": 11}, expected)
+    stored = json.loads(server.client.hget(f"{PREFIX}cron", "nightly"))
+    assert stored["job"] == {"retries": 2} and stored["from"] == "shop" and stored["args"] == '{"month":11}'
+    assert schedules.pause("nightly") is True
+    paused = schedules.list()[1]
+    assert paused.next_ms is None and paused.paused_ms is not None
+    # Written anew by the next deployment, it stays so.
+    assert hub.schedule("nightly", times, "tick:1.0", {"month": 12}).next_ms is None
+    job = schedules.run("nightly")
+    assert job is not None
+    eventually(lambda: [args for _, args in noting.runs] == [{"month": 12}])
+    assert schedules.resume("nightly") is True and schedules.list()[1].next_ms == expected
+    assert [schedules.remove("nightly"), schedules.remove("nightly")] == [True, False]
+    assert (schedules.pause("nightly"), schedules.resume("nightly"), schedules.run("nightly")) == (False, False, None)
+    schedules.remove("early")
+
+
+def test_missed_times_come_once_for_all_or_not_at_all(server: Server, hub: Hub, serve: Serve, noting: Noting) -> None:
+    hour_ago = int(time.time() * 1000) - 3_600_000
+    for missed in ("once", "skip"):
+        hub.schedule(missed, {"cron": "* * * * *", "missed": missed}, "tick:1.0", missed, queue="q")
+        server.client.zadd(f"{PREFIX}ticks", {missed: hour_ago})
+    told = noted(serve(noting.task), "schedule:tick")
+    eventually(lambda: any(event["name"] == "skip" and event["is_skipped"] for _, event in told))
+    eventually(lambda: noting.runs)
+    assert [args for _, args in noting.runs if args == "skip"] == [] and len(noting.runs) == 1
+    schedules = hub.schedules("q")
+    for each in schedules.list():
+        assert each.next_ms is not None and each.next_ms > time.time() * 1000 - 1000
+        schedules.remove(each.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "message"),
+    [
+        ("no name!", {"cron": "* * * * *"}, "its name must be"),
+        ("x", {"cron": "daily"}, "cron 'daily': it must have five fields"),
+        ("x", {"cron": 5}, "cron must be a text"),
+        ("x", "* * * * *", "cron must be a text"),
+        ("x", {"cron": "* * * * *", "timezone": "Mars/Olympus"}, "in Mars/Olympus: there is no such time zone"),
+        ("x", {"cron": "* * * * *", "timezone": 5}, "in 5: there is no such time zone"),
+        ("x", {"cron": "* * * * *", "missed": "never"}, "missed must be 'once' or 'skip'"),
+        ("x", {"cron": "* * * * *", "every": 5}, "there is no option 'every'. Known are cron, timezone, missed"),
+        ("x", {"cron": "0 0 30 2 *"}, "it has no time in the future"),
+    ],
+)
+def test_it_is_refused_with_what_is_wrong(hub: Hub, name: str, times: Any, message: str) -> None:
+    with pytest.raises(InvalidArgs, match=message):
+        hub.schedule(name, times, "tick:1.0", queue="q")
+
+
+def test_its_job_and_queue_are_checked(hub: Hub) -> None:
+    with pytest.raises(NoSuchTask):
+        hub.schedule("x", {"cron": "* * * * *"}, "nobody:1.0")
+    with pytest.raises(InvalidArgs, match="there is no option 'every'"):
+        hub.schedule("x", {"cron": "* * * * *"}, "nobody:1.0", queue="q", every=5)  # type: ignore[call-arg]
+    for look in (hub.schedules, hub.dead):
+        with pytest.raises(InvalidArgs, match="must be the name of a queue"):
+            look("no queue")
+
+
+def test_what_cannot_be_read_is_told_of_and_disturbs_no_other(server: Server, hub: Hub, serve: Serve, noting: Noting) -> None:
+    hub.schedule("good", {"cron": "* * * * *"}, "tick:1.0", {}, queue="q")
+    worse = {"cron": "no times", "task": "tick:1.0", "args": "{}"}
+    server.client.hset(f"{PREFIX}cron", mapping={"bad": '{"cron":1}', "worse": json.dumps(worse)})
+    past = time.time() * 1000 - 1000
+    server.client.zadd(f"{PREFIX}ticks", {"bad": past, "worse": past, "gone": past, "good": past, "ever": "-inf"})
+    problems = noted(serve(noting.task), "problem")
+    eventually(lambda: len(noting.runs) == 1)
+    eventually(lambda: len(problems) >= 4)
+    reasons = sorted(event["reason"] for _, event in problems)
+    assert [f"The schedule {name} cannot" in reason for name, reason in zip(("bad", "ever", "gone", "worse"), reasons)] == [True] * 4
+    assert server.client.zrange(f"{PREFIX}ticks", 0, -1) == ["good"]
+    assert [each.name for each in hub.schedules("q").list()] == ["good", "worse"]
+    server.client.delete(f"{PREFIX}cron", f"{PREFIX}ticks")
+
+
+def test_a_full_redis_delays_it(own_server: Server, noting: Noting) -> None:
+    with Hub(own_server.url) as hub:
+        hub.schedule("s", {"cron": "0 0 1 1 *"}, "tick:1.0", {}, queue="q")
+        worker = Worker(own_server.url, tasks=[noting.task], queue="q").start()
+        problems = noted(worker, "problem")
+        own_server.client.zadd(f"{PREFIX}ticks", {"s": time.time() * 1000 + 1500})
+        own_server.client.config_set("maxmemory", "1")
+        eventually(lambda: any(event["where"] == "schedule" and "s: " in event["reason"] for _, event in problems))
+        assert noting.runs == []
+        own_server.client.config_set("maxmemory", "0")
+        eventually(lambda: len(noting.runs) == 1)
+        worker.stop(grace=0)
+
+
+def test_a_lost_connection_costs_no_time(server: Server, hub: Hub, noting: Noting, make_proxy: Callable[[Server], Proxy]) -> None:
+    proxy = make_proxy(server)
+    worker = Worker(proxy.url, tasks=[noting.task], queue="q").start()
+    try:
+        hub.schedule("each-second", {"cron": "* * * * * *"}, "tick:1.0", {}, queue="q")
+        eventually(lambda: noting.runs)
+        proxy.cut()
+        count = len(noting.runs)
+        eventually(lambda: len(noting.runs) >= count + 2)
+    finally:
+        hub.schedules("q").remove("each-second")
+        worker.stop(grace=0)
+
+
+def test_without_cronsim_it_is_said(
+    server: Server, hub: Hub, serve: Serve, noting: Noting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.schedule("late", {"cron": "0 0 1 1 *"}, "tick:1.0", {}, queue="q")
+    server.client.zadd(f"{PREFIX}ticks", {"late": time.time() * 1000 - 60_000})
+    why = "schedules need the package cronsim; install pshub[schedules]"
+    monkeypatch.setattr(schedule_entry, "NO_CRON", why)
+    monkeypatch.setattr("pshub.worker.roles.tick.NO_CRON", why)
+    monkeypatch.setattr(Tick, "is_able", False)
+    problems = noted(serve(noting.task), "problem")
+    eventually(lambda: problems, 9)
+    assert problems[0][1]["where"] == "schedule"
+    assert problems[0][1]["reason"].startswith("nobody keeps the schedules of queue q up, and this worker cannot: schedules need")
+    # It leaves the turn to those who can.
+    assert server.client.get(f"{PREFIX}ticker") is None and server.client.get(f"{PREFIX}turn") is not None
+    with pytest.raises(ConfigError, match=r"Schedules need the package cronsim; install pshub\[schedules\]"):
+        hub.schedule("x", {"cron": "* * * * *"}, "tick:1.0", queue="q")
+    with pytest.raises(ConfigError):
+        hub.schedules("q").resume("late")
+    assert hub.schedules("q").remove("late") is True
+
+
+def test_for_asyncio_and_without_redis(own_server: Server) -> None:
+    async def use() -> None:
+        async with AsyncHub(own_server.url) as hub:
+            made = await hub.schedule("s", {"cron": "@daily"}, "tick:1.0", {"n": 1}, queue="q")
+            schedules = hub.schedules("q")
+            assert await schedules.list() == [made._replace(missed="once")]
+            assert await schedules.pause("s") and await schedules.resume("s")
+            job = await schedules.run("s")
+            assert job is not None and own_server.client.llen(f"{PREFIX}jobs") == 1
+            own_server.kill()
+            with pytest.raises(NotEnqueued):
+                await schedules.list()
+
+    asyncio.run(use())

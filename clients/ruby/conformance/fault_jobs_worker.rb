@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+# Some workers of the project's fault suite for jobs (test/fault/jobs), with tasks that write down what they ran.
+$LOAD_PATH.unshift File.expand_path("../lib", __dir__)
+require "pshub"
+
+Pshub.logger = Logger.new(IO::NULL)
+$stdout.sync = true
+SETUP = JSON.parse(ENV.fetch("PSHUB_JOBS_SETUP"))
+JOURNAL = File.open(SETUP["journal"], File::WRONLY | File::APPEND | File::CREAT, 0o644)
+RUNS = { count: 0, lock: Mutex.new }
+
+def note(event, **fields)
+  JOURNAL.syswrite("#{JSON.generate({ e: event, **fields, at: Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) })}\n")
+end
+
+def misbehave(act, milliseconds, ctx)
+  case act
+  when "block"
+    finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + (milliseconds / 1000.0)
+    nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish
+  when "throw" then raise "raised on purpose"
+  when "never"
+    ctx.wait(3600)
+    raise "told to stop"
+  when "exit" then exit!(3)
+  end
+end
+
+# +fails+: so many tries; +before+: what the step before it returned; +act+: what it does to its worker.
+def handle(args, ctx)
+  run = "#{SETUP['name']}/#{RUNS[:lock].synchronize { RUNS[:count] += 1 }}"
+  told = { id: ctx.id, token: args["token"], run: run }
+  note("start", **told, **(args["before"] ? { before: args["before"]["run"] } : {}))
+  misbehave(args["act"], args.fetch("ms", 1), ctx) if args["act"]
+  raise "told to stop" if ctx.wait(args.fetch("ms", 1) / 1000.0)
+  raise "not yet {" if ctx.attempt <= args.fetch("fails", 0)
+
+  note("end", **told)
+  { run: run }
+end
+
+extend Pshub::DSL
+
+task("#{SETUP['queue']}-work:1.0", args: {}, retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }
+task("#{SETUP['queue']}-acts:1.0", args: {}, retries: 2, backoff: 50, job_timeout_ms: 2000) { |args, ctx| handle(args, ctx) }
+
+options = { queue: SETUP["queue"], slots: 8, job_slots: 8, lease: 2.0, grace: SETUP["graceMs"] && (SETUP["graceMs"] / 1000.0) }.compact
+workers = Array.new(SETUP["workers"]) { Pshub::Worker.new(redis: SETUP["redis"], **options) }
+ended = Thread::Queue.new
+trap("TERM") { ended << true }
+# The stage is gone: nobody would ever end this process.
+Thread.new do
+  $stdin.read
+  exit!(1)
+end
+workers.each(&:start)
+puts "ready"
+ended.pop
+workers.map { |worker| Thread.new { worker.stop } }.each(&:join)
+exit!(0)

@@ -1,0 +1,181 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# Jobs at their times, made, kept up and changed from here.
+class TestSchedules < PshubTest
+  CRON = "pshub:{default}:cron"
+  TICKS = "pshub:{default}:ticks"
+
+  def setup
+    super
+    @runs = Thread::Queue.new
+  end
+
+  def noting = declare("tick:1.0") { |args| @runs << [Process.clock_gettime(Process::CLOCK_REALTIME), args] && nil }
+  def events_of(serving, name) = Thread::Queue.new.tap { |told| serving.events.on(name) { |event| told << event } }
+  def taken(queue) = Array.new(queue.size) { queue.pop }
+  def now_ms = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
+
+  def test_it_comes_once_at_each_of_its_times
+    told = Array.new(3) { events_of(worker(noting), "schedule:tick") }
+    calling = hub
+    schedule = calling.schedule("each-second", { cron: "* * * * * *" }, "tick:1.0", { n: 1 })
+    assert_equal ["each-second", "default", "tick:1.0", nil], schedule.to_h.values_at(:name, :queue, :task, :paused_ms)
+    eventually("three times") { @runs.size >= 3 }
+    assert calling.schedules("default").remove("each-second")
+    times = told.flat_map { |events| taken(events).map { |event| event[:tick_ms] } }
+    assert_equal times.uniq, times
+    assert_empty times.reject { |at| (at % 1000).zero? }
+    # Not by looking now and then.
+    assert_operator taken(@runs).map { |at, _| at % 1 }.min, :<, 0.3
+    assert_equal 0, server.client.exists(CRON, TICKS)
+    sleep 1.2
+    assert_operator @runs.size, :<=, 1
+  end
+
+  def test_it_is_listed_paused_run_resumed_and_removed
+    worker(noting)
+    calling = hub(name: "shop")
+    times = { cron: "0 3 * * *", timezone: "Europe/Berlin" }
+    calling.schedule("nightly", times, "tick:1.0", { month: 11 }, retries: 2)
+    calling.schedule("early", { cron: "0 1 * * *" }, "tick:1.0")
+    schedules = calling.schedules("default")
+    early, nightly = schedules.list
+    assert_equal %w[early nightly], [early.name, nightly.name]
+    expected = Pshub::Cron.next_ms("0 3 * * *", "Europe/Berlin", now_ms)
+    assert_equal ["Europe/Berlin", "once", { "month" => 11 }, expected], nightly.to_h.values_at(:timezone, :missed, :args, :next_ms)
+    stored = JSON.parse(server.client.hget(CRON, "nightly"))
+    assert_equal [{ "retries" => 2 }, "shop", '{"month":11}'], stored.values_at("job", "from", "args")
+    assert schedules.pause("nightly")
+    assert_nil schedules.list[1].next_ms
+    refute_nil schedules.list[1].paused_ms
+    # Written anew by the next deployment, it stays so.
+    assert_nil calling.schedule("nightly", times, "tick:1.0", { month: 12 }).next_ms
+    refute_nil schedules.run("nightly")
+    assert_equal({ "month" => 12 }, @runs.pop.last)
+    assert schedules.resume("nightly")
+    assert_equal expected, schedules.list[1].next_ms
+    assert_equal [true, false], [schedules.remove("nightly"), schedules.remove("nightly")]
+    assert_equal [false, false, nil], [schedules.pause("nightly"), schedules.resume("nightly"), schedules.run("nightly")]
+  end
+
+  def test_missed_times_come_once_for_all_or_not_at_all
+    calling = hub
+    hour_ago = now_ms - 3_600_000
+    %w[once skip].each do |missed|
+      calling.schedule(missed, { cron: "* * * * *", missed: missed.to_sym }, "tick:1.0", missed, queue: "default")
+      server.client.zadd(TICKS, hour_ago, missed)
+    end
+    ticks = events_of(worker(noting), "schedule:tick")
+    told = [ticks.pop, ticks.pop]
+    assert_equal [["once", hour_ago, false], ["skip", hour_ago, true]], told.map { |each| each.values_at(:name, :tick_ms, :skipped) }.sort
+    assert_equal "once", @runs.pop.last
+    list = calling.schedules("default").list
+    assert_equal 2, list.size
+    list.each { |each| assert_operator each.next_ms, :>, now_ms - 1000 }
+  end
+
+  WRONG = [
+    ["no name!", { cron: "* * * * *" }, "its name must be"],
+    ["x", { cron: "daily" }, "cron 'daily': it must have five fields"],
+    ["x", { cron: 5 }, "cron must be a text"],
+    ["x", "* * * * *", "cron must be a text"],
+    ["x", { cron: "* * * * *", timezone: "Mars/Olympus" }, "in Mars/Olympus: there is no such time zone"],
+    ["x", { cron: "* * * * *", timezone: 5 }, "in 5: there is no such time zone"],
+    ["x", { cron: "* * * * *", missed: "never" }, "missed must be 'once' or 'skip'"],
+    ["x", { cron: "* * * * *", every: 5 }, "there is no option 'every'. Known are cron, timezone, missed"],
+    ["x", { cron: "0 0 30 2 *" }, "it has no time in the future"]
+  ].freeze
+
+  def test_it_is_refused_with_what_is_wrong
+    calling = hub
+    WRONG.each do |name, times, message|
+      error = assert_raises(Pshub::InvalidArgs, times.inspect) { calling.schedule(name, times, "tick:1.0", {}, queue: "default") }
+      assert_includes error.message, message
+    end
+    assert_raises(Pshub::NoSuchTask) { calling.schedule("x", { cron: "* * * * *" }, "nobody:1.0") }
+    error = assert_raises(Pshub::InvalidArgs) { calling.schedule("x", { cron: "* * * * *" }, "nobody:1.0", {}, queue: "q", every: 5) }
+    assert_includes error.message, "there is no option 'every'"
+    %i[schedules dead].each do |look|
+      assert_includes assert_raises(Pshub::InvalidArgs) { calling.public_send(look, "no queue") }.message, "must be the name of a queue"
+      assert_raises(Pshub::InvalidArgs) { calling.public_send(look, nil) }
+    end
+  end
+
+  def test_what_cannot_be_read_is_told_of_and_disturbs_no_other
+    calling = hub
+    calling.schedule("good", { cron: "* * * * *" }, "tick:1.0", {}, queue: "default")
+    worse = JSON.generate(cron: "no times", task: "tick:1.0", args: "{}")
+    server.client.hset(CRON, "bad", '{"cron":1}', "worse", worse)
+    past = now_ms - 1000
+    server.client.zadd(TICKS, [[past, "bad"], [past, "worse"], [past, "gone"], [past, "good"], ["-inf", "ever"]])
+    problems = events_of(worker(noting), "problem")
+    reasons = Array.new(4) { problems.pop[:reason] }.sort
+    reasons.zip(%w[bad ever gone worse]) { |reason, name| assert_match(/\AThe schedule #{name} cannot be used/, reason) }
+    assert_equal({}, @runs.pop.last)
+    eventually("what is left") { server.client.zrange(TICKS, 0, -1) == ["good"] }
+    assert_equal %w[good worse], calling.schedules("default").list.map(&:name)
+  end
+
+  def test_a_full_redis_delays_it
+    own_server
+    calling = hub
+    calling.schedule("s", { cron: "0 0 1 1 *" }, "tick:1.0", {}, queue: "default")
+    problems = events_of(worker(noting), "problem")
+    server.client.zadd(TICKS, now_ms + 1500, "s")
+    server.client.config(:set, "maxmemory", "1")
+    reason = eventually("the refusal") { taken(problems).find { |event| event[:where] == "schedule" && event[:reason].include?("s: ") } }
+    assert_match(/OOM/, reason[:reason])
+    assert_predicate @runs, :empty?
+    server.client.config(:set, "maxmemory", "0")
+    @runs.pop
+  end
+
+  def test_a_lost_connection_costs_no_time
+    between = proxy
+    worker(noting, url: between.url)
+    calling = hub
+    calling.schedule("each-second", { cron: "* * * * * *" }, "tick:1.0", {}, queue: "default")
+    @runs.pop
+    between.cut
+    3.times { @runs.pop }
+    calling.schedules("default").remove("each-second")
+  end
+
+  # Without the gem.
+  def without_fugit
+    had = Pshub::Cron::MISSING
+    Pshub::Cron.send(:remove_const, :MISSING)
+    Pshub::Cron.const_set(:MISSING, "schedules need the gem fugit; add it to your Gemfile")
+    yield
+  ensure
+    Pshub::Cron.send(:remove_const, :MISSING)
+    Pshub::Cron.const_set(:MISSING, had)
+  end
+
+  def test_without_fugit_it_is_said
+    calling = hub
+    calling.schedule("late", { cron: "0 0 1 1 *" }, "tick:1.0", {}, queue: "default")
+    server.client.zadd(TICKS, now_ms - 60_000, "late")
+    without_fugit do
+      problem = events_of(worker(noting), "problem").pop
+      assert_equal "schedule", problem[:where]
+      assert_match(/\Anobody keeps the schedules of queue default up, and this worker cannot: schedules need/, problem[:reason])
+      # It leaves the turn to those who can.
+      assert_equal [0, 1], %w[ticker turn].map { |name| server.client.exists("pshub:{default}:#{name}") }
+      error = assert_raises(Pshub::ConfigError) { calling.schedule("x", { cron: "* * * * *" }, "tick:1.0", {}, queue: "default") }
+      assert_equal "Schedules need the gem fugit; add it to your Gemfile.", error.message
+      assert_raises(Pshub::ConfigError) { calling.schedules("default").resume("late") }
+    end
+    assert calling.schedules("default").remove("late")
+  end
+
+  def test_without_redis_it_is_said
+    own_server
+    schedules = hub.schedules("default")
+    assert_empty schedules.list
+    server.kill
+    assert_raises(Pshub::NotEnqueued) { schedules.list }
+  end
+end
