@@ -14,8 +14,8 @@ export const jobsPlantedBugs: JobsPlantedBug[] = [
   {
     operation: 'shared',
     bug: 'lets twins in',
-    from: 'there ~= id then return there end',
-    to: 'false then return there end',
+    from: 'and there ~= id then',
+    to: 'and false then',
   },
   {
     operation: 'shared',
