@@ -1,95 +1,80 @@
-// npm run bench:jobs: many blank jobs, enqueued at once and run by one process, beside other queues of Node, interleaved in one run.
-import { fork } from 'node:child_process'
-import { join } from 'node:path'
+// npm run bench:jobs: jobs of pshub beside other queues, in one run, and what only pshub is asked.
 import { parseArgs } from 'node:util'
-import { Redis } from 'ioredis'
-import { ensureServer, startServer } from '../../tools/redis-server.mjs'
+import { ensureServer } from '../../tools/redis-server.mjs'
 import { machine, machineText } from '../kit/machine.mjs'
-import { median } from '../kit/numbers.mjs'
 import { prepareBench } from '../kit/prepare.mjs'
-import { jobSystems } from './systems.mjs'
+
+const shapeNames = ['drain', 'scheduled', 'calls-beside-jobs']
+const systemNames = ['pshub', 'bullmq', 'bee-queue', 'sidekiq', 'lowkiq']
 
 const { values } = parseArgs({
   options: {
-    systems: { type: 'string', default: Object.keys(jobSystems).join(',') },
+    shape: { type: 'string', default: shapeNames.join(',') },
+    systems: { type: 'string', default: systemNames.join(',') },
     jobs: { type: 'string', default: '50000' },
+    waiting: { type: 'string', default: '1000000' },
     slots: { type: 'string', default: '5,64' },
     rounds: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
-const help = `npm run bench:jobs -- [options]
-  --jobs n        blank jobs that are enqueued at once, and then run by one process (50000)
-  --slots list    at once (5,64)
+const help = `npm run bench:jobs -- [options]     all of it takes about 6 minutes
+  --shape list    of ${shapeNames.join(', ')} (all)
+                  drain: jobs are enqueued at once, and then run by one process, beside the other systems (3 min)
+                  scheduled: how late jobs are that are due while very many wait, and how long Redis stalls (1 min)
+                  calls-beside-jobs: waits of calls alone, and while jobs drain on the same worker (1 min)
+  --jobs n        blank jobs of drain and calls-beside-jobs (50000)
+  --waiting n     jobs that wait in scheduled (1000000)
+  --slots list    at once, of drain (5,64)
   --rounds n      interleaved rounds; shown are medians (3)
-  --systems list  of ${Object.keys(jobSystems).join(', ')}
+  --systems list  of ${systemNames.join(', ')}; those of Ruby are installed by this, or left out where that cannot be
   --json          all numbers on stdout`
 
-const member = (...args) =>
-  fork(join(import.meta.dirname, 'member.mjs'), args.map(String), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-const messageOf = child =>
-  new Promise((resolve, reject) => {
-    child.once('message', resolve)
-    child.once('exit', code => reject(new Error(`a process of the benchmark ended with ${code}`)))
+const find = (systems, wanted) => {
+  const versions = {}
+  const names = wanted.filter(name => {
+    const { version, missing } = systems[name].find()
+    if (version) versions[name] = version
+    if (missing) console.error(`Left out: ${name}, because ${missing}.`)
+    return missing === undefined
   })
-const exitOf = child => new Promise(resolve => (child.exitCode === null ? child.once('exit', resolve) : resolve()))
-
-/** One system, once: bulk enqueue, memory of what waits, and the time until all have run. */
-const measure = async (name, jobs, slots) => {
-  const server = await startServer()
-  const redis = new Redis(server.url)
-  const memory = async () => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))[1])
-  const enqueuer = member('enqueue', name, server.url, jobs)
-  await messageOf(enqueuer)
-  const before = await memory()
-  enqueuer.send('go')
-  const enqueueMs = await messageOf(enqueuer)
-  await exitOf(enqueuer)
-  const payload = Array.from({ length: jobs }, (_, n) => JSON.stringify({ n }).length).reduce(
-    (sum, each) => sum + each,
-    0,
-  )
-  const bytes = ((await memory()) - before - payload) / jobs
-  const worker = member('work', name, server.url, jobs + 200, slots)
-  const { ms, cpuMs } = await messageOf(worker)
-  worker.send('end')
-  await exitOf(worker)
-  redis.disconnect()
-  await server.stop()
-  return {
-    enqueuedPerSecond: jobs / (enqueueMs / 1000),
-    bytes,
-    msPerJob: ms / (jobs + 200),
-    cpuMsPerJob: cpuMs / (jobs + 200),
-  }
+  return { names, versions }
 }
 
 if (values.help) console.log(help)
 else {
   prepareBench()
   const server = ensureServer()
-  const jobs = Number(values.jobs)
-  const rows = []
-  for (const slots of values.slots.split(',').map(Number)) {
-    const samples = new Map(values.systems.split(',').map(name => [name, []]))
-    for (let round = 0; round < Number(values.rounds); round++)
-      for (const [name, own] of samples) own.push(await measure(name, jobs, slots))
-    for (const [name, own] of samples) {
-      const of = field => median(own.map(sample => sample[field]))
-      rows.push({
-        slots,
-        system: name,
-        'enqueued/s': Math.round(of('enqueuedPerSecond')),
-        'bytes/job': Math.round(of('bytes')),
-        'ms/job': Number(of('msPerJob').toFixed(4)),
-        'worker cpu ms/job': Number(of('cpuMsPerJob').toFixed(4)),
-      })
-    }
+  // Not before what they import is there.
+  const { systems } = await import('./systems.mjs')
+  const shapes = values.shape.split(',')
+  const wanted = ['pshub', ...values.systems.split(',').filter(name => name !== 'pshub')]
+  const { names, versions } = shapes.includes('drain') ? find(systems, wanted) : { names: ['pshub'], versions: {} }
+  const options = {
+    names,
+    jobs: Number(values.jobs),
+    waiting: Number(values.waiting),
+    slots: values.slots.split(',').map(Number),
+    rounds: Number(values.rounds),
   }
-  if (values.json) console.log(JSON.stringify({ machine: machine(server), rows }, null, 2))
-  else {
-    console.log(`${jobs} blank jobs, ${values.rounds} interleaved rounds; ${machineText(machine(server))}`)
-    console.table(rows)
+  const told = { ...machine(server), gems: versions }
+  const command = `npm run bench:jobs -- ${process.argv.slice(2).join(' ')}`.trim()
+  if (!values.json) {
+    console.log(`${command}\n${machineText(told)}`)
+    for (const [name, version] of Object.entries(versions)) console.log(`${name} ${version}`)
   }
+  const results = []
+  for (const shape of shapes) {
+    const { [shape.replaceAll(/-(.)/g, (_, letter) => letter.toUpperCase())]: run } = await import(
+      `./shapes/${shape}.mjs`
+    )
+    const result = await run(options)
+    results.push({ shape, ...result })
+    if (values.json) continue
+    console.log(`\n${result.title}`)
+    console.table(result.rows)
+    for (const line of result.notes ?? []) console.log(line)
+  }
+  if (values.json) console.log(JSON.stringify({ command, machine: told, results }, null, 2))
 }

@@ -1,75 +1,44 @@
-// How each system enqueues many jobs at once, and runs them.
+// What is measured beside each other, and how the two sides of each are started.
+import { join } from 'node:path'
+import { commandOf, ensureGem, gemEnvironment } from './gems.mjs'
+import { LineMember } from './members.mjs'
 
-/** Not more than that many at a time for those that have one promise or one Redis transaction for all. */
-const chunk = 1000
+const here = import.meta.dirname
 
-const chunked = async (count, act) => {
-  for (let from = 0; from < count; from += chunk) await act(from, Math.min(count, from + chunk))
+/** Jobs that warm a side up. */
+export const firstJobs = 200
+
+const ofNode = name => ({
+  share: 1,
+  find: () => ({}),
+  enqueuer: (url, count) =>
+    new LineMember(process.execPath, [join(here, 'enqueue.mjs'), name, url, String(count), String(firstJobs)]),
+  worker: (url, count, slots) =>
+    new LineMember(process.execPath, [join(here, 'work.mjs'), name, url, String(count), String(slots)]),
+})
+
+const ofRuby = (name, share, workerArgs) => ({
+  share,
+  find: () => ensureGem(name),
+  enqueuer: (url, count) => {
+    const env = { ...gemEnvironment(), REDIS_URL: url }
+    return new LineMember('ruby', [join(here, 'enqueue.rb'), name, String(count), String(firstJobs)], env)
+  },
+  worker: (url, count, slots) => {
+    const env = { ...gemEnvironment(), REDIS_URL: url, BENCH_COUNT: String(count), BENCH_SLOTS: String(slots) }
+    return new LineMember(
+      'ruby',
+      [commandOf(name), '-r', join(here, 'systems', `${name}.rb`), ...workerArgs(slots)],
+      env,
+    )
+  },
+})
+
+/** `share`: of the jobs, for one that is so slow that it would take the most of the time. */
+export const systems = {
+  pshub: ofNode('pshub'),
+  bullmq: ofNode('bullmq'),
+  'bee-queue': ofNode('bee-queue'),
+  sidekiq: ofRuby('sidekiq', 1, slots => ['-c', String(slots), '-q', 'bench', '-e', 'production']),
+  lowkiq: ofRuby('lowkiq', 0.1, () => []),
 }
-const listed = (from, to, make) => Array.from({ length: to - from }, (_, n) => make(from + n))
-
-const pshub = {
-  async enqueuer(url) {
-    const { Hub } = await import('../../dist/index.js')
-    const hub = new Hub({ redis: url, logLevel: 'silent' })
-    return {
-      many: count =>
-        hub.enqueueMany(
-          listed(0, count, n => ['blank:1.0', { n }]),
-          { queue: 'bench' },
-        ),
-      close: () => hub.close(),
-    }
-  },
-  async worker(url, slots, onJob) {
-    const { Worker, defineTask } = await import('../../dist/index.js')
-    const tasks = [defineTask('blank:1.0', {}, () => onJob())]
-    const worker = new Worker({ redis: url, queue: 'bench', tasks, slots, jobSlots: slots, logLevel: 'silent' })
-    await worker.start()
-    return { close: () => worker.stop() }
-  },
-}
-
-const bullmq = {
-  async enqueuer(url) {
-    const { Queue } = await import('bullmq')
-    const queue = new Queue('bench', { connection: { url, maxRetriesPerRequest: null } })
-    await queue.waitUntilReady()
-    const options = { removeOnComplete: true }
-    return {
-      many: count =>
-        chunked(count, (from, to) =>
-          queue.addBulk(listed(from, to, n => ({ name: 'blank', data: { n }, opts: options }))),
-        ),
-      close: () => queue.close(),
-    }
-  },
-  async worker(url, slots, onJob) {
-    const { Worker } = await import('bullmq')
-    const connection = { url, maxRetriesPerRequest: null }
-    const worker = new Worker('bench', async () => onJob(), { connection, concurrency: slots })
-    await worker.waitUntilReady()
-    return { close: () => worker.close(true) }
-  },
-}
-
-const bee = {
-  async enqueuer(url) {
-    const { default: Queue } = await import('bee-queue')
-    const queue = new Queue('bench', { redis: { url }, isWorker: false, getEvents: false, removeOnSuccess: true })
-    await queue.ready()
-    return {
-      many: count => chunked(count, (from, to) => queue.saveAll(listed(from, to, n => queue.createJob({ n })))),
-      close: () => queue.close(),
-    }
-  },
-  async worker(url, slots, onJob) {
-    const { default: Queue } = await import('bee-queue')
-    const queue = new Queue('bench', { redis: { url }, getEvents: false, sendEvents: false, removeOnSuccess: true })
-    await queue.ready()
-    queue.process(slots, async () => onJob())
-    return { close: () => queue.close(1000) }
-  },
-}
-
-export const jobSystems = { pshub, bullmq, 'bee-queue': bee }

@@ -1,3 +1,4 @@
+import { setImmediate as afterWrites } from 'node:timers/promises'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import type { Events } from '../figures/events.ts'
 import { type Step, stepMessage } from '../jobs/chain.ts'
@@ -82,8 +83,7 @@ export class Enqueuing {
   ): Promise<EnqueuedMany> {
     const steps = await this.prepare(entries, options)
     if (checkOnly) return { ids: [], twins: 0 }
-    const messages = steps.map(step => this.messageOf([step], undefined))
-    return this.sendAll(steps, messages, options, onProgress)
+    return this.sendAll(steps, place => this.messageOf([steps[place]!], undefined), options, onProgress)
   }
 
   /**
@@ -103,20 +103,23 @@ export class Enqueuing {
       )
     const end = monotonicMs() + timeoutOf('many', options)
     const routes = new Map<string, Route>()
+    // Most are like the one before them, which is found without making a key.
+    let last: { called: string; queue: string | undefined; route: Route } | undefined
     const steps: Step[] = []
-    for (const [index, entry] of entries.entries()) {
+    for (let index = 0; index < entries.length; index++) {
+      const entry = entries[index]
       try {
         if (!Array.isArray(entry)) throw new HubError('InvalidArgs', 'it must be [task, args, options].')
         const [task, args = {}, own] = entry as unknown as EnqueueEntry
         const called = nameOf(task)
         const merged = own === undefined ? options : { ...options, ...own }
-        const key = `${merged.queue ?? ''}\n${called}`
-        let route = routes.get(key)
-        if (!route) {
-          route = await this.#routeOf(called, merged, end)
+        if (last?.called !== called || last.queue !== merged.queue) {
+          const key = `${merged.queue ?? ''}\n${called}`
+          const route = routes.get(key) ?? (await this.#routeOf(called, merged, end))
           routes.set(key, route)
+          last = { called, queue: merged.queue, route }
         }
-        steps.push(this.#stepOf(route, args, merged, isWhole(index)))
+        steps.push(this.#stepOf(last.route, args, merged, isWhole(index)))
       } catch (error) {
         if (!(error instanceof HubError)) throw error
         const { code, message, task = called(entry), data } = error
@@ -127,10 +130,13 @@ export class Enqueuing {
     return steps
   }
 
-  /** Sends jobs, each batch of them as a whole or not at all. */
+  /**
+   * Sends jobs, each batch of them as a whole or not at all. Their messages are made batch by batch, the next one while Redis takes this
+   * one: all of them at once cost as much again, most of it for keeping them alive.
+   */
   async sendAll(
     steps: readonly Step[],
-    messages: readonly string[],
+    messageAt: (place: number) => string,
     options: EnqueueOptions,
     onProgress?: (enqueued: number) => void,
   ): Promise<EnqueuedMany> {
@@ -139,13 +145,18 @@ export class Enqueuing {
     let enqueued = 0
     let twins = 0
     const sendQueue = async ([queue, places]: [string, number[]]) => {
-      for (const batch of batchesOf(places, place => messages[place]!.length)) {
-        const texts = batch.map(place => messages[place]!)
-        const found = await this.#send(queue, texts, monotonicMs() + timeoutMs)
-        for (const [at, id] of found) ids[batch[at]!] = id
-        enqueued += batch.length
+      const batches = batchesOf(mapped(places, messageAt), ({ length }) => length)
+      let first = 0
+      for (let next = batches.next(); !next.done; ) {
+        const texts = next.value
+        const sent = this.#send(queue, texts, monotonicMs() + timeoutMs)
+        const [found, following] = await Promise.all([sent, afterWrites().then(() => batches.next())])
+        for (const [at, id] of found) ids[places[first + at]!] = id
+        first += texts.length
+        enqueued += texts.length
         twins += found.size
         onProgress?.(enqueued)
+        next = following
       }
     }
     const outcomes = await Promise.allSettled([...placesByQueue(steps)].map(sendQueue))
@@ -247,6 +258,10 @@ export class Enqueuing {
     }
     return outbox
   }
+}
+
+function* mapped<T, R>(entries: readonly T[], made: (entry: T) => R): Generator<R> {
+  for (const entry of entries) yield made(entry)
 }
 
 const placesByQueue = (steps: readonly Step[]): Map<string, number[]> => {

@@ -31,7 +31,7 @@ export const startChain = async (
   })
   const [first] = steps
   const message = enqueuing.messageOf(steps as [Step, ...Step[]], undefined)
-  await enqueuing.sendAll([first!], [message], options)
+  await enqueuing.sendAll([first!], () => message, options)
   return new Chain(host, id, where)
 }
 
@@ -69,7 +69,7 @@ export const startBatch = async (
   const messageOf = (step: Step | undefined) => (step ? enqueuing.messageOf([step], undefined) : '')
   const steps = prepared.map((step): Step => ({ ...step, job: { ...step.job, batch: `${home}/${id}` } }))
   await host.ask(client => queue.openBatch(client, id, messageOf(after), messageOf(otherwise)))
-  const { ids, twins } = await enqueuing.sendAll(steps, steps.map(messageOf), options)
+  const { ids, twins } = await enqueuing.sendAll(steps, place => messageOf(steps[place]), options)
   await host.ask(client => queue.closeBatch(client, id, ids.length - twins))
   const jobOf = (step: Step | undefined) => step && new Job(host, queue, step.id, step.task, { isToCome: true })
   return new Batch(host, { id, queue: home, ids, after: jobOf(after), failed: jobOf(otherwise) })

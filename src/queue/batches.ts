@@ -8,7 +8,7 @@ export const isBatchFull = (count: number, chars: number, size: number): boolean
   count >= maxBatch || (count > 0 && chars + size > maxBatchBytes)
 
 /** Divides what is sent together: neither more than `maxBatch` entries nor much more than a megabyte goes in one write. */
-export function* batchesOf<T>(entries: readonly T[], sizeOf: (entry: T) => number): Generator<T[]> {
+export function* batchesOf<T>(entries: Iterable<T>, sizeOf: (entry: T) => number): Generator<T[]> {
   let batch: T[] = []
   let chars = 0
   for (const entry of entries) {

@@ -86,6 +86,8 @@ export class Measures {
       this.#count(ran)
       if (isHeard) this.#emit(ran)
     }
+    // The last first: of a backlog each one has waited for longer than the one before, and would be kept in its place.
+    for (let at = untold.length - 1; at >= 0; at--) this.#keepSlow(untold[at]!)
   }
 
   /** A call was not started, because its time was up. */
@@ -146,7 +148,12 @@ export class Measures {
     const code = outcome.ok ? undefined : outcome.error.code
     this.#tasks.ran(task, code, us, now, request.from)
     if (!outcome.ok) this.#keepFailure(request, outcome.error, us.exec, now)
+  }
+
+  #keepSlow({ request, outcome, us, now }: Ran): void {
+    const { task } = request
     if (!this.#slow.isSlow(task, us)) return
+    const code = outcome.ok ? undefined : outcome.error.code
     const call = {
       id: request.id,
       at: this.#options.clock.atUs(now),
