@@ -1,14 +1,14 @@
 import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from '../figures/load.ts'
 import { addCounts, type Counts } from '../figures/task-stats.ts'
-import { pausedMsOf } from '../queue/pause.ts'
 import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import type { TaskCard } from '../task/task.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
-import type { Keys, QueueKeys } from '../wire/keys.ts'
+import type { Keys } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
 import type { LiveWorker } from './cards.ts'
 import { Catalogue, eachOnce } from './catalogue.ts'
+import { type QueueCounts, readQueueCounts } from './queue-counts.ts'
 
 /** A task, by the card of the queue that hubs call now. */
 export interface TaskOverview extends TaskCard {
@@ -43,22 +43,8 @@ export interface WorkerOverview extends LiveWorker {
   totals: Record<string, Counts>
 }
 
-export interface QueueOverview {
+export interface QueueOverview extends QueueCounts {
   queue: string
-  /** Requests waiting in Redis. */
-  backlog: number
-  /** Milliseconds the oldest one has waited; undefined when none waits or it carries no time. */
-  oldestMs: number | undefined
-  /** When it was paused, Redis milliseconds; undefined when it is served. */
-  pausedMs: number | undefined
-  /** Jobs waiting, whatever their priority, and jobs that were given up. */
-  jobs: number
-  dead: number
-  /** Jobs that wait for their time, and for their next try; undefined where this Redis user may not read that. */
-  scheduled: number | undefined
-  retrying: number | undefined
-  /** Requests held by workers. */
-  held: number
   /** Live workers that take requests; those that drain are not counted. */
   workers: number
   /** Slots of these workers. */
@@ -117,7 +103,13 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
   const liveIn = grouped(live, ({ queue }) => queue)
   const queues = await inPages(queueNames, async queue => {
     const own = liveIn.get(queue) ?? []
-    const counts = await readCounts(client, catalogue, keys.queue(queue), own, nowMs)
+    const counts = await readQueueCounts(
+      client,
+      catalogue,
+      keys.queue(queue),
+      own.map(({ id }) => id),
+      nowMs,
+    )
     return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records) }
   })
   const tasks = [...grouped(cards, ({ task }) => task).values()].map(found => taskOverview(found, liveIn, records))
@@ -201,47 +193,6 @@ const taskOverview = (
     load: sum.load(),
     totals,
     callers: callers.list(),
-  }
-}
-
-type Counted = Pick<
-  QueueOverview,
-  'backlog' | 'oldestMs' | 'pausedMs' | 'jobs' | 'dead' | 'scheduled' | 'retrying' | 'held'
->
-
-const readCounts = async (
-  client: Redis,
-  catalogue: Catalogue,
-  { calls, jobs, jobsHigh, jobsLow, scheduled, retries, dead, held, paused }: QueueKeys,
-  live: WorkerOverview[],
-  nowMs: number,
-): Promise<Counted> => {
-  // A user whose rights are of an earlier version sees what it always saw.
-  const further = Promise.all([
-    catalogue.askIfAllowed(client, 0, 'llen', jobsHigh),
-    catalogue.askIfAllowed(client, 0, 'llen', jobsLow),
-    catalogue.askIfAllowed(client, 0, 'zcard', scheduled),
-    catalogue.askIfAllowed(client, 0, 'zcard', retries),
-  ])
-  const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
-    catalogue.ask(client, 0, 'llen', calls),
-    catalogue.ask<string[]>(client, [], 'lrange', calls, 0, 0),
-    catalogue.ask(client, 0, 'llen', jobs),
-    catalogue.ask(client, 0, 'zcard', dead),
-    catalogue.ask<string | null>(client, null, 'get', paused),
-    ...live.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
-  ])
-  const [high = 0, low = 0, scheduledCount, retrying] = await further
-  const at = /^\{"at":(\d{1,16}),/.exec(head[0] ?? '')?.[1]
-  return {
-    backlog,
-    oldestMs: at === undefined ? undefined : Math.max(0, nowMs - Number(at) / 1000),
-    pausedMs: pausedMsOf(pausedText),
-    jobs: jobCount + high + low,
-    dead: deadCount,
-    scheduled: scheduledCount,
-    retrying,
-    held: sumOf(heldCounts, count => count),
   }
 }
 

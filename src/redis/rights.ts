@@ -37,7 +37,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
-    sends('TIME INFO CLIENT|SETNAME'),
+    sends('TIME INFO CLIENT|SETNAME SCAN'),
     reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
     reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
     reads(keys.stats, 'HMGET HSTRLEN'),
@@ -52,8 +52,11 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(scheduled, 'ZCARD ZRANGE'),
     reads(retries, 'ZCARD ZRANGE'),
     reads(dead, 'ZCARD ZRANGE'),
-    reads(job(id), 'HGETALL'),
-    reads(held(id), 'HLEN'),
+    reads(job(id), 'HGETALL HMGET'),
+    reads(batch(id), 'HGETALL'),
+    reads(cron, 'HGETALL'),
+    reads(ticks, 'ZRANGE'),
+    reads(held(id), 'HKEYS HLEN HMGET'),
   ]
   const calling = [
     sends('FCALL TIME INFO CLIENT|SETNAME'),
@@ -72,12 +75,13 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     hub: calling,
     jobs: [
       ...calling,
-      runs(jobs, 'LLEN LRANGE RPUSH'),
-      writes(jobsHigh, 'LLEN LRANGE RPUSH'),
-      writes(jobsLow, 'LLEN LRANGE RPUSH'),
+      runs(jobs, 'LLEN LRANGE LREM RPUSH'),
+      writes(jobsHigh, 'LLEN LRANGE LREM RPUSH'),
+      writes(jobsLow, 'LLEN LRANGE LREM RPUSH'),
       runs(jobBell, 'LLEN RPUSH'),
-      writes(scheduled, 'ZADD ZCARD ZRANGE'),
-      reads(retries, 'ZCARD ZRANGE'),
+      writes(scheduled, 'ZADD ZCARD ZRANGE ZREM'),
+      writes(retries, 'ZCARD ZRANGE ZREM'),
+      reads(held(id), 'HKEYS HMGET'),
       writes(dueBell, 'LLEN RPUSH'),
       writes(dead, 'ZCARD ZRANGE ZREM'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
@@ -131,10 +135,10 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
 }
 
 /**
- * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, and ending a
- * wait early when there is room for jobs again or the queue was paused.
+ * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, ending a wait early
+ * when there is room for jobs again or the queue was paused, and listing tracked jobs that are done.
  */
-export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK']
+export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK', 'SCAN']
 
 /** The access rules that grant a role what it needs and nothing else. */
 export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
@@ -151,6 +155,7 @@ const rests: Record<string, string[]> = {
   'BLPOP LPOP PEXPIRE': ['1'],
   'LINDEX CLIENT|UNBLOCK': ['0'],
   FCALL: ['_', '0'],
+  SCAN: ['0'],
   'HSET HSETNX': ['_', '_'],
   HINCRBY: ['_', '1'],
   LREM: ['1', '_'],

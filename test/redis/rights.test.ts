@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
-import { findJobRecord, queuedStates } from '../../src/jobs/listing.ts'
+import { findJobRecord, listedStates } from '../../src/jobs/listing.ts'
 import { install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
@@ -147,7 +147,7 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   await schedules.remove('each')
   const none = await hub.batch([], { then: ['own:1.0', 'none', { tracked: true }] })
   expect(await none.after!.result()).toBe('none')
-  await lookAtJobs(hub)
+  await cancelInBulk(hub)
   await hub.close()
   // What a lost worker ran, and had to do in other queues.
   const lost = (id: string, part: string) => ({
@@ -168,9 +168,32 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   expect(worker.busy).toBeLessThan(3)
 }
 
-/** Looks at what lies in queues, and at a record. */
+/** Cancels jobs that nobody tracks, wherever they wait. */
+const cancelInBulk = async (hub: Hub) => {
+  const { jobsHigh, jobs, jobsLow, scheduled, retries } = keys()
+  const far = 4e12
+  const texts = [1, 2, 3, 4, 5].map(n => `{"at":1,"ttl":0,"id":"bulk${n}","task":"never:1.0"}`)
+  await server.redis.set(keys().paused, '1')
+  for (const [n, list] of [jobsHigh, jobs, jobsLow].entries()) await server.redis.rpush(list, texts[n]!)
+  await server.redis.zadd(scheduled, far, texts[3]!)
+  await server.redis.zadd(retries, far, texts[4]!)
+  for (const state of ['waiting', 'scheduled', 'retrying'] as const)
+    expect((await hub.bulkStep('cancel', { state, queue: 'q' })).changed).toBeGreaterThan(0)
+  await server.redis.del(keys().paused)
+}
+
+/** Looks at what lies in queues and runs, at a batch and at schedules. */
 const lookAtJobs = async (hub: Hub) => {
-  for (const state of queuedStates) await hub.jobs({ state })
+  for (const state of listedStates) await hub.jobs({ state })
+  const { held, leases, batch } = keys()
+  await server.redis.zadd(leases, 4e12, 'ghost')
+  const part = '{"tries":0,"batch":"q/seen"}'
+  await server.redis.hset(held('ghost'), 'job:seen', `{"at":1,"ttl":0,"id":"seen","job":${part},"task":"own:1.0"}`)
+  await server.redis.hset(batch('seen'), 'opened', 1)
+  expect(await hub.jobDetails('seen', { queue: 'q' })).toMatchObject({ worker: 'ghost', batch: { id: 'seen' } })
+  await server.redis.del(held('ghost'), batch('seen'))
+  await server.redis.zrem(leases, 'ghost')
+  await hub.schedules('q').list()
   const { counts } = await hub.jobs()
   const count = expect.any(Number)
   expect(counts).toEqual([{ queue: 'q', waiting: count, scheduled: count, retrying: count, dead: count }])

@@ -39,6 +39,7 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
       backlog: 7,
       pausedMs: 1_795_220_000_000,
       oldestMs: 1500,
+      oldestJobMs: undefined,
       jobs: 3,
       dead: 1,
       scheduled: 5,

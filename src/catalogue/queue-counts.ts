@@ -1,0 +1,89 @@
+import { pausedMsOf } from '../queue/pause.ts'
+import type { Redis } from '../redis/connection.ts'
+import type { QueueKeys } from '../wire/keys.ts'
+import type { Catalogue } from './catalogue.ts'
+
+/** How much lies in a queue, and since when. */
+export interface QueueCounts {
+  /** Requests waiting in Redis. */
+  backlog: number
+  /** Milliseconds the oldest one has waited; undefined when none waits or it carries no time. */
+  oldestMs: number | undefined
+  /** When it was paused, Redis milliseconds; undefined when it is served. */
+  pausedMs: number | undefined
+  /** Milliseconds for which the oldest job has waited that is due; undefined when none is, or none carries a time. */
+  oldestJobMs: number | undefined
+  /** Jobs waiting, whatever their priority, and jobs that were given up. */
+  jobs: number
+  dead: number
+  /** Jobs that wait for their time, and for their next try; undefined where this Redis user may not read that. */
+  scheduled: number | undefined
+  retrying: number | undefined
+  /** Requests held by workers. */
+  held: number
+}
+
+/** What lies in a queue, as far as this Redis user may see it. */
+export const readQueueCounts = async (
+  client: Redis,
+  catalogue: Catalogue,
+  keys: QueueKeys,
+  live: readonly string[],
+  nowMs: number,
+): Promise<QueueCounts> => {
+  const { calls, jobs, jobsHigh, jobsLow, scheduled, retries, dead, held, paused } = keys
+  // A user whose rights are of an earlier version sees what it always saw.
+  const further = Promise.all([
+    catalogue.askIfAllowed(client, 0, 'llen', jobsHigh),
+    catalogue.askIfAllowed(client, 0, 'llen', jobsLow),
+    catalogue.askIfAllowed(client, 0, 'zcard', scheduled),
+    catalogue.askIfAllowed(client, 0, 'zcard', retries),
+    oldestDueMs(client, catalogue, keys, nowMs),
+  ])
+  const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
+    catalogue.ask(client, 0, 'llen', calls),
+    catalogue.ask<string[]>(client, [], 'lrange', calls, 0, 0),
+    catalogue.ask(client, 0, 'llen', jobs),
+    catalogue.ask(client, 0, 'zcard', dead),
+    catalogue.ask<string | null>(client, null, 'get', paused),
+    ...live.map(id => catalogue.ask(client, 0, 'hlen', held(id))),
+  ])
+  const [high = 0, low = 0, scheduledCount, retrying, dueMs] = await further
+  const pushedMs = stampOf(head[0])
+  return {
+    backlog,
+    oldestMs: pushedMs === undefined ? undefined : Math.max(0, nowMs - pushedMs),
+    oldestJobMs: dueMs === undefined ? undefined : Math.max(0, nowMs - dueMs),
+    pausedMs: pausedMsOf(pausedText),
+    jobs: jobCount + high + low,
+    dead: deadCount,
+    scheduled: scheduledCount,
+    retrying,
+    held: heldCounts.reduce((sum, count) => sum + count, 0),
+  }
+}
+
+/** The time that a message carries, milliseconds. */
+const stampOf = (text: string | undefined): number | undefined => {
+  const at = /^\{"at":(\d{1,16}),/.exec(text ?? '')?.[1]
+  return at === undefined ? undefined : Number(at) / 1000
+}
+
+/** Since when the oldest job is due: at the heads of the lists, and where jobs lie whose time has come and that nobody moved. */
+const oldestDueMs = async (
+  client: Redis,
+  catalogue: Catalogue,
+  { jobs, jobsHigh, jobsLow, scheduled, retries }: QueueKeys,
+  nowMs: number,
+): Promise<number | undefined> => {
+  const heads = [jobsHigh, jobs, jobsLow].map(list =>
+    catalogue.askIfAllowed<string[]>(client, [], 'lrange', list, 0, 0).then(found => stampOf(found?.[0])),
+  )
+  const firsts = [scheduled, retries].map(async set => {
+    const range = ['-inf', nowMs, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES']
+    const found = await catalogue.askIfAllowed<string[]>(client, [], 'zrange', set, ...range)
+    return found?.[1] === undefined ? undefined : Number(found[1])
+  })
+  const times = (await Promise.all([...heads, ...firsts])).filter(time => Number.isFinite(time)) as number[]
+  return times.length === 0 ? undefined : Math.min(...times)
+}
