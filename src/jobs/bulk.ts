@@ -1,4 +1,5 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
+import { inPages } from '../catalogue/overview.ts'
 import type { JobQueue } from '../queue/job-queue.ts'
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
@@ -8,8 +9,8 @@ import { revivedMessage } from './dead.ts'
 import type { JobHost } from './job.ts'
 import { findAll, type JobPlace, unknownJob } from './job-details.ts'
 import { hasEnded } from './job-record.ts'
-import { type FoundJob, JobSearch, type LyingState, SearchBudget } from './job-search.ts'
-import { checkJobsQuery, type JobsQuery, knownQueues } from './listing.ts'
+import { type FoundJob, JobSearch, type LyingState, type QueuedState, SearchBudget } from './job-search.ts'
+import { checkJobsQuery, type JobsQuery, knownQueues, readJobCounts } from './listing.ts'
 import { placesOf, placesText } from './places.ts'
 
 /** Try dead jobs again, delete them, or cancel those that have not ended. */
@@ -68,6 +69,13 @@ export const bulkStep = async (
     atMs: await nowMsOf(client),
     queues: queue === undefined ? await knownQueues(client, new Catalogue(keys)) : [queue],
   }))
+  if (action === undefined && isWhole(query)) {
+    const counts = await host.ask(client =>
+      inPages(queues, name => readJobCounts(client, new Catalogue(keys), keys, name)),
+    )
+    const matching = counts.reduce((sum, each) => sum + (each[state as QueuedState] ?? 0), 0)
+    return { atMs, matching, changed: 0, skipped: 0, next: undefined }
+  }
   const places = new Map((from === undefined ? undefined : placesOf(from)) ?? queues.map(name => [name, 0]))
   const step = { atMs, matching: 0, changed: 0, skipped: 0 }
   const budget = new SearchBudget()
@@ -93,6 +101,10 @@ export const bulkStep = async (
   }
   return { ...step, next: placesText(places) }
 }
+
+/** All of a state: Redis knows how many these are. */
+const isWhole = ({ state, task, text, from, untilMs }: BulkQuery): boolean =>
+  state !== 'running' && (task ?? text ?? from ?? untilMs) === undefined
 
 interface Changed {
   changed: number

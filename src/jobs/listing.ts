@@ -86,7 +86,7 @@ export const readJobs = async (
   const { queue, state, limit = 100, from } = query
   const atMs = await nowMsOf(client)
   const queues = queue === undefined ? await knownQueues(client, catalogue) : [queue]
-  const counts = await inPages(queues, name => readCounts(client, catalogue, keys, name))
+  const counts = await inPages(queues, name => readJobCounts(client, catalogue, keys, name))
   const nothing = { atMs, counts, jobs: [], more: false, next: undefined }
   if (state === undefined) return nothing
   if (state === 'done') {
@@ -172,7 +172,12 @@ export const findJobRecord = async (
 export const knownQueues = async (client: Redis, catalogue: Catalogue): Promise<string[]> =>
   [...new Set((await catalogue.allTasks(client)).map(({ queue }) => queue))].sort()
 
-const readCounts = async (client: Redis, catalogue: Catalogue, keys: Keys, queue: string): Promise<JobCounts> => {
+export const readJobCounts = async (
+  client: Redis,
+  catalogue: Catalogue,
+  keys: Keys,
+  queue: string,
+): Promise<JobCounts> => {
   const { jobs, jobsHigh, jobsLow, scheduled, retries, dead } = keys.queue(queue)
   const count = (name: 'llen' | 'zcard', key: string) => catalogue.askIfAllowed(client, 0, name, key)
   const [high, normal, low, scheduledCount, retrying, deadCount] = await Promise.all([

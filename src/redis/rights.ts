@@ -112,7 +112,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(retries, 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
       writes(dueBell, 'BLPOP DEL LLEN RPUSH'),
       writes(turn, 'DEL GET SET'),
-      writes(cron, 'HMGET'),
+      writes(cron, 'HMGET HSET'),
       writes(ticks, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
       writes(ticker, 'DEL GET SET'),
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
