@@ -83,6 +83,7 @@ describe('the registry', () => {
     'try-it/outcome',
     'try-it/history',
     'try-it/snippets',
+    'try-it/background',
     'try-it',
     'versions',
     'pages',

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type CallOptions, type CallPhases, errorTable, type Hub, HubError } from 'pshub'
 import type { ApiError } from '../contract.ts'
 import { identityOf } from './access.ts'
-import { addressOf, type Limits } from './limits.ts'
+import { auditOf } from './audit.ts'
+import type { Limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
 export interface CallRoutesOptions {
@@ -22,8 +23,7 @@ const maxTimeoutMs = 10 * 60_000
 /** The gateway: `POST api/call/<task>` with the arguments as JSON is a call, and its answer the result. */
 export const callRoutes = async (app: FastifyInstance, options: CallRoutesOptions): Promise<void> => {
   const { hub, limits } = options
-  // Said whatever the level of the log is, unless that is silent.
-  const audit = app.log.level === 'silent' ? app.log : app.log.child({ audit: 'run' }, { level: 'info' })
+  const audit = auditOf(app, 'run')
   app.post<CallRequest>(
     '/api/call/*',
     {
@@ -35,10 +35,7 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       const startedAt = performance.now()
       const task = request.params['*']
       const tell = (code: string) =>
-        audit.info(
-          { ...callerOf(request), task, argsHash: hashOf(request.body), code, ms: msSince(startedAt) },
-          'task run',
-        )
+        audit(request, 'task run', { task, argsHash: hashOf(request.body), code, ms: msSince(startedAt) })
       try {
         if (!options.mayRun(task))
           throw new Refusal(403, 'Forbidden', `${task} is not among the tasks that may be run here.`)
@@ -117,11 +114,6 @@ const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => 
   if (id !== undefined) reply.header('pshub-id', id)
   if (code === 'Overloaded') reply.header('retry-after', '1')
   return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(JSON.stringify({ error }))
-}
-
-const callerOf = (request: FastifyRequest): { who: string; address: string } => {
-  const { role, key } = identityOf(request)
-  return { who: `${role}:${key}`, address: addressOf(request) }
 }
 
 /** Tells equal arguments from others, and nothing of what they are. */

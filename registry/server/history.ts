@@ -74,6 +74,8 @@ interface Known {
 /** Recent values of what has sparklines. */
 export interface Trends {
   of(kind: Kind, name: string, series: HistorySeries): (number | null)[]
+  /** The earliest value of the last 15 minutes; undefined where nothing is known. */
+  earliest(kind: Kind, name: string, series: HistorySeries): number | undefined
 }
 
 /**
@@ -120,6 +122,11 @@ export class HistoryStore implements Watcher, Trends {
     return Array.from({ length: trendPoints }, (_, at) =>
       meanOf(values.slice(Math.max(0, at * width - 1), (at + 1) * width - 1)),
     )
+  }
+
+  earliest(kind: Kind, name: string, series: HistorySeries): number | undefined {
+    const track = this.#known.get(keyOf(kind, name))?.tracks.get(series)?.['15m']
+    return track?.read(this.#atMs).find(value => value !== null) ?? undefined
   }
 
   #record(kind: Kind, name: string, values: Values): void {
@@ -177,12 +184,16 @@ const loadValues = ({ callsPerSecond, errorRate, us }: Load): Values => ({
 
 const valuesOf = ({ queues, load }: Overview): Values => {
   const ages = queues.flatMap(({ oldestMs }) => oldestMs ?? [])
+  const jobAges = queues.flatMap(({ oldestJobMs }) => oldestJobMs ?? [])
   const telling = queues.filter(({ busyShare, slots }) => busyShare !== undefined && slots > 0)
   const slots = telling.reduce((total, queue) => total + queue.slots, 0)
   return {
     ...loadValues(load),
     backlog: queues.reduce((total, { backlog }) => total + backlog, 0),
     oldestMs: ages.length > 0 ? Math.max(...ages) : 0,
+    jobs: queues.reduce((total, { jobs }) => total + jobs, 0),
+    oldestJobMs: jobAges.length > 0 ? Math.max(...jobAges) : 0,
+    dead: queues.reduce((total, { dead }) => total + dead, 0),
     busyShare: slots > 0 ? telling.reduce((total, q) => total + q.busyShare! * q.slots, 0) / slots : undefined,
   }
 }

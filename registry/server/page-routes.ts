@@ -9,7 +9,19 @@ const forever = 'public, max-age=31536000, immutable'
 const access = { config: { registryAccess: 'page' as const } }
 
 /** Addresses that the pages' own router knows. Names of tasks have slashes. */
-const paths = ['/', '/login', '/tasks', '/tasks/*', '/workers', '/workers/:worker', '/queues', '/queues/:queue']
+const paths = [
+  '/',
+  '/login',
+  '/tasks',
+  '/tasks/*',
+  '/workers',
+  '/workers/:worker',
+  '/queues',
+  '/queues/:queue',
+  '/jobs',
+  '/jobs/:job',
+  '/schedules',
+]
 
 /** The one HTML page, under each of its addresses, and its files. */
 export const addPages = (app: FastifyInstance, { answersUnknown }: { answersUnknown: boolean }): void => {

@@ -5,8 +5,10 @@ import { addAccess } from './access.ts'
 import { takeJson } from './body.ts'
 import { callRoutes, taskFilter } from './call-routes.ts'
 import { addCookies, SessionCookie } from './cookies.ts'
+import { enqueueRoutes } from './enqueue-routes.ts'
 import { Guard } from './guard.ts'
 import { HistoryStore } from './history.ts'
+import { jobRoutes } from './job-routes.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
 import { addPages } from './page-routes.ts'
@@ -14,6 +16,7 @@ import { queueRoutes } from './queue-routes.ts'
 import { readRoutes } from './read-routes.ts'
 import { Readings } from './readings.ts'
 import { sendError } from './refusal.ts'
+import { scheduleRoutes } from './schedule-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { TokenBook } from './tokens.ts'
 
@@ -81,6 +84,9 @@ export const addRegistry = async (
   await app.register(liveRoutes, { readings, history })
   await app.register(callRoutes, { hub, limits: access.limits, mayRun })
   await app.register(queueRoutes, { hub })
+  await app.register(jobRoutes, { hub, mayRun })
+  await app.register(enqueueRoutes, { hub, limits: access.limits, mayRun })
+  await app.register(scheduleRoutes, { hub, readings, mayRun })
   addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })
 }
 

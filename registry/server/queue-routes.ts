@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ConfigError, type Hub } from 'pshub'
 import type { PauseAnswer } from '../contract.ts'
-import { identityOf } from './access.ts'
-import { addressOf } from './limits.ts'
+import { auditOf } from './audit.ts'
 import { Refusal } from './refusal.ts'
 
 interface QueueRequest {
@@ -13,21 +12,19 @@ const admin = { config: { registryAccess: 'admin' as const } }
 
 /** What changes a queue. Both may be repeated without harm. */
 export const queueRoutes = async (app: FastifyInstance, { hub }: { hub: Hub }): Promise<void> => {
-  const audit = app.log.level === 'silent' ? app.log : app.log.child({ audit: 'queue' }, { level: 'info' })
+  const audit = auditOf(app, 'queue')
 
   app.post<QueueRequest>('/api/queues/:queue/pause', admin, async (request): Promise<PauseAnswer> => {
     const { queue } = request.params
     const pausedMs = await named(() => hub.pause(queue))
-    const { role, key } = identityOf(request)
-    audit.info({ who: `${role}:${key}`, address: addressOf(request), queue }, 'queue paused')
+    audit(request, 'queue paused', { queue })
     return { queue, pausedMs }
   })
 
   app.post<QueueRequest>('/api/queues/:queue/resume', admin, async (request): Promise<PauseAnswer> => {
     const { queue } = request.params
     await named(() => hub.resume(queue))
-    const { role, key } = identityOf(request)
-    audit.info({ who: `${role}:${key}`, address: addressOf(request), queue }, 'queue resumed')
+    audit(request, 'queue resumed', { queue })
     return { queue }
   })
 }

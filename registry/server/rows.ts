@@ -55,6 +55,7 @@ export const queueRow = (queue: QueueOverview, trends: Trends): QueueRow => {
     ...queue,
     drainMs: isDraining ? Math.round((backlog / load.callsPerSecond) * 1000) : undefined,
     trend: trends.of('queue', queue.queue, 'backlog'),
+    deadBefore: trends.earliest('queue', queue.queue, 'dead'),
   }
 }
 
@@ -67,6 +68,7 @@ const sum = <T>(rows: readonly T[], value: (row: T) => number): number =>
 export const summaryOf = ({ tasks, workers, queues, load, unreadable }: Overview): Summary => {
   const live = workers.filter(worker => worker.live)
   const ages = queues.flatMap(({ oldestMs }) => oldestMs ?? [])
+  const jobAges = queues.flatMap(({ oldestJobMs }) => oldestJobMs ?? [])
   return {
     tasks: tasks.length,
     unserved: tasks.filter(task => task.workers.length === 0).length,
@@ -79,7 +81,10 @@ export const summaryOf = ({ tasks, workers, queues, load, unreadable }: Overview
     paused: queues.filter(({ pausedMs }) => pausedMs !== undefined).length,
     backlog: sum(queues, ({ backlog }) => backlog),
     oldestMs: ages.length > 0 ? Math.max(...ages) : undefined,
+    oldestJobMs: jobAges.length > 0 ? Math.max(...jobAges) : undefined,
     jobs: sum(queues, ({ jobs }) => jobs),
+    scheduled: sum(queues, ({ scheduled = 0 }) => scheduled),
+    retrying: sum(queues, ({ retrying = 0 }) => retrying),
     dead: sum(queues, ({ dead }) => dead),
     busy: sum(queues, ({ busy }) => busy),
     slots: sum(queues, ({ slots }) => slots),

@@ -8,7 +8,7 @@ import type { Keys } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
 import type { LiveWorker } from './cards.ts'
 import { Catalogue, eachOnce } from './catalogue.ts'
-import { type QueueCounts, readCounts } from './queue-counts.ts'
+import { type QueueCounts, readQueueCounts } from './queue-counts.ts'
 
 /** A task, by the card of the queue that hubs call now. */
 export interface TaskOverview extends TaskCard {
@@ -103,7 +103,13 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
   const liveIn = grouped(live, ({ queue }) => queue)
   const queues = await inPages(queueNames, async queue => {
     const own = liveIn.get(queue) ?? []
-    const counts = await readCounts(client, catalogue, keys.queue(queue), own, nowMs)
+    const counts = await readQueueCounts(
+      client,
+      catalogue,
+      keys.queue(queue),
+      own.map(({ id }) => id),
+      nowMs,
+    )
     return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records) }
   })
   const tasks = [...grouped(cards, ({ task }) => task).values()].map(found => taskOverview(found, liveIn, records))

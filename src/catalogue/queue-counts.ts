@@ -3,7 +3,7 @@ import { numberIn } from '../wire/foreign.ts'
 import type { QueueKeys } from '../wire/keys.ts'
 import type { Catalogue } from './catalogue.ts'
 
-/** What lies in a queue. */
+/** How much lies in a queue, and since when. */
 export interface QueueCounts {
   /** Requests waiting in Redis. */
   backlog: number
@@ -11,11 +11,11 @@ export interface QueueCounts {
   oldestMs: number | undefined
   /** When it was paused, Redis milliseconds; undefined when it is served. */
   pausedMs: number | undefined
+  /** Milliseconds for which the oldest job has waited that is due; undefined when none is, or none carries a time. */
+  oldestJobMs: number | undefined
   /** Jobs waiting, whatever their priority, and jobs that were given up. */
   jobs: number
   dead: number
-  /** For how long the first of the waiting ones has been due, milliseconds; undefined when none is or it carries no time. */
-  oldestJobMs: number | undefined
   /** Jobs that wait for their time, and for their next try; undefined where this Redis user may not read that. */
   scheduled: number | undefined
   retrying: number | undefined
@@ -23,40 +23,36 @@ export interface QueueCounts {
   held: number
 }
 
-/** What lies in a queue, as Redis has it. */
-export const readCounts = async (
+/** What lies in a queue, as far as this Redis user may see it. */
+export const readQueueCounts = async (
   client: Redis,
   catalogue: Catalogue,
-  { calls, jobs, jobsHigh, jobsLow, scheduled, retries, dead, held, paused }: QueueKeys,
-  live: readonly { id: string }[],
+  keys: QueueKeys,
+  live: readonly string[],
   nowMs: number,
 ): Promise<QueueCounts> => {
+  const { calls, jobs, jobsHigh, jobsLow, scheduled, retries, dead, held, paused } = keys
   // A user whose rights are of an earlier version sees what it always saw.
   const further = Promise.all([
     catalogue.askIfAllowed(client, 0, 'llen', jobsHigh),
     catalogue.askIfAllowed(client, 0, 'llen', jobsLow),
     catalogue.askIfAllowed(client, 0, 'zcard', scheduled),
     catalogue.askIfAllowed(client, 0, 'zcard', retries),
+    oldestDueMs(client, catalogue, keys, nowMs),
   ])
-  const oldestJob = dueSince(client, catalogue, [jobs, jobsHigh, jobsLow], [scheduled, retries], nowMs)
-  const counted = Promise.all([
+  const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = await Promise.all([
     catalogue.ask(client, 0, 'llen', calls),
     catalogue.ask<string[]>(client, [], 'lrange', calls, 0, 0),
     catalogue.ask(client, 0, 'llen', jobs),
     catalogue.ask(client, 0, 'zcard', dead),
     catalogue.ask<string | null>(client, null, 'get', paused),
-    ...live.map(worker => catalogue.ask(client, 0, 'hlen', held(worker.id))),
+    ...live.map(id => catalogue.ask(client, 0, 'hlen', held(id))),
   ])
-  const [counts, [high = 0, low = 0, scheduledCount, retrying], dueMs] = await Promise.all([
-    counted,
-    further,
-    oldestJob,
-  ])
-  const [backlog, head, jobCount, deadCount, pausedText, ...heldCounts] = counts
-  const at = atMsOf(head)
+  const [high = 0, low = 0, scheduledCount, retrying, dueMs] = await further
+  const pushedMs = stampOf(head[0])
   return {
     backlog,
-    oldestMs: at === undefined ? undefined : Math.max(0, nowMs - at),
+    oldestMs: pushedMs === undefined ? undefined : Math.max(0, nowMs - pushedMs),
     oldestJobMs: dueMs === undefined ? undefined : Math.max(0, nowMs - dueMs),
     pausedMs: numberIn(pausedText),
     jobs: jobCount + high + low,
@@ -67,26 +63,27 @@ export const readCounts = async (
   }
 }
 
-/** The moment that the first message of a list carries, Redis milliseconds. */
-const atMsOf = ([text = '']: readonly string[]): number | undefined => {
-  const at = /^\{"at":(\d{1,16}),/.exec(text)?.[1]
+/** The time that a message carries, milliseconds. */
+const stampOf = (text: string | undefined): number | undefined => {
+  const at = /^\{"at":(\d{1,16}),/.exec(text ?? '')?.[1]
   return at === undefined ? undefined : Number(at) / 1000
 }
 
-/** Since when the job has been due that was due first: of each list the first, and of those that nobody has moved there yet. */
-const dueSince = async (
+/** Since when the oldest job is due: at the heads of the lists, and where jobs lie whose time has come and that nobody moved. */
+const oldestDueMs = async (
   client: Redis,
   catalogue: Catalogue,
-  lists: string[],
-  sets: string[],
+  { jobs, jobsHigh, jobsLow, scheduled, retries }: QueueKeys,
   nowMs: number,
 ): Promise<number | undefined> => {
-  const heads = lists.map(list => catalogue.askIfAllowed<string[]>(client, [], 'lrange', list, 0, 0))
-  const firsts = sets.map(set => catalogue.askIfAllowed<string[]>(client, [], 'zrange', set, 0, 0, 'WITHSCORES'))
-  const moments = [
-    ...(await Promise.all(heads)).map(head => atMsOf(head ?? [])),
-    ...(await Promise.all(firsts)).map(first => (first?.[1] === undefined ? undefined : Number(first[1]))),
-  ]
-  const due = moments.filter(at => at !== undefined && at <= nowMs) as number[]
-  return due.length === 0 ? undefined : Math.min(...due)
+  const heads = [jobsHigh, jobs, jobsLow].map(list =>
+    catalogue.askIfAllowed<string[]>(client, [], 'lrange', list, 0, 0).then(found => stampOf(found?.[0])),
+  )
+  const firsts = [scheduled, retries].map(async set => {
+    const range = ['-inf', nowMs, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES']
+    const found = await catalogue.askIfAllowed<string[]>(client, [], 'zrange', set, ...range)
+    return found?.[1] === undefined ? undefined : Number(found[1])
+  })
+  const times = (await Promise.all([...heads, ...firsts])).filter(time => Number.isFinite(time)) as number[]
+  return times.length === 0 ? undefined : Math.min(...times)
 }

@@ -1,9 +1,11 @@
 import type { Batch } from '../jobs/batch.ts'
+import { type BulkAction, type BulkQuery, type BulkStep, bulkStep, cancelOne, checkBulk } from '../jobs/bulk.ts'
 import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
 import { DeadJobs } from '../jobs/dead.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
 import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
 import type { Chain, Job, JobHost } from '../jobs/job.ts'
+import { type JobDetails, type JobPlace, readJobDetails } from '../jobs/job-details.ts'
 import { type Schedule, Schedules } from '../jobs/schedules.ts'
 import { JobQueue } from '../queue/job-queue.ts'
 import type { Task } from '../task/task.ts'
@@ -132,5 +134,38 @@ export abstract class JobHub extends Onlooker {
    */
   job(id: string, options: { queue?: string } = {}): Promise<Job> {
     return this.enqueuing.job(id, options.queue)
+  }
+
+  /**
+   * All that is known of a job, tracked or not: its arguments, failures, times, its chain and its batch.
+   *
+   * @param place where it was seen; needed for one that is not tracked
+   * @throws HubError NoSuchJob, NotEnqueued, HubClosed, InvalidArgs for what is no queue's name
+   */
+  async jobDetails(id: string, place: JobPlace = {}): Promise<JobDetails> {
+    if (place.queue !== undefined) checkQueue(place.queue)
+    return readJobDetails(this.jobHost, this.keys, id, place)
+  }
+
+  /**
+   * Cancels a job, tracked or not. Of those that are not tracked only one that waits can be, and none of a batch.
+   *
+   * @returns false when it had ended, or nothing could be done about it
+   * @throws as jobDetails()
+   */
+  async cancelJob(id: string, place: JobPlace = {}): Promise<boolean> {
+    if (place.queue !== undefined) checkQueue(place.queue)
+    return cancelOne(this.jobHost, this.keys, id, place)
+  }
+
+  /**
+   * Changes jobs that match, or counts them where no action is named, in steps that are bounded: up to 200 are changed, 10,000 looked
+   * at. Called again with `from: next` it goes on, until there is no `next`.
+   *
+   * @throws HubError InvalidArgs, NotEnqueued, HubClosed
+   */
+  async bulkStep(action: BulkAction | undefined, query: BulkQuery): Promise<BulkStep> {
+    checkBulk(action, query)
+    return bulkStep(this.jobHost, this.keys, action, query)
   }
 }

@@ -3,79 +3,77 @@ import { inPages } from '../catalogue/overview.ts'
 import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
-import type { JobFailure } from '../wire/job-part.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
-import { decodeRequest, type Request } from '../wire/message.ts'
+import { isEndedPlace, readEndedJobs } from './ended-jobs.ts'
 import { type JobRecord, readJobRecord } from './job-record.ts'
+import {
+  type FoundJob,
+  type JobMatch,
+  JobSearch,
+  type LyingState,
+  type QueuedJob,
+  type QueuedState,
+  SearchBudget,
+} from './job-search.ts'
+import { type Places, placesOf, placesText } from './places.ts'
 
-export const queuedStates = ['waiting', 'scheduled', 'retrying', 'dead'] as const
-/** Where a job lies: in a list for a worker, until its time comes, until its next try, or with those that were given up. */
-export type QueuedState = (typeof queuedStates)[number]
+export { type QueuedJob, type QueuedState, queuedStates } from './job-search.ts'
+
+/** `done`: tracked jobs that ended and are kept, but for the dead ones: done, expired or cancelled. */
+export const listedStates = ['waiting', 'running', 'scheduled', 'retrying', 'dead', 'done'] as const
+export type ListedState = (typeof listedStates)[number]
 
 /** How many jobs of a queue lie where; undefined for what this Redis user may not read. */
 export type JobCounts = { queue: string } & Record<QueuedState, number | undefined>
-
-/** A job as it lies in Redis, tracked or not. */
-export interface QueuedJob {
-  /** Undefined where a program without the library put it there and gave it none. */
-  id: string | undefined
-  queue: string
-  state: QueuedState
-  /** `name:version` */
-  task: string
-  /** Name of the service that enqueued it. */
-  from: string | undefined
-  priority: 'high' | 'normal' | 'low'
-  /** How often it has failed so far. */
-  tries: number
-  /** How it failed last. */
-  error: JobFailure | undefined
-  /** When it came there, Redis milliseconds; undefined where it does not say. */
-  enqueuedMs: number | undefined
-  /** When its next try is due, Redis milliseconds; of scheduled and retrying ones. */
-  dueMs: number | undefined
-  /** When it was given up, Redis milliseconds; of dead ones. */
-  deadMs: number | undefined
-}
 
 /** What is asked for; what is not said does not matter. */
 export interface JobsQuery {
   /** Default: all queues that a task is known in. */
   queue?: string | undefined
   /** Default: the counts alone. */
-  state?: QueuedState | undefined
+  state?: ListedState | undefined
   /** `name:version`; needs `state`. */
   task?: string | undefined
+  /** In the id, the task, the caller, the failures or the arguments, in whatever case; needs `state`. */
+  text?: string | undefined
   /** How many jobs at the most, 1 to 10,000. Default 100. */
   limit?: number | undefined
+  /** Where to go on: `next` of the listing before. */
+  from?: string | undefined
 }
 
 export interface JobsListing {
   /** When it was read, milliseconds of Redis' clock. */
   atMs: number
   counts: JobCounts[]
-  /** What is taken or due next comes first, of dead ones the latest. */
+  /** What is taken or due next comes first, of dead ones the latest; those that are done in no order. */
   jobs: QueuedJob[]
-  /** There are more, or there may be: of each queue 10,000 jobs are looked at. */
+  /** There are more, or there may be: at most 10,000 jobs, or 32 MB of them, are looked at in one queue. */
   more: boolean
+  /** Where those are; undefined when there are none. */
+  next: string | undefined
 }
 
-/** Read at a time: each of them may be a megabyte. */
-const page = 20
-const mostSearched = 10_000
 const mostListed = 10_000
+const longestText = 200
 
 /** @throws HubError InvalidArgs */
-export const checkJobsQuery = ({ queue, state, task, limit }: JobsQuery): void => {
+export const checkJobsQuery = ({ queue, state, task, text, limit, from }: JobsQuery): void => {
   const wrong = (what: string) => new HubError('InvalidArgs', `jobs: ${what}.`)
   const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80)
   if (queue !== undefined && !isQueueName(queue)) throw wrong(`queue must be the name of a queue, not ${shown(queue)}`)
-  if (state !== undefined && !queuedStates.includes(state))
-    throw wrong(`state must be ${queuedStates.join(', ')}, not ${shown(state)}`)
+  if (state !== undefined && !listedStates.includes(state))
+    throw wrong(`state must be ${listedStates.join(', ')}, not ${shown(state)}`)
   if (task !== undefined && typeof task !== 'string') throw wrong(`task must be a name, not ${shown(task)}`)
-  if (task !== undefined && state === undefined) throw wrong('task needs a state')
+  if (text !== undefined && !(typeof text === 'string' && text.length <= longestText))
+    throw wrong(`text must be a text of up to ${longestText} characters`)
+  for (const [name, value] of Object.entries({ task, text, from }))
+    if (value !== undefined && state === undefined) throw wrong(`${name} needs a state`)
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0 && limit <= mostListed))
     throw wrong(`limit must be a whole number from 1 to ${mostListed}, not ${shown(limit)}`)
+  const isPlace = state === 'done' ? isEndedPlace : (place: string) => placesOf(place) !== undefined
+  if (from !== undefined && !(typeof from === 'string' && isPlace(from)))
+    throw wrong('from must be the next of a listing before')
 }
 
 /** Reads what lies in queues, page by page. Meanwhile workers go on: a look, and no snapshot. */
@@ -83,25 +81,76 @@ export const readJobs = async (
   client: Redis,
   catalogue: Catalogue,
   keys: Keys,
-  { queue, state, task, limit = 100 }: JobsQuery,
+  query: JobsQuery,
 ): Promise<JobsListing> => {
+  const { queue, state, limit = 100, from } = query
   const atMs = await nowMsOf(client)
   const queues = queue === undefined ? await catalogue.queues(client) : [queue]
-  const counts = await inPages(queues, name => readCounts(client, catalogue, keys, name))
-  const jobs: QueuedJob[] = []
-  let more = false
-  if (state !== undefined) {
-    const reader = new Reader(client, catalogue, keys, state)
-    for (const name of queues) {
-      const found = await reader.jobsOf(name, task, limit)
-      jobs.push(...found.jobs)
-      more ||= found.more
-    }
-    // Each queue's own are in order.
-    if (state === 'dead') jobs.sort((a, b) => b.deadMs! - a.deadMs!)
-    else if (state !== 'waiting') jobs.sort((a, b) => a.dueMs! - b.dueMs!)
+  const counts = await inPages(queues, name => readJobCounts(client, catalogue, keys, name))
+  const nothing = { atMs, counts, jobs: [], more: false, next: undefined }
+  if (state === undefined) return nothing
+  if (state === 'done') {
+    const found = await readEndedJobs(client, catalogue, keys, { ...query, limit })
+    return { ...nothing, ...found, more: found.next !== undefined }
   }
-  return { atMs, counts, jobs: jobs.slice(0, limit), more: more || jobs.length > limit }
+  const search = new JobSearch(client, catalogue, keys, state, atMs)
+  const places = (from === undefined ? undefined : placesOf(from)) ?? new Map(queues.map(name => [name, 0]))
+  const wanted = queues.filter(name => places.has(name) && !isEmpty(counts, name, state))
+  const found = await inPages(wanted, name => findSome(search, name, places.get(name)!, query, limit))
+  const shown = inOrder(
+    found.flatMap(({ jobs }) => jobs),
+    state,
+  ).slice(0, limit)
+  const next = placesText(nextPlaces(found, new Set(shown)))
+  return { ...nothing, jobs: shown.map(({ job }) => job), more: next !== undefined, next }
+}
+
+const isEmpty = (counts: readonly JobCounts[], queue: string, state: LyingState): boolean =>
+  state !== 'running' && counts.find(each => each.queue === queue)?.[state] === 0
+
+interface FoundInQueue {
+  queue: string
+  from: number
+  jobs: FoundJob[]
+  /** Where there may be more of them; undefined: these are all. */
+  rest: number | undefined
+}
+
+const findSome = async (
+  search: JobSearch,
+  queue: string,
+  from: number,
+  match: JobMatch,
+  limit: number,
+): Promise<FoundInQueue> => {
+  const { task, text } = match
+  const finding = search.find(queue, { task, text }, new SearchBudget(), { from })
+  const jobs: FoundJob[] = []
+  for (;;) {
+    const step = await finding.next()
+    if (step.done) return { queue, from, jobs, rest: step.value }
+    // One more than is wanted says that there are more.
+    if (jobs.length >= limit) return { queue, from, jobs, rest: jobs.at(-1)!.next }
+    jobs.push(step.value)
+  }
+}
+
+/** Of several queues; each queue's own are in order. */
+const inOrder = (jobs: FoundJob[], state: LyingState): FoundJob[] => {
+  if (state === 'dead') return jobs.sort((a, b) => b.job.deadMs! - a.job.deadMs!)
+  if (state === 'scheduled' || state === 'retrying') return jobs.sort((a, b) => a.job.dueMs! - b.job.dueMs!)
+  return jobs
+}
+
+/** What is not shown of a queue is what comes next of it. */
+const nextPlaces = (found: readonly FoundInQueue[], shown: ReadonlySet<FoundJob>): Places => {
+  const next = new Map<string, number>()
+  for (const { queue, from, jobs, rest } of found) {
+    const left = jobs.findIndex(job => !shown.has(job))
+    const place = left === -1 ? rest : left === 0 ? from : jobs[left - 1]!.next
+    if (place !== undefined) next.set(queue, place)
+  }
+  return next
 }
 
 /** The record of a tracked job in the first of these queues that has one. */
@@ -119,7 +168,12 @@ export const findJobRecord = async (
   return found.find(record => record !== undefined)
 }
 
-const readCounts = async (client: Redis, catalogue: Catalogue, keys: Keys, queue: string): Promise<JobCounts> => {
+export const readJobCounts = async (
+  client: Redis,
+  catalogue: Catalogue,
+  keys: Keys,
+  queue: string,
+): Promise<JobCounts> => {
   const { jobs, jobsHigh, jobsLow, scheduled, retries, dead } = keys.queue(queue)
   const count = (name: 'llen' | 'zcard', key: string) => catalogue.askIfAllowed(client, 0, name, key)
   const [high, normal, low, scheduledCount, retrying, deadCount] = await Promise.all([
@@ -132,81 +186,4 @@ const readCounts = async (client: Redis, catalogue: Catalogue, keys: Keys, queue
   ])
   const waiting = normal === undefined ? undefined : normal + (high ?? 0) + (low ?? 0)
   return { queue, waiting, scheduled: scheduledCount, retrying, dead: deadCount }
-}
-
-/** Text of a job, and the score under which it lies, if any. */
-type Element = readonly [text: string, score: number]
-
-class Reader {
-  readonly #client: Redis
-  readonly #catalogue: Catalogue
-  readonly #keys: Keys
-  readonly #state: QueuedState
-
-  constructor(client: Redis, catalogue: Catalogue, keys: Keys, state: QueuedState) {
-    this.#client = client
-    this.#catalogue = catalogue
-    this.#keys = keys
-    this.#state = state
-  }
-
-  async jobsOf(queue: string, task: string | undefined, limit: number): Promise<{ jobs: QueuedJob[]; more: boolean }> {
-    const jobs: QueuedJob[] = []
-    let searched = 0
-    for await (const elements of this.#pages(queue)) {
-      for (const element of elements) {
-        if (searched++ >= mostSearched || jobs.length >= limit) return { jobs, more: true }
-        const job = this.#read(element, queue)
-        if (job && (task === undefined || job.task === task)) jobs.push(job)
-      }
-    }
-    return { jobs, more: false }
-  }
-
-  async *#pages(queue: string): AsyncGenerator<Element[]> {
-    const { jobsHigh, jobs, jobsLow, scheduled, retries, dead } = this.#keys.queue(queue)
-    if (this.#state === 'waiting') for (const list of [jobsHigh, jobs, jobsLow]) yield* this.#pagesOfList(list)
-    else if (this.#state === 'dead') yield* this.#pagesOfSet(dead, 'REV')
-    else yield* this.#pagesOfSet(this.#state === 'scheduled' ? scheduled : retries)
-  }
-
-  async *#pagesOfList(list: string): AsyncGenerator<Element[]> {
-    for (let from = 0; ; from += page) {
-      const texts = await this.#catalogue.ask<string[]>(this.#client, [], 'lrange', list, from, from + page - 1)
-      yield texts.map(text => [text, 0])
-      if (texts.length < page) return
-    }
-  }
-
-  async *#pagesOfSet(set: string, ...order: string[]): AsyncGenerator<Element[]> {
-    for (let from = 0; ; from += page) {
-      const range = [set, from, from + page - 1, ...order, 'WITHSCORES'] as const
-      const flat = await this.#catalogue.ask<string[]>(this.#client, [], 'zrange', ...range)
-      const elements: Element[] = []
-      for (let at = 0; at + 1 < flat.length; at += 2) elements.push([flat[at]!, Number(flat[at + 1])])
-      yield elements
-      if (elements.length < page) return
-    }
-  }
-
-  /** Undefined for what is no job. */
-  #read([text, score]: Element, queue: string): QueuedJob | undefined {
-    let request: Request
-    try {
-      // Workers give one without an id one of their own when they take it.
-      request = decodeRequest(text, '', this.#keys.namespace)
-    } catch {
-      return undefined
-    }
-    const { id, task, from, job, atUs } = request
-    const { tries = 0, errors = [], priority = 'normal' } = job ?? {}
-    const state = this.#state
-    return {
-      ...{ id: id === '' ? undefined : id, queue, state, task, from, priority, tries },
-      error: errors.at(-1),
-      enqueuedMs: atUs === undefined ? undefined : Math.floor(atUs / 1000),
-      dueMs: state === 'scheduled' || state === 'retrying' ? score : undefined,
-      deadMs: state === 'dead' ? score : undefined,
-    }
-  }
 }

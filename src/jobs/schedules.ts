@@ -1,7 +1,6 @@
 import type { JobQueue } from '../queue/job-queue.ts'
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
-import { HubError } from '../wire/errors.ts'
 import type { Step } from './chain.ts'
 import { entryText, nextOf, readEntry, runMessage, type ScheduleEntry, type ScheduleTimes } from './cron.ts'
 import { Job, type JobHost } from './job.ts'
@@ -16,6 +15,8 @@ export interface Schedule extends ScheduleTimes {
   nextMs: number | undefined
   /** Since when it is paused; undefined: it is not. */
   pausedMs: number | undefined
+  /** When it last enqueued its job, Redis milliseconds; undefined when it never has. */
+  lastMs: number | undefined
 }
 
 /** The schedules of one queue. Workers of that queue, in TypeScript, keep them up. */
@@ -36,9 +37,10 @@ export class Schedules {
     )) as [Record<string, string>, string[]]
     const found = Object.entries(texts).flatMap(([name, text]) => {
       const entry = readEntry(text)
-      if (!entry) return []
+      if (!entry || !isJson(entry.args)) return []
       const place = times.findIndex((each, at) => at % 2 === 0 && each === name)
-      return [this.#shown(name, entry, place === -1 ? undefined : Number(times[place + 1]))]
+      const nextMs = place === -1 ? undefined : Number(times[place + 1])
+      return [this.#shown(name, entry, nextMs, texts[lastOf(name)])]
     })
     return found.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
@@ -63,6 +65,7 @@ export class Schedules {
       const id = /"id":"([\w-]+)"/.exec(message)![1]!
       await this.#queue.forward(client, message)
       await this.#queue.forget(client, id)
+      await command(client, 'hset', this.#queue.keys.cron, lastOf(name), await nowMsOf(client))
       return new Job(this.#host, this.#queue, id, entry.task)
     })
   }
@@ -80,7 +83,8 @@ export class Schedules {
       const own = { ...times, task, args, job, ttlMs, from, pausedMs: before?.pausedMs }
       const nextMs = own.pausedMs === undefined ? nextOf(own, await nowMsOf(client)) : undefined
       await this.#queue.schedule(client, name, entryText(own), nextMs)
-      return this.#shown(name, own, nextMs)
+      const last = (await command(client, 'hget', this.#queue.keys.cron, lastOf(name))) as string | null
+      return this.#shown(name, own, nextMs, last)
     })
   }
 
@@ -100,14 +104,22 @@ export class Schedules {
     })
   }
 
-  #shown(name: string, entry: ScheduleEntry, nextMs: number | undefined): Schedule {
+  #shown(name: string, entry: ScheduleEntry, nextMs: number | undefined, last: string | null | undefined): Schedule {
     const { cron, timezone, missed, task, pausedMs } = entry
-    let args: unknown
-    try {
-      args = JSON.parse(entry.args)
-    } catch {
-      throw new HubError('InvalidArgs', `The arguments of schedule ${name} are not JSON.`)
-    }
-    return { name, queue: this.#queue.name, cron, timezone, missed, task, args, nextMs, pausedMs }
+    const args: unknown = JSON.parse(entry.args)
+    const lastMs = /^\d{1,16}$/.test(last ?? '') ? Number(last) : undefined
+    return { name, queue: this.#queue.name, cron, timezone, missed, task, args, nextMs, pausedMs, lastMs }
+  }
+}
+
+/** Beside an entry: when it last enqueued its job. No entry has such a name. */
+const lastOf = (name: string): string => `${name}:last`
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
   }
 }

@@ -39,15 +39,18 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
-    sends('TIME INFO CLIENT|SETNAME'),
+    sends('TIME INFO CLIENT|SETNAME SCAN'),
     reads([keys.tasks, keys.workers], 'HKEYS HMGET HSTRLEN'),
     reads(keys.queues, 'ZRANGE'),
     reads([keys.stats, keys.taskStats, keys.slow, keys.failures], 'HMGET HSTRLEN'),
     reads(leases, 'ZRANGEBYSCORE'),
     reads([calls, jobs, jobsHigh, jobsLow], 'LLEN LRANGE'),
     reads([scheduled, retries, dead], 'ZCARD ZRANGE'),
-    reads(job(id), 'HGETALL'),
-    reads(held(id), 'HLEN'),
+    reads(job(id), 'HGETALL HMGET'),
+    reads(batch(id), 'HGETALL'),
+    reads(cron, 'HGETALL'),
+    reads(ticks, 'ZRANGE'),
+    reads(held(id), 'HKEYS HLEN HMGET'),
   ]
   const calling = [
     sends('FCALL TIME INFO CLIENT|SETNAME'),
@@ -66,11 +69,12 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     jobs: [
       ...calling,
       writes(keys.queues, 'ZADD ZRANGE'),
-      runs(jobs, 'LLEN LRANGE RPUSH'),
-      writes([jobsHigh, jobsLow], 'LLEN LRANGE RPUSH'),
+      runs(jobs, 'LLEN LRANGE LREM RPUSH'),
+      writes([jobsHigh, jobsLow], 'LLEN LRANGE LREM RPUSH'),
       runs(jobBell, 'LLEN RPUSH'),
-      writes(scheduled, 'ZADD ZCARD ZRANGE'),
-      reads(retries, 'ZCARD ZRANGE'),
+      writes(scheduled, 'ZADD ZCARD ZRANGE ZREM'),
+      writes(retries, 'ZCARD ZRANGE ZREM'),
+      reads(held(id), 'HKEYS HMGET'),
       writes(dueBell, 'LLEN RPUSH'),
       writes(dead, 'ZCARD ZRANGE ZREM'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
@@ -98,7 +102,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes([scheduled, retries], 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
       writes(dueBell, 'BLPOP DEL LLEN RPUSH'),
       writes(turn, 'DEL GET SET'),
-      writes(cron, 'HMGET'),
+      writes(cron, 'HMGET HSET'),
       writes(ticks, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
       writes(ticker, 'DEL GET SET'),
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
@@ -124,10 +128,10 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
 }
 
 /**
- * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, and ending a
- * wait early when there is room for jobs again or the queue was paused.
+ * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, ending a wait early
+ * when there is room for jobs again or the queue was paused, and listing tracked jobs that are done.
  */
-export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK']
+export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK', 'SCAN']
 
 /** The same of a key: the names of queues that no card tells of. */
 export const isDispensable = ({ command, key }: Pick<Probe, 'command' | 'key'>, keys: Keys): boolean =>
@@ -148,6 +152,7 @@ const rests: Record<string, string[]> = {
   'BLPOP LPOP PEXPIRE': ['1'],
   'LINDEX CLIENT|UNBLOCK': ['0'],
   FCALL: ['_', '0'],
+  SCAN: ['0'],
   'HSET HSETNX': ['_', '_'],
   HINCRBY: ['_', '1'],
   LREM: ['1', '_'],

@@ -120,7 +120,7 @@ describe('the jobs of a queue', () => {
 
   it.each([
     [{ queue: 'no queue' }, 'queue must be the name of a queue, not "no queue"'],
-    [{ state: 'running' }, 'state must be waiting, scheduled, retrying, dead, not "running"'],
+    [{ state: 'ready' }, 'state must be waiting, running, scheduled, retrying, dead, done, not "ready"'],
     [{ task: 't:1.0' }, 'task needs a state'],
     [{ state: 'dead', task: 7 }, 'task must be a name, not 7'],
     [{ limit: 0 }, 'limit must be a whole number from 1 to 10000, not 0'],

@@ -43,6 +43,8 @@ describe('a schedule', () => {
     const schedule = await hub.schedule('each-second', { cron: '* * * * * *' }, task, { n: 1 })
     expect(schedule).toMatchObject({ name: 'each-second', queue: 'q', task: 'tick:1.0', pausedMs: undefined })
     await eventually(() => runs.length >= 3, 6000)
+    const [{ lastMs }] = (await hub.schedules('q').list()) as [{ lastMs: number }]
+    expect(Math.abs(Date.now() - lastMs)).toBeLessThan(2000)
     expect(await hub.schedules('q').remove('each-second')).toBe(true)
     const count = runs.length
     expect(ticks.map(({ tickMs }) => tickMs)).toEqual([...new Set(ticks.map(({ tickMs }) => tickMs))])
@@ -65,6 +67,7 @@ describe('a schedule', () => {
     const [early, nightly] = await schedules.list()
     expect([early!.name, nightly!.name]).toEqual(['early', 'nightly'])
     expect(nightly).toMatchObject({ ...times, missed: 'once', args: { month: 11 }, nextMs: nextOf(times, Date.now()) })
+    expect(nightly!.lastMs).toBe(undefined)
     expect(await schedules.pause('nightly')).toBe(true)
     expect((await schedules.list())[1]).toMatchObject({ nextMs: undefined, pausedMs: expect.any(Number) })
     // Written anew by the next deployment, it stays so.
@@ -73,6 +76,8 @@ describe('a schedule', () => {
     await schedules.run('nightly')
     await eventually(() => runs.length === 1)
     expect(runs[0]!.args).toEqual({ month: 12 })
+    expect(Math.abs((await schedules.list())[1]!.lastMs! - Date.now())).toBeLessThan(5000)
+    expect(await hub.schedule('nightly', times, 'tick:1.0')).toMatchObject({ lastMs: expect.any(Number) })
     expect(await schedules.resume('nightly')).toBe(true)
     expect((await schedules.list())[1]!.nextMs).toBe(nextOf(times, Date.now()))
     expect([await schedules.remove('nightly'), await schedules.remove('nightly')]).toEqual([true, false])
@@ -137,6 +142,7 @@ describe('a schedule', () => {
       from: undefined,
     }
     await it_.redis.hset(keys().cron, 'worse', entryText(unknown))
+    await it_.redis.hset(keys().cron, 'odd', entryText({ ...unknown, cron: '* * * * *', args: 'no JSON' }))
     for (const name of ['bad', 'worse', 'gone', 'good']) await it_.redis.zadd(keys().ticks, Date.now() - 1000, name)
     const worker = await it_.worker([task])
     const problems: string[] = []
@@ -145,6 +151,6 @@ describe('a schedule', () => {
     await eventually(() => problems.length >= 3)
     expect(problems.sort().join()).toMatch(/bad cannot be used.*gone cannot be used.*worse cannot be used/)
     expect((await hub.schedules('q').list()).map(({ name }) => name)).toEqual(['good', 'worse'])
-    for (const name of ['bad', 'worse', 'good']) await hub.schedules('q').remove(name)
+    for (const name of ['bad', 'worse', 'odd', 'good']) await hub.schedules('q').remove(name)
   })
 })

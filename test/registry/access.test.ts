@@ -14,6 +14,23 @@ const needed: Record<string, Role | 'anybody'> = {
   'POST /api/call/*': 'run',
   'POST /api/queues/:queue/pause': 'admin',
   'POST /api/queues/:queue/resume': 'admin',
+  'GET /api/jobs': 'view',
+  'GET /api/jobs/:id': 'view',
+  'GET /api/jobs-matching': 'view',
+  'GET /api/schedules': 'view',
+  'POST /api/enqueue/*': 'run',
+  'POST /api/jobs/:id/retry': 'admin',
+  'POST /api/jobs/:id/delete': 'admin',
+  'POST /api/jobs/:id/cancel': 'admin',
+  'POST /api/jobs/:id/cancel-chain': 'admin',
+  'POST /api/jobs-matching/retry': 'admin',
+  'POST /api/jobs-matching/delete': 'admin',
+  'POST /api/jobs-matching/cancel': 'admin',
+  'POST /api/schedules': 'admin',
+  'POST /api/schedules/:queue/:name/pause': 'admin',
+  'POST /api/schedules/:queue/:name/resume': 'admin',
+  'POST /api/schedules/:queue/:name/run': 'admin',
+  'POST /api/schedules/:queue/:name/remove': 'admin',
   'POST /api/login': 'anybody',
   'POST /api/logout': 'anybody',
   'GET /api/session': 'view',
@@ -37,6 +54,9 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /workers/:worker': 'anybody',
   'GET /queues': 'anybody',
   'GET /queues/:queue': 'anybody',
+  'GET /jobs': 'anybody',
+  'GET /jobs/:job': 'anybody',
+  'GET /schedules': 'anybody',
   'GET /assets/*': 'anybody',
 }
 const neededBy = ({ method, url }: Route) =>
@@ -72,7 +92,9 @@ describe('who may do what', () => {
               const isPage = need === 'anybody' && !url.includes('/api/') && !url.includes('healthz')
               const isOurs = site === 'same-origin' || isPage
               const may = need !== undefined && isOurs && (need === 'anybody' || has >= roles.indexOf(need))
-              const served = statusCode < 400 || (statusCode === 404 && url.endsWith('/assets/*')) || statusCode === 400
+              // A file, a job or a schedule that is not there: that is said to who may know.
+              const isMissing = statusCode === 404 && /\/assets\/\*$|\/api\/(jobs|schedules)\/:/.test(url)
+              const served = statusCode < 400 || isMissing || statusCode === 400
               const refused = [401, 403, 404].includes(statusCode)
               // A login with {} gets as far as being told so; a wrong one and a missing file count as served.
               if (may ? !served && !(url.endsWith('/login') && statusCode === 400) : !refused)

@@ -38,7 +38,8 @@ export const addressOf = ({ url }: Route) =>
   url
     .replace('/api/call/*', '/api/call/echo:1.0')
     .replace('/api/tasks/*', '/api/tasks/echo:1.0')
-    .replace(':queue/', 'x/')
+    .replace('/api/enqueue/*', '/api/enqueue/echo:1.0')
+    .replace(/:(queue|name|id)\//g, 'x/')
     .replace(/[:*][a-z]*$/, 'x')
 
 export const unsafe = ['POST', 'PUT', 'PATCH', 'DELETE']

@@ -1,3 +1,5 @@
+import { withQuery } from './query.ts'
+
 /** Path under which the registry is mounted, with a slash at its end; the service writes it into the page. */
 export const base = document.querySelector<HTMLMetaElement>('meta[name=pshub-base]')?.content ?? '/'
 
@@ -9,6 +11,13 @@ export const taskPath = (task: string): string => at(`tasks/${encodeURIComponent
 
 /** Address of a queue's page. */
 export const queuePath = (queue: string): string => at(`queues/${encodeURIComponent(queue)}`)
+
+/** Address of a job's page; `place`: where it was seen, which one that is not tracked needs. */
+export const jobPath = (id: string, place: Readonly<Record<string, string>> = {}): string =>
+  at(`jobs/${encodeURIComponent(id)}${withQuery({}, place)}`)
+
+/** Address of the list of jobs. */
+export const jobsPath = (which: Readonly<Record<string, string>>): string => at(`jobs${withQuery({}, which)}`)
 
 /** The page an address is of, without the base path: '' for the overview, `tasks/x` for a task. */
 export const placeOf = (path: string): string => `${path}/`.slice(base.length).replace(/\/+$/, '')

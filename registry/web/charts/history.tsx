@@ -48,6 +48,24 @@ export const chartPlans = {
     format: percent,
     least: 1,
   },
+  jobs: {
+    title: 'Jobs waiting',
+    series: [{ of: 'jobs', label: 'waiting', colour: 'chart-a' }],
+    format: count,
+    least: 4,
+  },
+  oldestJob: {
+    title: 'Oldest due job',
+    series: [{ of: 'oldestJobMs', label: 'age', colour: 'chart-b' }],
+    format: ms,
+    least: 10,
+  },
+  dead: {
+    title: 'Dead jobs',
+    series: [{ of: 'dead', label: 'given up', colour: 'chart-c' }],
+    format: count,
+    least: 4,
+  },
   run: {
     title: 'Run time',
     series: [

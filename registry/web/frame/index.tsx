@@ -17,6 +17,8 @@ const places = [
   { place: 'tasks', name: 'Tasks' },
   { place: 'workers', name: 'Workers' },
   { place: 'queues', name: 'Queues' },
+  { place: 'jobs', name: 'Jobs' },
+  { place: 'schedules', name: 'Schedules' },
 ]
 
 /** What is around every page. */

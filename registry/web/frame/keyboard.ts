@@ -8,6 +8,8 @@ export const keys = [
   { keys: ['g', 't'], does: 'Go to the tasks' },
   { keys: ['g', 'w'], does: 'Go to the workers' },
   { keys: ['g', 'q'], does: 'Go to the queues' },
+  { keys: ['g', 'j'], does: 'Go to the jobs' },
+  { keys: ['g', 's'], does: 'Go to the schedules' },
   { keys: ['p'], does: 'Pause what is live, and go on' },
   { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
   { keys: ['Esc'], does: 'Close a dialog; leave the search' },
@@ -21,7 +23,7 @@ export interface KeyActions {
   pause(): void
 }
 
-const places: Record<string, string> = { o: '', t: 'tasks', w: 'workers', q: 'queues' }
+const places: Record<string, string> = { o: '', t: 'tasks', w: 'workers', q: 'queues', j: 'jobs', s: 'schedules' }
 /** A second key belongs to `g` for so long. */
 const patienceMs = 1500
 

@@ -8,6 +8,7 @@ import { queues, tasks, workers } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
 import { Bar } from '../parts/bar.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
+import { JobTiles } from '../parts/job-tiles.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
 import { QueueBadges } from '../parts/queue-badges.tsx'
@@ -71,9 +72,6 @@ const QueueParts = ({ row }: { row: QueueRow }) => {
           <Tile name="Wait p95" value={us(load.us.backlog?.p95)}>
             p50 {us(load.us.backlog?.p50)}
           </Tile>
-          <Tile name="Jobs" value={count(row.jobs)}>
-            {count(row.dead)} given up
-          </Tile>
           <Tile name="Held" value={count(row.held)}>
             by {plural(row.workers, 'worker')}
           </Tile>
@@ -85,7 +83,11 @@ const QueueParts = ({ row }: { row: QueueRow }) => {
           </div>
         </dl>
       </section>
-      <HistoryCharts of={{ queue }} charts={['backlog', 'oldest', 'waits', 'rate', 'errors', 'busy']} />
+      <JobTiles of={row} queue={queue} />
+      <HistoryCharts
+        of={{ queue }}
+        charts={['backlog', 'oldest', 'waits', 'rate', 'errors', 'busy', 'jobs', 'oldestJob', 'dead']}
+      />
       <QueueTasks queue={queue} />
       <QueueWorkers queue={queue} />
     </>

@@ -28,3 +28,23 @@ export const Since = ({ atMs }: TimeProps) => {
   turn.value
   return isMoment(atMs) ? <Time atMs={atMs} text={span(redisNowMs() - atMs)} /> : <>–</>
 }
+
+/** How long it is until something. */
+export const Until = ({ atMs }: TimeProps) => {
+  turn.value
+  if (!isMoment(atMs)) return <>–</>
+  const leftMs = atMs - redisNowMs()
+  return <Time atMs={atMs} text={leftMs <= 0 ? 'now' : `in ${span(leftMs)}`} />
+}
+
+/** A moment itself, and how long ago it was. */
+export const Moment = ({ atMs }: TimeProps) => {
+  turn.value
+  if (!isMoment(atMs)) return <>–</>
+  const ageMs = redisNowMs() - atMs
+  return (
+    <>
+      {dateTime(atMs)} <span class="quiet">({ageMs >= 0 ? ago(ageMs) : `in ${span(-ageMs)}`})</span>
+    </>
+  )
+}

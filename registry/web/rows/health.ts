@@ -1,6 +1,6 @@
 import type { QueueRow, Summary } from '../../contract.ts'
-import { ms, percent, plural } from '../text/figures.ts'
-import { isGrowing } from './queue-state.ts'
+import { ms, percent, plural, span } from '../text/figures.ts'
+import { isGrowing, pausedSinceMs } from './queue-state.ts'
 
 export interface Concern {
   name: string
@@ -26,7 +26,8 @@ export const healthOf = (summary: Summary, queues: Iterable<QueueRow>): Concern[
     paused(summary),
     errors(summary),
   ]
-  if (summary.dead > 0) concerns.push(dead(summary))
+  concerns.push(overdue(summary, rows))
+  if (summary.dead > 0) concerns.push(dead(summary, rows))
   if (summary.doubled > 0) concerns.push(doubled(summary))
   if (summary.unreadable.length > 0) concerns.push(unreadable(summary))
   const order = { bad: 0, warn: 1, good: 2 }
@@ -145,10 +146,58 @@ const unreadable = ({ unreadable: records }: Summary): Concern => {
   }
 }
 
-const dead = ({ dead: count }: Summary): Concern => ({
-  name: 'Jobs',
-  tone: 'warn',
-  state: 'Check',
-  text: `${plural(count, 'job')} given up.`,
-  place: 'queues?sort=-dead',
-})
+/** A job that is due, and waits for longer than this, waits for something that nobody does. */
+const overdueMs = 5 * 60_000
+/** So many more within 15 minutes are no single mishaps any more. */
+const growthOfDead = 10
+/** As many as a queue keeps: further ones drive out the oldest. */
+const mostDead = 10_000
+
+const namesOf = (rows: readonly QueueRow[]): string =>
+  rows.length === 1 ? rows[0]!.queue.slice(0, 60) : plural(rows.length, 'queue')
+
+const placeOf = (rows: readonly QueueRow[], state: string): string => {
+  const queue = rows.length === 1 ? `queue=${encodeURIComponent(rows[0]!.queue)}&` : ''
+  return `jobs?${queue}state=${state}`
+}
+
+const overdue = (summary: Summary, queues: QueueRow[]): Concern => {
+  const late = queues.filter(row => (row.oldestJobMs ?? 0) > overdueMs && pausedSinceMs(row) === undefined)
+  if (late.length === 0) {
+    const text =
+      summary.jobs === 0 ? 'No job waits that is due.' : `${plural(summary.jobs, 'job')} waiting, none for long.`
+    return good('Jobs', text, 'jobs')
+  }
+  const oldest = Math.max(...late.map(({ oldestJobMs = 0 }) => oldestJobMs))
+  return {
+    name: 'Jobs',
+    tone: 'bad',
+    state: 'Problem',
+    text: `Over-aged in ${namesOf(late)}: the oldest job that is due waits for ${span(oldest)}.`,
+    place: placeOf(late, 'waiting'),
+  }
+}
+
+const dead = ({ dead: count }: Summary, queues: QueueRow[]): Concern => {
+  const grown = (row: QueueRow) => row.dead - (row.deadBefore ?? row.dead)
+  const growing = queues.filter(row => grown(row) >= growthOfDead || row.dead >= mostDead)
+  if (growing.length === 0)
+    return {
+      name: 'Dead jobs',
+      tone: 'warn',
+      state: 'Check',
+      text: `${plural(count, 'job')} given up.`,
+      place: 'jobs?state=dead',
+    }
+  const more = growing.reduce((sum, row) => sum + Math.max(0, grown(row)), 0)
+  const isFull = growing.some(row => row.dead >= mostDead)
+  return {
+    name: 'Dead jobs',
+    tone: 'bad',
+    state: 'Problem',
+    text: isFull
+      ? `No more are kept in ${namesOf(growing)}: the oldest make room for further ones.`
+      : `Growing in ${namesOf(growing)}: ${plural(more, 'job')} given up in the last 15 minutes.`,
+    place: placeOf(growing, 'dead'),
+  }
+}

@@ -3,6 +3,9 @@ import '../looks/try-it/index.css'
 import type { TaskDetail } from '../../contract.ts'
 import { session } from '../session/access.ts'
 import { ArgumentsEditor } from './arguments/editor.tsx'
+import { DoneLine } from './background/done-line.tsx'
+import { JobFields } from './background/job-fields.tsx'
+import { ScheduleFold } from './background/schedule-fold.tsx'
 import { HistoryView } from './history/view.tsx'
 import { OutcomeView } from './outcome/index.tsx'
 import { RunControls } from './run/controls.tsx'
@@ -17,7 +20,7 @@ export const TryIt = ({ detail }: { detail: TaskDetail }) => <TryOne key={detail
 const TryOne = ({ detail }: { detail: TaskDetail }) => {
   const { task, timeoutMs: defaultMs, idempotent } = detail.row
   const trial = useTrial(detail)
-  const { args, run, checks, notice, timeoutMs } = trial
+  const { args, run, checks, notice, timeoutMs, background } = trial
   return (
     <section class="tryit" aria-label="Try it" onKeyDown={onRunKey(() => void trial.start(false))}>
       <div class="tryit-columns">
@@ -40,10 +43,20 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             onTimeout={trial.setTimeout}
             startedMs={run.startedMs}
             onRun={() => void trial.start(false)}
+            isEnqueuing={background.isBusy}
+            onEnqueue={() => void trial.enqueue()}
             onCancel={run.cancel}
             onShare={() => void trial.share()}
           />
           {notice.line}
+          <DoneLine done={background.done} />
+          <JobFields choices={background.choices} onChange={background.setChoices} />
+          <ScheduleFold
+            times={background.times}
+            onChange={background.setTimes}
+            isBusy={background.isBusy}
+            onSchedule={() => void trial.schedule()}
+          />
         </div>
         <div class="tryit-out">
           {run.last ? (

@@ -3,6 +3,7 @@ import type { TaskDetail } from '../../contract.ts'
 import { keepArgsInAddress, keepTabInAddress, tabOfAddress } from './arguments/address.ts'
 import type { EditorTab } from './arguments/editor.tsx'
 import { useArguments } from './arguments/state.ts'
+import { useBackground } from './background/state.ts'
 import { useHistory } from './history/state.ts'
 import type { PastRun } from './history/store.ts'
 import { obstacleTo } from './obstacle.ts'
@@ -20,6 +21,7 @@ export const useTrial = (detail: TaskDetail) => {
   const args = useArguments(detail, notice.show)
   const run = useRun(task)
   const history = useHistory(task, detail.args)
+  const background = useBackground(task)
   const [tab, setTab] = useState<EditorTab>(() => (detail.unusable === undefined ? tabOfAddress() : 'json'))
   const [timeout, setTimeoutChoice] = useState({ text: '', unit: defaultMs % 1000 === 0 ? 's' : 'ms' } as const)
   const checks = useChecks(args.value)
@@ -39,6 +41,14 @@ export const useTrial = (detail: TaskDetail) => {
     history.add(args.value, finished)
     checks.judge(args.value, finished)
     notice.whisper(outcomeSentence(finished))
+  }
+  /** With what is in the form, if that can be sent at all. */
+  const inBackground = async (send: (args: unknown) => Promise<void>) => {
+    const wrong = obstacleTo(args, { timeoutMs: undefined })
+    if (wrong !== undefined) return background.refuse(wrong)
+    if (checks.isRefusing()) return checks.refuse()
+    checks.forget()
+    await send(args.value)
   }
   const share = async () => {
     const { isKept, about } = await keepArgsInAddress(detail.args, args.value, tab)
@@ -67,6 +77,9 @@ export const useTrial = (detail: TaskDetail) => {
     timeoutMs,
     obstacle,
     start,
+    background,
+    enqueue: () => inBackground(background.enqueue),
+    schedule: () => inBackground(background.schedule),
     share,
     reuse,
   }

@@ -12,7 +12,7 @@ local cron, ticks, bell = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks'), bes
 redis.call('ZCARD', ticks)
 redis.call('LLEN', bell)
 local known = redis.call('HEXISTS', cron, ARGV[1])
-if ARGV[2] == '' then redis.call('HDEL', cron, ARGV[1]) else redis.call('HSET', cron, ARGV[1], ARGV[2]) end
+if ARGV[2] == '' then redis.call('HDEL', cron, ARGV[1], ARGV[1] .. ':last') else redis.call('HSET', cron, ARGV[1], ARGV[2]) end
 if ARGV[3] == '' then
   redis.call('ZREM', ticks, ARGV[1])
 else

@@ -8,6 +8,7 @@
 -- ARGV[4]  the job, without its `at`, or empty where it is to be passed over
 -- Returns  1, or 0 where another one was quicker, or the entry is another one by now
 --
+-- When it enqueued its job last is noted beside the entry, as <name>:last.
 -- A full Redis refuses it: the time stays as it is, and comes again.
 try_lists(KEYS[1], KEYS[2])
 local ticks = beside(KEYS[1], 'ticks')
@@ -15,6 +16,9 @@ local time = redis.call('ZSCORE', ticks, ARGV[1])
 if not time or tonumber(time) ~= tonumber(ARGV[2]) then return 0 end
 if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) else redis.call('ZADD', ticks, ARGV[3], ARGV[1]) end
 local added = {}
-if ARGV[4] ~= '' then add_job(KEYS[1], now_us_text(), ARGV[4], added) end
+if ARGV[4] ~= '' then
+  add_job(KEYS[1], now_us_text(), ARGV[4], added)
+  redis.pcall('HSET', beside(KEYS[1], 'cron'), ARGV[1] .. ':last', string.format('%d', now_ms()))
+end
 arrive(KEYS[1], KEYS[2], added)
 return 1

@@ -5,6 +5,7 @@ import { queues, summary } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Loading } from '../../parts/empty.tsx'
+import { JobTiles } from '../../parts/job-tiles.tsx'
 import { NoWorkersYet } from '../../parts/no-workers.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { WrappedText } from '../../parts/text.tsx'
@@ -26,6 +27,7 @@ export const OverviewPage = () => {
         <>
           <Health />
           <Tiles />
+          <JobTiles of={value} />
           <HistoryCharts charts={['rate', 'errors', 'backlog', 'waits', 'run', 'busy']} />
           <div class="columns">
             <LeadingTasks />
@@ -79,7 +81,7 @@ const Tiles = () => {
           p50 {us(load.us.exec?.p50)}
         </Tile>
         <Tile name="Backlog" value={count(now.backlog)}>
-          {now.oldestMs === undefined ? plural(now.jobs, 'job') : `oldest ${ms(now.oldestMs)}`}
+          {now.oldestMs === undefined ? 'no call waits' : `oldest ${ms(now.oldestMs)}`}
         </Tile>
         <Tile name="Slots busy" value={`${count(now.busy)} / ${count(now.slots)}`}>
           {plural(now.workers, 'worker')}

@@ -8,12 +8,15 @@ interface ControlsProps {
   onTimeout(choice: TimeoutChoice): void
   startedMs: number | undefined
   onRun(): void
+  isEnqueuing: boolean
+  onEnqueue(): void
   onCancel(): void
   onShare(): void
 }
 
 /** How long to wait, run, and the way out while it is waited for. */
-export const RunControls = ({ timeout, defaultMs, onTimeout, startedMs, onRun, onCancel, onShare }: ControlsProps) => {
+export const RunControls = ({ timeout, defaultMs, onTimeout, startedMs, onRun, ...props }: ControlsProps) => {
+  const { isEnqueuing, onEnqueue, onCancel, onShare } = props
   const refused = refusal('run')
   const isRunning = startedMs !== undefined
   return (
@@ -29,6 +32,15 @@ export const RunControls = ({ timeout, defaultMs, onTimeout, startedMs, onRun, o
         <span class="key" aria-hidden="true">
           Ctrl ⏎
         </span>
+      </button>
+      <button
+        type="button"
+        aria-disabled={refused !== undefined || isEnqueuing}
+        aria-describedby="run-refused"
+        title="As a job, in the background"
+        onClick={() => !isEnqueuing && onEnqueue()}
+      >
+        Enqueue
       </button>
       <TimeoutField choice={timeout} defaultMs={defaultMs} onChoose={onTimeout} />
       <button type="button" onClick={onShare}>

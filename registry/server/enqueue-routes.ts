@@ -1,0 +1,70 @@
+import type { FastifyInstance } from 'fastify'
+import { type EnqueueOptions, errorTable, type Hub, HubError } from 'pshub'
+import type { EnqueueAnswer } from '../contract.ts'
+import { identityOf } from './access.ts'
+import { auditOf } from './audit.ts'
+import { Fields } from './fields.ts'
+import { notToBeRun } from './job-routes.ts'
+import type { Limits } from './limits.ts'
+
+export interface EnqueueRoutesOptions {
+  hub: Hub
+  limits: Limits
+  /** Whether a task may be run from here. */
+  mayRun(task: string): boolean
+}
+
+interface EnqueueRequest {
+  Params: { '*': string }
+}
+
+const optionNames = [
+  'queue',
+  'delayMs',
+  'atMs',
+  'retries',
+  'priority',
+  'expiresMs',
+  'unique',
+  'tracked',
+  'keepResultMs',
+] as const
+
+/** `POST api/enqueue/<task>`: a job is in Redis when it is answered. */
+export const enqueueRoutes = async (app: FastifyInstance, options: EnqueueRoutesOptions): Promise<void> => {
+  const { hub, limits, mayRun } = options
+  const audit = auditOf(app, 'enqueue')
+  app.post<EnqueueRequest>(
+    '/api/enqueue/*',
+    {
+      config: { registryAccess: 'run' },
+      // Before the body is read.
+      onRequest: request => limits.runs.count(request, identityOf(request).key),
+    },
+    async (request, reply): Promise<EnqueueAnswer | undefined> => {
+      const task = request.params['*']
+      if (!mayRun(task)) throw notToBeRun(task)
+      const fields = new Fields(request.body, ['args', 'options'])
+      const args = fields.has('args') ? fields.any('args') : {}
+      try {
+        const job = await hub.enqueue(task, args, optionsOf(new Fields(fields.any('options'), optionNames)))
+        const { id, queue, isTwin } = job
+        audit(request, 'job enqueued', { task: job.task, queue, id, isTwin })
+        return { id, queue, task: job.task, isTwin }
+      } catch (error) {
+        if (!(error instanceof HubError)) throw error
+        const { code, message, ran, retryable, data, status } = error
+        const told = { code, message, ran, retryable, meaning: errorTable[code].meaning, task, data }
+        return reply.code(status).send({ error: told }) as never
+      }
+    },
+  )
+}
+
+/** What each of them may be the hub says. */
+const optionsOf = (fields: Fields): EnqueueOptions => {
+  const { atMs, ...others } = Object.fromEntries(
+    optionNames.filter(name => fields.has(name)).map(name => [name, fields.any(name)]),
+  )
+  return { ...others, ...(atMs === undefined ? {} : { at: atMs as number }) }
+}

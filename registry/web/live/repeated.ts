@@ -1,0 +1,51 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { type ApiFailure, request } from '../session/request.ts'
+import { state } from './shown.ts'
+
+/** What was read last of something, and what became of the last try. */
+export interface Repeated<T> {
+  value: T | undefined
+  /** Why there is nothing, or nothing new. */
+  failure: ApiFailure | undefined
+  /** Reads it now. */
+  again(): void
+}
+
+/** Somebody who types changes what is asked with each letter. */
+const typingMs = 200
+
+/**
+ * Reads something of the API, and again while the page is live. What was read of another path is not shown.
+ * `everyMs`: from one answer to the next question; undefined: no more.
+ */
+export const useRepeated = <T>(path: string, everyMs: (value: T | undefined) => number | undefined): Repeated<T> => {
+  const shown = useSignal<{ path: string; value?: T; failure?: ApiFailure }>({ path })
+  const wish = useSignal(0)
+  const wished = wish.value
+  useEffect(() => {
+    const abort = new AbortController()
+    let timer: ReturnType<typeof setTimeout>
+    const before = () => (shown.value.path === path ? shown.value : { path })
+    const read = async () => {
+      const isStill = state.value === 'paused' || state.value === 'hidden'
+      if (!isStill || before().value === undefined) {
+        try {
+          shown.value = { path, value: await request<T>(path, { signal: abort.signal }) }
+        } catch (error) {
+          if (abort.signal.aborted) return
+          shown.value = { ...before(), failure: error as ApiFailure }
+        }
+      }
+      const waitMs = everyMs(shown.value.value)
+      if (!abort.signal.aborted && waitMs !== undefined) timer = setTimeout(read, waitMs)
+    }
+    timer = setTimeout(read, shown.value.path === path ? 0 : typingMs)
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+    }
+  }, [path, wished])
+  const { value, failure } = shown.value.path === path ? shown.value : { value: undefined, failure: undefined }
+  return { value, failure, again: () => wish.value++ }
+}

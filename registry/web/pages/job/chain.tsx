@@ -1,0 +1,76 @@
+import type { JobDetail } from '../../../contract.ts'
+import { jobPath } from '../../address/paths.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { JobBadge } from '../../parts/job-badge.tsx'
+import { Text } from '../../parts/text.tsx'
+import { post } from '../../session/request.ts'
+
+type Chain = NonNullable<JobDetail['chain']>
+
+const over = ['done', 'expired', 'cancelled']
+
+/** The steps of a chain, one behind the other: how far it is, and what holds it. */
+export const ChainPicture = ({ chain, self, onDone }: { chain: Chain; self: string; onDone(): void }) => {
+  const { steps } = chain
+  const done = steps.filter(({ state }) => state === 'done').length
+  const dead = steps.find(({ state }) => state === 'dead')
+  const first = steps[0]
+  const isOpen = steps.some(({ state }) => !over.includes(state))
+  return (
+    <section class="part" aria-labelledby="job-chain">
+      <div class="part-head">
+        <h2 id="job-chain">Chain</h2>
+        <span class="quiet">
+          {done} of {steps.length} steps done
+        </span>
+        {dead && (
+          <ActionButton
+            name="Continue from here"
+            of={dead.id}
+            question={`Try step ${steps.indexOf(dead) + 1} again`}
+            verb="Continue the chain"
+            act={() => retry(dead).then(onDone)}
+          >
+            The chain goes on with it, from its first try on. To try it with other arguments, go to that job.
+          </ActionButton>
+        )}
+        {isOpen && first && (
+          <ActionButton
+            name="Cancel the chain"
+            of={chain.id}
+            question="Cancel the chain"
+            verb="Cancel what has not ended"
+            act={() => post(`jobs/${encodeURIComponent(chain.id)}/cancel-chain`, { queue: first.queue }).then(onDone)}
+          >
+            No further step starts. The handler of one that runs is told to end.
+          </ActionButton>
+        )}
+      </div>
+      <ol class="chain">
+        {steps.map(({ id, queue, task, state }, at) => (
+          <li key={id} class={`step ${state}`} aria-current={id === self ? 'step' : undefined}>
+            <span class="step-head">
+              <span class="quiet">{at + 1}</span> <JobBadge state={state} />
+            </span>
+            {id === self || state === 'pending' ? (
+              <Text>{task}</Text>
+            ) : (
+              <a href={jobPath(id, { queue })}>
+                <Text>{task}</Text>
+              </a>
+            )}
+            <span class="quiet">
+              <Text>{queue}</Text>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+/** @throws ApiFailure; an Error when it was there no more */
+const retry = async ({ id, queue }: { id: string; queue: string }): Promise<void> => {
+  const { changed } = await post<{ changed: boolean }>(`jobs/${encodeURIComponent(id)}/retry`, { queue })
+  if (!changed) throw new Error('It is among the dead jobs no more: somebody tried it again, or deleted it.')
+}

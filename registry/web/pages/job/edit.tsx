@@ -1,0 +1,69 @@
+import '../../looks/form/index.css'
+import { useEffect, useState } from 'preact/hooks'
+import type { JobDetail, TaskDetail } from '../../../contract.ts'
+import { useTaskDetail } from '../../live/task-detail.ts'
+import { Loading } from '../../parts/empty.tsx'
+import { printable } from '../../text/printable.ts'
+import { ArgumentsEditor, type EditorTab } from '../../try-it/arguments/editor.tsx'
+import { useArguments } from '../../try-it/arguments/state.ts'
+import { useChecks } from '../../try-it/use-checks.ts'
+import { useNotice } from '../../try-it/use-notice.tsx'
+
+interface EditProps {
+  job: JobDetail
+  retry(args: unknown): Promise<void>
+}
+
+/** The arguments of a dead job in the form of its task, to be tried again with. */
+export const EditAndRetry = ({ job, retry }: EditProps) => {
+  const state = useTaskDetail(job.task)
+  if (state.kind === 'reading') return <Loading />
+  return <Editor detail={state.kind === 'there' ? state.detail : undeclared(job)} job={job} retry={retry} />
+}
+
+/** Of a task that nobody declares any more there is no form. */
+const undeclared = ({ task }: JobDetail): TaskDetail =>
+  ({ row: { task }, args: undefined, unusable: 'nobody declares this task now' }) as TaskDetail
+
+const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
+  const notice = useNotice()
+  const args = useArguments(detail, notice.show)
+  const checks = useChecks(args.value)
+  const [tab, setTab] = useState<EditorTab>(detail.unusable === undefined ? 'form' : 'json')
+  const [isBusy, setBusy] = useState(false)
+  useEffect(() => args.setValue(job.args), [])
+  const send = async (isSentAnyway: boolean) => {
+    if (args.textProblem) return notice.show('The arguments cannot be sent: they are no JSON.')
+    if (args.value === undefined) return notice.show('There are no arguments yet.')
+    if (!isSentAnyway && checks.isRefusing()) return checks.refuse()
+    setBusy(true)
+    try {
+      await retry(args.value)
+    } catch (error) {
+      notice.show(printable((error as Error).message))
+    }
+    setBusy(false)
+  }
+  return (
+    <section class="part panel job-edit" aria-label="Edit the arguments">
+      <ArgumentsEditor
+        detail={detail}
+        args={args}
+        tab={tab}
+        onTab={setTab}
+        verdict={[]}
+        findings={checks.shownFindings}
+        onFindings={checks.setFindings}
+        attention={checks.attention}
+        onSendAnyway={isBusy ? undefined : () => void send(true)}
+        tell={notice.show}
+      />
+      <div class="run-controls">
+        <button type="button" class="main" disabled={isBusy} onClick={() => void send(false)}>
+          Try again with these arguments
+        </button>
+      </div>
+      {notice.line}
+    </section>
+  )
+}

@@ -1,0 +1,149 @@
+import '../../looks/try-it/index.css'
+import { useRoute } from 'preact-iso'
+import type { JobDetail } from '../../../contract.ts'
+import { at, jobsPath, queuePath, taskPath } from '../../address/paths.ts'
+import { useQuery } from '../../address/use-query.ts'
+import { type Repeated, useRepeated } from '../../live/repeated.ts'
+import { useLive } from '../../live/stream.ts'
+import { Empty, Loading } from '../../parts/empty.tsx'
+import { JobBadge } from '../../parts/job-badge.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Text, WrappedText } from '../../parts/text.tsx'
+import { Moment } from '../../parts/time.tsx'
+import { seenState } from '../../rows/jobs.ts'
+import { count } from '../../text/figures.ts'
+import { printable } from '../../text/printable.ts'
+import { JobActions } from './actions.tsx'
+import { BatchPicture } from './batch.tsx'
+import { ChainPicture } from './chain.tsx'
+import { Failures } from './failures.tsx'
+import { Value } from './value.tsx'
+
+const refreshMs = 2000
+
+export const JobPage = () => {
+  const id = useRoute().params.job ?? ''
+  // Another job is another page.
+  return <OneJob key={id} id={id} />
+}
+
+const OneJob = ({ id }: { id: string }) => {
+  // Ages are counted from Redis' clock, which comes with the stream.
+  useLive('queues')
+  const { query } = useQuery()
+  const seen = { queue: query.queue, state: seenState(query.state), atMs: query.at }
+  const place = new URLSearchParams(
+    Object.entries(seen).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+  const job = useRepeated<JobDetail>(`jobs/${encodeURIComponent(id)}?${place}`, () => refreshMs)
+  const { value, failure } = job
+  return (
+    <>
+      <PageHead title={`Job ${id}`} before={<a href={at('jobs')}>Jobs</a>}>
+        {value && (
+          <div class="head-tools">
+            <JobBadge state={value.state} />
+          </div>
+        )}
+      </PageHead>
+      {!value && !failure && <Loading />}
+      {failure && failure.status !== 404 && !value && (
+        <Empty title="This job cannot be read now.">
+          <p class="wrap">{printable(failure.message)} It is tried again.</p>
+        </Empty>
+      )}
+      {failure?.status === 404 && <Gone wasThere={value !== undefined} />}
+      {value && <Details job={value} read={job} isGone={failure?.status === 404} />}
+    </>
+  )
+}
+
+const Gone = ({ wasThere }: { wasThere: boolean }) => (
+  <Empty title={wasThere ? 'It has gone; this is what was known last.' : 'Nothing is known of this job.'}>
+    <p>
+      A job that is done is forgotten, unless it is tracked; then its record is kept for an hour, or as long as was
+      said. One that is not tracked is only found from <a href={at('jobs')}>the list of jobs</a>.
+    </p>
+  </Empty>
+)
+
+const Details = ({ job, read, isGone }: { job: JobDetail; read: Repeated<JobDetail>; isGone: boolean }) => (
+  <>
+    {!isGone && <JobActions job={job} onDone={read.again} />}
+    <Facts job={job} />
+    {job.state === 'dead' && !job.hasMessage && (
+      <p class="note warn">It is among the dead ones no more: somebody deleted it, or later ones took its place.</p>
+    )}
+    {job.chain && <ChainPicture chain={job.chain} self={job.id} onDone={read.again} />}
+    {job.batch && <BatchPicture batch={job.batch} />}
+    <Failures job={job} />
+    {job.hasMessage && <Value title="Arguments" value={job.args} />}
+    {job.result !== undefined && <Value title="Result" text={job.result} />}
+    {job.state === 'done' && job.result === undefined && <p class="quiet">Its result is not kept.</p>}
+  </>
+)
+
+const Facts = ({ job }: { job: JobDetail }) => (
+  <dl class="facts">
+    <Fact name="Task">
+      <a href={taskPath(job.task)}>
+        <Text>{job.task}</Text>
+      </a>
+    </Fact>
+    <Fact name="Queue">
+      <a href={queuePath(job.queue)}>
+        <Text class="short">{job.queue}</Text>
+      </a>
+    </Fact>
+    <Fact name="Failed">
+      {job.tries === 0 ? 'never' : job.tries === 1 ? 'once' : `${count(job.tries)} times`}
+      {job.retries !== undefined && <span class="quiet"> of {count(job.retries + 1)} tries</span>}
+    </Fact>
+    {job.priority !== 'normal' && <Fact name="Priority">{job.priority}</Fact>}
+    {(
+      [
+        ['Enqueued', job.enqueuedMs],
+        [job.state === 'retrying' ? 'Next try' : 'Due', job.dueMs],
+        ['Started', job.startedMs],
+        [job.state === 'dead' ? 'Given up' : 'Ended', job.endedMs],
+        ['Not after', job.expiresMs],
+      ] as const
+    ).map(
+      ([name, atMs]) =>
+        atMs !== undefined && (
+          <Fact key={name} name={name}>
+            <span>
+              <Moment atMs={atMs} />
+            </span>
+          </Fact>
+        ),
+    )}
+    {job.worker !== undefined && (
+      <Fact name="Worker">
+        <Text class="short mono">{job.worker}</Text>
+      </Fact>
+    )}
+    {job.from !== undefined && job.from !== '' && (
+      <Fact name="Enqueued by">
+        <Text class="short">{job.from}</Text>
+      </Fact>
+    )}
+    {job.unique !== undefined && (
+      <Fact name="Only one of">
+        <WrappedText>{job.unique}</WrappedText>
+      </Fact>
+    )}
+    <Fact name="Others">
+      <a href={jobsPath({ task: job.task, ...(seenState(job.state) ? { state: job.state } : {}) })}>
+        jobs of this task
+      </a>
+    </Fact>
+  </dl>
+)
+
+const Fact = ({ name, children }: { name: string; children: preact.ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)

@@ -1,0 +1,226 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { MatchingStep } from '../../../contract.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { hasFilter, type JobsView, jobsQuery } from '../../rows/jobs.ts'
+import { refusal } from '../../session/access.ts'
+import { type ApiFailure, post, request } from '../../session/request.ts'
+import { count, plural } from '../../text/figures.ts'
+import { printable } from '../../text/printable.ts'
+
+type Action = 'retry' | 'delete' | 'cancel'
+
+const names: Record<Action, { button: string; verb: string; done: string; means: string }> = {
+  retry: {
+    button: 'Try all again',
+    verb: 'Try again',
+    done: 'tried again',
+    means: 'They go back into their queues, with all their tries before them; chains go on with them.',
+  },
+  delete: {
+    button: 'Delete all',
+    verb: 'Delete',
+    done: 'deleted',
+    means: 'They are gone for good, with their arguments.',
+  },
+  cancel: {
+    button: 'Cancel all',
+    verb: 'Cancel',
+    done: 'cancelled',
+    means:
+      'Those that wait never run; the handlers of those that run are told to end. Jobs of a batch, and jobs that run, can only be cancelled where they are tracked.',
+  },
+}
+
+/** Does something with all jobs that match, as soon as somebody has seen how many these are. */
+export const BulkButton = ({ action, view, onDone }: { action: Action; view: JobsView; onDone(): void }) => {
+  const [asked, setAsked] = useState<JobsView>()
+  const reason = refusal('admin')
+  const { button } = names[action]
+  return (
+    <>
+      <button
+        type="button"
+        aria-disabled={reason !== undefined}
+        title={reason}
+        aria-label={reason ? `${button}: ${reason}` : undefined}
+        onClick={() => reason === undefined && setAsked(view)}
+      >
+        {button}…
+      </button>
+      {asked && (
+        <BulkDialog
+          action={action}
+          view={asked}
+          close={() => {
+            setAsked(undefined)
+            onDone()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+interface Progress {
+  phase: 'counting' | 'asking' | 'acting' | 'over'
+  matching: number
+  /** When they were counted, Redis milliseconds: what was given up since is left alone. */
+  atMs: number | undefined
+  changed: number
+  skipped: number
+  problem: string | undefined
+}
+
+const start: Progress = {
+  phase: 'counting',
+  matching: 0,
+  atMs: undefined,
+  changed: 0,
+  skipped: 0,
+  problem: undefined,
+}
+
+/** Counts first, then changes, both step by step: the service does a bounded part with each request. */
+const useBulk = (action: Action, view: JobsView) => {
+  const [progress, setProgress] = useState(start)
+  const abort = useRef(new AbortController())
+  const change = (changes: Partial<Progress>) => setProgress(before => ({ ...before, ...changes }))
+  const { signal } = abort.current
+
+  /** `step` is asked until there is no next one, or somebody stops it. */
+  const steps = async (
+    step: (from: string | undefined) => Promise<MatchingStep>,
+    tell: (step: MatchingStep) => void,
+  ) => {
+    let from: string | undefined
+    do {
+      const done = await step(from)
+      if (signal.aborted) return
+      tell(done)
+      from = done.next
+    } while (from !== undefined)
+  }
+  const attempt = async (work: () => Promise<void>, after: Progress['phase']) => {
+    try {
+      await work()
+      if (!signal.aborted) change({ phase: after })
+    } catch (error) {
+      if (!signal.aborted) change({ phase: 'over', problem: (error as ApiFailure).message })
+    }
+  }
+  useEffect(() => {
+    let matching = 0
+    const which = jobsQuery({ ...view, from: '' })
+    const ask = (from: string | undefined) =>
+      request<MatchingStep>(`jobs-matching?${which}${from === undefined ? '' : `&from=${encodeURIComponent(from)}`}`, {
+        signal,
+      })
+    let atMs: number | undefined
+    const counted = (step: MatchingStep) => {
+      matching += step.matching
+      atMs ??= step.atMs
+      change({ matching, atMs })
+    }
+    void attempt(() => steps(ask, counted), 'asking')
+    return () => abort.current.abort()
+  }, [])
+  const act = () => {
+    const { state, queue, task, text } = view
+    const filters = { queue, task, text, ...(state === 'dead' ? { untilMs: progress.atMs } : {}) }
+    const which = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '' && value !== undefined))
+    let [changed, skipped] = [0, 0]
+    change({ phase: 'acting' })
+    const ask = (from: string | undefined) =>
+      post<MatchingStep>(`jobs-matching/${action}`, { state, ...which, ...(from === undefined ? {} : { from }) })
+    const told = (step: MatchingStep) => {
+      changed += step.changed
+      skipped += step.skipped
+      change({ changed, skipped })
+    }
+    void attempt(() => steps(ask, told), 'over')
+  }
+  const stop = () => {
+    abort.current.abort()
+    change({ phase: 'over', problem: 'You stopped it; the rest is as it was.' })
+  }
+  return { progress, act, stop }
+}
+
+const BulkDialog = ({ action, view, close }: { action: Action; view: JobsView; close(): void }) => {
+  const { progress, act, stop } = useBulk(action, view)
+  const { phase, matching, changed, skipped, problem } = progress
+  const { verb, done, means } = names[action]
+  const jobs = plural(matching, `${view.state} job`)
+  return (
+    <Dialog title={`${verb} all ${view.state} jobs${hasFilter(view) ? ' that match' : ''}?`} onClose={close}>
+      <Which view={view} />
+      <div role="status">
+        {phase === 'counting' && <p>Counting: {count(matching)} so far.</p>}
+        {phase === 'asking' && (
+          <p>
+            <strong>{jobs}</strong> {matching === 1 ? 'matches' : 'match'}. {means}
+          </p>
+        )}
+        {phase === 'acting' && (
+          <>
+            <p>
+              {count(changed + skipped)} of {count(matching)}
+            </p>
+            <progress max={Math.max(1, matching)} value={changed + skipped} aria-label="How far it is" />
+          </>
+        )}
+        {phase === 'over' && (
+          <p>
+            {plural(changed, 'job')} {changed === 1 ? 'is' : 'are'} {done}.
+            {skipped > 0 && ` ${plural(skipped, 'job')} could not be: gone by now, or not to be ${done}.`}
+          </p>
+        )}
+      </div>
+      {problem !== undefined && (
+        <p class="problem wrap" role="alert">
+          {printable(problem)}
+        </p>
+      )}
+      <div class="dialog-actions">
+        {phase === 'acting' && (
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        )}
+        {(phase === 'counting' || phase === 'asking') && (
+          <button type="button" onClick={close}>
+            Leave them
+          </button>
+        )}
+        {phase === 'asking' && (
+          <button type="button" class="main" disabled={matching === 0} onClick={act}>
+            {verb} {jobs}
+          </button>
+        )}
+        {phase === 'over' && (
+          <button type="button" class="main" onClick={close}>
+            Close
+          </button>
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+const Which = ({ view: { queue, task, text } }: { view: JobsView }) => {
+  const filters = [
+    ['queue', queue],
+    ['task', task],
+    ['text', text],
+  ].filter(([, value]) => value !== '')
+  if (filters.length === 0) return <p>Of all queues and tasks.</p>
+  return (
+    <ul class="chips">
+      {filters.map(([name, value]) => (
+        <li key={name} class="wrap">
+          {name} <bdi>{printable(value)}</bdi>
+        </li>
+      ))}
+    </ul>
+  )
+}

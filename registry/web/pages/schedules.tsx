@@ -1,0 +1,127 @@
+import { useState } from 'preact/hooks'
+import type { ScheduleChange, ScheduleRow } from '../../contract.ts'
+import { at } from '../address/paths.ts'
+import { type QueryState, useQuery } from '../address/use-query.ts'
+import { useRepeated } from '../live/repeated.ts'
+import { useLive } from '../live/stream.ts'
+import { ActionButton } from '../parts/action-button.tsx'
+import { Empty, Loading } from '../parts/empty.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { QueueField, SearchField } from '../parts/search-field.tsx'
+import { post } from '../session/request.ts'
+import { EnqueuedJob, ScheduleTable } from '../tables/schedules.tsx'
+import { plural } from '../text/figures.ts'
+import { printable } from '../text/printable.ts'
+
+const refreshMs = 3000
+/** Rows that are drawn; a search shows others. */
+const most = 200
+
+/** Jobs that are enqueued at their times. */
+export const SchedulesPage = () => {
+  useLive('queues')
+  const state = useQuery()
+  const { value, failure, again } = useRepeated<ScheduleRow[]>('schedules', () => refreshMs)
+  const [ran, setRan] = useState<ScheduleChange>()
+  const found = value && fitting(value, state.query)
+  const changed = (change: ScheduleChange) => {
+    setRan(change.job === undefined ? undefined : change)
+    again()
+  }
+  return (
+    <>
+      <PageHead title="Schedules">
+        {value && (
+          <p class="quiet" role="status">
+            {plural(found!.length, 'schedule')}
+          </p>
+        )}
+      </PageHead>
+      {!value && !failure && <Loading />}
+      {failure && !value && (
+        <Empty title="Schedules cannot be read now.">
+          <p class="wrap">{printable(failure.message)} It is tried again.</p>
+        </Empty>
+      )}
+      <p role="status" class={ran ? 'note' : 'visually-hidden'}>
+        {ran?.job !== undefined && (
+          <>
+            {printable(ran.name)} is enqueued as job <EnqueuedJob id={ran.job} queue={ran.queue} />, which is there
+            until it has run.
+          </>
+        )}
+      </p>
+      {value?.length === 0 && <None />}
+      {value && value.length > 0 && (
+        <>
+          <search class="filters">
+            <SearchField name="Search schedules" state={state} />
+            <QueueField rows={value} value={state.query.queue ?? ''} state={state} />
+          </search>
+          {found!.length === 0 ? <NoneFits state={state} /> : null}
+          {found!.length > 0 && (
+            <ScheduleTable rows={found!.slice(0, most)} actions={row => <Actions row={row} onDone={changed} />} />
+          )}
+          {found!.length > most && (
+            <p class="quiet nothing">{plural(found!.length - most, 'further schedule')}: search for less.</p>
+          )}
+        </>
+      )}
+    </>
+  )
+}
+
+const fitting = (
+  rows: readonly ScheduleRow[],
+  { q = '', queue = '' }: Readonly<Record<string, string>>,
+): ScheduleRow[] => {
+  const wanted = q.trim().toLowerCase()
+  return rows
+    .filter(row => queue === '' || row.queue === queue)
+    .filter(({ name, task }) => name.toLowerCase().includes(wanted) || task.toLowerCase().includes(wanted))
+    .sort((a, b) => a.name.localeCompare(b.name) || a.queue.localeCompare(b.queue))
+}
+
+const None = () => (
+  <Empty title="There is no schedule.">
+    <p>
+      The page of a task makes one, with the arguments that are in its form: <a href={at('tasks')}>choose a task</a>. So
+      do <code>hub.schedule</code> and <code>pshub schedules add</code>.
+    </p>
+  </Empty>
+)
+
+const NoneFits = ({ state }: { state: QueryState }) => (
+  <Empty title="No schedule fits.">
+    <p>
+      <a href={state.link({ q: undefined, queue: undefined })}>Show all schedules</a>
+    </p>
+  </Empty>
+)
+
+const Actions = ({ row, onDone }: { row: ScheduleRow; onDone(change: ScheduleChange): void }) => {
+  const { name, queue } = row
+  const act = (action: string) => async () =>
+    onDone(
+      await post<ScheduleChange>(`schedules/${encodeURIComponent(queue)}/${encodeURIComponent(name)}/${action}`, {}),
+    )
+  return (
+    <span class="row-actions">
+      <ActionButton name="Run now" of={name} question={`Run ${name} now`} verb="Enqueue its job" act={act('run')}>
+        Its job is enqueued once more; its times stay as they are.
+      </ActionButton>
+      {row.pausedMs === undefined ? (
+        <ActionButton name="Pause" of={name} question={`Pause ${name}`} verb="Pause it" act={act('pause')}>
+          Nothing is enqueued until it is resumed.
+        </ActionButton>
+      ) : (
+        <ActionButton name="Resume" of={name} question={`Resume ${name}`} verb="Resume it" act={act('resume')}>
+          It goes on with its next time; those that passed meanwhile are not made up for.
+        </ActionButton>
+      )}
+      <ActionButton name="Remove" of={name} question={`Remove ${name}`} verb="Remove it" act={act('remove')}>
+        It is gone for good. Jobs that it enqueued before stay.
+      </ActionButton>
+    </span>
+  )
+}

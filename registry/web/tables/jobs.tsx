@@ -1,0 +1,100 @@
+import type { ComponentChildren } from 'preact'
+import type { QueuedJob } from 'pshub'
+import { jobPath, taskPath } from '../address/paths.ts'
+import { JobBadge } from '../parts/job-badge.tsx'
+import { Text } from '../parts/text.tsx'
+import { Ago, Until } from '../parts/time.tsx'
+import { jobPlace, type ListedState } from '../rows/jobs.ts'
+import { count } from '../text/figures.ts'
+import { QueueCell } from './queue-cell.tsx'
+
+interface Column {
+  name: string
+  isNumber?: boolean
+  value(job: QueuedJob): ComponentChildren
+}
+
+const enqueued: Column = { name: 'enqueued', value: ({ enqueuedMs }) => <Ago atMs={enqueuedMs} /> }
+const due: Column = { name: 'due', value: ({ dueMs }) => <Until atMs={dueMs} /> }
+const tries: Column = { name: 'tries', isNumber: true, value: job => count(job.tries) }
+const from: Column = { name: 'from', value: job => <Text class="short">{job.from ?? '–'}</Text> }
+const priority: Column = { name: 'priority', value: job => job.priority }
+const failure: Column = {
+  name: 'last failure',
+  value: ({ error }) =>
+    error ? (
+      <span class="job-failure">
+        <span class="failing">
+          <Text class="short">{error.code}</Text>
+        </span>{' '}
+        <Text>{error.message}</Text>
+      </span>
+    ) : (
+      '–'
+    ),
+}
+const worker: Column = { name: 'worker', value: job => <Text class="short">{job.worker ?? '–'}</Text> }
+
+const columns: Record<ListedState, readonly Column[]> = {
+  waiting: [enqueued, priority, tries, from],
+  running: [{ ...enqueued, name: 'due since' }, tries, worker, from],
+  scheduled: [due, priority, from],
+  retrying: [due, tries, failure, from],
+  dead: [{ name: 'given up', value: ({ deadMs }) => <Ago atMs={deadMs} /> }, tries, failure, from],
+  done: [
+    { name: 'state', value: ({ state }) => <JobBadge state={state} /> },
+    { name: 'ended', value: ({ endedMs }) => <Ago atMs={endedMs} /> },
+    tries,
+    worker,
+  ],
+}
+
+/** Jobs of one state, in the order in which the service listed them. */
+export const JobTable = ({ jobs, state }: { jobs: readonly QueuedJob[]; state: ListedState }) => (
+  <div class="scroll panel">
+    <table class="rows cards">
+      <caption class="visually-hidden">Jobs that are {state}</caption>
+      <thead>
+        <tr>
+          <th scope="col">job</th>
+          <th scope="col">queue</th>
+          {columns[state].map(({ name, isNumber }) => (
+            <th key={name} scope="col" class={isNumber ? 'number' : undefined}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {jobs.map((job, at) => (
+          <Row key={`${job.queue} ${job.id ?? at}`} job={job} state={state} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+)
+
+const Row = ({ job, state }: { job: QueuedJob; state: ListedState }) => (
+  <tr>
+    <th scope="row" class="job-name">
+      <a class="plain" href={taskPath(job.task)}>
+        <Text class="job-task">{job.task}</Text>
+      </a>
+      <span class="summary quiet">
+        {job.id === undefined ? (
+          'without an id'
+        ) : (
+          <a href={jobPath(job.id, jobPlace(job))}>
+            <Text class="job-task mono">{job.id}</Text>
+          </a>
+        )}
+      </span>
+    </th>
+    <QueueCell queue={job.queue} />
+    {columns[state].map(({ name, isNumber, value }) => (
+      <td key={name} data-name={name} class={isNumber ? 'number' : name === 'last failure' ? 'grow' : undefined}>
+        {value(job)}
+      </td>
+    ))}
+  </tr>
+)

@@ -1,0 +1,34 @@
+import { at, jobPath } from '../../address/paths.ts'
+import { dateTime } from '../../text/figures.ts'
+import { printable } from '../../text/printable.ts'
+import type { Done } from './state.ts'
+
+/** What became of it, with the way to it. */
+export const DoneLine = ({ done }: { done: Done | undefined }) => (
+  <p role="status" class={done ? (done.kind === 'failed' ? 'notice problem' : 'notice') : 'visually-hidden'}>
+    {done && <Text done={done} />}
+  </p>
+)
+
+const Text = ({ done }: { done: Done }) => {
+  if (done.kind === 'failed') return <>{printable(done.message)}</>
+  if (done.kind === 'scheduled') {
+    const { name, nextMs } = done.schedule
+    return (
+      <>
+        Scheduled as <a href={at(`schedules?q=${encodeURIComponent(name)}`)}>{printable(name)}</a>
+        {nextMs === undefined ? '; it is paused.' : `; its next time is ${dateTime(nextMs)}, by this browser's clock.`}
+      </>
+    )
+  }
+  const { answer, isTracked } = done
+  const name = `job ${answer.id}`
+  return (
+    <>
+      {answer.isTwin ? 'It was there already, as ' : 'Enqueued as '}
+      {isTracked ? <a href={jobPath(answer.id, { queue: answer.queue })}>{name}</a> : name} in queue{' '}
+      {printable(answer.queue)}
+      {isTracked ? '.' : '; it is not tracked, so nothing is known of it once it has run.'}
+    </>
+  )
+}

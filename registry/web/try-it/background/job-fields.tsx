@@ -1,0 +1,173 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import type { JobChoices } from './choices.ts'
+
+interface FieldsProps {
+  choices: JobChoices
+  onChange(choices: JobChoices): void
+}
+
+/** How the job is to be run, folded away: a job needs none of it. */
+export const JobFields = ({ choices, onChange }: FieldsProps) => {
+  const change = (changes: Partial<JobChoices>) => onChange({ ...choices, ...changes })
+  return (
+    <details class="fold">
+      <summary>How it is enqueued</summary>
+      <div class="job-fields">
+        <When choices={choices} change={change} />
+        <Field label="Retries">
+          {id => (
+            <input
+              id={id}
+              inputMode="numeric"
+              size={6}
+              placeholder="the task's"
+              value={choices.retries}
+              onInput={event => change({ retries: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+        <Choice
+          label="Priority"
+          value={choices.priority}
+          options={[
+            ['normal', 'normal'],
+            ['high', 'high: before all others'],
+            ['low', 'low: lets others pass'],
+          ]}
+          onChoose={priority => change({ priority })}
+        />
+        <Unique choices={choices} change={change} />
+        <Choice
+          label="Keep its record"
+          value={choices.keep}
+          options={[
+            ['no', 'no'],
+            ['hour', 'an hour after its end'],
+            ['day', 'a day after its end'],
+            ['week', 'a week after its end'],
+          ]}
+          onChoose={keep => change({ keep })}
+        />
+      </div>
+    </details>
+  )
+}
+
+interface PartProps {
+  choices: JobChoices
+  change(changes: Partial<JobChoices>): void
+}
+
+const When = ({ choices, change }: PartProps) => (
+  <>
+    <Choice
+      label="When"
+      value={choices.when}
+      options={[
+        ['now', 'now'],
+        ['in', 'after a delay'],
+        ['at', 'at a time'],
+      ]}
+      onChoose={when => change({ when })}
+    />
+    {choices.when === 'in' && (
+      <Field label="Delay">
+        {id => (
+          <span class="job-field-pair">
+            <input
+              id={id}
+              inputMode="decimal"
+              size={6}
+              value={choices.delay}
+              onInput={event => change({ delay: event.currentTarget.value })}
+            />
+            <select
+              aria-label="Unit of the delay"
+              value={choices.unit}
+              onChange={event => change({ unit: event.currentTarget.value as JobChoices['unit'] })}
+            >
+              <option value="s">s</option>
+              <option value="min">min</option>
+              <option value="h">hours</option>
+              <option value="d">days</option>
+            </select>
+          </span>
+        )}
+      </Field>
+    )}
+    {choices.when === 'at' && (
+      <Field label="Time, of this browser">
+        {id => (
+          <input
+            id={id}
+            type="datetime-local"
+            step={1}
+            value={choices.at}
+            onInput={event => change({ at: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+    )}
+  </>
+)
+
+const Unique = ({ choices, change }: PartProps) => (
+  <>
+    <Choice
+      label="Only once"
+      value={choices.unique}
+      options={[
+        ['no', 'no'],
+        ['args', 'of those with these arguments'],
+        ['id', 'of those with an id'],
+      ]}
+      onChoose={unique => change({ unique })}
+    />
+    {choices.unique === 'id' && (
+      <Field label="Unique id">
+        {id => (
+          <input
+            id={id}
+            size={14}
+            autocomplete="off"
+            value={choices.uniqueId}
+            onInput={event => change({ uniqueId: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+    )}
+  </>
+)
+
+/** A field under its label. */
+export const Field = ({ label, children }: { label: string; children(id: string): ComponentChildren }) => {
+  const id = useId()
+  return (
+    <div class="job-field">
+      <label for={id}>{label}</label>
+      {children(id)}
+    </div>
+  )
+}
+
+interface ChoiceProps<Value extends string> {
+  label: string
+  value: Value
+  options: readonly (readonly [Value, string])[]
+  onChoose(value: Value): void
+}
+
+export const Choice = <Value extends string>({ label, value, options, onChoose }: ChoiceProps<Value>) => (
+  <Field label={label}>
+    {id => (
+      <select id={id} value={value} onChange={event => onChoose(event.currentTarget.value as Value)}>
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+)

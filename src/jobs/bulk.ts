@@ -1,0 +1,186 @@
+import { Catalogue } from '../catalogue/catalogue.ts'
+import { inPages } from '../catalogue/overview.ts'
+import type { JobQueue } from '../queue/job-queue.ts'
+import { command, nowMsOf } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
+import { HubError } from '../wire/errors.ts'
+import type { Keys } from '../wire/keys.ts'
+import { revivedMessage } from './dead.ts'
+import type { JobHost } from './job.ts'
+import { findAll, type JobPlace, unknownJob } from './job-details.ts'
+import { hasEnded } from './job-record.ts'
+import { type FoundJob, JobSearch, type LyingState, type QueuedState, SearchBudget } from './job-search.ts'
+import { checkJobsQuery, type JobsQuery, readJobCounts } from './listing.ts'
+import { placesOf, placesText } from './places.ts'
+
+/** Try dead jobs again, delete them, or cancel those that have not ended. */
+export const bulkActions = ['retry', 'delete', 'cancel'] as const
+export type BulkAction = (typeof bulkActions)[number]
+
+/** Which jobs; what is not said does not matter. */
+export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'text' | 'from'> {
+  state: LyingState
+  /** Of dead ones: given up until then, Redis milliseconds, so that those that come meanwhile are left alone. */
+  untilMs?: number | undefined
+}
+
+/** What one step came to. */
+export interface BulkStep {
+  /** When it was begun, Redis milliseconds. */
+  atMs: number
+  /** How many of those that were looked at match. */
+  matching: number
+  /** How many of these were changed. */
+  changed: number
+  /** Those that could not be: gone meanwhile, or not to be cancelled. */
+  skipped: number
+  /** Where the next step goes on; undefined: this was the last one. */
+  next: string | undefined
+}
+
+/** A job in one of these can still be cancelled. */
+const openStates = ['waiting', 'scheduled', 'retrying', 'running']
+/** So many are changed in one step, and so many sent to Redis at a time: each of them may be a megabyte. */
+const mostChanged = 200
+const batch = 20
+
+/** @throws HubError InvalidArgs */
+export const checkBulk = (action: BulkAction | undefined, query: BulkQuery): void => {
+  checkJobsQuery({ ...query, limit: undefined })
+  const { state } = query
+  const isDead = state === 'dead'
+  if ((state as string) === 'done')
+    throw new HubError('InvalidArgs', 'jobs: what is done cannot be changed or counted.')
+  if (state === undefined) throw new HubError('InvalidArgs', 'jobs: say which state.')
+  if (action === undefined || (action === 'cancel') !== isDead) return
+  const rule = isDead ? 'dead jobs are tried again or deleted' : `jobs that are ${state} can be cancelled`
+  throw new HubError('InvalidArgs', `jobs: ${rule}; ${action} is for others.`)
+}
+
+/** One step of changing, or without an action of counting, all jobs that match. */
+export const bulkStep = async (
+  host: JobHost,
+  keys: Keys,
+  action: BulkAction | undefined,
+  query: BulkQuery,
+): Promise<BulkStep> => {
+  const { state, queue, from, untilMs = Number.POSITIVE_INFINITY } = query
+  const { atMs, queues } = await host.ask(async client => ({
+    atMs: await nowMsOf(client),
+    queues: queue === undefined ? await new Catalogue(keys).queues(client) : [queue],
+  }))
+  if (action === undefined && isWhole(query)) {
+    const counts = await host.ask(client =>
+      inPages(queues, name => readJobCounts(client, new Catalogue(keys), keys, name)),
+    )
+    const matching = counts.reduce((sum, each) => sum + (each[state as QueuedState] ?? 0), 0)
+    return { atMs, matching, changed: 0, skipped: 0, next: undefined }
+  }
+  const places = new Map((from === undefined ? undefined : placesOf(from)) ?? queues.map(name => [name, 0]))
+  const step = { atMs, matching: 0, changed: 0, skipped: 0 }
+  const budget = new SearchBudget()
+  for (const [name, place] of [...places]) {
+    const toChange: FoundJob[] = []
+    const rest = await host.ask(async client => {
+      const search = new JobSearch(client, new Catalogue(keys), keys, state, atMs)
+      const finding = search.find(name, { task: query.task, text: query.text }, budget, { from: place })
+      for (;;) {
+        const { done, value } = await finding.next()
+        if (done) return value
+        if (value.job.deadMs !== undefined && value.job.deadMs > untilMs) continue
+        step.matching++
+        if (action && toChange.push(value) && step.matching >= mostChanged) return value.next
+      }
+    })
+    const { changed, removed } = await change(host, host.queueOf(name), action, toChange)
+    step.changed += changed
+    step.skipped += toChange.length - changed
+    if (rest === undefined) places.delete(name)
+    else places.set(name, Math.max(0, rest - removed))
+    if (rest !== undefined) break
+  }
+  return { ...step, next: placesText(places) }
+}
+
+/** All of a state: Redis knows how many these are. */
+const isWhole = ({ state, task, text, from, untilMs }: BulkQuery): boolean =>
+  state !== 'running' && (task ?? text ?? from ?? untilMs) === undefined
+
+interface Changed {
+  changed: number
+  /** How many of them do not lie there any more. */
+  removed: number
+}
+
+const change = async (
+  host: JobHost,
+  queue: JobQueue,
+  action: BulkAction | undefined,
+  jobs: readonly FoundJob[],
+): Promise<Changed> => {
+  const total = { changed: 0, removed: 0 }
+  if (action === undefined) return total
+  for (let from = 0; from < jobs.length; from += batch) {
+    const some = jobs.slice(from, from + batch)
+    const { changed, removed } = await host.ask(client => changeSome(client, queue, action, some))
+    total.changed += changed
+    total.removed += removed
+  }
+  return total
+}
+
+const changeSome = async (
+  client: Redis,
+  queue: JobQueue,
+  action: BulkAction,
+  jobs: readonly FoundJob[],
+): Promise<Changed> => {
+  const texts = jobs.map(({ text }) => text)
+  if (action === 'cancel') {
+    const results = await Promise.all(jobs.map(job => withdraw(client, queue, job)))
+    return {
+      changed: results.filter(result => result !== 'left').length,
+      removed: results.filter(result => result === 'removed').length,
+    }
+  }
+  const changed =
+    action === 'retry'
+      ? await queue.revive(
+          client,
+          texts.map(dead => ({ dead, message: revivedMessage(dead) })),
+        )
+      : ((await command(client, 'zrem', queue.keys.dead, ...texts)) as number)
+  return { changed, removed: changed }
+}
+
+/**
+ * Cancels a job. One that is tracked stays where it lies, with a mark at its record, or its worker is told; any other is taken out. What
+ * nobody tracks and a batch waits for is left: nobody would tell the batch, and it would wait for ever.
+ */
+const withdraw = async (
+  client: Redis,
+  queue: JobQueue,
+  { job, request, text, key }: FoundJob,
+): Promise<'removed' | 'told' | 'left'> => {
+  const { keep, batch: ofBatch } = request.job ?? {}
+  if (keep !== undefined && job.id !== undefined) {
+    const before = await queue.withdraw(client, job.id)
+    return openStates.includes(before) ? 'told' : 'left'
+  }
+  if (ofBatch !== undefined || job.state === 'running') return 'left'
+  const remove = job.state === 'waiting' ? ['lrem', key, 1, text] : ['zrem', key, text]
+  const [name, ...args] = remove as [string, ...(string | number)[]]
+  return (await command(client, name, ...args)) === 1 ? 'removed' : 'left'
+}
+
+/** @throws HubError NoSuchJob, NotEnqueued */
+export const cancelOne = async (host: JobHost, keys: Keys, id: string, place: JobPlace): Promise<boolean> => {
+  const { record, found } = await host.ask(client => findAll(client, keys, id, place))
+  if (record) {
+    if (hasEnded(record.status)) return false
+    const before = await host.ask(client => host.queueOf(record.status.queue).withdraw(client, id))
+    return openStates.includes(before)
+  }
+  if (!found) throw unknownJob(id, place)
+  return (await host.ask(client => withdraw(client, host.queueOf(found.job.queue), found))) !== 'left'
+}

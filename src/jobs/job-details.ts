@@ -1,0 +1,210 @@
+import { Catalogue } from '../catalogue/catalogue.ts'
+import { nowMsOf } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
+import { HubError } from '../wire/errors.ts'
+import type { JobFailure } from '../wire/job-part.ts'
+import { isId, isQueueName, type Keys } from '../wire/keys.ts'
+import { decodeRequest, type Request } from '../wire/message.ts'
+import { Batch, type BatchStatus } from './batch.ts'
+import { Chain, type JobHost, type StepStatus } from './job.ts'
+import { hasEnded, type JobRecord, type JobStatus } from './job-record.ts'
+import { type FoundJob, JobSearch, type LyingState, SearchBudget } from './job-search.ts'
+import { findJobRecord } from './listing.ts'
+
+/** Where to look for a job; a tracked one is found without. */
+export interface JobPlace {
+  queue?: string | undefined
+  /** Where it was seen last. */
+  state?: LyingState | undefined
+  /** Of a job that lies by time (scheduled, retrying, dead): that time, with which it is found among a million others. */
+  atMs?: number | undefined
+}
+
+/** All that is known of a job. */
+export interface JobDetails extends JobStatus {
+  /** It has a record. */
+  isTracked: boolean
+  /** What it is to be run with; undefined when it has ended well, and its message has gone. */
+  args: unknown
+  /** The message is there: it can be tried again when it is dead. */
+  hasMessage: boolean
+  from: string | undefined
+  priority: 'high' | 'normal' | 'low'
+  /** How often it is tried again at the most; undefined: as its task says. */
+  retries: number | undefined
+  /** What no other job of its queue may say at the same time. */
+  unique: string | undefined
+  /** Nobody wants it any more after this, Redis milliseconds. */
+  expiresMs: number | undefined
+  /** Its last ten failures, oldest first. */
+  errors: JobFailure[]
+  /** When it lies by time: that time. */
+  atMs: number | undefined
+  /** JSON; of one that is done and whose result is kept. */
+  result: string | undefined
+  chain: ChainDetails | undefined
+  batch: BatchDetails | undefined
+}
+
+export interface ChainDetails {
+  /** Id of its first job. */
+  id: string
+  steps: StepStatus[]
+}
+
+/** The batch that a job is one of. */
+export interface BatchDetails {
+  id: string
+  queue: string
+  /** Undefined when nothing is known of it any more. */
+  status: BatchStatus | undefined
+  /** What follows when all have ended, and in its place where one did not end well. */
+  after: { id: string; task: string } | undefined
+  failed: { id: string; task: string } | undefined
+}
+
+/** A job whose message is there; looked for where it was seen, then wherever else it may be by now. */
+export const findJob = async (
+  client: Redis,
+  catalogue: Catalogue,
+  keys: Keys,
+  id: string,
+  { queue, state, atMs }: JobPlace & { queue: string },
+): Promise<FoundJob | undefined> => {
+  const nowMs = await nowMsOf(client)
+  const seen = state ?? 'waiting'
+  const others = (['running', 'retrying', 'dead', 'waiting', 'scheduled'] as const).filter(each => each !== seen)
+  for (const each of [seen, ...others]) {
+    const search = new JobSearch(client, catalogue, keys, each, nowMs)
+    const lies = each === seen ? atMs : undefined
+    const found = await firstOf(search.find(queue, { id }, new SearchBudget(), { atMs: lies }))
+    if (found) return found
+  }
+  return undefined
+}
+
+/**
+ * All that is known of a job: what its message says, wherever that lies, and its record, if it is tracked.
+ * @throws HubError NoSuchJob, NotEnqueued
+ */
+export const readJobDetails = async (host: JobHost, keys: Keys, id: string, place: JobPlace): Promise<JobDetails> => {
+  const { record, found } = await host.ask(client => findAll(client, keys, id, place))
+  const details = detailsOf(found, record)
+  if (!details) throw unknownJob(id, place)
+  const chain = chainOf(found?.request, record)
+  const batch = batchOf(found?.request)
+  return {
+    ...details,
+    chain: chain && { id: chain.id, steps: await new Chain(host, chain.id, chain.steps).status() },
+    batch: batch && (await readBatch(host, keys, batch)),
+  }
+}
+
+export const unknownJob = (id: string, { queue }: JobPlace): HubError => {
+  const where =
+    queue === undefined ? 'it was not tracked, or its record has gone' : `it is not in queue ${queue} any more`
+  return new HubError('NoSuchJob', `Nothing is known of job ${String(id).slice(0, 80)}: ${where}.`)
+}
+
+/** Record and message. One that ended well has no message any more. */
+export const findAll = async (
+  client: Redis,
+  keys: Keys,
+  id: string,
+  place: JobPlace,
+): Promise<{ record: JobRecord | undefined; found: FoundJob | undefined }> => {
+  const catalogue = new Catalogue(keys)
+  const queues = place.queue === undefined ? await catalogue.queues(client) : [place.queue]
+  const record = await findJobRecord(client, keys, id, queues)
+  const queue = record?.status.queue ?? place.queue
+  if (queue === undefined || (record && hasEnded(record.status) && record.status.state !== 'dead'))
+    return { record, found: undefined }
+  const known = record ? placeOf(record) : place
+  return { record, found: await findJob(client, catalogue, keys, id, { ...known, queue }) }
+}
+
+/** The record says where it lies. */
+const placeOf = ({ status }: JobRecord): JobPlace => {
+  const { state, dueMs, endedMs } = status
+  if (state === 'dead') return { state, atMs: endedMs }
+  if (state === 'scheduled' || state === 'retrying') return { state, atMs: dueMs }
+  return state === 'waiting' || state === 'running' ? { state } : {}
+}
+
+const firstOf = async <T>(all: AsyncGenerator<T, unknown>): Promise<T | undefined> => {
+  for await (const one of all) return one
+  return undefined
+}
+
+/** What the message and the record of a job say together; of its chain and its batch where they are, for others to ask. */
+const detailsOf = (
+  found: FoundJob | undefined,
+  record: JobRecord | undefined,
+): Omit<JobDetails, 'chain' | 'batch'> | undefined => {
+  const status = record?.status ?? (found && statusOf(found))
+  if (!status) return undefined
+  const { request, job } = found ?? {}
+  const { atUs, ttlMs = 0 } = request ?? {}
+  return {
+    ...status,
+    isTracked: record !== undefined,
+    args: request?.args,
+    hasMessage: found !== undefined,
+    from: request?.from,
+    priority: job?.priority ?? 'normal',
+    retries: request?.job?.retries,
+    unique: request?.job?.unique,
+    expiresMs: ttlMs === 0 || atUs === undefined || job?.state === 'dead' ? undefined : Math.floor(atUs / 1000) + ttlMs,
+    errors: request?.job?.errors ?? (status.error ? [status.error] : []),
+    atMs: job?.deadMs ?? job?.dueMs,
+    result: record?.result,
+  }
+}
+
+const statusOf = ({ job }: FoundJob): JobStatus | undefined => {
+  const { id, queue, task, state, tries, error, enqueuedMs, dueMs, deadMs, worker } = job
+  if (id === undefined) return undefined
+  return {
+    ...{ id, queue, task, state, tries, error, worker },
+    // The time in a message is that of its last wait.
+    enqueuedMs: state === 'waiting' && tries === 0 ? enqueuedMs : undefined,
+    dueMs,
+    startedMs: undefined,
+    endedMs: deadMs,
+  }
+}
+
+/** The chain that a job is a step of, by its record or its message. */
+const chainOf = (
+  request: Request | undefined,
+  record: JobRecord | undefined,
+): { id: string; steps: [queue: string, task: string][] } | undefined => {
+  if (record?.chain) return record.chain
+  const { chain, steps } = request?.job ?? {}
+  return isId(chain) && steps?.every(([queue]) => isQueueName(queue)) ? { id: chain, steps } : undefined
+}
+
+/** Queue and id of the batch that a job is one of. */
+const batchOf = (request: Request | undefined): { queue: string; id: string } | undefined => {
+  const [queue, id, ...others] = request?.job?.batch?.split('/') ?? []
+  return isQueueName(queue) && isId(id) && others.length === 0 ? { queue, id } : undefined
+}
+
+const readBatch = async (
+  host: JobHost,
+  keys: Keys,
+  { queue, id }: { queue: string; id: string },
+): Promise<BatchDetails> => {
+  const fields = await host.ask(client => host.queueOf(queue).batch(client, id))
+  const status = await new Batch(host, { id, queue, ids: [], after: undefined, failed: undefined }).status()
+  const jobIn = (text: string | undefined) => {
+    if (!text) return undefined
+    try {
+      const { id, task } = decodeRequest(`{${text}`, undefined, keys.namespace)
+      return { id, task }
+    } catch {
+      return undefined
+    }
+  }
+  return { id, queue, status, after: jobIn(fields.then), failed: jobIn(fields.failed) }
+}

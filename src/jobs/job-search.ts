@@ -1,0 +1,225 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Redis } from '../redis/connection.ts'
+import type { JobFailure } from '../wire/job-part.ts'
+import type { Keys } from '../wire/keys.ts'
+import { decodeRequest, type Request } from '../wire/message.ts'
+import { isHeldJob } from './held-job.ts'
+import type { JobState } from './job-record.ts'
+
+export const queuedStates = ['waiting', 'scheduled', 'retrying', 'dead'] as const
+/** Where a job lies: in a list for a worker, until its time comes, until its next try, or with those that were given up. */
+export type QueuedState = (typeof queuedStates)[number]
+/** The same, and with a worker: jobs whose messages are in Redis. */
+export type LyingState = QueuedState | 'running'
+
+/** A job as it lies in Redis, tracked or not. */
+export interface QueuedJob {
+  /** Undefined where a program without the library put it there and gave it none. */
+  id: string | undefined
+  queue: string
+  state: JobState
+  /** `name:version` */
+  task: string
+  /** Name of the service that enqueued it. */
+  from: string | undefined
+  priority: 'high' | 'normal' | 'low'
+  /** How often it has failed so far. */
+  tries: number
+  /** How it failed last. */
+  error: JobFailure | undefined
+  /** When it came there, Redis milliseconds; undefined where it does not say. */
+  enqueuedMs: number | undefined
+  /** When its next try is due, Redis milliseconds; of scheduled and retrying ones. */
+  dueMs: number | undefined
+  /** When it was given up, Redis milliseconds; of dead ones. */
+  deadMs: number | undefined
+  /** When it ended, Redis milliseconds; of tracked ones that are kept. */
+  endedMs: number | undefined
+  /** Worker that runs it, or ran it. */
+  worker: string | undefined
+}
+
+/** Which of them; what is not said does not matter. */
+export interface JobMatch {
+  id?: string | undefined
+  task?: string | undefined
+  /** In its id, task, caller, failures or arguments, in whatever case. */
+  text?: string | undefined
+}
+
+/** One that was found, exactly as it lies there. */
+export interface FoundJob {
+  job: QueuedJob
+  request: Request
+  text: string
+  /** The list, set or hash that it lies in. */
+  key: string
+  /** The place behind it: where a search goes on. */
+  next: number
+}
+
+/** How far one search goes, so that no request reads a whole queue: another one goes on from its end. */
+export class SearchBudget {
+  #elements = mostSearched
+  #bytes = mostBytes
+
+  spend(text: string): void {
+    this.#elements--
+    this.#bytes -= text.length
+  }
+
+  get isSpent(): boolean {
+    return this.#elements <= 0 || this.#bytes <= 0
+  }
+}
+
+/** Read at a time: each of them may be a megabyte. */
+const page = 20
+export const mostSearched = 10_000
+const mostBytes = 32 * 1024 * 1024
+
+/** Text of a job, the score under which it lies, if any, and where that is. */
+type Element = readonly [text: string, score: number, key: string, worker?: string]
+
+/** Looks through the jobs of one state, in the order in which they are taken or due; the dead ones from the latest on. */
+export class JobSearch {
+  readonly #client: Redis
+  readonly #catalogue: Catalogue
+  readonly #keys: Keys
+  readonly #state: LyingState
+  readonly #nowMs: number
+
+  constructor(client: Redis, catalogue: Catalogue, keys: Keys, state: LyingState, nowMs: number) {
+    this.#client = client
+    this.#catalogue = catalogue
+    this.#keys = keys
+    this.#state = state
+    this.#nowMs = nowMs
+  }
+
+  /**
+   * Those of a queue that match, from a place on. Where the budget is spent, the place to go on from is returned; else undefined.
+   * `atMs`: only those of this time, of jobs that lie by time.
+   */
+  async *find(
+    queue: string,
+    match: JobMatch,
+    budget: SearchBudget,
+    { from = 0, atMs }: { from?: number; atMs?: number | undefined } = {},
+  ): AsyncGenerator<FoundJob, number | undefined> {
+    let place = from
+    for await (const elements of this.#pages(queue, from, atMs)) {
+      for (const element of elements) {
+        if (budget.isSpent) return place
+        place++
+        const [text, , key] = element
+        budget.spend(text)
+        if (match.id !== undefined && !text.includes(`"${match.id}"`)) continue
+        const request = this.#request(text)
+        if (request && matches(request, match))
+          yield { job: this.#read(element, request, queue), request, text, key, next: place }
+      }
+    }
+    return undefined
+  }
+
+  #pages(queue: string, from: number, atMs: number | undefined): AsyncGenerator<Element[]> {
+    const { scheduled, retries, dead } = this.#keys.queue(queue)
+    if (this.#state === 'waiting') return this.#pagesOfLists(queue, from)
+    if (this.#state === 'running') return this.#pagesOfHeld(queue, from)
+    if (this.#state === 'dead') return this.#pagesOfSet(dead, from, atMs, 'REV')
+    return this.#pagesOfSet(this.#state === 'scheduled' ? scheduled : retries, from, atMs)
+  }
+
+  async *#pagesOfLists(queue: string, from: number): AsyncGenerator<Element[]> {
+    const { jobsHigh, jobs, jobsLow } = this.#keys.queue(queue)
+    let before = from
+    for (const list of [jobsHigh, jobs, jobsLow]) {
+      const length = before === 0 ? 0 : await this.#catalogue.ask(this.#client, 0, 'llen', list)
+      for (let at = before; before === 0 || before < length; at += page) {
+        const texts = await this.#catalogue.ask<string[]>(this.#client, [], 'lrange', list, at, at + page - 1)
+        yield texts.map(text => [text, 0, list])
+        if (texts.length < page) break
+      }
+      before = Math.max(0, before - length)
+    }
+  }
+
+  async *#pagesOfSet(
+    set: string,
+    from: number,
+    atMs: number | undefined,
+    ...order: string[]
+  ): AsyncGenerator<Element[]> {
+    for (let at = from; ; at += page) {
+      const range =
+        atMs === undefined ? [at, at + page - 1, ...order] : [atMs, atMs, 'BYSCORE', ...order, 'LIMIT', at, page]
+      const flat = await this.#catalogue.ask<string[]>(this.#client, [], 'zrange', set, ...range, 'WITHSCORES')
+      const elements: Element[] = []
+      for (let k = 0; k + 1 < flat.length; k += 2) elements.push([flat[k]!, Number(flat[k + 1]), set])
+      yield elements
+      if (elements.length < page) return
+    }
+  }
+
+  /** What live workers hold, without their calls: there are no more jobs than slots. */
+  async *#pagesOfHeld(queue: string, from: number): AsyncGenerator<Element[]> {
+    const workers = (await this.#catalogue.liveIds(this.#client, queue, this.#nowMs)).sort()
+    const held: [key: string, field: string, worker: string][] = []
+    for (const worker of workers) {
+      const key = this.#keys.queue(queue).held(worker)
+      const fields = await this.#catalogue.ask<string[]>(this.#client, [], 'hkeys', key)
+      held.push(
+        ...fields
+          .filter(isHeldJob)
+          .sort()
+          .map((field): [string, string, string] => [key, field, worker]),
+      )
+    }
+    for (let at = from; at < held.length; at += page) {
+      const asked = held.slice(at, at + page)
+      const texts = await Promise.all(
+        asked.map(([key, field]) => this.#catalogue.ask<(string | null)[]>(this.#client, [null], 'hmget', key, field)),
+      )
+      yield asked.map(([key, , worker], k) => [texts[k]![0] ?? '', 0, key, worker])
+    }
+  }
+
+  /** Undefined for what is no job. */
+  #request(text: string): Request | undefined {
+    try {
+      // Workers give one without an id one of their own when they take it.
+      return decodeRequest(text, '', this.#keys.namespace)
+    } catch {
+      return undefined
+    }
+  }
+
+  #read([, score, , worker]: Element, { id, task, from, job, atUs }: Request, queue: string): QueuedJob {
+    const { tries = 0, errors = [], priority = 'normal' } = job ?? {}
+    const state = this.#state
+    return {
+      ...{ id: id === '' ? undefined : id, queue, state, task, from, priority, tries },
+      error: errors.at(-1),
+      enqueuedMs: atUs === undefined ? undefined : Math.floor(atUs / 1000),
+      dueMs: state === 'scheduled' || state === 'retrying' ? score : undefined,
+      deadMs: state === 'dead' ? score : undefined,
+      endedMs: undefined,
+      worker,
+    }
+  }
+}
+
+const matches = ({ id, task, from, job, args }: Request, match: JobMatch): boolean => {
+  if (match.id !== undefined && match.id !== id) return false
+  if (match.task !== undefined && match.task !== task) return false
+  if (match.text === undefined) return true
+  const failures = (job?.errors ?? []).flatMap(({ code, message }) => [code, message])
+  return holdsText(match.text, [id, task, from ?? '', ...failures, JSON.stringify(args)])
+}
+
+/** Whether one of these has it, in whatever case. */
+export const holdsText = (text: string, places: readonly string[]): boolean => {
+  const wanted = text.toLowerCase()
+  return places.some(place => place.toLowerCase().includes(wanted))
+}

@@ -1,0 +1,319 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { eventually } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+import { jsonOf, type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
+
+/** What the registry's API says of jobs and does with them. */
+const fixture = useRegistry()
+const keys = (queue?: string) => queueKeys(fixture, queue)
+
+const args = {
+  type: 'object',
+  properties: { page: { type: 'integer' } },
+  additionalProperties: false,
+} as const
+const print = defineTask('print:1.0', { args, retries: 0 }, ({ page = 0 }: { page?: number }) => {
+  if (page < 0) throw new Error('no such page')
+  return { printed: page }
+})
+
+const bodyOf = async (response: Response) => [response.status, await jsonOf(response)]
+const errorOf = async (response: Response) => {
+  const { error } = await jsonOf(response)
+  return [response.status, error.code, error.message]
+}
+
+/** A job that was given up, and its registry. */
+const withDead = async (): Promise<{ registry: TestRegistry; id: string }> => {
+  fixture.allowLeftovers()
+  await fixture.worker([print])
+  const registry = await fixture.registry()
+  const { id } = await jsonOf(
+    await registry.post('api/enqueue/print:1.0', { args: { page: -1 }, options: { tracked: true } }),
+  )
+  await eventually(async () => (await fixture.redis.zcard(keys().dead)) === 1)
+  return { registry, id }
+}
+
+describe('POST /api/enqueue/<task>', () => {
+  it('enqueues with the options, and says what was there already', async () => {
+    fixture.allowLeftovers()
+    await fixture.worker([print])
+    const registry = await fixture.registry()
+    const options = { delayMs: 60_000, retries: 3, priority: 'high', unique: 'once', keepResultMs: 5000 }
+    const first = await jsonOf(
+      await registry.post('api/enqueue/print', { args: { page: 1 }, options }, { role: 'run' }),
+    )
+    expect(first).toEqual({ id: expect.any(String), queue: 'q', task: 'print:1.0', isTwin: false })
+    expect(await jsonOf(await registry.post('api/enqueue/print', { options }))).toMatchObject({
+      id: first.id,
+      isTwin: true,
+    })
+    expect(await jsonOf(await registry.get(`api/jobs/${first.id}`, 'view'))).toMatchObject({
+      ...{ state: 'scheduled', args: { page: 1 }, retries: 3, priority: 'high', unique: 'print:1.0:once' },
+    })
+    const atMs = Date.now() + 120_000
+    const { id } = await jsonOf(await registry.post('api/enqueue/print:1.0', { options: { atMs, tracked: true } }))
+    expect((await jsonOf(await registry.get(`api/jobs/${id}`))).dueMs).toBe(atMs)
+    expect((await registry.post('api/enqueue/print:1.0')).status).toBe(200)
+  })
+
+  it('refuses what is wrong, and says what', async () => {
+    await fixture.worker([print])
+    const registry = await fixture.registry({ runTasks: ['print:*', 'gone:1.0'] })
+    const refused = async (path: string, body?: unknown) => errorOf(await registry.post(`api/enqueue/${path}`, body))
+    expect(await refused('print:1.0', { args: { page: 'x' } })).toEqual([400, 'InvalidArgs', expect.any(String)])
+    expect(await refused('print:1.0', { arguments: {} })).toEqual([
+      400,
+      'BadRequest',
+      "There is no 'arguments' here. Known are args, options.",
+    ])
+    expect(await refused('print:1.0', { options: { delay: 1 } })).toEqual([
+      400,
+      'BadRequest',
+      expect.stringContaining("no 'delay' here. Known are queue, delayMs, atMs,"),
+    ])
+    expect(await refused('print:1.0', { options: { delayMs: -1 } })).toEqual([
+      400,
+      'InvalidArgs',
+      expect.stringContaining('delayMs must be milliseconds'),
+    ])
+    expect(await refused('print:1.0', [])).toEqual([400, 'BadRequest', 'Send an object, with args, options.'])
+    expect(await refused('gone:1.0')).toEqual([404, 'NoSuchTask', expect.any(String)])
+    expect(await refused('other:1.0')).toEqual([403, 'Forbidden', expect.stringContaining('other:1.0')])
+    const { error } = await jsonOf(await registry.post('api/enqueue/print:1.0', { args: { page: 'x' } }))
+    expect(error.data.problems).toMatchObject([{ pointer: '/page' }])
+  })
+})
+
+describe('GET /api/jobs', () => {
+  it('lists them page by page, with the filters', async () => {
+    const { registry, id } = await withDead()
+    const pipeline = fixture.redis.pipeline()
+    for (let n = 0; n < 120; n++)
+      pipeline.zadd(keys().scheduled, 4e12 + n, `{"id":"s${n}","task":"${n % 2 ? 'print' : 'copy'}:1.0"}`)
+    await pipeline.exec()
+    const list = async (query: string) => jsonOf(await registry.get(`api/jobs?${query}`, 'view'))
+    expect(await list('')).toMatchObject({
+      jobs: [],
+      counts: [{ queue: 'q', waiting: 0, scheduled: 120, retrying: 0, dead: 1 }],
+    })
+    const first = await list('state=scheduled')
+    expect([first.jobs.length, first.jobs[0].id, first.more]).toEqual([50, 's0', true])
+    const second = await list(`state=scheduled&limit=100&from=${first.next}`)
+    expect([second.jobs.length, second.jobs[0].id, second.more]).toEqual([70, 's50', false])
+    expect((await list('state=scheduled&task=copy:1.0&text=S1&queue=q')).jobs).toHaveLength(15)
+    expect((await list('state=dead')).jobs).toMatchObject([{ id, error: { message: 'no such page' } }])
+    expect((await list('state=dead&queue=other')).jobs).toEqual([])
+  })
+
+  it.each([
+    ['state=lost', 'BadRequest', "'state' must be one of waiting, running, scheduled, retrying, dead, done."],
+    ['state=dead&limit=1000', 'BadRequest', "'limit' must be a whole number from 0 to 500."],
+    ['state=dead&queue=a+b', 'InvalidArgs', 'queue must be the name of a queue'],
+    ['state=dead&state=dead', 'BadRequest', "'state' must be one of"],
+    ['task=x', 'InvalidArgs', 'task needs a state'],
+    ['state=dead&from=x', 'InvalidArgs', 'from must be the next of a listing before'],
+    ['state=dead&sort=x', 'BadRequest', "There is no 'sort' here."],
+  ])('refuses %s', async (query, code, message) => {
+    const registry = await fixture.registry()
+    expect(await errorOf(await registry.get(`api/jobs?${query}`))).toEqual([
+      400,
+      code,
+      expect.stringContaining(message),
+    ])
+  })
+})
+
+describe('one job', () => {
+  it('is shown, tried again with other arguments, and shown again', async () => {
+    const { registry, id } = await withDead()
+    expect(await jsonOf(await registry.get(`api/jobs/${id}?queue=q`, 'view'))).toMatchObject({
+      ...{ id, state: 'dead', args: { page: -1 }, errors: [{ message: 'no such page' }], isTracked: true },
+    })
+    const retried = await registry.post(`api/jobs/${id}/retry`, { queue: 'q', args: { page: 2 } })
+    expect(await bodyOf(retried)).toEqual([200, { id, changed: true }])
+    const shown = await eventually(async () => {
+      const details = await jsonOf(await registry.get(`api/jobs/${id}`))
+      return details.state === 'done' && details
+    })
+    expect(shown).toMatchObject({ result: '{"printed":2}', hasMessage: false })
+    expect(await jsonOf(await registry.post(`api/jobs/${id}/retry`, { queue: 'q' }))).toEqual({ id, changed: false })
+  })
+
+  it('is deleted, and cancelled', async () => {
+    const { registry, id } = await withDead()
+    expect(await jsonOf(await registry.post(`api/jobs/${id}/delete`, { queue: 'q' }))).toEqual({ id, changed: true })
+    const options = { delayMs: 60_000 }
+    const later = await jsonOf(await registry.post('api/enqueue/print:1.0', { options }))
+    const seen = { queue: 'q', state: 'scheduled' }
+    expect(await jsonOf(await registry.post(`api/jobs/${later.id}/cancel`, seen))).toMatchObject({ changed: true })
+    expect(await errorOf(await registry.post(`api/jobs/${later.id}/cancel`, seen))).toEqual([
+      404,
+      'NoSuchJob',
+      expect.any(String),
+    ])
+    const registryOf = await fixture.registry({ runTasks: ['mail:1.0'] })
+    expect((await registryOf.post(`api/jobs/${id}/delete`, { queue: 'q' })).status).toBe(200)
+  })
+
+  it('is not tried again where its task may not be run', async () => {
+    const { id } = await withDead()
+    const registry = await fixture.registry({ runTasks: ['mail:*'] })
+    expect((await registry.post(`api/jobs/${id}/retry`, { queue: 'q' })).status).toBe(403)
+    expect((await registry.post('api/jobs-matching/retry', { state: 'dead' })).status).toBe(403)
+    expect((await registry.post('api/jobs-matching/retry', { state: 'dead', task: 'print:1.0' })).status).toBe(403)
+    expect((await registry.post('api/jobs-matching/retry', { state: 'dead', task: 'mail:1.0' })).status).toBe(200)
+    expect(await fixture.redis.zcard(keys().dead)).toBe(1)
+  })
+
+  it('shows its chain, which can be cancelled', async () => {
+    fixture.allowLeftovers()
+    await fixture.worker([print])
+    const registry = await fixture.registry()
+    const chain = await fixture.hub().chain([['print:1.0', { page: -1 }], ['print:1.0']])
+    await eventually(async () => (await chain.status())[0]!.state === 'dead')
+    const { chain: shown } = await jsonOf(await registry.get(`api/jobs/${chain.id}`))
+    expect(shown).toMatchObject({ id: chain.id, steps: [{ state: 'dead' }, { state: 'pending' }] })
+    const cancelled = await registry.post(`api/jobs/${chain.id}/cancel-chain`, {})
+    expect(await bodyOf(cancelled)).toEqual([200, { id: chain.id, changed: true }])
+    expect((await chain.status())[1]!.state).toBe('cancelled')
+    const lone = await jsonOf(
+      await registry.post('api/enqueue/print:1.0', { options: { tracked: true, delayMs: 60_000 } }),
+    )
+    expect((await registry.post(`api/jobs/${lone.id}/cancel-chain`, {})).status).toBe(400)
+  })
+
+  it('is named as jobs can be, and looked for where it can be', async () => {
+    const registry = await fixture.registry()
+    expect((await registry.get('api/jobs/a%20b')).status).toBe(400)
+    expect((await registry.get(`api/jobs/${'x'.repeat(65)}`)).status).toBe(400)
+    expect(await errorOf(await registry.get('api/jobs/nobody'))).toEqual([404, 'NoSuchJob', expect.any(String)])
+    expect((await registry.get('api/jobs/x?queue=a+b')).status).toBe(400)
+    expect((await registry.get('api/jobs/x?atMs=soon')).status).toBe(400)
+    expect((await registry.post('api/jobs/x/retry', {})).status).toBe(400)
+    expect((await registry.post('api/jobs/x/delete', { queue: 7 })).status).toBe(400)
+  })
+
+  it('whose text is garbage, or that is huge, costs nobody the list', async () => {
+    fixture.allowLeftovers()
+    await fixture.worker([print])
+    const registry = await fixture.registry()
+    const huge = JSON.stringify({ deep: 'x'.repeat(900_000) })
+    const texts = [
+      '',
+      'null',
+      '\u0000',
+      '{"task":',
+      '[[[[',
+      `{"at":1,"ttl":0,"id":"huge","task":"t:1.0","args":${huge}}`,
+    ]
+    for (const [n, text] of texts.entries()) await fixture.redis.zadd(keys().dead, n, text)
+    await fixture.redis.set(keys().scheduled, 'squat')
+    const { jobs } = await jsonOf(await registry.get('api/jobs?state=dead'))
+    expect(jobs).toMatchObject([{ id: 'huge' }])
+    expect(JSON.stringify(jobs).length).toBeLessThan(1000)
+    expect((await jsonOf(await registry.get('api/jobs?state=scheduled'))).jobs).toEqual([])
+    const details = await jsonOf(await registry.get('api/jobs/huge?queue=q&state=dead&atMs=5'))
+    expect(details.args.deep).toHaveLength(900_000)
+    expect(await jsonOf(await registry.get('api/jobs-matching?state=dead'))).toMatchObject({ matching: 1 })
+    await fixture.redis.del(keys().scheduled)
+  })
+})
+
+describe('jobs that match', () => {
+  it('are counted, tried again, deleted and cancelled in steps', async () => {
+    const { registry } = await withDead()
+    for (let n = 0; n < 250; n++) await fixture.redis.zadd(keys().dead, n, `{"id":"d${n}","task":"away:1.0"}`)
+    const count = await jsonOf(await registry.get('api/jobs-matching?state=dead&task=away:1.0', 'view'))
+    expect(count).toMatchObject({ matching: 250, changed: 0 })
+    const match = { state: 'dead', task: 'away:1.0', untilMs: count.atMs }
+    const first = await jsonOf(await registry.post('api/jobs-matching/delete', match))
+    expect(first).toMatchObject({ matching: 200, changed: 200, next: expect.any(String) })
+    const second = await jsonOf(await registry.post('api/jobs-matching/delete', { ...match, from: first.next }))
+    expect(second.changed).toBe(50)
+    expect(second.next).toBeUndefined()
+    expect(await fixture.redis.zcard(keys().dead)).toBe(1)
+    const retried = await jsonOf(await registry.post('api/jobs-matching/retry', { state: 'dead', text: 'NO SUCH' }))
+    expect(retried).toMatchObject({ matching: 1, changed: 1 })
+    await registry.post('api/enqueue/print:1.0', { options: { delayMs: 60_000 } })
+    expect(await jsonOf(await registry.post('api/jobs-matching/cancel', { state: 'scheduled' }))).toMatchObject({
+      changed: 1,
+    })
+  })
+
+  it('are named', async () => {
+    const registry = await fixture.registry()
+    const refused = async (action: string, body: unknown) =>
+      errorOf(await registry.post(`api/jobs-matching/${action}`, body))
+    expect(await refused('delete', {})).toEqual([400, 'BadRequest', expect.stringContaining("'state' is missing")])
+    expect(await refused('delete', { state: 'done' })).toEqual([400, 'BadRequest', expect.any(String)])
+    expect(await refused('cancel', { state: 'dead' })).toEqual([400, 'InvalidArgs', expect.any(String)])
+    expect(await refused('retry', { state: 'dead', all: true })).toEqual([400, 'BadRequest', expect.any(String)])
+    expect((await registry.post('api/jobs-matching/drop', { state: 'dead' })).status).toBe(404)
+    expect((await registry.get('api/jobs-matching?state=dead&untilMs=x')).status).toBe(400)
+  })
+})
+
+describe('schedules', () => {
+  it('are written, listed, paused, resumed, run and removed', async () => {
+    await fixture.worker([print])
+    const registry = await fixture.registry()
+    const entry = { name: 'nightly', cron: '0 3 * * *', timezone: 'Europe/Berlin', missed: 'skip', task: 'print:1.0' }
+    const written = await jsonOf(await registry.post('api/schedules', { ...entry, args: { page: 3 } }))
+    expect(written).toMatchObject({ ...entry, queue: 'q', args: { page: 3 }, nextMs: expect.any(Number) })
+    const listed = async () => {
+      await new Promise(resolve => setTimeout(resolve, 520))
+      return jsonOf(await registry.get('api/schedules', 'view'))
+    }
+    await eventually(async () => (await listed()).length === 1)
+    const act = async (action: string) => bodyOf(await registry.post(`api/schedules/q/nightly/${action}`, {}))
+    expect(await act('pause')).toEqual([200, { name: 'nightly', queue: 'q' }])
+    expect(await listed()).toMatchObject([{ pausedMs: expect.any(Number) }])
+    expect(await act('resume')).toEqual([200, { name: 'nightly', queue: 'q' }])
+    expect(await act('run')).toEqual([200, { name: 'nightly', queue: 'q', job: expect.any(String) }])
+    expect(await listed()).toMatchObject([{ name: 'nightly', lastMs: expect.any(Number) }])
+    expect(await act('remove')).toEqual([200, { name: 'nightly', queue: 'q' }])
+    expect((await act('remove'))[0]).toBe(404)
+    expect((await act('run'))[0]).toBe(404)
+  })
+
+  it('are refused with what is wrong', async () => {
+    await fixture.worker([print])
+    const registry = await fixture.registry({ runTasks: ['print:*'] })
+    const good = { name: 'n', cron: '0 3 * * *', task: 'print:1.0' }
+    const refused = async (changes: object) => errorOf(await registry.post('api/schedules', { ...good, ...changes }))
+    expect(await refused({ cron: 'soon' })).toEqual([400, 'InvalidArgs', expect.stringContaining("cron 'soon'")])
+    expect(await refused({ timezone: 'Mars/One' })).toEqual([400, 'InvalidArgs', expect.stringContaining('Mars')])
+    expect(await refused({ name: 'a b' })).toEqual([400, 'InvalidArgs', expect.stringContaining('its name must be')])
+    expect(await refused({ name: '' })).toEqual([400, 'BadRequest', "'name' is missing."])
+    expect(await refused({ missed: 'twice' })).toEqual([400, 'BadRequest', expect.any(String)])
+    expect(await refused({ args: { page: 'x' } })).toEqual([400, 'InvalidArgs', expect.any(String)])
+    expect(await refused({ task: 'mail:1.0' })).toEqual([403, 'Forbidden', expect.any(String)])
+    expect((await registry.post('api/schedules/a%20b/n/pause', {})).status).toBe(400)
+    expect((await registry.post('api/schedules/q/n/pause', { now: true })).status).toBe(400)
+  })
+})
+
+describe('the overview', () => {
+  it('counts jobs where they lie, and how old the oldest due one is', async () => {
+    const { registry } = await withDead()
+    await fixture.redis.zadd(keys().scheduled, 4e12, '{"id":"s","task":"t:1.0"}')
+    await fixture.redis.zadd(keys().retries, 4e12, '{"id":"r","task":"t:1.0"}')
+    await fixture.redis.set(keys().paused, '1')
+    const old = (Date.now() - 600_000) * 1000
+    await fixture.redis.rpush(keys().jobs, `{"at":${old},"ttl":0,"id":"w","task":"t:1.0"}`)
+    const overview = await eventually(async () => {
+      const read = await jsonOf(await registry.get('api/overview'))
+      return read.jobs === 1 && read
+    })
+    expect(overview).toMatchObject({ jobs: 1, scheduled: 1, retrying: 1, dead: 1 })
+    expect(overview.oldestJobMs).toBeGreaterThan(590_000)
+    const [queue] = await jsonOf(await registry.get('api/queues'))
+    expect(queue.oldestJobMs).toBeGreaterThan(590_000)
+    expect(queue.deadBefore).toEqual(expect.any(Number))
+    const { series } = await jsonOf(await registry.get('api/history?range=15m'))
+    expect(series.dead.at(-1)).toEqual(expect.any(Number))
+  })
+})
