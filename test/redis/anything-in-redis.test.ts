@@ -57,7 +57,7 @@ const repair = async () => {
   for (const [key, content] of whole) await server.redis.restore(key, 0, content, 'REPLACE')
 }
 
-const trends = { of: () => [] }
+const trends = { of: () => [], earliest: () => undefined }
 
 /** Everything that is made of the registry, for programs and for people. */
 const everythingOf = async (overview: Overview): Promise<string[]> => {
