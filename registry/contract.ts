@@ -1,17 +1,11 @@
 /** What the service tells its pages, and nothing else: both sides are checked against these types. */
 import type {
-  BulkAction,
-  BulkStep,
   ErrorCode,
   FailureOverview,
-  JobDetails,
-  JobsListing,
   JsonSchema,
-  ListedState,
   Load,
   Problem,
   QueueOverview,
-  Schedule,
   SlowCallOverview,
   TaskCaller,
   TaskQueue,
@@ -218,102 +212,3 @@ export const historySeries = [
   'execP95Us',
 ] as const
 export type HistorySeries = (typeof historySeries)[number]
-
-/** Where jobs are, as GET api/jobs lists them: state=, and optionally queue= task= text= from= limit=. */
-export const jobStates = [
-  'waiting',
-  'running',
-  'scheduled',
-  'retrying',
-  'dead',
-  'done',
-] as const satisfies readonly ListedState[]
-export type JobPage = JobsListing
-
-/** GET api/jobs/<id>, optionally with queue= state= at=: where it was seen, which one that is not tracked needs. */
-export type JobDetail = JobDetails
-
-/** POST api/enqueue/<task>. Arguments that are not there are {}. */
-export interface EnqueueRequest {
-  args?: unknown
-  options?: EnqueueChoices
-}
-
-/** How the job is to be run; what is not said is as the task says. */
-export interface EnqueueChoices {
-  queue?: string
-  delayMs?: number
-  /** Milliseconds since 1970, in the place of delayMs. */
-  atMs?: number
-  retries?: number
-  priority?: 'high' | 'normal' | 'low'
-  expiresMs?: number
-  /** True: of those with the same arguments; a text: of those with this id. */
-  unique?: boolean | string
-  tracked?: boolean
-  keepResultMs?: number
-}
-
-export interface EnqueueAnswer {
-  id: string
-  queue: string
-  task: string
-  /** It was there already: nothing was enqueued. */
-  isTwin: boolean
-}
-
-/** POST api/jobs/<id>/retry, of a dead job: with other arguments, if there are any. */
-export interface RetryRequest {
-  queue: string
-  args?: unknown
-}
-
-/** POST api/jobs/<id>/delete, of a dead job, /cancel and /cancel-chain. */
-export interface JobPlaceRequest {
-  queue?: string
-  state?: JobState
-  /** When it is due or was given up, of one that lies by time. */
-  atMs?: number
-}
-export type JobState = Exclude<ListedState, 'done'>
-
-/** What became of one job. False: it was gone, or had ended. */
-export interface JobChange {
-  id: string
-  changed: boolean
-}
-
-/** GET api/jobs-matching counts, POST api/jobs-matching/<action> changes those that match: a bounded step, and where the next goes on. */
-export interface MatchingRequest {
-  state: JobState
-  queue?: string
-  task?: string
-  text?: string
-  from?: string
-  /** Of dead ones: given up until then, Redis milliseconds. */
-  untilMs?: number
-}
-export type MatchingStep = BulkStep
-export type MatchingAction = BulkAction
-
-/** GET api/schedules. */
-export type ScheduleRow = Schedule
-
-/** POST api/schedules: written, in the place of one of the same name. */
-export interface ScheduleRequest {
-  name: string
-  cron: string
-  timezone?: string
-  missed?: 'once' | 'skip'
-  task: string
-  args?: unknown
-  queue?: string
-}
-
-/** POST api/schedules/<queue>/<name>/pause, /resume, /run or /remove, with {}. */
-export interface ScheduleChange {
-  name: string
-  queue: string
-  /** The job that was enqueued by /run. */
-  job?: string
-}

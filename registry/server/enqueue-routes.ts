@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type EnqueueOptions, errorTable, type Hub, HubError } from 'pshub'
-import type { EnqueueAnswer } from '../contract.ts'
+import type { EnqueueAnswer } from '../job-contract.ts'
 import { identityOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import { Fields } from './fields.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Hub, JobDetails, JobPlace } from 'pshub'
-import { type JobChange, type JobPage, type JobState, jobStates, type MatchingStep } from '../contract.ts'
+import { type JobChange, type JobPage, type JobState, jobStates, type MatchingStep } from '../job-contract.ts'
 import { auditOf } from './audit.ts'
 import { Fields } from './fields.ts'
 import { Refusal } from './refusal.ts'

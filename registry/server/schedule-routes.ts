@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type Hub, HubError } from 'pshub'
-import type { ScheduleChange, ScheduleRow } from '../contract.ts'
+import type { ScheduleChange, ScheduleRow } from '../job-contract.ts'
 import { auditOf } from './audit.ts'
 import { Fields } from './fields.ts'
 import { notToBeRun } from './job-routes.ts'

@@ -155,7 +155,7 @@ describe('the details of a job', () => {
       batch: undefined,
     })
     const plain = await hub.enqueue(echo, { n: 1 }, { delayMs: 60_000, retries: 3, priority: 'high', expiresMs: 5000 })
-    const [{ dueMs }] = (await hub.jobs({ state: 'scheduled' })).jobs as [{ dueMs: number }]
+    const dueMs = (await hub.jobs({ state: 'scheduled' })).jobs[0]!.dueMs!
     expect(await hub.jobDetails(plain.id, { queue: 'q', state: 'scheduled', atMs: dueMs })).toMatchObject({
       ...{ state: 'scheduled', isTracked: false, args: { n: 1 }, priority: 'high', retries: 3, dueMs },
       expiresMs: dueMs + 5000,

@@ -111,7 +111,7 @@ const slowResponse = () => {
 describe('a stream whose page does not read', () => {
   it('skips readings, of which the next one tells all the same', () => {
     const { response, written } = slowResponse()
-    const stream = new LiveStream(response as never, ['tasks'], { of: () => [] })
+    const stream = new LiveStream(response as never, ['tasks'], { of: () => [], earliest: () => undefined })
     const load = {}
     const reading = (...tasks: string[]) => {
       const rows = tasks.map(task => ({

@@ -4,7 +4,7 @@ import { queueRows, summaryOf, taskRows, workerRows } from '../../registry/serve
 import { taskDetail } from '../../registry/server/task-detail.ts'
 import type { Hub, Overview } from '../../src/index.ts'
 
-const trends = { of: () => [] }
+const trends = { of: () => [], earliest: () => undefined }
 
 /** Everything that is made of the registry, for programs and for people. */
 export const everythingOf = async (hub: Hub, overview: Overview): Promise<string[]> => {

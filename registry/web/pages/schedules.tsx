@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { ScheduleChange, ScheduleRow } from '../../contract.ts'
+import type { ScheduleChange, ScheduleRow } from '../../job-contract.ts'
 import { at } from '../address/paths.ts'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useRepeated } from '../live/repeated.ts'

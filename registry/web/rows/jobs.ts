@@ -1,5 +1,5 @@
 import type { QueuedJob } from 'pshub'
-import { type JobPage, type JobState, jobStates } from '../../contract.ts'
+import { type JobPage, type JobState, jobStates } from '../../job-contract.ts'
 import { choiceOf } from '../address/query.ts'
 
 export type ListedState = (typeof jobStates)[number]

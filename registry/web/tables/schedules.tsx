@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { ScheduleRow } from '../../contract.ts'
+import type { ScheduleRow } from '../../job-contract.ts'
 import { jobPath, taskPath } from '../address/paths.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Text } from '../parts/text.tsx'
@@ -35,8 +35,7 @@ export const ScheduleTable = ({
         {rows.map(row => (
           <tr key={`${row.queue} ${row.name}`}>
             <th scope="row" class="grow">
-              <Text>{row.name}</Text>
-              {row.pausedMs !== undefined && <Badge tone="warn">paused</Badge>}
+              <Text class="job-task">{row.name}</Text> {row.pausedMs !== undefined && <Badge tone="warn">paused</Badge>}
               <span class="summary">
                 <a href={taskPath(row.task)}>
                   <Text>{row.task}</Text>

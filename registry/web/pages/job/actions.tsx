@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { lazy } from 'preact-iso'
-import type { JobChange, JobDetail } from '../../../contract.ts'
+import type { JobChange, JobDetail } from '../../../job-contract.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { seenState } from '../../rows/jobs.ts'
 import { refusal } from '../../session/access.ts'

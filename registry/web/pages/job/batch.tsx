@@ -1,4 +1,4 @@
-import type { JobDetail } from '../../../contract.ts'
+import type { JobDetail } from '../../../job-contract.ts'
 import { jobPath } from '../../address/paths.ts'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'

@@ -1,4 +1,4 @@
-import type { JobDetail } from '../../../contract.ts'
+import type { JobDetail } from '../../../job-contract.ts'
 import { jobPath } from '../../address/paths.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { JobBadge } from '../../parts/job-badge.tsx'

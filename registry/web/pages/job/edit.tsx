@@ -1,6 +1,7 @@
 import '../../looks/form/index.css'
 import { useEffect, useState } from 'preact/hooks'
-import type { JobDetail, TaskDetail } from '../../../contract.ts'
+import type { TaskDetail } from '../../../contract.ts'
+import type { JobDetail } from '../../../job-contract.ts'
 import { useTaskDetail } from '../../live/task-detail.ts'
 import { Loading } from '../../parts/empty.tsx'
 import { printable } from '../../text/printable.ts'
@@ -45,7 +46,7 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
     setBusy(false)
   }
   return (
-    <section class="part panel job-edit" aria-label="Edit the arguments">
+    <section class="part tryit" aria-label="Edit the arguments">
       <ArgumentsEditor
         detail={detail}
         args={args}

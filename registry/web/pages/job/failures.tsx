@@ -1,4 +1,4 @@
-import type { JobDetail } from '../../../contract.ts'
+import type { JobDetail } from '../../../job-contract.ts'
 import { Text, WrappedText } from '../../parts/text.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { count } from '../../text/figures.ts'
@@ -28,7 +28,7 @@ export const Failures = ({ job: { errors, tries } }: { job: JobDetail }) => {
           <tbody>
             {errors.toReversed().map((error, at) => (
               <tr key={`${error.at} ${at}`}>
-                <td data-name="when">
+                <td data-name="when" class="whole">
                   <span>
                     <Moment atMs={error.at} />
                   </span>

@@ -1,6 +1,6 @@
 import '../../looks/try-it/index.css'
 import { useRoute } from 'preact-iso'
-import type { JobDetail } from '../../../contract.ts'
+import type { JobDetail } from '../../../job-contract.ts'
 import { at, jobsPath, queuePath, taskPath } from '../../address/paths.ts'
 import { useQuery } from '../../address/use-query.ts'
 import { type Repeated, useRepeated } from '../../live/repeated.ts'

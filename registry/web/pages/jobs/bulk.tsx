@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { MatchingStep } from '../../../contract.ts'
+import type { MatchingStep } from '../../../job-contract.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { hasFilter, type JobsView, jobsQuery } from '../../rows/jobs.ts'
+import { type JobsView, jobsQuery } from '../../rows/jobs.ts'
 import { refusal } from '../../session/access.ts'
 import { type ApiFailure, post, request } from '../../session/request.ts'
 import { count, plural } from '../../text/figures.ts'
@@ -9,22 +9,22 @@ import { printable } from '../../text/printable.ts'
 
 type Action = 'retry' | 'delete' | 'cancel'
 
-const names: Record<Action, { button: string; verb: string; done: string; means: string }> = {
+const names: Record<Action, { button: string; ask(jobs: string): string; done: string; means: string }> = {
   retry: {
     button: 'Try all again',
-    verb: 'Try again',
+    ask: jobs => `Try ${jobs} again`,
     done: 'tried again',
     means: 'They go back into their queues, with all their tries before them; chains go on with them.',
   },
   delete: {
     button: 'Delete all',
-    verb: 'Delete',
+    ask: jobs => `Delete ${jobs}`,
     done: 'deleted',
     means: 'They are gone for good, with their arguments.',
   },
   cancel: {
     button: 'Cancel all',
-    verb: 'Cancel',
+    ask: jobs => `Cancel ${jobs}`,
     done: 'cancelled',
     means:
       'Those that wait never run; the handlers of those that run are told to end. Jobs of a batch, and jobs that run, can only be cancelled where they are tracked.',
@@ -149,10 +149,10 @@ const useBulk = (action: Action, view: JobsView) => {
 const BulkDialog = ({ action, view, close }: { action: Action; view: JobsView; close(): void }) => {
   const { progress, act, stop } = useBulk(action, view)
   const { phase, matching, changed, skipped, problem } = progress
-  const { verb, done, means } = names[action]
+  const { ask, done, means } = names[action]
   const jobs = plural(matching, `${view.state} job`)
   return (
-    <Dialog title={`${verb} all ${view.state} jobs${hasFilter(view) ? ' that match' : ''}?`} onClose={close}>
+    <Dialog title={`${ask(`all ${view.state} jobs`)}?`} onClose={close}>
       <Which view={view} />
       <div role="status">
         {phase === 'counting' && <p>Counting: {count(matching)} so far.</p>}
@@ -194,7 +194,7 @@ const BulkDialog = ({ action, view, close }: { action: Action; view: JobsView; c
         )}
         {phase === 'asking' && (
           <button type="button" class="main" disabled={matching === 0} onClick={act}>
-            {verb} {jobs}
+            {ask(jobs)}
           </button>
         )}
         {phase === 'over' && (

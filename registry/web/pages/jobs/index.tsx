@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { type JobPage, jobStates } from '../../../contract.ts'
+import { type JobPage, jobStates } from '../../../job-contract.ts'
 import { jobPath } from '../../address/paths.ts'
 import { type QueryState, useQuery } from '../../address/use-query.ts'
 import { useRepeated } from '../../live/repeated.ts'

@@ -1,4 +1,4 @@
-import type { EnqueueChoices, ScheduleRequest } from '../../../contract.ts'
+import type { EnqueueChoices, ScheduleRequest } from '../../../job-contract.ts'
 
 /** How a job is to be run, as it was written into the form. */
 export interface JobChoices {

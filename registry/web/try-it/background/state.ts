@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { EnqueueAnswer, ScheduleRow } from '../../../contract.ts'
+import type { EnqueueAnswer, ScheduleRow } from '../../../job-contract.ts'
 import { refusal } from '../../session/access.ts'
 import { type ApiFailure, post } from '../../session/request.ts'
 import { isTracked, type JobChoices, noChoices, optionsOf, type ScheduleChoices, scheduleOf } from './choices.ts'
