@@ -56,9 +56,14 @@ const computing = [
   'test/architecture-registry.test.ts',
   'test/model/functions.model.test.ts',
   'test/model/jobs.model.test.ts',
-  ...['call-interleavings', 'overload-simulation', 'prometheus', 'schema-diff-fits', 'schema-vectors', 'tryit-snippets'].map(
-    name => `test/unit/${name}.test.ts`,
-  ),
+  ...[
+    'call-interleavings',
+    'overload-simulation',
+    'prometheus',
+    'schema-diff-fits',
+    'schema-vectors',
+    'tryit-snippets',
+  ].map(name => `test/unit/${name}.test.ts`),
   ...(hasPlanted ? [plantedInModel] : []),
 ]
 

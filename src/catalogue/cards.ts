@@ -1,6 +1,7 @@
 import type { LoopMs } from '../figures/loop-delay.ts'
 import type { JsonSchema } from '../task/schema.ts'
-import { maxTimeoutMs, type TaskCard } from '../task/task.ts'
+import type { TaskCard } from '../task/task.ts'
+import { maxTimeoutMs } from '../wire/clock.ts'
 import {
   isAmount,
   isCount,

@@ -129,13 +129,20 @@ describe('phases', () => {
   })
 
   it('come with the error of a call that a worker answered', async () => {
-    await it_.worker([nap])
+    const giveUp = new AbortController()
+    const endless = defineTask('endless:1.0', {}, (_, { signal }) => {
+      giveUp.abort()
+      return new Promise(resolve => signal.addEventListener('abort', () => resolve(null)))
+    })
+    await it_.worker([nap, endless])
     const hub = it_.hub()
     const failed = await failure(hub.call(nap, { ms: 31 }))
     expect(failed.code).toBe('TaskFailed')
     checked(failed.phases, 31)
-    const late = await failure(hub.call(nap, { ms: 200 }, { phases: true, timeoutMs: 50 }))
-    expect(late).toMatchObject({ code: 'Timeout', phases: undefined })
+    const late = new Promise(resolve => hub.events.on('reply:late', resolve))
+    const givenUp = await failure(hub.call(endless, {}, { phases: true, signal: giveUp.signal }))
+    expect(givenUp).toMatchObject({ code: 'Aborted', phases: undefined })
+    await late
     expect((await failure(hub.call('none:1.0'))).phases).toBe(undefined)
   })
 
