@@ -7,22 +7,11 @@ import {
   TaskError,
   type WithPhases,
 } from '../../src/index.ts'
+import { add, echo } from '../support/example-tasks.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
-const add = defineTask(
-  'my_task:1.0',
-  {
-    description: 'Adds ten.',
-    args: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'], additionalProperties: false },
-    result: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] },
-    timeoutMs: 5000,
-    idempotent: true,
-  },
-  async args => ({ x: args.x + 10 }),
-)
-const echo = defineTask('echo:1.0', {}, args => args)
 const versioned = (version: string) => defineTask(`greet:${version}`, {}, () => version)
 
 describe('a call', () => {
