@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeKeys } from '../src/wire/keys.ts'
 import { importedBy, walkWithoutCircle } from './support/imports.ts'
+import { longest } from './support/slow-first-order.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const source = join(root, 'src')
@@ -181,6 +182,10 @@ describe('files', () => {
   it(`have at most ${mostLines} lines`, () => {
     const long = written.filter(file => readFileSync(join(root, file), 'utf8').trimEnd().split('\n').length > mostLines)
     expect(long, 'these are to be split by role').toEqual([])
+  })
+
+  it.each(longest)('%s, which is run early, is there', name => {
+    expect(written).toContain(`test/${name}.test.ts`)
   })
 
   it('only keys.ts writes a key name', () => {

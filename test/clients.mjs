@@ -7,7 +7,9 @@ import { pythonEnv } from '../tools/python-env.mjs'
 import { rubyEnv } from '../tools/ruby-env.mjs'
 
 /** In Python, what waits for longest: half of the time of all. */
-const slow = ['bounds', 'call_ends', 'faults', 'failover', 'may_have_run'].map(name => `tests/test_${name}.py`)
+const slow = ['bounds', 'call_ends', 'faults', 'failover', 'foreign_records', 'may_have_run', 'pause'].map(
+  name => `tests/test_${name}.py`,
+)
 
 /** `name` is also that of a cache: what failed before is looked up there, by the same step. */
 const pytest = (name, title, ...args) => ({

@@ -68,14 +68,14 @@ const computing = [
 ]
 
 const excluded = [...ofTime, ...computing, plantedInModel].map(file => `--exclude=${file}`)
-const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...excluded)
+const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=4', ...excluded)
 const testsThatCompute = {
-  ...vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=1', '--testTimeout=120000', ...computing),
+  ...vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=2', '--testTimeout=120000', ...computing),
   env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {},
   givesWay: true,
 }
 // They wait more than they compute.
-const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', '--maxWorkers=4', ...ofTime)
+const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', '--maxWorkers=5', ...ofTime)
 const wantedTests = vitest(reportDir, 'tests', 'tests', ...only)
 const faultOptions = [
   '--subset',
@@ -113,7 +113,7 @@ const runAll = async () => {
   await steps.beside([typeCheck, pagesTypeCheck], [lint])
   await toolsDone
   const { own, conformance } = clientSteps(reportDir, retries)
-  await steps.beside([tests], [...nodeSteps(reportDir), conformance])
+  await steps.beside([tests], nodeSteps(reportDir), [conformance])
   const computed = steps.beside([testsThatCompute])
   await steps.beside([faults], ...own.map(step => [step]), serverSteps(reportDir))
   await steps.beside([testsOfTime])

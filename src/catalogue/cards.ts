@@ -1,7 +1,8 @@
 import { type JobFigures, readJobFigures } from '../figures/job-figures.ts'
 import type { LoopMs } from '../figures/loop-delay.ts'
 import type { JsonSchema } from '../task/schema.ts'
-import { maxTimeoutMs, type TaskCard } from '../task/task.ts'
+import type { TaskCard } from '../task/task.ts'
+import { maxTimeoutMs } from '../wire/clock.ts'
 import {
   isAmount,
   isCount,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { maxTimeoutMs } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { type Backoff, backoffKinds, isBackoff, isWait } from '../wire/job-part.ts'
 import { parseTaskName, type TaskName } from '../wire/names.ts'
@@ -121,7 +122,6 @@ const taskMark = Symbol.for('pshub.task')
 
 export const defaultTimeoutMs = 5000
 export const defaultJobTimeoutMs = 30 * 60 * 1000
-export const maxTimeoutMs = 24 * 3600 * 1000
 
 /**
  * Declares a task. The types of the handler's arguments and result follow from the schemas where they are written in

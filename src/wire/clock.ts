@@ -1,6 +1,9 @@
 /** Milliseconds that never jump, for every deadline and duration inside this process. */
 export const monotonicMs = (): number => performance.now()
 
+/** Longest time of a call, and of a run: a day. */
+export const maxTimeoutMs = 24 * 3600 * 1000
+
 /** Resolves after `ms`, or at once when the signal fires; never rejects. Longer than a timer can hold is cut to 24 days. */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise(resolve => {

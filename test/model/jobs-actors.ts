@@ -60,7 +60,7 @@ export class JobsActors {
     await this.#lists[queue]!.beat(this.redis, worker, 3_600_000, true)
     const claimed = await this.#lists[queue]!.claim(this.redis, worker, { slots, jobs: slots })
     const ids = claimed!.requests.map(({ text }) => idOf(text))
-    assert.deepEqual(ids, model.claim(queue, worker, slots), 'claimed')
+    assert.deepEqual(ids, model.claim(queue, worker, slots, ids), 'claimed')
   }
 
   async settle(

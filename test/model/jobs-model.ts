@@ -90,12 +90,17 @@ export class JobsModel {
     this.#push(job, 'tail')
   }
 
-  /** Returns the ids that are to be run. */
-  claim(queueName: string, worker: string, slots: number): string[] {
+  /**
+   * Returns the ids that are to be run. `answered`: what was given out. What follows a batch that ended by this claim, whose last job
+   * was passed over, is taken with it or by the next one: who claims has looked at the list before.
+   */
+  claim(queueName: string, worker: string, slots: number, answered: readonly string[]): string[] {
     const queue = this.queues[queueName]!
+    const there = new Set(this.jobs.keys())
     const taken: string[] = []
     for (const list of [queue.high, queue.normal, queue.low]) {
       while (taken.length < slots && list.length > 0) {
+        if (!there.has(list[0]!) && !answered.includes(list[0]!)) break
         const job = this.jobs.get(list.shift()!)!
         if (job.keep && job.isCancelled) {
           this.situations.add('a cancelled job was passed over')

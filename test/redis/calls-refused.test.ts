@@ -1,21 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, HubError } from '../../src/index.ts'
+import { add, echo } from '../support/example-tasks.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
-
-const add = defineTask(
-  'my_task:1.0',
-  {
-    description: 'Adds ten.',
-    args: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'], additionalProperties: false },
-    result: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] },
-    timeoutMs: 5000,
-    idempotent: true,
-  },
-  async args => ({ x: args.x + 10 }),
-)
-const echo = defineTask('echo:1.0', {}, args => args)
 
 describe('what is refused at once', () => {
   const refused = async (promise: Promise<unknown>, code: string, message: RegExp) => {

@@ -7,22 +7,11 @@ import {
   TaskError,
   type WithPhases,
 } from '../../src/index.ts'
+import { add, echo } from '../support/example-tasks.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
-const add = defineTask(
-  'my_task:1.0',
-  {
-    description: 'Adds ten.',
-    args: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'], additionalProperties: false },
-    result: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] },
-    timeoutMs: 5000,
-    idempotent: true,
-  },
-  async args => ({ x: args.x + 10 }),
-)
-const echo = defineTask('echo:1.0', {}, args => args)
 const versioned = (version: string) => defineTask(`greet:${version}`, {}, () => version)
 
 describe('a call', () => {
@@ -129,13 +118,20 @@ describe('phases', () => {
   })
 
   it('come with the error of a call that a worker answered', async () => {
-    await it_.worker([nap])
+    const giveUp = new AbortController()
+    const endless = defineTask('endless:1.0', {}, (_, { signal }) => {
+      giveUp.abort()
+      return new Promise(resolve => signal.addEventListener('abort', () => resolve(null)))
+    })
+    await it_.worker([nap, endless])
     const hub = it_.hub()
     const failed = await failure(hub.call(nap, { ms: 31 }))
     expect(failed.code).toBe('TaskFailed')
     checked(failed.phases, 31)
-    const late = await failure(hub.call(nap, { ms: 200 }, { phases: true, timeoutMs: 50 }))
-    expect(late).toMatchObject({ code: 'Timeout', phases: undefined })
+    const late = new Promise(resolve => hub.events.on('reply:late', resolve))
+    const givenUp = await failure(hub.call(endless, {}, { phases: true, signal: giveUp.signal }))
+    expect(givenUp).toMatchObject({ code: 'Aborted', phases: undefined })
+    await late
     expect((await failure(hub.call('none:1.0'))).phases).toBe(undefined)
   })
 

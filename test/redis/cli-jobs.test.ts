@@ -106,12 +106,13 @@ describe('pshub jobs', () => {
 describe('pshub job', () => {
   it('shows a record, its result and its chain, and waits', async () => {
     const worker = await startWorker()
-    const id = (await run(['enqueue', 'add', '{"a":1,"b":2}', '--tracked', '--delay', '500ms'])).out.trim()
-    expect((await run(['job', id])).out).toMatch(
+    const later = (await run(['enqueue', 'add', '{"a":1,"b":2}', '--tracked', '--delay', '1h'])).out.trim()
+    expect((await run(['job', later])).out).toMatch(
       new RegExp(
-        `^${id}\\n {2}task +add:1\\.0\\n {2}queue +default\\n {2}state +scheduled\\n {2}enqueued .* ago\\)\\n {2}due .*\\(in `,
+        `^${later}\\n {2}task +add:1\\.0\\n {2}queue +default\\n {2}state +scheduled\\n {2}enqueued .* ago\\)\\n {2}due .*\\(in `,
       ),
     )
+    const id = (await run(['enqueue', 'add', '{"a":1,"b":2}', '--tracked'])).out.trim()
     expect(await run(['job', id, '--wait'])).toEqual({ code: 0, out: '3\n', err: '' })
     expect((await run(['job', id, '--queue', 'default'])).out).toMatch(
       /state +done\n[\s\S]*worker .*\n\nresult:\n {2}3\n$/,
