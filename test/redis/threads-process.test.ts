@@ -121,6 +121,31 @@ describe('a thread', () => {
   })
 })
 
+describe('a run', () => {
+  it('whose time is up while its thread starts never begins', async () => {
+    const open = file('open')
+    cli.module(
+      'slow-first.mjs',
+      `import { existsSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
+while (!isMainThread && !existsSync(${JSON.stringify(open)})) await new Promise(resolve => setTimeout(resolve, 10))
+`,
+    )
+    await startWorker(shared, { NODE_OPTIONS: '--import ./slow-first.mjs', PSHUB_MAX_BLOCKED_MS: '0' })
+    await withHub(async hub => {
+      const [never, begun] = [file('never'), file('begun')]
+      const call = failure(hub.call('single:1.0', { begun: never, until: open }, { timeoutMs: 500 }))
+      expect(await call).toMatchObject({ code: 'Timeout' })
+      // It takes the place in the pool that the first one has left.
+      const next = hub.call('single:1.0', { begun, until: open })
+      expect(await hub.call('echo:1.0')).toBeDefined()
+      writeFileSync(open, '')
+      expect(await next).toMatchObject({ threadId: expect.any(Number) })
+      expect(existsSync(never)).toBe(false)
+    })
+  })
+})
+
 describe('threads of a worker in code', () => {
   it('end with it, and then the process does', async () => {
     const index = JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)

@@ -56,7 +56,7 @@ describe('a handler in a thread', () => {
   it('is given the same context, and its result goes the same way', async () => {
     await startWorker()
     const hub = it_.hub({ name: 'shop' })
-    const told = (await hub.call('tell:1.0', { n: 1 }, { timeoutMs: 4000 })) as Told
+    const told = (await hub.call('tell:1.0', { n: 1 }, { timeoutMs: 14_000 })) as Told
     expect(told).toMatchObject({
       args: { n: 1 },
       task: 'tell:1.0',
@@ -67,7 +67,7 @@ describe('a handler in a thread', () => {
     })
     expect(told.id).toMatch(/^[\w-]{10,}$/)
     expect(told.remainingMs).toBeGreaterThan(0)
-    expect(told.remainingMs).toBeLessThanOrEqual(4000)
+    expect(told.remainingMs).toBeLessThanOrEqual(14_000)
     // The thread stays, and its module with it.
     expect(await hub.call('tell:1.0')).toMatchObject({ threadId: told.threadId, runs: 2 })
     const job = await hub.enqueue('tell:1.0', { n: 2 }, { keepResultMs: 10_000 })
@@ -129,7 +129,7 @@ describe('a handler in a thread', () => {
     const worker = await startWorker({ tasks: [{ ...ending, backoff } as Task] })
     worker.events.on('task:settled', ({ thrown }) => seen.push(thrown))
     const job = await it_.hub().enqueue('ending:1.0', { how: 'error' }, { tracked: true })
-    expect(await failure(job.result({ timeoutMs: 5000 }))).toMatchObject({ code: 'TaskFailed', message: 'broken' })
+    expect(await failure(job.result({ timeoutMs: 15_000 }))).toMatchObject({ code: 'TaskFailed', message: 'broken' })
     await eventually(() => seen.length === 2)
     expect(seen[0]).toMatchObject({ name: 'Error', message: 'broken', code: 'E1' })
     expect((seen[0] as Error).stack).toContain('thread-tasks.mjs')
@@ -140,7 +140,7 @@ describe('a handler in a thread', () => {
   it('gives a job up at once where its error says so', async () => {
     await startWorker()
     const job = await it_.hub().enqueue('ending:1.0', { how: 'final' }, { tracked: true })
-    expect(await failure(job.result({ timeoutMs: 5000 }))).toMatchObject({ message: 'never' })
+    expect(await failure(job.result({ timeoutMs: 15_000 }))).toMatchObject({ message: 'never' })
     it_.allowLeftovers()
   })
 
@@ -189,11 +189,11 @@ describe('a call that it makes', () => {
   it('goes through the main thread, with the time that is left', async () => {
     await startWorker()
     const hub = it_.hub()
-    const { answer } = (await hub.call('calling:1.0', { task: 'echo:1.0', args: { a: 1 } }, { timeoutMs: 3000 })) as {
+    const { answer } = (await hub.call('calling:1.0', { task: 'echo:1.0', args: { a: 1 } }, { timeoutMs: 13_000 })) as {
       answer: { remainingMs: number }
     }
     expect(answer).toMatchObject({ args: { a: 1 }, isMainThread: true })
-    expect(answer.remainingMs).toBeLessThanOrEqual(3000)
+    expect(answer.remainingMs).toBeLessThanOrEqual(13_000)
     expect(await hub.call('calling:1.0', { task: 'echo:1.0' })).toMatchObject({ answer: { args: {} } })
   })
 
@@ -228,7 +228,11 @@ describe('a call that it makes', () => {
     const hub = it_.hub()
     const caught = async (args: object) => ((await hub.call('calling:1.0', args)) as { caught: object }).caught
     expect(await caught({ task: 'echo:1.0', args: 'bigint' })).toMatchObject({ isHubError: true, code: 'InvalidArgs' })
-    expect(await caught({ task: 'slow:1.0', timeoutMs: 100 })).toMatchObject({ code: 'Timeout', ran: 'maybe' })
+    // Expired where a busy machine does not come to it in time.
+    expect(await caught({ task: 'slow:1.0', timeoutMs: 300 })).toMatchObject({
+      isHubError: true,
+      code: expect.stringMatching(/^(Timeout|Expired)$/),
+    })
     expect(await caught({ task: 'slow:1.0', cancelMs: 100 })).toMatchObject({ code: 'Aborted' })
   })
 })
@@ -312,7 +316,7 @@ describe('a run that is given up', () => {
     expect(await call).toMatchObject({ code: 'Aborted' })
     expect(await written(ended)).toBe('Aborted true true')
     const again = file()
-    const late = failure(hub.call('heeding:1.0', { begun: again, ended: file() }, { timeoutMs: 300 }))
+    const late = failure(hub.call('heeding:1.0', { begun: again, ended: file() }, { timeoutMs: 2000 }))
     expect(await written(again)).toBe(thread)
     expect(await late).toMatchObject({ code: 'Timeout' })
   })
@@ -323,7 +327,7 @@ describe('a run that is given up', () => {
     worker.events.on('task:settled', ({ task, code }) => codes.push([task, code]))
     const hub = it_.hub()
     await Promise.all(
-      ['heeding_here:1.0', 'rethrowing:1.0'].map(task => failure(hub.call(task, {}, { timeoutMs: 300 }))),
+      ['heeding_here:1.0', 'rethrowing:1.0'].map(task => failure(hub.call(task, {}, { timeoutMs: 1500 }))),
     )
     await eventually(() => codes.length === 2)
     expect(codes.sort()).toEqual([
@@ -338,7 +342,7 @@ describe('a run that is given up', () => {
     worker.events.on('task:settled', ({ code, message }) => settled.push([code, message]))
     const hub = it_.hub()
     const [begun, beats, next] = [file(), file(), file()]
-    const call = failure(hub.call('single:1.0', { begun, beats }, { timeoutMs: 500 }))
+    const call = failure(hub.call('single:1.0', { begun, beats }, { timeoutMs: 3000 }))
     await written(begun)
     // It waits for the thread that will be ended.
     const waiting = hub.call('single:1.0', { begun: next, until: begun })
@@ -400,7 +404,7 @@ describe('a thread that dies', () => {
     expect(await other).toBeDefined()
     expect(await hub.call('dying:1.0', { how: 'stray' })).toBeDefined()
     const job = await hub.enqueue('dying:1.0', { how }, { tracked: true })
-    expect(await failure(job.result({ timeoutMs: 10_000 }))).toMatchObject({ message })
+    expect(await failure(job.result({ timeoutMs: 15_000 }))).toMatchObject({ message })
     it_.allowLeftovers()
   })
 
@@ -475,7 +479,7 @@ describe('stop()', () => {
     await startWorker()
     await written(again)
     writeFileSync(until, '')
-    expect(await job.result({ timeoutMs: 10_000 })).toBeDefined()
+    expect(await job.result({ timeoutMs: 15_000 })).toBeDefined()
     expect(statSync(beats).size).toBe(size)
     it_.allowLeftovers()
   })

@@ -5,7 +5,7 @@ import { isMainThread, threadId } from 'node:worker_threads'
 import { defineTask, HubError, TaskError } from '../../dist/index.js'
 
 const module = import.meta.url
-const inThreads = { threads: 2, module }
+const inThreads = { threads: 2, module, timeoutMs: 15_000 }
 let runs = 0
 
 /** Computes until the file `until` is there, or for ever; `begun` tells that it does. */

@@ -93,7 +93,7 @@ export class ThreadRun {
     // The run's code is the reason's, as where the executor gives up a handler in the main thread.
     const given = reason instanceof HubError ? new Abandoned(reason.code, reason.message) : reason
     this.#tell({ is: 'aborted', reason: packError(reason) })
-    if (this.#port) this.#timer = setTimeout(() => this.fail(given), abandonAfterMs)
+    if (this.#hasBegun) this.#timer = setTimeout(() => this.fail(given), abandonAfterMs)
     else this.fail(given)
   }
 
