@@ -49,7 +49,9 @@ export const rubyEnv = () => {
     }
   }
   if (lack)
-    throw new Error(`${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis, fugit and minitest is needed`)
+    throw new Error(
+      `${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis, fugit and minitest is needed`,
+    )
   return command
 }
 

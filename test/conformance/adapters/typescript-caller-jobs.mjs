@@ -45,7 +45,9 @@ const orders = {
     return { next_ms: (await hub.schedule(name, times, task, args, options)).nextMs }
   },
   async schedules(hub, { queue }) {
-    return { schedules: (await hub.schedules(queue).list()).map(({ name, cron, nextMs }) => ({ name, cron, next_ms: nextMs })) }
+    return {
+      schedules: (await hub.schedules(queue).list()).map(({ name, cron, nextMs }) => ({ name, cron, next_ms: nextMs })),
+    }
   },
   unschedule: async (hub, { queue, name }) => ({ removed: await hub.schedules(queue).remove(name) }),
 }

@@ -30,7 +30,8 @@ const wellDoneLater = async (pair, id) => {
 
 const statusOf = (pair, { job }) => pair.jobs('status', { job, queue: pair.queue })
 
-const hasGone = (pair, key) => eventually(async () => (await pair.redis.exists(pair.key(key))) === 0, `the end of ${key}`)
+const hasGone = (pair, key) =>
+  eventually(async () => (await pair.redis.exists(pair.key(key))) === 0, `the end of ${key}`)
 
 const flows = [
   {
@@ -65,7 +66,11 @@ const flows = [
       const failing = await enqueue(pair, 'flaky:1.0', { fails: 99 }, { retries: 2, backoff: 5, tracked: true })
       const { error } = await resultOf(pair, failing)
       deepEqual([error.code, error.message, error.ran], ['TaskFailed', 'try 3 {failed}', 'yes'])
-      deepEqual(await statusOf(pair, failing).then(({ state, tries, code }) => [state, tries, code]), ['dead', 3, 'TaskFailed'])
+      deepEqual(await statusOf(pair, failing).then(({ state, tries, code }) => [state, tries, code]), [
+        'dead',
+        3,
+        'TaskFailed',
+      ])
       const { dead } = await pair.jobs('dead', { queue: pair.queue })
       const [buried] = dead
       equal(dead.length, 1)
@@ -82,7 +87,10 @@ const flows = [
       const job = await enqueue(pair, 'nobody:1.0', {}, { queue: pair.queue, tracked: true })
       equal((await resultOf(pair, job)).error.code, 'NoSuchTask')
       const { dead } = await pair.jobs('dead', { queue: pair.queue })
-      deepEqual(dead.map(each => [each.job, each.tries]), [[job.job, 1]])
+      deepEqual(
+        dead.map(each => [each.job, each.tries]),
+        [[job.job, 1]],
+      )
       await pair.redis.del(pair.key('dead'))
     },
   },
@@ -198,7 +206,10 @@ const together = [
       ok(made.ok, JSON.stringify(made.error))
       await eventually(() => pair.starts('tick') >= 2, 'two of its times')
       const { schedules } = await pair.jobs('schedules', { queue: pair.queue }, await pair.startOtherCaller())
-      deepEqual(schedules.map(({ name, cron }) => [name, cron]), [['each-second', '* * * * * *']])
+      deepEqual(
+        schedules.map(({ name, cron }) => [name, cron]),
+        [['each-second', '* * * * * *']],
+      )
       equal((await pair.jobs('unschedule', { queue: pair.queue, name: 'each-second' })).removed, true)
       const wrong = await pair.jobs('schedule', { ...args, times: { cron: '0 0 LW * *' } })
       equal(wrong.error.code, 'InvalidArgs')
@@ -246,7 +257,13 @@ const faults = [
       const jobs = []
       for (let n = 0; n < 30; n++) {
         if (n % 10 === 5) for (const proxy of [callers, workers]) proxy.cut()
-        jobs.push(await pair.jobs('enqueue', entry('echo:1.0', { token: `cut ${n}` }, { queue: two.queue, tracked: true }), two.caller))
+        jobs.push(
+          await pair.jobs(
+            'enqueue',
+            entry('echo:1.0', { token: `cut ${n}` }, { queue: two.queue, tracked: true }),
+            two.caller,
+          ),
+        )
       }
       for (const job of jobs.filter(each => each.ok)) await wellDone(two, job)
       for (const { error } of jobs.filter(each => !each.ok)) equal(error.code, 'OutcomeUnknown')
