@@ -17,7 +17,7 @@ export interface Schedule extends ScheduleTimes {
   pausedMs: number | undefined
 }
 
-/** The schedules of one queue. Workers of that queue, in TypeScript, keep them up. */
+/** The schedules of one queue. Workers of that queue keep them up. */
 export class Schedules {
   readonly #host: JobHost
   readonly #queue: JobQueue
