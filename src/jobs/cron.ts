@@ -11,7 +11,10 @@ import { readPattern } from './cron-pattern.ts'
 export interface ScheduleTimes {
   /** Five fields (minute, hour, day of month, month, day of week), or six with seconds in front; or `@daily` and the like. */
   cron: string
-  /** IANA name, as Europe/Berlin. Default UTC. A time that a change of the clocks skips comes at its end; one that it repeats comes once. */
+  /**
+   * IANA name, as Europe/Berlin. Default UTC. One time of the day that a change of the clocks skips comes at its end; one that it repeats
+   * comes once. Of patterns with several times of the day those come that clocks show.
+   */
   timezone?: string | undefined
   /** What becomes of times at which no worker was there, or Redis was away: `once` for all of them together (default), or `skip`. */
   missed?: 'once' | 'skip' | undefined

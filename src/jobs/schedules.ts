@@ -19,7 +19,7 @@ export interface Schedule extends ScheduleTimes {
   lastMs: number | undefined
 }
 
-/** The schedules of one queue. Workers of that queue, in TypeScript, keep them up. */
+/** The schedules of one queue. Workers of that queue keep them up. */
 export class Schedules {
   readonly #host: JobHost
   readonly #queue: JobQueue

@@ -35,7 +35,7 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
         return f"{album}: {report}"
 
     mails: List[str] = []
-    enqueuing, declaring = _code(README.split("## Jobs\n")[1].split("\n## ")[0])
+    enqueuing, declaring, timed = _code(README.split("## Jobs\n")[1].split("\n## ")[0])
     names: Dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "TaskError": TaskError}
     exec(compile(declaring, "README.md", "exec", dont_inherit=True), names)
     declared = names["mail"]
@@ -48,3 +48,6 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     eventually(lambda: len(mails) == 6)
     assert sorted(mails) == ["a", *["a@example.com"] * 4, "b"]
     assert server.client.zcard(f"{PREFIX}scheduled") == 1
+    exec(compile(timed.replace("[...]", "[]"), "README.md", "exec", dont_inherit=True), names)
+    assert [each.name for each in names["schedules"].list()] == ["nightly"] and names["dead"].count() == 0
+    names["schedules"].remove("nightly")

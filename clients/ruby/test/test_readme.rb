@@ -9,7 +9,7 @@ class TestReadme < PshubTest
   def blocks(chapter) = README[/^## #{chapter}\n.*?(?=^## )/m].scan(/^```ruby\n(.*?)^```$/m).flatten
 
   def test_the_chapter_on_jobs
-    enqueuing, many, tasks = blocks("Jobs")
+    enqueuing, many, timed, tasks = blocks("Jobs")
     names = ["my_task:1.0", "report:1.0"]
     worker(*names.map { |name| declare(name) { |args| args } })
     place = Module.new
@@ -22,6 +22,8 @@ class TestReadme < PshubTest
     place.module_eval("#{many}\nMANY, CHAIN, BATCH = many, chain, batch", "README.md")
     assert_equal [2, { "sum" => { "x" => 1 } }], [place::MANY.ids.size, place::CHAIN.result]
     eventually("the batch") { place::BATCH.status.to_h.values_at(:total, :done, :dead) == [2, 2, 0] }
+    place.module_eval("#{timed}\nSCHEDULE, DEAD = schedule, dead", "README.md")
+    assert_equal ["nightly", "default", 0], [place::SCHEDULE.name, place::SCHEDULE.queue, place::DEAD.count]
   ensure
     declared&.each { |task| Pshub.tasks.delete(task) }
   end
