@@ -15,6 +15,7 @@ import { Intake } from './roles/intake.ts'
 import { Keepalive } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
+import { Show } from './roles/show.ts'
 import { Tick } from './roles/tick.ts'
 
 /** The parts and the roles of one worker. */
@@ -30,6 +31,7 @@ export interface Crew extends WorkerContext {
   keepalive: Keepalive
   farewell: Farewell
   inspect: Inspect
+  show: Show
 }
 
 /** The crew is the context of its own roles: they find each other there. */
@@ -45,6 +47,7 @@ export const makeCrew = (parts: WorkerParts): Crew => {
     crew.keepalive.onBeat()
     crew.fetch.onBeat(beat)
     measures.onBeat(beat, workerId())
+    crew.show.onBeat(beat)
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
     reconcile.look(beat.nowUs).catch(() => undefined)
@@ -63,6 +66,7 @@ export const makeCrew = (parts: WorkerParts): Crew => {
   crew.keepalive = new Keepalive(crew)
   crew.farewell = new Farewell(crew)
   crew.inspect = makeInspect(parts)
+  crew.show = new Show(crew)
   return crew
 }
 

@@ -1,6 +1,7 @@
 import { Registrar } from '../catalogue/registrar.ts'
 import { Events } from '../figures/events.ts'
 import { Pulse } from '../figures/pulse.ts'
+import type { WorkerLook } from '../figures/worker-look.ts'
 import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
@@ -19,15 +20,17 @@ import { makeKeys } from '../wire/keys.ts'
 import { RedisClock } from '../wire/redis-clock.ts'
 import { type Crew, makeCrew } from './crew.ts'
 import { Executor } from './executor.ts'
+import { checkHooks, runOnce, type WorkerHooks, watchLastWords } from './hooks.ts'
 import { Measures } from './measures.ts'
 import { makeNestedCalls } from './nested.ts'
 import { Slots } from './slots.ts'
 
-export type WorkerOptions = Partial<Omit<Settings, 'name'>> & {
-  /** What this worker runs, as defineTask returned it. */
-  // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results go together here
-  tasks: readonly Task<any, any>[]
-}
+export type WorkerOptions = Partial<Omit<Settings, 'name'>> &
+  WorkerHooks & {
+    /** What this worker runs, as defineTask returned it. */
+    // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results go together here
+    tasks: readonly Task<any, any>[]
+  }
 
 /** How long start() waits for Redis, and stop() for the last confirmations. */
 const patienceMs = 2000
@@ -43,6 +46,8 @@ export class Worker {
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #guards: Guards
+  readonly #hooks: WorkerHooks
+  #endWatch: (() => void) | undefined
   readonly #graceOver = new AbortController()
   #id = newId()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
@@ -53,7 +58,9 @@ export class Worker {
   /** @throws ConfigError */
   constructor(options: WorkerOptions) {
     const { events } = this
-    const { tasks: given, ...own } = options
+    const { tasks: given, onStart, lastWords, ...own } = options
+    this.#hooks = { onStart, lastWords }
+    checkHooks(this.#hooks)
     const settings = readSettings('worker', { options: own, env: process.env })
     const tasks = checkTasks(given)
     const { statsd, slots: size, jobSlots = Math.ceil(size / 2) } = settings
@@ -121,9 +128,15 @@ export class Worker {
     return this.#crew.slots.busy
   }
 
+  /** What it is doing now: its runs, for how long, and what each was seen doing last. */
+  look(): WorkerLook {
+    return this.#crew.show.look()
+  }
+
   /**
    * Starts serving. Resolves when the worker is registered, or after two seconds while Redis is away: it goes on trying, and
    * what it finds unfit then is a `problem` event, and not served until it is fit.
+   * @throws StartFailed when `onStart` fails
    * @throws ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
    */
   start(): Promise<void> {
@@ -133,6 +146,11 @@ export class Worker {
   async #start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
+    const { onStart, lastWords } = this.#hooks
+    if (onStart) await this.#runHook(onStart)
+    // stop() may have been called meanwhile.
+    if (this.#state !== 'running') return
+    if (lastWords) this.#endWatch = watchLastWords(lastWords)
     const { waiting, commands, inspect, beat, settings, slots, tasks } = this.#crew
     waiting.open()
     commands.open()
@@ -158,6 +176,15 @@ export class Worker {
       slots: slots.size,
       tasks: [...tasks.keys()],
     })
+  }
+
+  async #runHook(onStart: () => unknown): Promise<void> {
+    try {
+      await runOnce(onStart)
+    } catch (error) {
+      this.#state = 'stopped'
+      throw error
+    }
   }
 
   #serve(): void {
@@ -220,6 +247,7 @@ export class Worker {
     measures.loop.stop()
     await Promise.all([commands.close(), this.#nested.close()])
     this.#state = 'stopped'
+    this.#endWatch?.()
     this.events.emit('worker:stopped', { worker: this.#id, queue: queue.name, handedBack, abandoned })
     await Promise.all(this.#subscriptions.map(end => end()))
   }

@@ -175,6 +175,7 @@ export class Model {
       pausedMs: undefined,
       dueMs: undefined,
       tickMs: undefined,
+      askedBy: undefined,
     }
     if (!isNew && !lease) return lost
     if (pausedMs !== undefined) this.situations.add(isNew ? 'a lease taken in a pause' : 'a lease renewed in a pause')
@@ -194,6 +195,7 @@ export class Model {
       pausedMs,
       dueMs: undefined,
       tickMs: undefined,
+      askedBy: undefined,
     }
   }
 

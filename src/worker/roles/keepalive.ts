@@ -1,5 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads'
 import { places } from '../../figures/pulse.ts'
+import { shownForMs } from '../../queue/inspect.ts'
 import { clientArguments } from '../../redis/target.ts'
 import type { WorkerContext } from '../context.ts'
 
@@ -84,6 +85,8 @@ export class Keepalive {
   #identity(): unknown {
     if (this.#id === undefined) return undefined
     const { queue, settings } = this.#context
-    return { worker: this.#id, queue: queue.name, renewal: queue.beatWords(this.#id, settings.leaseMs) }
+    const renewal = queue.beatWords(this.#id, settings.leaseMs)
+    const shown = { key: queue.keys.shown('<ticket>'), forMs: shownForMs }
+    return { worker: this.#id, queue: queue.name, pid: process.pid, slots: settings.slots, renewal, shown }
   }
 }
