@@ -1,3 +1,4 @@
+import type { EventMap } from '../figures/events.ts'
 import { within } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import type { Crew } from './crew.ts'
@@ -30,11 +31,15 @@ export const finish = async (crew: Crew, isKnown: boolean, graceOver: AbortSigna
   return { handedBack, abandoned }
 }
 
-/** Behind that: ends the lease, with what is still held. Returns how much of that went back. */
-export const leave = async (crew: Crew, isKnown: boolean): Promise<number> => {
-  const { beat, adopt, due, tick, farewell, executor } = crew
+/** Behind that: ends the lease, with what is still held. Returns what is told of the end. */
+export const leave = async (
+  crew: Crew,
+  isKnown: boolean,
+  { handedBack, abandoned }: Left,
+): Promise<EventMap['worker:stopped']> => {
+  const { beat, adopt, due, tick, farewell, executor, workerId, queue } = crew
   await Promise.all([beat.stop(), adopt.stop(), due.stop(), tick.stop()])
-  const handedBack = isKnown ? await farewell.leave() : 0
+  const last = isKnown ? await farewell.leave() : 0
   executor.stop()
-  return handedBack
+  return { worker: workerId(), queue: queue.name, handedBack: handedBack + last, abandoned }
 }

@@ -1,6 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads'
 import { type Pulse, places } from '../../figures/pulse.ts'
 import type { BlockedLines } from '../../outlets/log.ts'
+import { shownForMs } from '../../queue/inspect.ts'
 import type { Queue } from '../../queue/queue.ts'
 import { clientArguments } from '../../redis/target.ts'
 import type { Settings } from '../../settings/read.ts'
@@ -21,6 +22,10 @@ interface Identity {
   readonly worker: string
   readonly queue: string
   readonly renewal: readonly (string | number)[]
+  /** What it says of its worker to who asks, and where. */
+  readonly pid: number
+  readonly slots: number
+  readonly shown: { key: string; forMs: number }
 }
 
 /**
@@ -62,7 +67,14 @@ export class Keepalive {
   onBeat(worker: string, queue: Queue, leaseMs: number): void {
     this.#options.pulse.beat()
     if (this.#identities.get(queue.name)?.worker === worker) return
-    const identity = { worker, queue: queue.name, renewal: queue.beatWords(worker, leaseMs) }
+    const identity: Identity = {
+      worker,
+      queue: queue.name,
+      renewal: queue.beatWords(worker, leaseMs),
+      pid: process.pid,
+      slots: this.#options.settings.slots,
+      shown: { key: queue.keys.shown('<ticket>'), forMs: shownForMs },
+    }
     this.#identities.set(queue.name, identity)
     this.#thread?.postMessage(identity)
   }
