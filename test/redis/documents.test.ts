@@ -174,7 +174,27 @@ describe('code in README and docs', () => {
     60_000,
   )
 
-  const shells = ofLanguage('sh', false).slice(2)
+  const isServing = ({ text }: Block) => /^pshub worker /m.test(text)
+  const commandLines = ofLanguage('sh', false).slice(2).filter(isServing)
+  it.each(commandLines.flatMap(({ text }) => text.trim().split('\n')))(
+    '`%s` serves',
+    async line => {
+      writeFileSync(
+        join(folder, 'tasks.mjs'),
+        "import { defineTask } from 'pshub'\nexport const a = defineTask('a:1.0', {}, () => 7)\n",
+      )
+      const served = run('sh', '-c', `exec ${line}`)
+      const hub = fixture.hub()
+      await expect.poll(() => hub.call('a:1.0').catch(error => error.code), { timeout: 20_000 }).toBe(7)
+      for (const { pid } of children) process.kill(-pid!, 'SIGTERM')
+      expect((await served).status).toBe(0)
+    },
+    60_000,
+  )
+
+  const shells = ofLanguage('sh', false)
+    .slice(2)
+    .filter(block => !isServing(block))
   it.each(shells.map(block => [place(block), block] as const))(
     '%s runs in a shell',
     async (_, { text }) => {
