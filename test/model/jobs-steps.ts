@@ -70,3 +70,12 @@ const anyStep = (often: ReadonlySet<Piece>): fc.Arbitrary<Step> => {
 /** Anything that may happen, long enough for jobs to get somewhere. `often`: of these there is more. */
 export const anySteps = (often: readonly Piece[] = []): fc.Arbitrary<Step[]> =>
   fc.array(anyStep(new Set(often)), { minLength: 10, maxLength: 70, size: 'max' })
+
+/** Runs of several kinds, because what is seldom in all of them is frequent in some. */
+export const anyRun = (): fc.Arbitrary<Step[]> =>
+  fc.oneof(
+    anySteps(),
+    { weight: 2, arbitrary: anySteps(['tracked', 'claim', 'withdraw', 'retry']) },
+    anySteps(['batch', 'adopt', 'killer']),
+    anySteps(['batch', 'chain', 'sendOut']),
+  )

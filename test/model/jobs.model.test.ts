@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { useRedis } from '../support/hub-fixture.ts'
 import { runJobs } from './jobs-run.ts'
-import { anySteps } from './jobs-steps.ts'
+import { anyRun } from './jobs-steps.ts'
 
 /**
  * What the functions make of jobs, against a small model: all of Redis is compared after each step, and at the end each job has come to
@@ -31,7 +31,7 @@ describe('jobs', () => {
     async () => {
       const seen = new Set<string>()
       await fc.assert(
-        fc.asyncProperty(anySteps(), async steps => {
+        fc.asyncProperty(anyRun(), async steps => {
           for (const situation of await runJobs(it_.redis, `jobs${++runs}`, steps)) seen.add(situation)
         }),
         { numRuns },
