@@ -224,7 +224,7 @@ describe('the form of a task', () => {
     const { registry } = await office(0)
     const page = await openPage(browser, registry, 'tasks/print:1.0')
     await page.getByRole('tab', { name: 'JSON' }).click()
-    await page.getByLabel('Arguments as JSON').fill('{"page": "four"}')
+    await page.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"page": "four"}')
     await page.getByRole('button', { name: 'Enqueue' }).click()
     await page.getByText('Not ready to run').waitFor()
     expect(await fixture.redis.llen(keys().jobs)).toBe(0)
