@@ -4,6 +4,7 @@ import { type JobChange, type JobPage, type JobState, jobStates, type MatchingSt
 import { auditOf } from './audit.ts'
 import { Fields } from './fields.ts'
 import { Refusal } from './refusal.ts'
+import { Turns } from './turns.ts'
 
 export interface JobRoutesOptions {
   hub: Hub
@@ -21,24 +22,31 @@ const placeNames = ['queue', 'state', 'atMs'] as const
 const matchNames = ['state', 'queue', 'task', 'text', 'from', 'untilMs'] as const
 const openStates: readonly JobState[] = ['waiting', 'running', 'scheduled', 'retrying', 'dead']
 const mostListed = 500
+/** Searches that go on at the same time: each of them keeps Redis busy for a hundredth of its time. */
+const searchesAtOnce = 2
 /** Each queue has a part in it. */
 const longestPlace = 8000
 
 /** What there is of jobs, and what changes them. All of it may be repeated without harm. */
 export const jobRoutes = async (app: FastifyInstance, options: JobRoutesOptions): Promise<void> => {
-  lookRoutes(app, options)
+  const turns = new Turns(searchesAtOnce)
+  lookRoutes(app, options, turns)
   changeRoutes(app, options)
-  matchingRoutes(app, options)
+  matchingRoutes(app, options, turns)
 }
 
-const lookRoutes = (app: FastifyInstance, { hub }: JobRoutesOptions): void => {
-  app.get('/api/jobs', view, (request): Promise<JobPage> => {
+const lookRoutes = (app: FastifyInstance, { hub }: JobRoutesOptions, turns: Turns): void => {
+  app.get('/api/jobs', view, async (request): Promise<JobPage> => {
     const fields = new Fields(request.query, ['state', 'queue', 'task', 'text', 'from', 'limit'])
     const query = { state: fields.choice('state', jobStates), ...whichOf(fields) }
-    return hub.jobs({ ...query, limit: Math.max(1, fields.count('limit', mostListed) ?? 50) })
+    const limit = Math.max(1, fields.count('limit', mostListed) ?? 50)
+    const isSearch = query.state === 'done' || (query.task ?? query.text) !== undefined
+    const list = () => hub.jobs({ ...query, limit })
+    return isSearch ? turns.take(list) : list()
   })
-  app.get<JobRequest>('/api/jobs/:id', view, (request): Promise<JobDetails> => {
-    return hub.jobDetails(idOf(request), placeOf(new Fields(request.query, placeNames)))
+  app.get<JobRequest>('/api/jobs/:id', view, async (request): Promise<JobDetails> => {
+    const [id, place] = [idOf(request), placeOf(new Fields(request.query, placeNames))]
+    return turns.take(() => hub.jobDetails(id, place))
   })
 }
 
@@ -81,11 +89,12 @@ const changeRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions): 
   })
 }
 
-const matchingRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions): void => {
+const matchingRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions, turns: Turns): void => {
   const audit = auditOf(app, 'jobs')
 
-  app.get('/api/jobs-matching', view, (request): Promise<MatchingStep> => {
-    return hub.bulkStep(undefined, matchOf(new Fields(request.query, matchNames)))
+  app.get('/api/jobs-matching', view, async (request): Promise<MatchingStep> => {
+    const match = matchOf(new Fields(request.query, matchNames))
+    return turns.take(() => hub.bulkStep(undefined, match))
   })
 
   for (const action of ['retry', 'delete', 'cancel'] as const) {
@@ -93,7 +102,7 @@ const matchingRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions)
       const match = matchOf(new Fields(request.body, matchNames))
       // Of any task is more than some tasks.
       if (action === 'retry' && !mayRun(match.task ?? '')) throw notToBeRun(match.task ?? 'What is of any task')
-      const step = await hub.bulkStep(action, match)
+      const step = await turns.take(() => hub.bulkStep(action, match))
       const { changed, skipped } = step
       audit(request, `jobs: ${action}`, { ...match, changed, skipped })
       return step

@@ -1,48 +1,19 @@
-import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { Role } from '../../registry/contract.ts'
-import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { eventually } from '../support/hub-fixture.ts'
-import { openPage, overflows, rowText, textOf } from '../support/pages-fixture.ts'
+import { dialog, heading, office, print } from '../support/office-fixture.ts'
+import { openPage, rowText, textOf } from '../support/pages-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
-import { scriptPayloads } from '../support/script-payloads.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
 const keys = (queue = 'office') => queueKeys(fixture, queue)
 
-const args = {
-  type: 'object',
-  properties: { page: { type: 'integer' } },
-  additionalProperties: false,
-} as const
-const print = defineTask('print:1.0', { args, retries: 0 }, ({ page = 0 }: { page?: number }) => {
-  if (page < 0) throw new Error('no such page')
-  return { printed: page }
-})
-const mail = defineTask('mail:1.0', { retries: 3, backoff: 600_000 }, () => {
-  throw new Error('the server is away')
-})
-
-/** A registry with a worker that has given up some jobs. */
-const office = async (dead: number) => {
-  fixture.allowLeftovers()
-  const registry = await fixture.registry()
-  await fixture.worker([print, mail], { queue: 'office' })
-  const hub = fixture.hub({ name: 'shop' })
-  await hub.enqueueMany(Array.from({ length: dead }, (_, n) => ['print:1.0', { page: -1 - n }]))
-  await eventually(async () => (await fixture.redis.zcard(keys().dead)) === dead)
-  return { registry, hub }
-}
-
-const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor()
-const dialog = (page: Page) => page.getByRole('dialog')
-
 describe('the jobs', () => {
   it('are listed by state, filtered by the address, and all that match are tried again once somebody saw how many', async () => {
-    const { registry, hub } = await office(7)
+    const { registry, hub } = await office(fixture, 7)
     await hub.enqueue('mail:1.0', {})
     await hub.enqueueMany(
       Array.from({ length: 60 }, (_, n) => ['print:1.0', { page: n }, { delayMs: 60_000 * (n + 1) }]),
@@ -106,7 +77,7 @@ describe('the jobs', () => {
   })
 
   it('may be looked at by everybody, and changed by admins', async () => {
-    const { registry } = await office(1)
+    const { registry } = await office(fixture, 1)
     for (const role of ['view', 'run'] as const satisfies Role[]) {
       const page = await openPage(browser, registry, 'jobs?state=dead', { role })
       const button = page.getByRole('button', { name: `Delete all: This needs the role admin; yours is ${role}.` })
@@ -121,7 +92,7 @@ describe('the jobs', () => {
 
 describe('the page of a job', () => {
   it('shows all of it, and tries it again with other arguments, by the form of its task', async () => {
-    const { registry, hub } = await office(0)
+    const { registry, hub } = await office(fixture, 0)
     const job = await hub.enqueue(print, { page: -5 }, { tracked: true })
     await eventually(async () => (await job.status()).state === 'dead')
     const page = await openPage(browser, registry, `jobs/${job.id}`)
@@ -143,7 +114,7 @@ describe('the page of a job', () => {
   })
 
   it('draws its chain, which goes on from the step that was given up', async () => {
-    const { registry, hub } = await office(0)
+    const { registry, hub } = await office(fixture, 0)
     const chain = await hub.chain([
       ['print:1.0', { page: 1 }],
       ['print:1.0', { page: -1 }],
@@ -167,7 +138,7 @@ describe('the page of a job', () => {
   })
 
   it('draws its batch, and what follows that', async () => {
-    const { registry, hub } = await office(0)
+    const { registry, hub } = await office(fixture, 0)
     const batch = await hub.batch(
       [
         ['print:1.0', { page: 1 }],
@@ -189,172 +160,7 @@ describe('the page of a job', () => {
 
   it('says when nothing is known of it', async () => {
     browser.allow(/status of 404/)
-    const page = await openPage(browser, (await office(0)).registry, 'jobs/nobody')
+    const page = await openPage(browser, (await office(fixture, 0)).registry, 'jobs/nobody')
     await page.getByText('Nothing is known of this job.').waitFor()
   })
-})
-
-describe('the form of a task', () => {
-  it('enqueues what is in it, and leads to the job', async () => {
-    const { registry } = await office(0)
-    const page = await openPage(browser, registry, 'tasks/print:1.0', { role: 'run' })
-    await page.getByRole('textbox', { name: 'page' }).fill('4')
-    await page.getByText('How it is enqueued').click()
-    await page.getByLabel('When').selectOption('after a delay')
-    await page.getByRole('button', { name: 'Enqueue' }).click()
-    await page.getByText('The delay must be a number.').waitFor()
-    await page.getByLabel('Delay', { exact: true }).fill('10')
-    await page.getByLabel('Retries').fill('2')
-    await page.getByLabel('Priority').selectOption('high')
-    await page.getByLabel('Only once').selectOption('id')
-    await page.getByLabel('Unique id').fill('once')
-    await page.getByRole('button', { name: 'Enqueue' }).click()
-    await page.getByText(/^Enqueued as/).waitFor()
-    await page.getByRole('button', { name: 'Enqueue' }).click()
-    await page.getByText(/^It was there already, as/).waitFor()
-    await page.getByRole('link', { name: /^job / }).click()
-    await heading(page, /^Job /)
-    await expect
-      .poll(() => textOf(page.locator('.facts')))
-      .toMatch(/Failed never of 3 tries Priority high .* \(in \d+ min.* Only one of print:1\.0:once/)
-    expect(await textOf(page.locator('.job-value'))).toContain('"page": 4')
-  })
-
-  it('does not enqueue what the form finds wrong, and says so', async () => {
-    const { registry } = await office(0)
-    const page = await openPage(browser, registry, 'tasks/print:1.0')
-    await page.getByRole('tab', { name: 'JSON' }).click()
-    await page.getByLabel('Arguments as JSON').fill('{"page": "four"}')
-    await page.getByRole('button', { name: 'Enqueue' }).click()
-    await page.getByText('Not ready to run').waitFor()
-    expect(await fixture.redis.llen(keys().jobs)).toBe(0)
-  })
-
-  it('makes a schedule, which is paused, run, resumed and removed on its page', async () => {
-    const { registry } = await office(0)
-    const page = await openPage(browser, registry, 'tasks/print:1.0')
-    await page.getByRole('textbox', { name: 'page' }).fill('6')
-    await page.locator('summary', { hasText: 'Schedule' }).click()
-    await page.getByLabel('Name of the schedule').fill('nightly')
-    browser.allow(/status of 400 .*schedules/)
-    await page.getByLabel('Cron').fill('at night')
-    await page.getByLabel('Time zone').fill('Europe/Berlin')
-    await page.getByRole('button', { name: 'Schedule it' }).click()
-    await page.getByText(/cron 'at night' in Europe\/Berlin/).waitFor()
-    await page.getByLabel('Cron').fill('0 3 * * *')
-    await page.getByRole('button', { name: 'Schedule it' }).click()
-    await page.getByRole('link', { name: 'nightly' }).click()
-    await heading(page, 'Schedules')
-    await expect
-      .poll(() => rowText(page, 'nightly'))
-      .toMatch(/^nightly print:1\.0 0 3 \* \* \* Europe\/Berlin in .* never once office Run now Pause Remove$/)
-    const act = async (name: string, verb: string) => {
-      await page.getByRole('button', { name: `${name} nightly` }).click()
-      await dialog(page).getByRole('button', { name: verb }).click()
-      await expect.poll(() => dialog(page).count()).toBe(0)
-    }
-    await act('Run now', 'Enqueue its job')
-    await page.getByText(/^nightly is enqueued as job/).waitFor()
-    await act('Pause', 'Pause it')
-    await expect.poll(() => rowText(page, 'nightly')).toMatch(/^nightly paused print:1\.0 .* paused for .* ago once/)
-    await browser.screenshot(page, 'jobs-schedules')
-    await act('Resume', 'Resume it')
-    await act('Remove', 'Remove it')
-    await page.getByText('There is no schedule.').waitFor()
-  })
-
-  it('lets only admins make schedules', async () => {
-    const { registry } = await office(0)
-    const page = await openPage(browser, registry, 'tasks/print:1.0', { role: 'run' })
-    await page.locator('summary', { hasText: 'Schedule' }).click()
-    await page.getByText('This needs the role admin; yours is run.').waitFor()
-  })
-})
-
-describe('the overview and the page of a queue', () => {
-  it('count jobs, and tell of those that wait for too long', async () => {
-    const { registry, hub } = await office(2)
-    await hub.pause('office')
-    await fixture.redis.hset(`${fixture.namespace}:tasks`, 'far:1.0', '{"task":"far:1.0","queue":"far"}')
-    const at = (Date.now() - 900_000) * 1000
-    await fixture.redis.rpush(keys('far').jobs, `{"at":${at},"ttl":0,"id":"old","task":"far:1.0"}`)
-    const page = await openPage(browser, registry, '')
-    const jobs = page.getByRole('region', { name: 'Jobs' })
-    await expect
-      .poll(() => textOf(jobs))
-      .toMatch(/^Jobs waiting 1 oldest due for 15 min.* Jobs scheduled 0 .* Jobs dead 2 given up$/)
-    await page.getByRole('link', { name: /^Jobs Problem Over-aged in far: .* waits for 15 min/ }).click()
-    await page.getByRole('link', { name: 'old', exact: true }).waitFor()
-    expect(new URL(page.url()).search).toBe('?queue=far&state=waiting')
-    await page.goto(registry.at('queues/office'))
-    await jobs.getByRole('link', { name: 'Jobs dead' }).click()
-    expect(new URL(page.url()).search).toBe('?queue=office&state=dead')
-    await hub.resume('office')
-  })
-})
-
-describe('what strangers put into queues', () => {
-  const viewport = { width: 390, height: 844 }
-
-  it('is shown as text, and widens no page', async () => {
-    const { registry } = await office(0)
-    const harm = scriptPayloads.slice(0, 40)
-    const task = (text: string) => JSON.stringify(text.slice(0, 120))
-    const pipeline = fixture.redis.pipeline()
-    for (const [n, text] of harm.entries()) {
-      const failure = JSON.stringify({ at: 1, code: text, message: text }).replace(/[{}[\]]/g, char =>
-        char === '{' || char === '}' ? char : `\\u00${char.charCodeAt(0).toString(16)}`,
-      )
-      const part = `{"tries":1,"errors":[${failure}],"chain":"c","steps":[["office",${task(text)}]],"batch":"office/b"}`
-      const rest = `"task":${task(text)},"from":${JSON.stringify(text)},"args":${JSON.stringify({ [text]: text })}`
-      pipeline.zadd(keys().dead, n + 1, `{"at":1000,"ttl":0,"id":"h${n}","job":${part},${rest}}`)
-    }
-    pipeline.zadd(keys().dead, 99, `{"id":"huge","task":"${'W'.repeat(128)}","args":"${'x'.repeat(900_000)}"}`)
-    pipeline.zadd(keys().dead, 98, 'garbage', 97, '{"task":{}}')
-    pipeline.hset(
-      keys().cron,
-      harm[0]!,
-      JSON.stringify({ cron: harm[1], task: harm[2], args: '{}', timezone: harm[3] }),
-    )
-    pipeline.hset(keys().batch('b'), { opened: '1', then: harm[0]!, failed: '{', done: 'x' })
-    await pipeline.exec()
-    const page = await openPage(browser, registry, 'jobs?state=dead', { viewport })
-    await page.addInitScript("globalThis.executed = () => { throw new Error('a payload was executed') }")
-    const paths = ['jobs?state=dead', 'schedules', 'jobs/huge?queue=office&state=dead&at=99']
-    for (const path of [
-      ...paths,
-      'jobs/h0?queue=office&state=dead',
-      'jobs/h7?queue=office&state=dead',
-      'queues/office',
-      '',
-    ]) {
-      await page.goto(registry.at(path))
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.getByText('Live', { exact: true }).waitFor()
-      if (path.startsWith('jobs/')) await page.getByRole('heading', { name: 'Arguments' }).waitFor()
-      if (path === 'jobs?state=dead') await expect.poll(() => page.getByRole('row').count()).toBe(harm.length + 2)
-      expect([path, await overflows(page)]).toEqual([path, false])
-      expect(await page.locator('main').locator('script, img, iframe, object, svg:not(.sparkline)').count()).toBe(0)
-    }
-    await page.goto(registry.at(`jobs?state=dead&q=${encodeURIComponent('<script>')}&queue=office`))
-    await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(1)
-    await page.goto(registry.at(`jobs?state=dead&from=${encodeURIComponent('<x>')}`))
-    browser.allow(/status of 400/)
-    await page.getByText('These jobs cannot be read.').waitFor()
-    await page.getByRole('link', { name: 'Show all jobs in this state' }).click()
-    await expect.poll(() => page.getByRole('row').count()).toBe(harm.length + 2)
-  })
-
-  it.each(['jobs', 'jobs?state=dead', 'jobs/nobody', 'schedules'])(
-    '%s fits a narrow screen, in the dark',
-    async path => {
-      browser.allow(/status of 404/)
-      const { registry, hub } = await office(2)
-      await hub.schedule('nightly', { cron: '0 3 * * *' }, 'print:1.0')
-      const page = await openPage(browser, registry, path, { viewport, colorScheme: 'dark' })
-      await page.getByText('Live', { exact: true }).waitFor()
-      await page.waitForLoadState('networkidle').catch(() => undefined)
-      expect(await overflows(page)).toBe(false)
-    },
-  )
 })

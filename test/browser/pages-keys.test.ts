@@ -22,6 +22,8 @@ describe('by keyboard alone', () => {
       ['t', 'Tasks'],
       ['w', 'Workers'],
       ['q', 'Queues'],
+      ['j', 'Jobs'],
+      ['s', 'Schedules'],
       ['o', 'Overview'],
     ]) {
       await page.keyboard.press('g')
@@ -53,7 +55,7 @@ describe('by keyboard alone', () => {
     const page = await openPage(browser, await shop(), 'tasks')
     await page.getByText('3 tasks').waitFor()
     const seen: string[] = []
-    for (let step = 0; step < 24; step++) {
+    for (let step = 0; step < 26; step++) {
       await page.keyboard.press('Tab')
       seen.push(String(await page.evaluate(`${focused} || document.activeElement.tagName`)))
       const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')

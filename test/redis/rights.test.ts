@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readWorkerLook } from '../../src/figures/worker-look.ts'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
-import { findJobRecord, type ListedState, listedStates } from '../../src/jobs/listing.ts'
+import { findJobRecord, listedStates } from '../../src/jobs/listing.ts'
 import { askWorker } from '../../src/queue/inspect.ts'
 import { install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
@@ -12,6 +12,7 @@ import { useRights } from '../support/acl-users.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { cancelInBulk, lookAtJobs } from '../support/looking-at-jobs.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.ts'
 
@@ -153,10 +154,11 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   expect(await none.after!.result()).toBe('none')
   // Who enqueues may not look through all keys.
   await lookAtJobs(
+    server,
     hub,
     listedStates.filter(state => state !== 'done'),
   )
-  await cancelInBulk(hub)
+  await cancelInBulk(server, hub)
   await hub.close()
   // What a lost worker ran, and had to do in other queues.
   const lost = (id: string, part: string) => ({
@@ -175,38 +177,6 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   await eventually(async () => (await redis.hget(keys().job('next'), 'state')) === 'done')
   await eventually(async () => (await redis.hget(keys().batch(open), 'done')) === '1')
   expect(worker.busy).toBeLessThan(3)
-}
-
-/** Cancels jobs that nobody tracks, wherever they wait. */
-const cancelInBulk = async (hub: Hub) => {
-  const { jobsHigh, jobs, jobsLow, scheduled, retries } = keys()
-  const far = 4e12
-  const texts = [1, 2, 3, 4, 5].map(n => `{"at":1,"ttl":0,"id":"bulk${n}","task":"never:1.0"}`)
-  await server.redis.set(keys().paused, '1')
-  for (const [n, list] of [jobsHigh, jobs, jobsLow].entries()) await server.redis.rpush(list, texts[n]!)
-  await server.redis.zadd(scheduled, far, texts[3]!)
-  await server.redis.zadd(retries, far, texts[4]!)
-  for (const state of ['waiting', 'scheduled', 'retrying'] as const)
-    expect((await hub.bulkStep('cancel', { state, queue: 'q' })).changed).toBeGreaterThan(0)
-  await server.redis.del(keys().paused)
-}
-
-/** Looks at what lies in queues and runs, at a batch and at schedules. */
-const lookAtJobs = async (hub: Hub, states: readonly ListedState[] = listedStates) => {
-  const { held, leases, batch, dead } = keys()
-  await server.redis.zadd(leases, 4e12, 'ghost')
-  await server.redis.zadd(dead, Date.now(), '{"id":"given-up","task":"own:1.0"}')
-  const part = '{"tries":0,"batch":"q/seen"}'
-  await server.redis.hset(held('ghost'), 'job:seen', `{"at":1,"ttl":0,"id":"seen","job":${part},"task":"own:1.0"}`)
-  await server.redis.hset(batch('seen'), 'opened', 1)
-  for (const state of states) await hub.jobs({ state })
-  expect(await hub.jobDetails('seen', { queue: 'q' })).toMatchObject({ worker: 'ghost', batch: { id: 'seen' } })
-  await server.redis.del(held('ghost'), batch('seen'), dead)
-  await server.redis.zrem(leases, 'ghost')
-  await hub.schedules('q').list()
-  const { counts } = await hub.jobs()
-  const count = expect.any(Number)
-  expect(counts).toEqual([{ queue: 'q', waiting: count, scheduled: count, retrying: count, dead: count }])
 }
 
 const lookAtRecord = async (username: string) => {
@@ -283,7 +253,7 @@ describe('users with exactly the listed rights', () => {
     await inspect(worker)
     await admin.slowCalls()
     await admin.failures()
-    for (const looking of [viewer, admin]) await lookAtJobs(looking)
+    for (const looking of [viewer, admin]) await lookAtJobs(server, looking)
     for (const user of ['view', 'admin']) await lookAtRecord(user)
     await installAs(urls.install)
     await worker.stop({ graceMs: 50 })

@@ -35,7 +35,7 @@ describe('colours of the pages', () => {
     ...pairs(['text', 'quiet', 'accent', 'good', 'warn', 'bad'], ['ground', 'paper', 'sunk'], 4.5),
     ...pairs(['good'], ['good-soft'], 4.5),
     ...pairs(['warn', 'text'], ['warn-soft'], 4.5),
-    ...pairs(['bad', 'text'], ['bad-soft'], 4.5),
+    ...pairs(['bad', 'text', 'quiet', 'accent'], ['bad-soft'], 4.5),
     ...pairs(['on-accent'], ['accent'], 4.5),
     ...pairs(['edge', 'chart-a', 'chart-b', 'chart-c'], ['ground', 'paper', 'sunk'], 3),
   ])('$theme: $name on $ground', ({ name, ground, theme, least }) => {

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { QueueRow, Summary, TaskRow, WorkerRow } from '../../registry/contract.ts'
-import type { JobPage } from '../../registry/job-contract.ts'
 import { choiceOf, compare, pageOf, sortOf, withQuery } from '../../registry/web/address/query.ts'
 import { applied } from '../../registry/web/live/delta.ts'
 import { headlineOf, healthOf } from '../../registry/web/rows/health.ts'
-import { countIn, hasFilter, jobPlace, jobsQuery, jobsView, seenState } from '../../registry/web/rows/jobs.ts'
 import { queueList, queueView } from '../../registry/web/rows/queues.ts'
 import { plainSummary, taskPage, taskView } from '../../registry/web/rows/tasks.ts'
 import { workerGroups, workerView } from '../../registry/web/rows/workers.ts'
 import { nearNames } from '../../registry/web/text/near-names.ts'
-import type { QueuedJob } from '../../src/index.ts'
 
 const idle = {
   callsPerSecond: 0,
@@ -221,58 +218,10 @@ describe('health', () => {
     expect(backlog(10, 5000, [9, 11, 10, 9, 9, 10])).toEqual([])
     expect(backlog(20, 5000, [null])).toEqual([])
   })
-  it('tells of jobs that wait for long, but where nobody is to take them', () => {
-    const waiting = (...rows: QueueRow[]) => wrong({ jobs: 1 }, rows)
-    const late = { oldestJobMs: 301_000 }
-    expect(waiting(queue('a', { oldestJobMs: 299_000 }))).toEqual([])
-    expect(waiting(queue('a', late))).toEqual(['Jobs bad jobs?queue=a&state=waiting'])
-    expect(waiting(queue('a', late), queue('b', late))).toEqual(['Jobs bad jobs?state=waiting'])
-    expect(waiting(queue('a', { ...late, pausedMs: 1 }))).toEqual([])
-    const texts = healthOf({ ...fine, jobs: 1 }, [queue('a', late), queue('b', { oldestJobMs: 3_600_000 })])
-    expect(texts[0]!.text).toBe('Over-aged in 2 queues: the oldest job that is due waits for 1 h.')
-  })
-  it('tells a growing dead set from one that is there, and one that is full', () => {
-    const dead = (changes: Partial<QueueRow>) => wrong({ dead: 1 }, [queue('a', changes)])
-    const growing = ['Dead jobs bad jobs?queue=a&state=dead']
-    expect(dead({ dead: 19, deadBefore: 10 })).toEqual(['Dead jobs warn jobs?state=dead'])
-    expect(dead({ dead: 20, deadBefore: 10 })).toEqual(growing)
-    expect(dead({ dead: 500, deadBefore: undefined })).toEqual(['Dead jobs warn jobs?state=dead'])
-    expect(dead({ dead: 10_000, deadBefore: 10_000 })).toEqual(growing)
-    const [concern] = healthOf({ ...fine, dead: 1 }, [queue('a', { dead: 25, deadBefore: 5 })])
-    expect(concern!.text).toBe('Growing in a: 20 jobs given up in the last 15 minutes.')
-  })
   it('has the worst first', () => {
     const concerns = healthOf({ ...fine, lost: 1, unserved: 1 }, [])
     expect(concerns.map(({ tone }) => tone).slice(0, 3)).toEqual(['bad', 'warn', 'good'])
     expect(headlineOf(concerns)).toBe('1 problem, 1 to check')
-  })
-})
-
-describe('the list of jobs', () => {
-  it('is what its address says', () => {
-    const query = (of: Record<string, string>) => jobsQuery(jobsView(of))
-    expect(query({})).toBe('state=waiting')
-    expect(query({ state: 'lost', q: '  ' })).toBe('state=waiting')
-    expect(query({ state: 'dead', queue: 'mail', task: 'a:1.0', q: ' x&y ', from: 'mail:50' })).toBe(
-      'state=dead&queue=mail&task=a%3A1.0&text=x%26y&from=mail%3A50',
-    )
-    expect(jobsView({ q: 'x'.repeat(300) }).text).toHaveLength(200)
-    expect([hasFilter(jobsView({ from: 'a:1' })), hasFilter(jobsView({ q: 'x' }))]).toEqual([false, true])
-  })
-  it('has the counts that are known', () => {
-    const page = (...waiting: (number | undefined)[]) =>
-      ({ counts: waiting.map(each => ({ queue: 'q', waiting: each })) }) as JobPage
-    expect(countIn(page(1, 2), 'waiting')).toBe(3)
-    expect(countIn(page(1, undefined), 'waiting')).toBe(1)
-    expect(countIn(page(undefined), 'waiting')).toBe(undefined)
-    expect(countIn(page(), 'waiting')).toBe(0)
-    expect(countIn(page(1), 'running')).toBe(undefined)
-  })
-  it('leads to where each one lies', () => {
-    const job = { queue: 'q', state: 'dead', dueMs: undefined, deadMs: 1.5 } as QueuedJob
-    expect(jobPlace(job)).toEqual({ queue: 'q', state: 'dead', at: '1.5' })
-    expect(jobPlace({ ...job, deadMs: Number.NEGATIVE_INFINITY })).toEqual({ queue: 'q', state: 'dead' })
-    expect([seenState('dead'), seenState('done'), seenState('zzz')]).toEqual(['dead', undefined, undefined])
   })
 })
 

@@ -14,12 +14,13 @@ export interface Repeated<T> {
 
 /** Somebody who types changes what is asked with each letter. */
 const typingMs = 200
+const missingMs = 15_000
 
 /**
  * Reads something of the API, and again while the page is live. What was read of another path is not shown.
- * `everyMs`: from one answer to the next question; undefined: no more.
+ * `everyMs`: from one answer to the next question.
  */
-export const useRepeated = <T>(path: string, everyMs: (value: T | undefined) => number | undefined): Repeated<T> => {
+export const useRepeated = <T>(path: string, everyMs: number): Repeated<T> => {
   const shown = useSignal<{ path: string; value?: T; failure?: ApiFailure }>({ path })
   const wish = useSignal(0)
   const wished = wish.value
@@ -37,8 +38,9 @@ export const useRepeated = <T>(path: string, everyMs: (value: T | undefined) => 
           shown.value = { ...before(), failure: error as ApiFailure }
         }
       }
-      const waitMs = everyMs(shown.value.value)
-      if (!abort.signal.aborted && waitMs !== undefined) timer = setTimeout(read, waitMs)
+      // What is not there is looked for in many places, and hardly comes.
+      const isMissing = before().failure?.status === 404
+      if (!abort.signal.aborted) timer = setTimeout(read, isMissing ? Math.max(missingMs, everyMs) : everyMs)
     }
     timer = setTimeout(read, shown.value.path === path ? 0 : typingMs)
     return () => {

@@ -21,7 +21,7 @@ const most = 200
 export const SchedulesPage = () => {
   useLive('queues')
   const state = useQuery()
-  const { value, failure, again } = useRepeated<ScheduleRow[]>('schedules', () => refreshMs)
+  const { value, failure, again } = useRepeated<ScheduleRow[]>('schedules', refreshMs)
   const [ran, setRan] = useState<ScheduleChange>()
   const found = value && fitting(value, state.query)
   const changed = (change: ScheduleChange) => {

@@ -35,7 +35,7 @@ const OneJob = ({ id }: { id: string }) => {
   const place = new URLSearchParams(
     Object.entries(seen).filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
-  const job = useRepeated<JobDetail>(`jobs/${encodeURIComponent(id)}?${place}`, () => refreshMs)
+  const job = useRepeated<JobDetail>(`jobs/${encodeURIComponent(id)}?${place}`, refreshMs)
   const { value, failure } = job
   return (
     <>

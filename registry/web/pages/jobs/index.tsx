@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { type JobPage, jobStates } from '../../../job-contract.ts'
 import { jobPath } from '../../address/paths.ts'
 import { type QueryState, useQuery } from '../../address/use-query.ts'
@@ -21,7 +21,12 @@ export const JobsPage = () => {
   useLive('queues', 'tasks')
   const state = useQuery()
   const view = useMemo(() => jobsView(state.query), [state.query])
-  const { value, failure, again } = useRepeated<JobPage>(`jobs?${jobsQuery(view)}`, () => refreshMs)
+  const read = useRepeated<JobPage>(`jobs?${jobsQuery(view)}`, refreshMs)
+  const { failure, again } = read
+  // While somebody types, what was there stays until the next answer.
+  const last = useRef<{ state: JobsView['state']; value: JobPage }>(undefined)
+  if (read.value) last.current = { state: view.state, value: read.value }
+  const value = read.value ?? (failure || last.current?.state !== view.state ? undefined : last.current.value)
   return (
     <>
       <PageHead title="Jobs" />

@@ -1,0 +1,41 @@
+import { expect } from 'vitest'
+import type { Hub } from '../../src/index.ts'
+import { type ListedState, listedStates } from '../../src/jobs/listing.ts'
+import type { Fixture } from './hub-fixture.ts'
+import { queueKeys } from './queue-keys.ts'
+
+/** Cancels jobs that nobody tracks, wherever they wait. */
+export const cancelInBulk = async (server: Fixture, hub: Hub): Promise<void> => {
+  const { jobsHigh, jobs, jobsLow, scheduled, retries } = queueKeys(server)
+  const far = 4e12
+  const texts = [1, 2, 3, 4, 5].map(n => `{"at":1,"ttl":0,"id":"bulk${n}","task":"never:1.0"}`)
+  await server.redis.set(queueKeys(server).paused, '1')
+  for (const [n, list] of [jobsHigh, jobs, jobsLow].entries()) await server.redis.rpush(list, texts[n]!)
+  await server.redis.zadd(scheduled, far, texts[3]!)
+  await server.redis.zadd(retries, far, texts[4]!)
+  for (const state of ['waiting', 'scheduled', 'retrying'] as const)
+    expect((await hub.bulkStep('cancel', { state, queue: 'q' })).changed).toBeGreaterThan(0)
+  await server.redis.del(queueKeys(server).paused)
+}
+
+/** Looks at what lies in queues and runs, at a batch and at schedules. */
+export const lookAtJobs = async (
+  server: Fixture,
+  hub: Hub,
+  states: readonly ListedState[] = listedStates,
+): Promise<void> => {
+  const { held, leases, batch, dead } = queueKeys(server)
+  await server.redis.zadd(leases, 4e12, 'ghost')
+  await server.redis.zadd(dead, Date.now(), '{"id":"given-up","task":"own:1.0"}')
+  const part = '{"tries":0,"batch":"q/seen"}'
+  await server.redis.hset(held('ghost'), 'job:seen', `{"at":1,"ttl":0,"id":"seen","job":${part},"task":"own:1.0"}`)
+  await server.redis.hset(batch('seen'), 'opened', 1)
+  for (const state of states) await hub.jobs({ state })
+  expect(await hub.jobDetails('seen', { queue: 'q' })).toMatchObject({ worker: 'ghost', batch: { id: 'seen' } })
+  await server.redis.del(held('ghost'), batch('seen'), dead)
+  await server.redis.zrem(leases, 'ghost')
+  await hub.schedules('q').list()
+  const { counts } = await hub.jobs()
+  const count = expect.any(Number)
+  expect(counts).toEqual([{ queue: 'q', waiting: count, scheduled: count, retrying: count, dead: count }])
+}
