@@ -107,6 +107,7 @@ export class DeadJobs {
   }
 
   async *#matching(filter: DeadFilter): AsyncGenerator<{ job: DeadJob; text: string }> {
+    checkFilter(filter)
     const { dead } = this.#queue.keys
     for (let from = 0; ; from += page) {
       const flat = (await this.#host.ask(client =>
@@ -133,6 +134,16 @@ export class DeadJobs {
     const { tries = 0, errors = [] } = job ?? {}
     return { id, queue: this.#queue.name, task, args, from, atMs, tries, errors, following }
   }
+}
+
+const known = ['ids', 'task', 'code', 'beforeMs']
+
+/** What is no filter must not pass for all of them. */
+const checkFilter = (filter: DeadFilter): void => {
+  const wrong = (what: string) => new HubError('InvalidArgs', `dead jobs: ${what}.`)
+  const unknown = Object.keys(filter).find(name => !known.includes(name))
+  if (unknown !== undefined) throw wrong(`there is no filter '${unknown}'. Known are ${known.join(', ')}`)
+  if (filter.ids !== undefined && !Array.isArray(filter.ids)) throw wrong('ids must be an array of ids')
 }
 
 const matches = ({ id, task, errors, atMs }: DeadJob, filter: DeadFilter): boolean =>

@@ -62,6 +62,18 @@ describe('dead jobs', () => {
     it_.allowLeftovers()
   })
 
+  it('are not all meant by a filter that is none', async () => {
+    const { dead } = await dying(1)
+    for (const act of ['count', 'list', 'retry', 'delete'] as const) {
+      const unknown = await failure(dead[act]({ older: 5 } as never))
+      const message = "dead jobs: there is no filter 'older'. Known are ids, task, code, beforeMs."
+      expect(unknown).toMatchObject({ code: 'InvalidArgs', message })
+      expect(await failure(dead[act]({ ids: 'a' } as never))).toMatchObject({ code: 'InvalidArgs' })
+    }
+    expect(await dead.delete()).toBe(1)
+    it_.allowLeftovers()
+  })
+
   it('go on with their chain, and are not disturbed by what is no job', async () => {
     const { hub, dead, mend } = await dying(0)
     const chain = await hub.chain([

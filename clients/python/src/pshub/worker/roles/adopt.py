@@ -12,7 +12,7 @@ from ...redis.connection import Connection
 from ...redis.refusals import ReplyError
 from ...wire.answers import Adopted, HeldText
 from ...wire.clock import now_s
-from ...wire.errors import ToldError, told_error
+from ...wire.errors import told_error
 from ...wire.keys import Keys
 from ...wire.message import MalformedMessage, Request, decode_request, error_reply
 from ...wire.redis_clock import RedisClock
@@ -114,8 +114,7 @@ class Adopt:
                 # Nobody can be told of what is no request.
                 self._settle(Settlement(id, worker_id, None, ""))
                 continue
-            reply = error_reply(request, _lost_error(request), worker_id, None)
-            self._settle(Settlement(id, worker_id, request.hub_id, reply))
+            self._settle(Settlement(id, worker_id, request.hub_id, _lost_reply(request, worker_id)))
 
     async def _tell_waiting(self, adopted: Adopted, worker_id: str) -> None:
         """Who waits for jobs that are dead now; they look again by themselves where this fails."""
@@ -125,9 +124,8 @@ class Adopt:
             if request is None:
                 continue
             request.id = ticket
-            reply = error_reply(request, _lost_error(request), worker_id, None)
             try:
-                await self._queue.reply(self._connection, hub_id, [reply.encode()])
+                await self._queue.reply(self._connection, hub_id, [_lost_reply(request, worker_id).encode()])
             except Exception as error:
                 self._on_problem(error)
 
@@ -145,8 +143,8 @@ class Adopt:
             return None
 
 
-def _lost_error(request: Request) -> ToldError:
-    return told_error("WorkerLost", f"{_reason_of(request)}; it may have been run.")
+def _lost_reply(request: Request, worker_id: str) -> str:
+    return error_reply(request, told_error("WorkerLost", f"{_reason_of(request)}; it may have been run."), worker_id, None)
 
 
 def _reason_of(request: Request) -> str:

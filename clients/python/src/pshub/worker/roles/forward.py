@@ -10,10 +10,10 @@ from ...jobs.held_job import held_out
 from ...queue.job_queue import JobQueue
 from ...queue.queue import Queue
 from ...redis.connection import Connection
-from ...redis.refusals import ConnectionLost, NotConnected, is_full, is_passing
 from ...wire.answers import HeldText
-from ...wire.clock import Stop, backoff_s, sleep, spawn
+from ...wire.clock import spawn
 from ...wire.keys import Keys, is_queue_name
+from ..patience import Patience, may_pass
 from ..slots import Slots
 
 _TALLY = re.compile(r"tally ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+) (\w+)")
@@ -40,7 +40,7 @@ class Forward:
         self._slots = slots
         self._worker_id = worker_id
         self._on_problem = on_problem
-        self._stopping = Stop()
+        self._patience = Patience(connection, on_problem)
         self._queues: Dict[str, JobQueue] = {}
         self._under_way: "Set[asyncio.Task[None]]" = set()
 
@@ -56,45 +56,36 @@ class Forward:
 
     def stop(self) -> None:
         """What is not done yet stays held: the next worker adopts it."""
-        self._stopping.set()
+        self._patience.stop()
 
-    async def _send(self, held_id: str, text: bytes, worker_id: str) -> None:
-        attempt = 0
-        while worker_id == self._worker_id():
-            try:
-                return await self._do(held_id, text, worker_id)
-            except Exception as error:
-                passes = isinstance(error, (ConnectionLost, NotConnected)) or is_passing(error) or is_full(error)
-                if not passes:
-                    self._on_problem(error)
-            await sleep(backoff_s(attempt, 0.02, 1.0), self._stopping)
-            attempt += 1
-            await self._connection.when_ready(self._stopping)
-            if self._stopping.is_set:
-                return
-
-    async def _do(self, held_id: str, raw: bytes, worker_id: str) -> None:
-        text = raw.decode("utf-8", "replace")
-        out = held_out(held_id)
+    async def _send(self, held_id: str, raw: bytes, worker_id: str) -> None:
+        text, out = raw.decode("utf-8", "replace"), held_out(held_id)
         target = self._queue_of(out[0]) if out and is_queue_name(out[0]) else None
         tally = _TALLY.fullmatch(text)
-        # What was pushed by hand there goes as it came.
-        if target is not None and tally is not None:
-            await target.tally(self._connection, tally[1], tally[2], tally[3])
-        elif target is not None:
-            await target.forward(self._connection, text)
-        await self._queue.release(self._connection, worker_id, [held_id])
-        # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
-        self._slots.forget([held_id])
-        if target is not None and out is not None and tally is None:
-            await self._forget(target, out[1])
+
+        async def act() -> None:
+            # Under an identity that was lost: others have adopted it.
+            if worker_id != self._worker_id():
+                return
+            # What was pushed by hand there goes as it came.
+            if target is not None and tally is not None:
+                await target.tally(self._connection, tally[1], tally[2], tally[3])
+            elif target is not None:
+                await target.forward(self._connection, text)
+            await self._queue.release(self._connection, worker_id, [held_id])
+            # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
+            self._slots.forget([held_id])
+
+        if await self._patience.until_done(act) and worker_id == self._worker_id():
+            if target is not None and out is not None and tally is None:
+                await self._forget(target, out[1])
 
     async def _forget(self, target: JobQueue, id: str) -> None:
-        """It is released: what remembers it there goes by itself where this fails."""
+        """It is released, so this is no part of what is tried again: what remembers it there goes by itself where this fails."""
         try:
             await target.forget(self._connection, id)
         except Exception as error:
-            if not isinstance(error, (ConnectionLost, NotConnected)):
+            if not may_pass(error):
                 self._on_problem(error)
 
     def _queue_of(self, name: str) -> JobQueue:

@@ -10,9 +10,9 @@ from ...queue.batches import batches_of
 from ...queue.job_queue import JobEnd, JobQueue
 from ...queue.queue import Queue
 from ...redis.connection import Connection
-from ...redis.refusals import ConnectionLost, NotConnected, is_full, is_passing
 from ...wire.answers import HeldText
-from ...wire.clock import Stop, backoff_s, ignore, sleep, spawn
+from ...wire.clock import ignore, spawn
+from ..patience import Patience, may_pass
 from ..slots import Slot, Slots
 
 #: For so long a release waits for further replies to go with.
@@ -78,7 +78,7 @@ class Settle:
         self._forward = forward
         self._problem = problem
         self._on_problem = problem("settle")
-        self._stopping = Stop()
+        self._patience = Patience(connection, self._on_problem)
         self._batch: List[Settlement] = []
         #: Their replies are in Redis: to be released with the next flush.
         self._answered: List[_Release] = []
@@ -100,7 +100,7 @@ class Settle:
 
     def stop(self) -> None:
         """Ends the retries of what could not be sent."""
-        self._stopping.set()
+        self._patience.stop()
 
     def _flush_soon(self) -> None:
         if not self._is_due:
@@ -131,15 +131,15 @@ class Settle:
                 await self._renew_lease()
             await self._post(batch)
 
-        await self._until_done(replying, again, _may_pass)
+        await self._patience.until_done(again, may_pass, replying)
         worker_id = self._worker_id()
         own = [each for each in batch if each.worker_id == worker_id]
         jobs = [each.job for each in own if each.job is not None]
         if jobs:
             # Whatever refuses it: a job is done, or waits, or is dead, or held.
-            await self._until_done(None, lambda: self._settle_jobs(jobs, worker_id), lambda _: True)
+            await self._patience.until_done(lambda: self._settle_jobs(jobs, worker_id))
         ids = [each.id for each in own if each.job is None]
-        if ids and not self._stopping.is_set:
+        if ids and not self._patience.is_over:
             self._release_soon(_Release(worker_id, ids))
 
     async def _settle_jobs(self, jobs: Sequence[JobEnd], worker_id: str) -> None:
@@ -183,7 +183,7 @@ class Settle:
                 await reply
             except Exception as error:
                 # One hub's spoilt reply list must not keep the others' replies back.
-                if _may_pass(error):
+                if may_pass(error):
                     refused = error
                 else:
                     self._on_problem(error)
@@ -203,35 +203,6 @@ class Settle:
                 await self._queue.release(self._connection, worker_id, ids)
 
         # Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.
-        if await self._until_done(releasing, again, lambda _: True) and worker_id == self._worker_id():
+        if await self._patience.until_done(again, under_way=releasing) and worker_id == self._worker_id():
             self._slots.released(ids)
         self._on_slots_idle()
-
-    async def _until_done(
-        self,
-        under_way: Optional[Awaitable[None]],
-        again: Callable[[], Awaitable[None]],
-        is_worth_it: Callable[[Exception], bool],
-    ) -> bool:
-        """Tries until Redis has done it, or refuses it in a way that is not worth another try, or this ends."""
-        attempt = 0
-        while True:
-            try:
-                await (again() if under_way is None else under_way)
-                return True
-            except Exception as error:
-                if not _may_pass(error):
-                    self._on_problem(error)
-                if not is_worth_it(error):
-                    return False
-            under_way = None
-            await sleep(backoff_s(attempt, 0.02, 1.0), self._stopping)
-            attempt += 1
-            await self._connection.when_ready(self._stopping)
-            if self._stopping.is_set:
-                return False
-
-
-def _may_pass(error: Exception) -> bool:
-    """A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever."""
-    return isinstance(error, (ConnectionLost, NotConnected)) or is_passing(error) or is_full(error)

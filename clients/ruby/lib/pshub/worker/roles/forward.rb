@@ -1,10 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "../../queue/job_queue"
-require_relative "../../redis/connection"
 require_relative "../../wire/clock"
 require_relative "../../wire/keys"
-require_relative "../../wire/stop"
+require_relative "../patience"
 
 module Pshub
   module Roles
@@ -26,7 +25,7 @@ module Pshub
         @connection = connection
         @slots = slots
         @queues = {}
-        @stopping = Stop.new
+        @patience = Patience.new(connection) { |error| crew.problem("forward", error) }
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @waiting = []
@@ -55,7 +54,7 @@ module Pshub
 
       # What is not done yet stays held: the next worker adopts it.
       def stop
-        @stopping.set
+        @patience.stop
         @lock.synchronize { @changed.broadcast }
         @thread&.join
       end
@@ -63,7 +62,7 @@ module Pshub
       private
 
       def serve
-        until @stopping.set?
+        until @patience.over?
           out = next_out or next
           done = out.worker_id != @crew.worker_id || do_there(out)
           @lock.synchronize do
@@ -78,7 +77,7 @@ module Pshub
         @lock.synchronize do
           soonest = @waiting.min_by(&:not_before)
           left = soonest && (soonest.not_before - Clock.now)
-          return if @stopping.set?
+          return if @patience.over?
           return @changed.wait(@lock, left) && nil if left.nil? || left.positive?
 
           @busy = true
@@ -88,35 +87,31 @@ module Pshub
 
       # One that is refused does not hold up the others.
       def put_off(out)
-        out.not_before = Clock.now + Clock.backoff(out.tries, 0.02, 1.0)
+        out.not_before = Clock.now + Patience.pause(out.tries)
         out.tries += 1
         out
       end
 
       # True when it is done there, and held no more.
       def do_there(out)
-        released = false
         _, name, id = HELD.match(out.id.b).to_a
         # What was pushed by hand there goes as it came.
         target = queue_of(name) if Keys.queue_name?(name)
         _, *tally = TALLY.match(out.text.b).to_a
+        return false unless @patience.done? { put_there(out, target, tally) }
+
+        # It is released, so this is no part of what is tried again: what remembers it there goes by itself where this fails.
+        @patience.done? { target.forget(@connection, id) } if target && tally.empty?
+        true
+      end
+
+      def put_there(out, target, tally)
         if target
           tally.empty? ? target.forward(@connection, out.text) : target.tally(@connection, *tally)
         end
         @connection.one(*@queue.release_command(out.worker_id, [out.id]))
         # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
         @slots.forget([out.id])
-        released = true
-        target.forget(@connection, id) if target && tally.empty?
-        true
-      rescue *Connection::PROBLEMS => e
-        @crew.problem("forward", e) if e.is_a?(ReplyError) && !e.passing? && !e.full?
-        # With it released, only what remembers it is left: that goes by itself.
-        released
-      rescue StandardError => e
-        # Also one of this package: it must not end this thread.
-        @crew.problem("forward", e)
-        released
       end
 
       def queue_of(name) = @queues[name] ||= JobQueue.new(name, @keys)

@@ -4,7 +4,7 @@ require_relative "../../queue/batches"
 require_relative "../../redis/connection"
 require_relative "../../redis/library"
 require_relative "../../wire/clock"
-require_relative "../../wire/stop"
+require_relative "../patience"
 
 module Pshub
   module Roles
@@ -22,7 +22,7 @@ module Pshub
         @queue = queue
         @connection = connection
         @slots = slots
-        @stopping = Stop.new
+        @patience = Patience.new(connection) { |error| crew.problem("settle", error) }
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @waiting = []
@@ -57,7 +57,7 @@ module Pshub
 
       # Ends the retries of what could not be sent.
       def stop
-        @stopping.set
+        @patience.stop
         @lock.synchronize { @changed.broadcast }
         @thread&.join
       end
@@ -67,11 +67,11 @@ module Pshub
       def pending? = [@waiting, @batch, @answered].any?(&:any?)
 
       def serve
-        until @stopping.set?
+        until @patience.over?
           next_batch if @batch.empty?
           releases_due? ? send_batch(@answered, []) : send_batch([], @answered)
           @failures = @batch.empty? ? 0 : @failures + 1
-          @stopping.wait(Clock.backoff(@failures - 1, 0.02, 1.0)) if @failures.positive?
+          @patience.wait(Patience.pause(@failures - 1)) if @failures.positive?
         end
       end
 
@@ -79,7 +79,7 @@ module Pshub
 
       def next_batch
         @lock.synchronize do
-          until @waiting.any? || releases_due? || @stopping.set?
+          until @waiting.any? || releases_due? || @patience.over?
             @changed.wait(@lock, @answered.any? ? [@release_at - Clock.now, 0.001].max : nil)
           end
           @batch = Batches.of(@waiting) { |each| each.reply.to_s.bytesize }.first || []
@@ -106,13 +106,13 @@ module Pshub
         put_off_releases(due.any?) if later.empty?
       rescue *Connection::PROBLEMS
         put_off_releases(due.any?) if later.empty?
-        @connection.wait_ready(@stopping)
+        @patience.wait_ready
       end
 
       # Replies go on while releases are refused.
       def put_off_releases(refused)
         @refusals = refused ? @refusals + 1 : 0
-        @release_at = refused ? Clock.now + Clock.backoff(@refusals - 1, 0.02, 1.0) : 0.0
+        @release_at = refused ? Clock.now + Patience.pause(@refusals - 1) : 0.0
       end
 
       # Sends them in one write. Returns those that are to be tried again.

@@ -5,7 +5,7 @@ require_relative "../../queue/batches"
 require_relative "../../redis/connection"
 require_relative "../../redis/library"
 require_relative "../../wire/clock"
-require_relative "../../wire/stop"
+require_relative "../patience"
 
 module Pshub
   module Roles
@@ -19,7 +19,7 @@ module Pshub
         @job_queue = job_queue
         @connection = connection
         @slots = slots
-        @stopping = Stop.new
+        @patience = Patience.new(connection) { |error| crew.problem("settle", error) }
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @waiting = []
@@ -49,7 +49,7 @@ module Pshub
 
       # What could not be sent stays held, and is run again.
       def stop
-        @stopping.set
+        @patience.stop
         @lock.synchronize { @changed.broadcast }
         @thread&.join
       end
@@ -57,7 +57,7 @@ module Pshub
       private
 
       def serve
-        until @stopping.set?
+        until @patience.over?
           deliver(next_batch)
           @lock.synchronize do
             @batch = []
@@ -68,7 +68,7 @@ module Pshub
 
       def next_batch
         @lock.synchronize do
-          @changed.wait(@lock) until @waiting.any? || @stopping.set?
+          @changed.wait(@lock) until @waiting.any? || @patience.over?
           @batch = Batches.of(@waiting) { |each| each.job.text.bytesize + each.job.following.bytesize }.first || []
           @waiting.shift(@batch.size)
         end
@@ -76,22 +76,13 @@ module Pshub
 
       # Whatever refuses it is tried again: a job is done, or waits, or is dead, or held.
       def deliver(settlements)
-        tries = 0
         worker_id = @crew.worker_id
+        ends = ends_of(settlements, worker_id)
+        return if ends.empty?
+
         # Claimed under an identity that was lost: others have adopted it.
-        until @stopping.set? || (ends = ends_of(settlements, worker_id)).empty? || worker_id != @crew.worker_id
-          begin
-            return settled(@job_queue.settle(@connection, worker_id, ends), ends, worker_id)
-          rescue *Connection::PROBLEMS => e
-            @crew.problem("settle", e) if e.is_a?(ReplyError) && !e.passing? && !e.full?
-          rescue StandardError => e
-            # Also one of this package: it must not end this thread.
-            @crew.problem("settle", e)
-          end
-          @stopping.wait(Clock.backoff(tries, 0.02, 1.0))
-          tries += 1
-          @connection.wait_ready(@stopping)
-        end
+        own = -> { worker_id == @crew.worker_id }
+        @patience.until_done(own) { settled(@job_queue.settle(@connection, worker_id, ends), ends, worker_id) }
       end
 
       def ends_of(settlements, worker_id) = settlements.select { |each| each.worker_id == worker_id }.map(&:job)
