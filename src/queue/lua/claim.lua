@@ -70,14 +70,13 @@ local function take(list, most, prefix)
         for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end
         return -1
       end
-      local is_wanted, id, behind, at, ttl = true
+      local at, ttl, id, behind = string.match(message, leading_and_behind)
+      local is_wanted = true
       if prefix == '' then
-        at, ttl, id = string.match(message, leading)
         is_wanted = not at or ttl == '0' or tonumber(at) + tonumber(ttl) * 1000 > now
         if not is_wanted then dropped = dropped + 1 end
       else
-        id, behind = string.match(message, leading_id)
-        if id and string.find(message, '^,"job":{', behind) then is_wanted = begin(message, id) end
+        if id and string.sub(message, behind, behind + 7) == ',"job":{' then is_wanted = begin(message, id) end
       end
       if is_wanted then
         taken = taken + 1
@@ -105,11 +104,11 @@ local left, jobs_left = take(KEYS[1], wanted, ''), 0
 local calls = taken
 local room = math.min(tonumber(ARGV[3]), wanted - taken)
 if ARGV[3] ~= '0' then jobs_left = -1 end
-local lists, first_left = lists_of(KEYS[5]), 1
-while room > 0 and lists[first_left] do
-  jobs_left = take(lists[first_left], calls + room - taken, 'job:')
-  if jobs_left ~= 0 then break end
-  first_left = first_left + 1
+if room > 0 then
+  for _, list in ipairs(lists_of(KEYS[5])) do
+    jobs_left = take(list, calls + room - taken, 'job:')
+    if jobs_left ~= 0 then break end
+  end
 end
 
 if taken > 0 then
@@ -128,11 +127,7 @@ if left ~= 0 then
 end
 -- A worker that may take jobs has perhaps taken their token, and then had no slot for them.
 if jobs_left ~= 0 then
-  jobs_left = 0
-  for i = first_left, 3 do
-    jobs_left = redis.call('LLEN', lists[i])
-    if jobs_left > 0 then break end
-  end
+  jobs_left = jobs_waiting(KEYS[5])
   if jobs_left > 0 then ring(KEYS[6]) end
 end
 if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] then return { now_text, requests } end
