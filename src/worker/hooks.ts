@@ -24,17 +24,38 @@ export class StartFailed extends Error {
   }
 }
 
-/** @throws ConfigError */
-export const checkHooks = (hooks: WorkerHooks): void => {
-  for (const name of ['onStart', 'lastWords'] as const)
-    if (hooks[name] !== undefined && typeof hooks[name] !== 'function')
-      throw new ConfigError(`'${name}' must be a function.`)
+/** The hooks of one worker. */
+export class Hooks {
+  readonly #hooks: WorkerHooks
+  #endWatch: (() => void) | undefined
+
+  /** @throws ConfigError */
+  constructor(hooks: WorkerHooks) {
+    for (const [name, hook] of Object.entries(hooks))
+      if (hook !== undefined && typeof hook !== 'function') throw new ConfigError(`'${name}' must be a function.`)
+    this.#hooks = hooks
+  }
+
+  /** @throws StartFailed; then it may be tried again */
+  async start(): Promise<void> {
+    const { onStart } = this.#hooks
+    if (onStart) await runOnce(onStart)
+  }
+
+  /** From now on lastWords() is called for what would end this process. */
+  watch(): void {
+    const { lastWords } = this.#hooks
+    if (lastWords) this.#endWatch = watchLastWords(lastWords)
+  }
+
+  stop(): void {
+    this.#endWatch?.()
+  }
 }
 
 const started = new WeakMap<() => unknown, Promise<void>>()
 
-/** @throws StartFailed; then it may be tried again */
-export const runOnce = (onStart: () => unknown): Promise<void> => {
+const runOnce = (onStart: () => unknown): Promise<void> => {
   let run = started.get(onStart)
   if (!run) {
     run = start(onStart)
@@ -52,7 +73,7 @@ const start = async (onStart: () => unknown): Promise<void> => {
   }
 }
 
-export const lastWordsMs = 2000
+const lastWordsMs = 2000
 
 /** Lets somebody speak, for so long at the most. Never rejects. */
 export const speak = async (lastWords: (error: unknown) => unknown, error: unknown): Promise<void> => {
@@ -61,7 +82,7 @@ export const speak = async (lastWords: (error: unknown) => unknown, error: unkno
 }
 
 /** Has it called for what would end this process. Returns the end of that. */
-export const watchLastWords = (lastWords: (error: unknown) => unknown): (() => void) => {
+const watchLastWords = (lastWords: (error: unknown) => unknown): (() => void) => {
   let since: number | undefined
   const onError = (error: unknown) => {
     // A second error while it speaks is not waited for.

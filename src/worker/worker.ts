@@ -21,7 +21,7 @@ import { makeKeys } from '../wire/keys.ts'
 import { RedisClock } from '../wire/redis-clock.ts'
 import { type CommonParts, type Crew, makeCrew } from './crew.ts'
 import { Handlers } from './handlers.ts'
-import { checkHooks, runOnce, type WorkerHooks, watchLastWords } from './hooks.ts'
+import { Hooks, type WorkerHooks } from './hooks.ts'
 import { finish, leave } from './leaving.ts'
 import { makeNestedCalls } from './nested.ts'
 import { QueueOrder } from './queue-order.ts'
@@ -61,8 +61,7 @@ export class Worker {
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #guards: Guards
-  readonly #hooks: WorkerHooks
-  #endWatch: (() => void) | undefined
+  readonly #hooks: Hooks
   readonly #graceOver = new AbortController()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
   /** Redis may have something of this worker: leases, cards, requests that it holds. */
@@ -74,8 +73,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     const { events } = this
     const { tasks: given, onStart, lastWords, ...own } = options
-    this.#hooks = { onStart, lastWords }
-    checkHooks(this.#hooks)
+    this.#hooks = new Hooks({ onStart, lastWords })
     const settings = readSettings('worker', { options: own, env: process.env })
     const { statsd, slots: size, jobSlots = Math.ceil(size / 2) } = settings
     const threads = new Threads(reason => events.emit('problem', { where: 'threads', reason }))
@@ -167,11 +165,13 @@ export class Worker {
   async #start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
-    const { onStart, lastWords } = this.#hooks
-    if (onStart) await this.#runHook(onStart)
+    await this.#hooks.start().catch(error => {
+      this.#state = 'stopped'
+      throw error
+    })
     // stop() may have been called meanwhile.
     if (this.#state !== 'running') return
-    if (lastWords) this.#endWatch = watchLastWords(lastWords)
+    this.#hooks.watch()
     const { commands } = this.#common
     this.#waiting.open()
     commands.open()
@@ -207,15 +207,6 @@ export class Worker {
       slots: this.#common.pool.size,
       tasks: [...this.#tasks.keys()],
     })
-  }
-
-  async #runHook(onStart: () => unknown): Promise<void> {
-    try {
-      await runOnce(onStart)
-    } catch (error) {
-      this.#state = 'stopped'
-      throw error
-    }
   }
 
   /** From now on that queue is served, too. */
@@ -292,7 +283,7 @@ export class Worker {
     loop.stop()
     await Promise.all([commands.close(), this.#nested.close()])
     this.#state = 'stopped'
-    this.#endWatch?.()
+    this.#hooks.stop()
     for (const event of stopped) this.events.emit('worker:stopped', event)
     await Promise.all(this.#subscriptions.map(end => end()))
   }

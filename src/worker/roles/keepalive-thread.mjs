@@ -137,13 +137,13 @@ const renew = async () => {
 }
 
 /** Somebody asks what this worker is doing: no task can say it now. */
-const show = async (mine, { worker, queue, pid, slots, shown }, ticket) => {
+const show = async (mine, { worker, queue, slots, shown }, ticket) => {
   const blocked = {
     tasks: guilty().map(task => tasks[task]),
     ms: Math.round(performance.now() - tickedAt),
     stack: await mainStack(),
   }
-  const text = JSON.stringify({ worker, queue, pid, slots, atMs: Date.now(), blocked })
+  const text = JSON.stringify({ worker, queue, pid: process.pid, slots, atMs: Date.now(), blocked })
   const key = shown.key.replace('<ticket>', ticket)
   await Promise.all([mine.rpush(key, text), mine.pexpire(key, shown.forMs)]).catch(() => undefined)
 }

@@ -22,9 +22,8 @@ interface Identity {
   readonly worker: string
   readonly queue: string
   readonly renewal: readonly (string | number)[]
-  /** What it says of its worker to who asks, and where. */
-  readonly pid: number
   readonly slots: number
+  /** Where it is told what the worker is doing, to who asks; for how long that is kept. */
   readonly shown: { key: string; forMs: number }
 }
 
@@ -71,7 +70,6 @@ export class Keepalive {
       worker,
       queue: queue.name,
       renewal: queue.beatWords(worker, leaseMs),
-      pid: process.pid,
       slots: this.#options.settings.slots,
       shown: { key: queue.keys.shown('<ticket>'), forMs: shownForMs },
     }
