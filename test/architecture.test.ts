@@ -36,6 +36,7 @@ const doors: Record<string, string[]> = {
     'recent-failures',
     'slow-calls',
     'task-stats',
+    'worker-look',
   ],
   redis: [
     'boot-check',
@@ -48,7 +49,7 @@ const doors: Record<string, string[]> = {
     'rights',
     'target',
   ],
-  queue: ['batches', 'bells', 'guards', 'job-queue', 'numbered', 'pause', 'queue'],
+  queue: ['batches', 'bells', 'guards', 'inspect', 'job-queue', 'numbered', 'pause', 'queue'],
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: ['call-lists', 'cards', 'catalogue', 'overview', 'registrar'],
   outlets: ['log', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
@@ -68,7 +69,7 @@ const doors: Record<string, string[]> = {
     'verdict',
   ],
   hub: ['call-options', 'hub'],
-  worker: ['worker'],
+  worker: ['hooks', 'worker'],
   cli: [],
 }
 /** So many files a newcomer can look over. The command line has one for each command. */

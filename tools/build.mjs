@@ -1,4 +1,4 @@
-// Builds dist/ from src/ and registry/: compiled modules with their types, beside them what is used as it is (Lua and a thread),
+// Builds dist/ from src/ and registry/: compiled modules with their types, beside them what is used as it is (Lua, and what a thread runs),
 // and the registry's pages.
 import { chmodSync, cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,8 @@ const node = (script, ...args) => run(process.execPath, [join(root, 'node_module
 node('typescript/bin/tsc', '-p', 'tsconfig.build.json')
 cpSync(join(root, 'src/queue/lua'), join(root, 'dist/queue/lua'), { recursive: true })
 await writeLibrary()
-cpSync(join(root, 'src/worker/roles/keepalive-thread.mjs'), join(root, 'dist/worker/roles/keepalive-thread.mjs'))
+for (const module of ['worker/roles/keepalive-thread.mjs', 'worker/main-stack.mjs'])
+  cpSync(join(root, 'src', module), join(root, 'dist', module))
 // After the library, because it is compiled against the library's public types.
 node('typescript/bin/tsc', '-p', 'registry/tsconfig.json')
 node('vite/bin/vite.js', 'build', '--logLevel', 'warn', '--config', 'registry/web/vite.config.mjs')

@@ -4,15 +4,16 @@ import { messageOf } from '../wire/errors.ts'
 /**
  * Faults of tasks that nothing catches. A rejection of a promise nobody awaits concerns that one task: it is logged,
  * and everything else goes on. An exception that nothing caught may have left anything half done: it is logged, and
- * `onFatal` ends the process in an orderly way.
+ * `onFatal` ends the process in an orderly way. `lastWords` is told of both, and waited for before that.
  */
-export const watchFaults = (log: Logger, onFatal: () => void): void => {
+export const watchFaults = (log: Logger, onFatal: () => void, lastWords: (error: unknown) => Promise<void>): void => {
   process.on('unhandledRejection', reason => {
     log.error(described(reason), 'a promise that nobody awaits was rejected; going on')
+    void lastWords(reason)
   })
   process.on('uncaughtException', error => {
     log.error(described(error), 'an exception that nothing caught; stopping')
-    onFatal()
+    void lastWords(error).then(onFatal)
   })
 }
 

@@ -11,6 +11,15 @@ export class BrokenModule extends Error {
   override readonly name = 'BrokenModule'
 }
 
+type Hook = (error?: unknown) => unknown
+
+/** What modules export: tasks, and functions of these names. */
+export interface Loaded {
+  tasks: Task[]
+  onStart: Hook[]
+  lastWords: Hook[]
+}
+
 /**
  * Imports modules and collects what defineTask made from their exports: each export itself, and the members of arrays
  * and plain objects. A task that is exported under several names counts once.
@@ -19,16 +28,23 @@ export class BrokenModule extends Error {
  * @throws ConfigError when a module is not there or exports no task
  * @throws BrokenModule when it fails while it is loaded
  */
-export const loadTasks = async (names: string[], folder: string): Promise<Task[]> => {
+export const loadTasks = async (names: string[], folder: string): Promise<Loaded> => {
   const tasks = new Map<Task, Task>()
+  const onStart = new Set<Hook>()
+  const lastWords = new Set<Hook>()
   for (const name of names) {
     const address = addressOf(name, folder)
     const exported = await importModule(name, address)
     const found = tasksIn(exported)
     if (found.length === 0) throw new ConfigError(withoutTasks(name, exported))
     for (const task of found) if (!tasks.has(task)) tasks.set(task, withModule(task, address))
+    for (const [hooks, hook] of [
+      [onStart, exported.onStart],
+      [lastWords, exported.lastWords],
+    ] as const)
+      if (typeof hook === 'function') hooks.add(hook as Hook)
   }
-  return [...tasks.values()]
+  return { tasks: [...tasks.values()], onStart: [...onStart], lastWords: [...lastWords] }
 }
 
 /** Its threads import the same module, if it has threads and no other module was given. */

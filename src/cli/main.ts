@@ -10,6 +10,7 @@ import { enqueueCommand } from './enqueue.ts'
 import { exitCodes } from './exit-codes.ts'
 import { failuresCommand } from './failures.ts'
 import { writeHelp, writeOverview } from './help.ts'
+import { inspectCommand } from './inspect.ts'
 import { installCommand } from './install.ts'
 import { jobCommand } from './job.ts'
 import { jobsCommand } from './jobs.ts'
@@ -32,6 +33,7 @@ const commands: readonly Command[] = [
   enqueueCommand,
   tasksCommand,
   workersCommand,
+  inspectCommand,
   queuesCommand,
   jobsCommand,
   jobCommand,

@@ -1,10 +1,12 @@
 import type { Logger } from '../outlets/log.ts'
 import type { Settings } from '../settings/read.ts'
+import { speak } from '../worker/hooks.ts'
 import type { Worker } from '../worker/worker.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'
 import { watchFaults } from './faults.ts'
+import { lookLines } from './look-text.ts'
 import { callerOptions } from './options.ts'
 import { RedisAway, watchRedis } from './redis-away.ts'
 import { onStopSignals } from './stop-signals.ts'
@@ -20,13 +22,30 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { Worker } = await import('../worker/worker.ts')
   const log = makeLogger(settings)
   let onFatal = (): void => process.exit(exitCodes.failed)
-  watchFaults(log, () => onFatal())
-  const tasks = await loadTasks(invocation.positionals, process.cwd())
-  const worker = new Worker({ ...settings, tasks })
+  let lastWords: ((error: unknown) => unknown)[] = []
+  watchFaults(
+    log,
+    () => onFatal(),
+    lastWordsOf(() => lastWords),
+  )
+  const loaded = await loadTasks(invocation.positionals, process.cwd())
+  lastWords = loaded.lastWords
+  const onStart = async () => {
+    for (const hook of loaded.onStart) await hook()
+  }
+  const worker = new Worker({ ...settings, tasks: loaded.tasks, onStart })
+  process.on('SIGTTIN', () => process.stderr.write(`${worker.look().flatMap(lookLines).join('\n')}\n`))
   return serve(worker, settings, log, listener => {
     onFatal = listener
   })
 }
+
+/** Each of those that modules export is told, and has so long as all of them. */
+const lastWordsOf =
+  (hooks: () => readonly ((error: unknown) => unknown)[]) =>
+  async (error: unknown): Promise<void> => {
+    await Promise.all(hooks().map(hook => speak(hook, error)))
+  }
 
 /** Serves until a signal or a fault. Resolves with the exit code when all has been put back. */
 const serve = async (
@@ -82,6 +101,9 @@ export const workerCommand: Command = {
       'rest back for other workers. A second one ends it at once. While Redis is away it goes on trying. A rejected ' +
       'promise that nobody awaits is logged and hurts no other task; an exception that nothing caught stops the worker. ' +
       'The log is lines of JSON on stderr.',
+    'A module may also export functions: onStart, awaited before the first task is run, and lastWords, which is told of an error ' +
+      'outside of any task and has two seconds then. kill -TTIN <pid> has the worker write to stderr what it runs (see pshub ' +
+      'help inspect).',
   ],
   arity: {
     min: 1,

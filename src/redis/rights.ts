@@ -2,7 +2,7 @@ import type { Keys } from '../wire/keys.ts'
 
 /**
  * What a Redis user may be for: to call, to call and to enqueue jobs, to serve a queue, to look (`pshub tasks`, `workers`, `queues`, `jobs`),
- * to look and to pause queues (`pshub pause`, `resume`), or to load the library (`pshub install`).
+ * to look, to pause queues (`pshub pause`, `resume`) and to ask workers what they do (`pshub inspect`), or to load the library (`pshub install`).
  */
 export const roles = ['hub', 'jobs', 'worker', 'view', 'admin', 'install'] as const
 export type Role = (typeof roles)[number]
@@ -36,6 +36,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const { calls, bell, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
   const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
     keys.queue(queue)
+  const { inspect, shown } = keys.queue(queue)
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
@@ -112,12 +113,14 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       runs(paused, 'GET'),
       runs(held(id), 'HDEL HGET HKEYS HLEN HRANDFIELD HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
+      writes(inspect(id), 'DEL GET'),
+      writes(shown(id), 'PEXPIRE RPUSH'),
       runs(keys.lock(id), 'HDEL HMGET HSET PEXPIRE'),
       runs(keys.rate(id), 'LINDEX LTRIM PEXPIRE RPUSH'),
       runs(keys.told(id), 'GET SET'),
     ],
     view: [...looking, reads(paused, 'GET')],
-    admin: [...looking, writes(paused, 'GET GETEX SET')],
+    admin: [...looking, writes(paused, 'GET GETEX SET'), writes(inspect(id), 'SET UNLINK'), writes(shown(id), 'BLPOP')],
     install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME')],
   }
   return uses[role].flat()

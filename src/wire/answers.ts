@@ -42,6 +42,8 @@ export interface Beat {
   dueMs: number | undefined
   /** The same of schedules. */
   tickMs: number | undefined
+  /** Somebody wants to know what this worker is doing: where to tell it. */
+  askedBy: string | undefined
 }
 
 /** A queue at one moment, as Redis has it. */
@@ -152,13 +154,14 @@ type BeatAnswer = [
   paused?: string,
   due?: string,
   tick?: string,
+  askedBy?: string,
 ]
 
 export const readBeat = (answer: unknown): Beat => {
-  const [now, held, cancelled, ended, figures = [], paused, due, tick] = answer as BeatAnswer
+  const [now, held, cancelled, ended, figures = [], paused, due, tick, askedBy] = answer as BeatAnswer
   const nowUs = Number(now)
   const pausedMs = paused ? Number(paused) : undefined
-  const moments = { pausedMs, dueMs: momentOf(due), tickMs: momentOf(tick) }
+  const moments = { pausedMs, dueMs: momentOf(due), tickMs: momentOf(tick), askedBy }
   return { nowUs, held: held === 1, cancelled, ended, figures: figuresOf(figures, nowUs), ...moments }
 }
 

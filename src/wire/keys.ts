@@ -89,6 +89,9 @@ const queueKeys = (base: string) => ({
   reporter: `${base}:reporter`,
   /** STRING: since when nothing is claimed, Redis milliseconds; absent: the queue is served. */
   paused: `${base}:paused`,
+  /** STRING: who asks what a worker is doing; LIST: the answer. */
+  inspect: (workerId: string) => `${base}:inspect:${workerId}`,
+  shown: (ticket: string) => `${base}:shown:${ticket}`,
   /** HASH: request id -> request, for one worker. */
   held: (workerId: string) => `${base}:held:${workerId}`,
   /** STRING: number and outcome of the hub's last push. */

@@ -22,6 +22,7 @@ import { Intake } from './roles/intake.ts'
 import type { Keepalive } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Settle } from './roles/settle.ts'
+import { Show } from './roles/show.ts'
 import { Tick } from './roles/tick.ts'
 import type { SlotPool } from './slot-pool.ts'
 import { Slots } from './slots.ts'
@@ -53,6 +54,7 @@ export interface Crew extends WorkerContext {
   forward: Forward
   beat: BeatLoop
   farewell: Farewell
+  show: Show
 }
 
 /** The crew is the context of its own roles: they find each other there. */
@@ -71,6 +73,7 @@ export const makeCrew = (common: CommonParts, queueName: string): Crew => {
     keepalive.onBeat(workerId(), queue, settings.leaseMs)
     fetch.onBeat(crew, beat)
     measures.onBeat(beat, workerId())
+    crew.show.onBeat(beat)
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
     reconcile.look(beat.nowUs).catch(() => undefined)
@@ -86,6 +89,7 @@ export const makeCrew = (common: CommonParts, queueName: string): Crew => {
   crew.forward = new Forward(crew)
   crew.beat = new BeatLoop(crew, onBeat)
   crew.farewell = new Farewell(crew)
+  crew.show = new Show(crew)
   fetch.add(crew)
   return crew
 }

@@ -1,4 +1,5 @@
 import type { Pulse } from '../figures/pulse.ts'
+import type { RunLook } from '../figures/worker-look.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
 import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -101,6 +102,11 @@ export class Executor {
       run.abort(reason)
     }
     return count
+  }
+
+  /** What runs, longest first. */
+  look(now: number): RunLook[] {
+    return [...this.#running.values()].map(run => run.look(now)).sort((a, b) => b.forMs - a.forMs)
   }
 
   stop(): void {

@@ -1,3 +1,4 @@
+import type { RunLook } from '../figures/worker-look.ts'
 import { isHeldJob } from '../jobs/held-job.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
 import type { Handler, NestedOptions, TaskContext, TaskLog } from '../task/task.ts'
@@ -30,6 +31,9 @@ export class Run implements TaskContext, Timed {
   #giveUp: ((reason: Error) => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #log: TaskLog | undefined
+  readonly #startedAt = monotonicMs()
+  /** What it did last that can be seen from here: promises have no stack that could be asked for. */
+  #last: { what: string; at: number } | undefined
 
   constructor(
     request: Request,
@@ -70,7 +74,7 @@ export class Run implements TaskContext, Timed {
     return this.#reason?.code === 'Aborted'
   }
   get log(): TaskLog {
-    this.#log ??= this.#options.log(this.request.task, this.request.id)
+    this.#log ??= this.#noting(this.#options.log(this.request.task, this.request.id))
     return this.#log
   }
 
@@ -90,8 +94,30 @@ export class Run implements TaskContext, Timed {
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
     const narrowed = { signal, queue: options.queue, ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }) }
     const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, narrowed)
+    this.#note(`waits for its call of ${task}`)
     // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
-    return options.signal ? call.finally(() => options.signal) : call
+    return call.finally(() => {
+      this.#note(`went on after its call of ${task}`)
+      return options.signal
+    })
+  }
+
+  look(now: number): RunLook {
+    const { id, task, isJob, attempt } = this
+    const last = this.#last && { what: this.#last.what, forMs: Math.round(now - this.#last.at) }
+    return { task, id, isJob, attempt, forMs: Math.round(now - this.#startedAt), last }
+  }
+
+  #note(what: string): void {
+    this.#last = { what, at: monotonicMs() }
+  }
+
+  #noting(log: TaskLog): TaskLog {
+    const noted = (level: keyof TaskLog) => (message: string, fields?: Record<string, unknown>) => {
+      this.#note(`logged: ${String(message).slice(0, 150)}`)
+      log[level](message, fields)
+    }
+    return { debug: noted('debug'), info: noted('info'), warn: noted('warn'), error: noted('error') }
   }
 
   /** The deadline has come: the signal fires, and a handler that does not react is given up a little later. */
@@ -103,6 +129,7 @@ export class Run implements TaskContext, Timed {
   }
 
   abort(reason: HubError): void {
+    if (!this.#reason) this.#note(`was told to stop: ${reason.message}`)
     this.#reason ??= reason
     this.#controller?.abort(this.#reason)
   }

@@ -2,6 +2,7 @@ import { Catalogue } from '../catalogue/catalogue.ts'
 import { Events } from '../figures/events.ts'
 import { LoopDelay } from '../figures/loop-delay.ts'
 import { Pulse } from '../figures/pulse.ts'
+import type { WorkerLook } from '../figures/worker-look.ts'
 import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
@@ -20,6 +21,7 @@ import { makeKeys } from '../wire/keys.ts'
 import { RedisClock } from '../wire/redis-clock.ts'
 import { type CommonParts, type Crew, makeCrew } from './crew.ts'
 import { Handlers } from './handlers.ts'
+import { Hooks, type WorkerHooks } from './hooks.ts'
 import { finish, leave } from './leaving.ts'
 import { makeNestedCalls } from './nested.ts'
 import { QueueOrder } from './queue-order.ts'
@@ -30,11 +32,12 @@ import { Keepalive } from './roles/keepalive.ts'
 import { SlotPool } from './slot-pool.ts'
 import { Threads } from './threads/threads.ts'
 
-export type WorkerOptions = Partial<Omit<Settings, 'name'>> & {
-  /** What this worker runs, as defineTask returned it. */
-  // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results go together here
-  tasks: readonly Task<any, any>[]
-}
+export type WorkerOptions = Partial<Omit<Settings, 'name'>> &
+  WorkerHooks & {
+    /** What this worker runs, as defineTask returned it. */
+    // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results go together here
+    tasks: readonly Task<any, any>[]
+  }
 
 /** How long start() waits for Redis. */
 const patienceMs = 2000
@@ -58,6 +61,7 @@ export class Worker {
   readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #guards: Guards
+  readonly #hooks: Hooks
   readonly #graceOver = new AbortController()
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
   /** Redis may have something of this worker: leases, cards, requests that it holds. */
@@ -68,7 +72,8 @@ export class Worker {
   /** @throws ConfigError */
   constructor(options: WorkerOptions) {
     const { events } = this
-    const { tasks: given, ...own } = options
+    const { tasks: given, onStart, lastWords, ...own } = options
+    this.#hooks = new Hooks({ onStart, lastWords })
     const settings = readSettings('worker', { options: own, env: process.env })
     const { statsd, slots: size, jobSlots = Math.ceil(size / 2) } = settings
     const threads = new Threads(reason => events.emit('problem', { where: 'threads', reason }))
@@ -142,9 +147,15 @@ export class Worker {
     return this.#common.pool.busy
   }
 
+  /** What it is doing now, for each of its queues: its runs, for how long, and what each was seen doing last. */
+  look(): WorkerLook[] {
+    return this.#crews.map(({ show }) => show.look())
+  }
+
   /**
    * Starts serving. Resolves when the worker is registered, or after two seconds while Redis is away: it goes on trying, and
    * what it finds unfit then is a `problem` event, and not served until it is fit.
+   * @throws StartFailed when `onStart` fails
    * @throws ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
    */
   start(): Promise<void> {
@@ -154,6 +165,13 @@ export class Worker {
   async #start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
+    await this.#hooks.start().catch(error => {
+      this.#state = 'stopped'
+      throw error
+    })
+    // stop() may have been called meanwhile.
+    if (this.#state !== 'running') return
+    this.#hooks.watch()
     const { commands } = this.#common
     this.#waiting.open()
     commands.open()
@@ -265,6 +283,7 @@ export class Worker {
     loop.stop()
     await Promise.all([commands.close(), this.#nested.close()])
     this.#state = 'stopped'
+    this.#hooks.stop()
     for (const [at, { workerId, queue }] of crews.entries()) {
       const { abandoned, handedBack: before } = left[at]!
       this.events.emit('worker:stopped', {

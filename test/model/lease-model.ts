@@ -20,6 +20,7 @@ export class LeaseModel extends Holdings {
       pausedMs: undefined,
       dueMs: undefined,
       tickMs: undefined,
+      askedBy: undefined,
     }
     if (!isNew && !lease) return lost
     if (pausedMs !== undefined) this.situations.add(isNew ? 'a lease taken in a pause' : 'a lease renewed in a pause')
@@ -39,6 +40,7 @@ export class LeaseModel extends Holdings {
       pausedMs,
       dueMs: undefined,
       tickMs: undefined,
+      askedBy: undefined,
     }
   }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { readWorkerLook } from '../../src/figures/worker-look.ts'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, queuedStates } from '../../src/jobs/listing.ts'
+import { askWorker } from '../../src/queue/inspect.ts'
 import { install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
@@ -199,6 +201,17 @@ const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   await eventually(async () => (await server.redis.zscore(keys().leases, 'gone')) === null)
 }
 
+/** Asks a worker what it is doing, and one that does not answer. */
+const inspect = async (worker: Worker) => {
+  const client = server.redis.duplicate({ username: 'admin', password: 'secret', disableClientInfo: true })
+  const connection = { send: (work: (client: typeof server.redis) => unknown) => work(client) } as never
+  const queue = makeKeys(server.namespace).queue('q')
+  const shown = readWorkerLook((await askWorker(connection, queue, worker.id, newId()))!)
+  expect(shown).toMatchObject({ worker: worker.id, queue: 'q', pid: process.pid, blocked: undefined })
+  expect(await askWorker(connection, queue, 'nobody', newId())).toBeUndefined()
+  client.disconnect()
+}
+
 /** Loads the library into an empty server, which a revision of it in Redis makes unnecessary. */
 const installAs = async (url: string) => {
   await server.redis.function('FLUSH')
@@ -238,6 +251,7 @@ describe('users with exactly the listed rights', () => {
     const pausedMs = await admin.pause('q')
     expect(await admin.queues()).toMatchObject([{ queue: 'q', pausedMs }])
     expect(await admin.resume('q')).toBe(true)
+    await inspect(worker)
     await admin.slowCalls()
     await admin.failures()
     for (const looking of [viewer, admin]) await lookAtJobs(looking)

@@ -201,7 +201,10 @@ describe('a StatsD daemon', () => {
     expect(flushed.counts['jobs.job.lateness.q.fail_2_1']).toBe(2)
     expect(flushed.timers['jobs.job.lateness.q.wait_1_0']![0]).toBeLessThan(1000)
     const { workers, queues } = await hub.overview()
-    const figures = await eventually(async () => (await hub.overview()).workers[0]!.stats!.jobs)
+    const figures = await eventually(async () => {
+      const { jobs } = (await hub.overview()).workers[0]!.stats!
+      return jobs?.ran === 3 ? jobs : undefined
+    })
     expect(figures).toMatchObject({ ran: 3, retried: 1, dead: 1, lateMs: { max: expect.any(Number) } })
     expect(figures!.putOff).toBeGreaterThanOrEqual(2)
     expect([workers.length, queues[0]!.scheduled, queues[0]!.dead, queues[0]!.oldestJobMs]).toEqual([

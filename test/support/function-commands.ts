@@ -67,5 +67,5 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(/(lock|rate|told):\{[^}]*\}/, '$1:{<id>}')
     .replace(/:\{[^}]*\}:(?!read)/, ':{<queue>}:')
     .replace(/reply:\{[^}]*\}/, makeKeys('pshub').reply('<id>').replace('pshub:', ''))
-    .replace(/(held|pushed|enqueued|job|came|batch|ended):.*/, '$1:<id>')
+    .replace(/(held|pushed|enqueued|job|came|batch|ended|inspect|shown):.*/, '$1:<id>')
     .replace(/unique:.*/, 'unique:*')

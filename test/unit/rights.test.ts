@@ -14,7 +14,8 @@ const keys = makeKeys('pshub')
 /** As PROTOCOL.md names it. */
 const documentedShape = (key: string) =>
   key
-    .replace('held:<id>', 'held:<worker>')
+    .replace(/(held|inspect):<id>/, '$1:<worker>')
+    .replace('shown:<id>', 'shown:<ticket>')
     .replace(/(job|came):<id>/, '$1:<job>')
     .replace(/(batch|ended):<id>/, '$1:<batch>')
     .replace('unique:*', 'unique:<text>')

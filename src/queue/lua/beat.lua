@@ -22,8 +22,10 @@
 --              is none or it does not say), jobs that wait for their time, for their next try, and that were given up },
 --            since when the queue is paused (ms, as text), or empty if it is not,
 --            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
---            the same of schedules };
---          the fifth one is empty for a worker that does not report, the last two are missing for one that does not look after what is due.
+--            the same of schedules,
+--            who asks what this worker is doing };
+--          the fifth one is empty for a worker that does not report, the seventh and the eighth are missing or empty for one that does not
+--          look after what is due, the last one is missing where nobody asks.
 --          Without the lease there are only the first five
 --
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
@@ -92,7 +94,15 @@ if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 
 local cancelled = redis.pcall('ZRANGE', KEYS[2], 0, 999, 'REV')
 if cancelled.err then cancelled = {} end
 
-if (ARGV[6] or '0') == '0' then return { now_text, 1, cancelled, ended, figures, paused } end
+local asks = beside(KEYS[7], 'inspect:' .. ARGV[1])
+local asked_by = redis.pcall('GET', asks)
+if type(asked_by) == 'string' then redis.pcall('DEL', asks) end
+if type(asked_by) ~= 'string' or not string.find(asked_by, '^[%w_-]+$') or #asked_by > 64 then asked_by = nil end
+
+if (ARGV[6] or '0') == '0' then
+  if asked_by then return { now_text, 1, cancelled, ended, figures, paused, '', '', asked_by } end
+  return { now_text, 1, cancelled, ended, figures, paused }
+end
 -- Whether it is this worker's turn, for a while.
 local function has_turn(name, ms)
   local turn = beside(KEYS[7], name)
@@ -104,4 +114,4 @@ end
 local due = has_turn('turn', ARGV[6]) and next_due(KEYS[7])
 local tick = has_turn('ticker', ARGV[7]) and first_of(beside(KEYS[7], 'ticks'))
 local function text_of(ms) return ms and string.format('%d', ms) or '' end
-return { now_text, 1, cancelled, ended, figures, paused, text_of(due), text_of(tick) }
+return { now_text, 1, cancelled, ended, figures, paused, text_of(due), text_of(tick), asked_by }

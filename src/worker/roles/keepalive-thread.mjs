@@ -5,6 +5,7 @@
 // or for maxBlockedMs. A main thread whose loop runs is left alone, whatever its connection does: it knows better.
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import { mainStack } from '../main-stack.mjs'
 
 const { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines } = workerData
 const numbers = new Int32Array(memory)
@@ -41,6 +42,8 @@ let renewedAt = Number.NEGATIVE_INFINITY
 let toldStuck = false
 let toldGivenUp = false
 let toldWhy = false
+/** Where it is blocked, for the line that tells of it: undefined until that was asked for, null until it is known. */
+let stack
 
 /** The client's code, loaded ahead: what blocks a loop may well keep all processors busy, and then it takes too long. */
 let Redis
@@ -64,6 +67,7 @@ const look = () => {
     tick = count
     tickedAt = now
     toldStuck = toldGivenUp = toldWhy = false
+    stack = undefined
     disconnect()
   }
   const beatsNow = Atomics.load(numbers, places.beats)
@@ -76,12 +80,21 @@ const look = () => {
 const standIn = (now, blockedMs) => {
   blame()
   if (blockedMs >= reportedAfterMs) Atomics.store(numbers, places.seenAt, tick)
-  if (blockedMs >= stuckAfterMs && !toldStuck) toldStuck = write(lines.stuck, blockedMs)
+  if (blockedMs >= stuckAfterMs && !toldStuck) tellStuck(blockedMs)
   if (blockedMs <= maxBlockedMs) keepLease(now)
   else {
     if (!toldGivenUp) toldGivenUp = write(lines.givenUp, blockedMs)
     disconnect()
   }
+}
+
+const tellStuck = blockedMs => {
+  if (stack === undefined && lines.stuck !== undefined) {
+    stack = null
+    mainStack().then(frames => {
+      if (stack === null) stack = frames
+    })
+  } else if (stack !== null) toldStuck = write(lines.stuck, blockedMs, { stack })
 }
 
 const keepLease = now => {
@@ -109,7 +122,8 @@ const renew = async () => {
     }
     await Promise.all(
       renewable().map(async identity => {
-        const [, held] = await mine.fcall(...identity.renewal)
+        const [, held, , , , , , , askedBy] = await mine.fcall(...identity.renewal)
+        if (askedBy) show(mine, identity, askedBy)
         if (held === 1) renewedAt = performance.now()
         else identity.isLost = true
       }),
@@ -120,6 +134,18 @@ const renew = async () => {
     // Unless it was dropped on purpose.
     if (client === mine) failed((why ?? error).message)
   }
+}
+
+/** Somebody asks what this worker is doing: no task can say it now. */
+const show = async (mine, { worker, queue, slots, shown }, ticket) => {
+  const blocked = {
+    tasks: guilty().map(task => tasks[task]),
+    ms: Math.round(performance.now() - tickedAt),
+    stack: await mainStack(),
+  }
+  const text = JSON.stringify({ worker, queue, pid: process.pid, slots, atMs: Date.now(), blocked })
+  const key = shown.key.replace('<ticket>', ticket)
+  await Promise.all([mine.rpush(key, text), mine.pexpire(key, shown.forMs)]).catch(() => undefined)
 }
 
 const failed = reason => {
@@ -149,11 +175,11 @@ const disconnect = () => {
 }
 
 /** Not by process.stderr, which goes through the blocked loop. False when it could not be written: stderr is full. */
-const write = (line, blockedMs) => {
+const write = (line, blockedMs, more = {}) => {
   if (line === undefined) return true
   const [{ worker, queue } = {}] = identities.values()
   const names = guilty().map(task => tasks[task])
-  const fields = { time: Date.now(), worker, queue, tasks: names, ms: Math.round(blockedMs) }
+  const fields = { time: Date.now(), worker, queue, tasks: names, ms: Math.round(blockedMs), ...more }
   try {
     writeSync(2, `${line},${JSON.stringify(fields).slice(1)}\n`)
     return true

@@ -1,6 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads'
 import { type Pulse, places } from '../../figures/pulse.ts'
 import type { BlockedLines } from '../../outlets/log.ts'
+import { shownForMs } from '../../queue/inspect.ts'
 import type { Queue } from '../../queue/queue.ts'
 import { clientArguments } from '../../redis/target.ts'
 import type { Settings } from '../../settings/read.ts'
@@ -20,7 +21,10 @@ export interface KeepaliveOptions {
 interface Identity {
   readonly worker: string
   readonly queue: string
+  readonly slots: number
   readonly renewal: readonly (string | number)[]
+  /** Where it is told what the worker is doing, to who asks; for how long that is kept. */
+  readonly shown: { key: string; forMs: number }
 }
 
 /**
@@ -62,7 +66,9 @@ export class Keepalive {
   onBeat(worker: string, queue: Queue, leaseMs: number): void {
     this.#options.pulse.beat()
     if (this.#identities.get(queue.name)?.worker === worker) return
-    const identity = { worker, queue: queue.name, renewal: queue.beatWords(worker, leaseMs) }
+    const { slots } = this.#options.settings
+    const shown = { key: queue.keys.shown('<ticket>'), forMs: shownForMs }
+    const identity = { worker, queue: queue.name, slots, renewal: queue.beatWords(worker, leaseMs), shown }
     this.#identities.set(queue.name, identity)
     this.#thread?.postMessage(identity)
   }

@@ -1,0 +1,74 @@
+import type { WorkerOverview } from '../catalogue/overview.ts'
+import { readWorkerLook } from '../figures/worker-look.ts'
+import { askedForMs, askWorker } from '../queue/inspect.ts'
+import { HubError } from '../wire/errors.ts'
+import { newId } from '../wire/ids.ts'
+import { makeKeys } from '../wire/keys.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { lookLines } from './look-text.ts'
+import { jsonOption } from './options.ts'
+import { withRedis } from './redis-session.ts'
+import { readRegistry } from './registry.ts'
+import { shortId } from './workers.ts'
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { flags, output, positionals } = invocation
+  const settings = settingsOf('hub', inspectCommand, invocation, 'silent')
+  const { workers } = await readRegistry(settings)
+  const { id, queue } = workerOf(workers, positionals[0]!)
+  const keys = makeKeys(settings.namespace).queue(queue)
+  const answer = await withRedis(settings, connection => askWorker(connection, keys, id, newId()))
+  if (answer === undefined) throw unanswered(id)
+  const look = readWorkerLook(answer)
+  if (flags.json !== undefined) output.json(look)
+  else for (const line of lookLines(look)) output.out.line(line)
+  return exitCodes.ok
+}
+
+const unanswered = (id: string): HubError =>
+  new HubError(
+    'Timeout',
+    `Worker ${shortId(id)} did not answer within ${askedForMs / 1000} s. It may be cut off from Redis, stopped (SIGSTOP), blocked inside of native code, or of another language: kill -TTIN its pid, on its host.`,
+  )
+
+/** @throws HubError where there is none, or several */
+const workerOf = (workers: WorkerOverview[], name: string): WorkerOverview => {
+  const found = workers.filter(({ id, host, pid }) => id.startsWith(name) || `${host}/${pid}` === name)
+  const live = found.filter(worker => worker.live)
+  if (live.length === 1) return live[0]!
+  const known = workers.filter(worker => worker.live).map(({ id, host, pid }) => `${shortId(id)} (${host}/${pid})`)
+  const there = known.length === 0 ? 'No worker lives.' : `There are ${known.slice(0, 20).join(', ')}.`
+  if (live.length > 1) throw new HubError('NoWorkers', `'${name}' may be ${live.length} workers. ${there}`)
+  const lost = found.length > 0 ? `The worker '${name}' is lost: its lease ended.` : `There is no worker '${name}'.`
+  throw new HubError('NoWorkers', `${lost} ${there}`)
+}
+
+export const inspectCommand: Command = {
+  name: 'inspect',
+  usage: 'inspect <worker>',
+  summary: 'ask a worker what it is doing',
+  about: [
+    'Asks a running worker, through Redis, what its slots run: task, id, for how long, which attempt, and what each was seen doing ' +
+      'last. That is its last nested call or log line: Node does not tell where an async function waits. While its event ' +
+      'loop is blocked the thread beside it answers, with the stack of what blocks it.',
+    `It answers with its next beat, within two seconds; after ${askedForMs / 1000} s that is given up. On the worker's own host ` +
+      'kill -TTIN <pid> has it write the same to its stderr.',
+  ],
+  arity: { min: 1, max: 1, missing: 'the worker: the beginning of its id or host/pid, as pshub workers shows them' },
+  takesIds: true,
+  options: [jsonOption],
+  examples: [
+    { line: 'pshub inspect 4kHfQp2x', about: 'by the beginning of its id' },
+    { line: 'pshub inspect web-1/4711 --json', about: 'by host and pid, for programs' },
+  ],
+  exitCodes: {
+    0: 'it answered',
+    1: 'Redis refused',
+    2: 'the command line or a setting is wrong',
+    3: 'there is no such worker, or Redis could not be reached',
+    4: 'it did not answer',
+  },
+  run,
+}

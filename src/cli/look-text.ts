@@ -1,0 +1,25 @@
+import type { BlockedLook, RunLook, WorkerLook } from '../figures/worker-look.ts'
+import { formatDuration } from './duration.ts'
+import { printable } from './printable.ts'
+
+/** What a worker is doing, as lines for people. */
+export const lookLines = (look: WorkerLook): string[] => {
+  const { worker, queue, pid, slots, running, blocked } = look
+  const busy = running ? `${running.length} of ${slots} slots busy` : 'its event loop is blocked'
+  const head = `worker ${printable(worker)}, queue ${printable(queue)}, pid ${pid}: ${busy}`
+  return [head, ...(running ?? []).flatMap(runLines), ...(blocked ? blockedLines(blocked) : [])]
+}
+
+const runLines = ({ task, id, isJob, attempt, forMs, last }: RunLook, at: number): string[] => {
+  const kind = isJob ? `job, attempt ${attempt}` : 'call'
+  const seen = last
+    ? `${printable(last.what)}, ${formatDuration(last.forMs)} ago`
+    : 'nothing was seen of it since it was started'
+  return [`${at + 1}. ${printable(task)} ${printable(id)} (${kind}), for ${formatDuration(forMs)}`, `   ${seen}`]
+}
+
+const blockedLines = ({ tasks, ms, stack }: BlockedLook): string[] => {
+  const whom = tasks.length === 0 ? 'nothing of a task' : tasks.map(printable).join(' or ')
+  const place = stack.length === 0 ? ['   its stack could not be had: it waits inside of native code'] : []
+  return [`for ${formatDuration(ms)} by ${whom}`, ...place, ...stack.map(frame => `   at ${printable(frame)}`)]
+}
