@@ -18,8 +18,12 @@ export const mainStack = () =>
     const timer = setTimeout(() => end([]), patienceMs)
     try {
       session.connectToMainThread()
-      session.on('Debugger.paused', ({ params }) => {
-        session.post('Debugger.resume', () => end(params.callFrames.slice(0, mostFrames).map(lineOf)))
+      // Frames do not name their files themselves.
+      const urls = new Map()
+      session.on('Debugger.scriptParsed', ({ params: { scriptId, url } }) => urls.set(scriptId, url))
+      session.on('Debugger.paused', ({ params: { callFrames } }) => {
+        const lines = callFrames.slice(0, mostFrames).map(frame => lineOf(frame, urls.get(frame.location.scriptId)))
+        session.post('Debugger.resume', () => end(lines))
       })
       session.post('Debugger.enable', error =>
         error ? end([]) : session.post('Debugger.pause', later => later && end([])),
@@ -29,5 +33,5 @@ export const mainStack = () =>
     }
   })
 
-const lineOf = ({ functionName, url, location: { lineNumber, columnNumber = 0 } }) =>
-  `${functionName || '(anonymous)'} (${url}:${lineNumber + 1}:${columnNumber + 1})`.slice(0, 500)
+const lineOf = ({ functionName, location: { lineNumber, columnNumber = 0 } }, url) =>
+  `${functionName || '(anonymous)'} (${url || '?'}:${lineNumber + 1}:${columnNumber + 1})`.slice(0, 500)
