@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, List
 
@@ -55,6 +57,20 @@ def test_log_lines_hold_no_payload(server: Server, start_worker: Any) -> None:
     lines = [json.loads(line) for line in worker.said().splitlines()]
     told = [line["msg"] for line in lines]
     assert "worker started" in told and "worker stopped" in told and "secret-argument" not in worker.said()
+
+
+def test_a_signal_shows_where_each_thread_is(server: Server, start_worker: Any) -> None:
+    worker = start_worker(server)
+    with Hub(server.url) as hub, ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(hub.call, "stubborn:1.0", ms=3000)
+        eventually(lambda: any('"busy":1' in stats for stats in server.client.hvals("pshub:stats")), 5, "a slot in use")
+        worker.signal(signal.SIGTTIN)
+        eventually(lambda: "in stubborn" in worker.said(), 5, "the stack of the handler")
+        assert "Thread pshub-slot-1 (most recent call last):" in worker.said()
+        assert "Thread MainThread" in worker.said()
+        assert slow.result() == "done"
+    worker.signal(signal.SIGTERM)
+    assert worker.wait() == 0
 
 
 def test_metrics(server: Server) -> None:

@@ -36,6 +36,17 @@ class TestProgram < PshubTest
     %w[redis queue slots namespace grace lease max-payload-bytes max-backlog statsd].each { |name| assert_includes output, "--#{name} " }
   end
 
+  def test_a_signal_shows_where_each_thread_is
+    worker = worker_process
+    called = Thread.new { hub.call("stubborn:1.0", { "ms" => 3000 }) }
+    eventually { server.client.hvals("pshub:stats").any? { |stats| stats.include?('"busy":1') } }
+    worker.signal("TTIN")
+    eventually { worker.said.match?(/^Thread pshub-slot \(sleep\):\n(  .*\n)*  .*tasks\.rb:\d+/) }
+    assert_equal "done", called.value
+    worker.signal("TERM")
+    assert_equal 0, worker.wait
+  end
+
   # Whatever somebody pushes, it is a request or it is malformed.
   def test_messages_with_random_faults
     random = Random.new(1)

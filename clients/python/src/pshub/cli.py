@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -31,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="pshub-worker",
         description="Serves every task that the modules declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets "
         "what runs finish within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is "
-        "away it goes on trying. The log is lines of JSON on stderr.",
+        "away it goes on trying. The log is lines of JSON on stderr. kill -TTIN <pid> has it write there where each thread is.",
     )
     parser.add_argument("modules", nargs="+", metavar="module", help="package.module, or the path of a file")
     parser.add_argument("--redis", metavar="url", help="default: PSHUB_REDIS, else redis://127.0.0.1:6379")
@@ -73,6 +74,17 @@ def _tasks_in(names: List[str]) -> List[Task]:
     return found
 
 
+def _write_stacks(*_: Any) -> None:
+    """Where each thread is: the handlers run in those called pshub-slot."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    parts = []
+    for ident, frame in sys._current_frames().items():
+        stack = "".join(traceback.format_stack(frame))
+        parts.append(f"Thread {names.get(ident, ident)} (most recent call last):\n{stack}")
+    sys.stderr.write("\n".join(parts) + "\n")
+    sys.stderr.flush()
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     """Exit codes: 0 stopped gracefully, 1 a module failed while it was loaded, 2 wrong usage or settings, 128 + n by signal n."""
     given = vars(_parser().parse_args(arguments))
@@ -105,6 +117,7 @@ def _serve(worker: Worker) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
+    signal.signal(signal.SIGTTIN, _write_stacks)
 
     def start() -> None:
         try:

@@ -13,7 +13,7 @@ module Pshub
 
       Serves every task that the files declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish
       within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is away it goes on
-      trying. The log is lines of JSON on stderr.
+      trying. The log is lines of JSON on stderr. kill -TTIN <pid> has it write there where each thread is.
 
     TEXT
 
@@ -96,12 +96,21 @@ module Pshub
           told << 0
         end
       end
+      trap("TTIN") { write_stacks }
       starting = Thread.new { start(worker, told) }
       code = told.pop
       Thread.new { starting.join && worker.stop }.join if code.zero?
       $stdout.flush
       # Handlers that were given up may still run; they must not keep the process.
       exit!(code)
+    end
+
+    # Where each thread is: the handlers run in those called pshub-slot. No lock may be taken in a trap.
+    def write_stacks
+      parts = Thread.list.map do |thread|
+        "Thread #{thread.name || "main"} (#{thread.status}):\n#{(thread.backtrace || []).map { |line| "  #{line}\n" }.join}"
+      end
+      $stderr.write("#{parts.join("\n")}\n")
     end
 
     def start(worker, told)
