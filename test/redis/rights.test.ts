@@ -42,7 +42,7 @@ const tasks = [
   defineTask('short:1.0', {}, () => sleep(100)),
   defineTask(
     'stay:1.0',
-    { timeoutMs: 20_000 },
+    { timeoutMs: 60_000 },
     (_, ctx) => new Promise(resolve => ctx.signal.addEventListener('abort', resolve)),
   ),
 ]
@@ -169,7 +169,7 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   const open = newId()
   await redis.hset(keys().batch(open), { opened: 1, then: '', failed: '', total: 1 })
   await redis.hset(keys().held('gone'), {
-    'out:q:next': '"ttl":0,"id":"next","job":{"keep":1000},"task":"own:1.0","args":1}',
+    'out:q:next': '"ttl":0,"id":"next","job":{"keep":60000},"task":"own:1.0","args":1}',
     'out:q:told': `tally ${open} told done`,
   })
   await redis.zadd(keys().leases, 1, 'gone')
@@ -277,7 +277,7 @@ describe('users with exactly the listed rights', () => {
     expect(granted.filter(line => !used.has(line))).toEqual([])
     await server.redis.del(keys().calls, keys().bell, keys().leases)
     server.allowLeftovers()
-  }, 40_000)
+  }, 60_000)
 
   it('keep a caller from claiming and a worker from serving another queue', async () => {
     const urls = await rights.users('q')
