@@ -53,5 +53,6 @@ export const check = async ({ redis, journal, acknowledged, isStrict }) => {
   }
   const runs = events.filter(({ e }) => e === 'start').length
   const jobs = acknowledged.jobs.length + acknowledged.chains.length * 3 + acknowledged.batches.length * 6
-  return { found, runs, jobs, dead: dead.size }
+  const deadly = acknowledged.jobs.filter(({ isDeadly }) => isDeadly).length
+  return { found, runs, jobs, dead: dead.size, deadly }
 }

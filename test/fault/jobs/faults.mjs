@@ -46,7 +46,7 @@ export const faults = {
     acts: [
       { share: 0.03, act: 'throw', isDeadly: true },
       { share: 0.01, act: 'never', isDeadly: true },
-      { share: 0.002, act: 'exit', isDeadly: true },
+      { share: 0.02, act: 'exit', isDeadly: true },
     ],
     perSecond: 20,
     async once() {
