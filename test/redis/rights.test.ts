@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { readWorkerLook } from '../../src/figures/worker-look.ts'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/listing.ts'
-import { askWorker } from '../../src/queue/inspect.ts'
 import { install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
+import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -200,18 +199,6 @@ const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   await eventually(async () => (await server.redis.zscore(keys().leases, 'gone')) === null)
 }
 
-/** Asks a worker what it is doing. */
-const inspect = async (worker: Worker) => {
-  const client = server.redis.duplicate({ username: 'admin', password: 'secret', disableClientInfo: true })
-  const connection = { send: (work: (client: typeof server.redis) => unknown) => work(client) } as never
-  const queue = makeKeys(server.namespace).queue('q')
-  const shown = readWorkerLook((await askWorker(connection, queue, worker.id, newId()))!)
-  expect(shown).toMatchObject({ worker: worker.id, queue: 'q', pid: process.pid, blocked: undefined })
-  // What is sent for one that does not answer, which takes five seconds.
-  await client.unlink(queue.inspect('nobody'))
-  client.disconnect()
-}
-
 /** Loads the library into an empty server, which a revision of it in Redis makes unnecessary. */
 const installAs = async (url: string) => {
   await server.redis.function('FLUSH')
@@ -257,7 +244,7 @@ describe('users with exactly the listed rights', () => {
     await admin.failures()
     for (const looking of [viewer, admin]) await lookAtJobs(server, looking)
     for (const user of ['view', 'admin']) await lookAtRecord(user)
-    await inspect(worker)
+    await askAsAdmin(server, worker)
     await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
     expect((await stays).code).toBe('WorkerLost')
