@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { readWorkerLook } from '../../src/figures/worker-look.ts'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/listing.ts'
-import { askWorker } from '../../src/queue/inspect.ts'
 import { install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
+import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -200,17 +199,6 @@ const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   await eventually(async () => (await server.redis.zscore(keys().leases, 'gone')) === null)
 }
 
-/** Asks a worker what it is doing, and one that does not answer. */
-const inspect = async (worker: Worker) => {
-  const client = server.redis.duplicate({ username: 'admin', password: 'secret', disableClientInfo: true })
-  const connection = { send: (work: (client: typeof server.redis) => unknown) => work(client) } as never
-  const queue = makeKeys(server.namespace).queue('q')
-  const shown = readWorkerLook((await askWorker(connection, queue, worker.id, newId()))!)
-  expect(shown).toMatchObject({ worker: worker.id, queue: 'q', pid: process.pid, blocked: undefined })
-  expect(await askWorker(connection, queue, 'nobody', newId())).toBeUndefined()
-  client.disconnect()
-}
-
 /** Loads the library into an empty server, which a revision of it in Redis makes unnecessary. */
 const installAs = async (url: string) => {
   await server.redis.function('FLUSH')
@@ -232,6 +220,8 @@ describe('users with exactly the listed rights', () => {
     const other = await startWorkerProcess(urls.worker, server.namespace, { slots: 1 })
     server.onEnd(() => other.signal('SIGKILL'))
     const worker = await server.worker(tasks, { redis: urls.worker, slots: 2, queue: ['q', '*'] })
+    // It reports the queue to who listens.
+    worker.events.on('queue:measured', () => undefined)
     const hub = server.hub({ redis: urls.hub })
     for (const { events } of [worker, hub]) events.on('problem', problem => problems.push(problem))
 
@@ -250,11 +240,11 @@ describe('users with exactly the listed rights', () => {
     const pausedMs = await admin.pause('q')
     expect(await admin.queues()).toMatchObject([{ queue: 'q', pausedMs }])
     expect(await admin.resume('q')).toBe(true)
-    await inspect(worker)
     await admin.slowCalls()
     await admin.failures()
     for (const looking of [viewer, admin]) await lookAtJobs(server, looking)
     for (const user of ['view', 'admin']) await lookAtRecord(user)
+    await askAsAdmin(server, worker)
     await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
     expect((await stays).code).toBe('WorkerLost')
