@@ -136,6 +136,7 @@ export const libraryText = (): string => {
     `local revision = ${libraryRevision}`,
     `local rights = ${luaOf(rightsTable())}`,
     sourceOf('shared'),
+    sourceOf('shared-jobs'),
     ...operations.map(registered),
   ].join('\n')
   return text

@@ -48,7 +48,7 @@ describe('PROTOCOL.md', () => {
     expect(numbers['a job that came from another queue is known for, ms']).toBe(forwarded.args.at(0))
     const opened = await sentBy((_, client) => jobQueue().openBatch(client, 'b', '', ''))
     expect(numbers['a batch that is not closed is forgotten after, ms']).toBe(opened.args.at(-1))
-    expect(read('src/queue/lua/shared.lua')).toContain(`max_failures = ${numbers['failures that a job keeps']}\n`)
+    expect(read('src/queue/lua/shared-jobs.lua')).toContain(`max_failures = ${numbers['failures that a job keeps']}\n`)
     expect(read('src/queue/lua/adopt.lua')).toContain(`max_losses = ${numbers['workers a request may lose']}\n`)
     expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(-1))
     expect(numbers).toMatchObject({
