@@ -1,6 +1,7 @@
 // How late jobs are that are due while very many others wait for their time, and how long any step of ours keeps Redis from others.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { join } from 'node:path'
 import { quantile } from '../../kit/numbers.mjs'
+import { LineMember } from '../members.mjs'
 import { openServer } from '../server.mjs'
 
 const hourMs = 3600 * 1000
@@ -12,7 +13,7 @@ const loneMs = 20_000
 /** Jobs that are due at the same moment. */
 const atOnce = 10_000
 
-const { Hub, Worker, defineTask } = await import('../../../dist/index.js')
+const { Hub } = await import('../../../dist/index.js')
 
 /** The longest of our commands, as Redis itself saw them: microseconds and what it was. */
 const longest = async redis => {
@@ -45,33 +46,22 @@ export const scheduled = async ({ waiting }) => {
   const bytes = ((await server.memory()) - before - payload) / waiting
   const filling = await longest(redis)
 
-  const late = []
-  const tasks = [
-    defineTask('waits:1.0', {}, () => undefined),
-    defineTask('due:1.0', {}, ({ at }) => {
-      late.push(Date.now() - at)
-    }),
-  ]
-  const worker = new Worker({ redis: server.url, queue: 'bench', tasks, slots: 64, jobSlots: 64, logLevel: 'silent' })
-  await worker.start()
-  const latenesses = async (count, moments) => {
-    late.length = 0
+  const worker = new LineMember(process.execPath, [join(import.meta.dirname, '../lateness.mjs'), server.url])
+  await worker.next()
+  const latenesses = async moments => {
     await redis.call('SLOWLOG', 'RESET')
     await hub.enqueueMany(
-      moments.map(at => ['due:1.0', { at }, { at }]),
+      moments.map(at => ['due:1.0', { at, group: moments.length }, { at }]),
       { queue: 'bench' },
     )
-    while (late.length < count) await sleep(100)
-    const [p50, p99, most] = [0.5, 0.99, 1].map(q => quantile([...late], q))
+    const { late } = await worker.next()
+    const [p50, p99, most] = [0.5, 0.99, 1].map(q => quantile(late, q))
     return { p50, p99, most, found: await longest(redis) }
   }
   const soon = Date.now() + 2000
-  const one = await latenesses(
-    lone,
-    Array.from({ length: lone }, () => soon + Math.floor(Math.random() * loneMs)),
-  )
+  const one = await latenesses(Array.from({ length: lone }, () => soon + Math.floor(Math.random() * loneMs)))
   const moment = Date.now() + 2000
-  const burst = await latenesses(atOnce, Array(atOnce).fill(moment))
+  const burst = await latenesses(Array(atOnce).fill(moment))
   await worker.stop()
   await hub.close()
   await server.stop()
