@@ -111,13 +111,13 @@ export class JobQueue {
     if (flat.length === 0) return []
     const names = flat.filter((_, at) => at % 2 === 0)
     const texts = (await command(client, 'hmget', cron, ...names)) as (string | null)[]
-    return names.map((name, at) => ({ name, tickMs: Number(flat[at * 2 + 1]), text: texts[at] ?? null }))
+    return names.map((name, at) => ({ name, tickMs: scoreOf(flat[at * 2 + 1]!), text: texts[at] ?? null }))
   }
 
   /** When the next one is, Redis milliseconds. */
   async nextSchedule(client: Redis): Promise<number | undefined> {
     const [, score] = (await command(client, 'zrange', this.keys.ticks, 0, 0, 'WITHSCORES')) as string[]
-    return score === undefined ? undefined : Number(score)
+    return score === undefined ? undefined : scoreOf(score)
   }
 
   /** What follows a batch whose jobs have all ended: messages without `at`, or empty. To be repeated is harmless. */
@@ -179,3 +179,6 @@ export class JobQueue {
     return (await run(client, 'revive', [jobs, jobBell], args)) as number
   }
 }
+
+/** A score as Redis writes it. */
+const scoreOf = (text: string): number => Number(text.replace('inf', 'Infinity'))

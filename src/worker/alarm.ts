@@ -42,7 +42,8 @@ export class Alarm {
   sleepUntil(atMs: Beat['dueMs'], leastMs = 0): void {
     if (atMs === undefined || this.#isStopped || atMs >= this.#wakesAt) return
     const waitMs = Math.max(leastMs, atMs - this.#context.clock.atUs(monotonicMs()) / 1000)
-    if (waitMs > horizonMs) return
+    // Nor for what is no time: it is somebody else's.
+    if (!(waitMs <= horizonMs)) return
     clearTimeout(this.#timer)
     this.#wakesAt = atMs
     this.#timer = setTimeout(() => this.ring(), Math.ceil(waitMs))

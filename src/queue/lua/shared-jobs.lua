@@ -71,7 +71,9 @@ end
 -- The first time in a sorted set of times, or nil. What is somebody else's has none.
 local function first_of(set)
   local head = redis.pcall('ZRANGE', set, 0, 0, 'WITHSCORES')
-  return not head.err and tonumber(head[2]) or nil
+  local time = not head.err and tonumber(head[2]) or nil
+  -- What is no time, an infinite one for example, comes never, or has come long ago.
+  return time and time < 1e16 and math.max(0, time) or nil
 end
 
 -- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.

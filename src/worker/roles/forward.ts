@@ -43,15 +43,20 @@ export class Forward {
     const out = heldOut(id)
     const target = out && isQueueName(out.queue) ? this.#queueOf(out.queue) : undefined
     const tally = /^tally ([\w-]+) ([\w-]+) (\w+)$/.exec(text)
+    let isReleased = false
     for (let attempt = 0; workerId === this.#context.workerId(); attempt++) {
       try {
         await commands.send(async client => {
-          // What was pushed by hand there goes as it came.
-          if (target && tally) await target.tally(client, tally[1]!, tally[2]!, tally[3]!)
-          else if (target) await target.forward(client, text)
-          await queue.release(client, workerId, [id])
-          // Not remembered as released: should Redis forget this, it is done again, and known to have come where it did.
-          slots.forget([id])
+          // Behind its release it must not be done again: what remembered it there is perhaps gone already, its answer lost.
+          if (!isReleased) {
+            // What was pushed by hand there goes as it came.
+            if (target && tally) await target.tally(client, tally[1]!, tally[2]!, tally[3]!)
+            else if (target) await target.forward(client, text)
+            await queue.release(client, workerId, [id])
+            isReleased = true
+            // Not remembered as released: should Redis forget this, it is done again, and known to have come where it did.
+            slots.forget([id])
+          }
           if (target && !tally) await target.forget(client, out!.id)
         })
         return
