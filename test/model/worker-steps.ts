@@ -240,6 +240,7 @@ export const workerSteps: fc.Arbitrary<Step>[] = [
   settleStep,
   settleLateStep,
   failoverStep,
+  failoverStep,
   handbackStep,
   handbackStep,
 ]
