@@ -62,7 +62,7 @@ export class ServedQueue {
       if (!wasPaused) events.emit('queue:paused', { worker: workerId(), queue: queue.name, pausedMs })
     } else if (wasPaused) {
       // Tokens of the bells may be gone, and what they announced still waits.
-      this.callsWait = true
+      this.hear(true, true)
       this.#onAwake()
       events.emit('queue:resumed', { worker: workerId(), queue: queue.name })
     }

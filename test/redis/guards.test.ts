@@ -74,6 +74,9 @@ describe('the functions', () => {
     expect(await admit(2, false)).toBeLessThanOrEqual(60_000)
     expect(await admit(3)).toBe(0)
     expect(await admit(1, false)).toBeGreaterThan(59_000)
+    // Most of those that were told so may have been cancelled.
+    await it_.redis.set(makeKeys(it_.namespace).told('r'), `${Number((await it_.redis.time())[0]) + 86_400}000000`)
+    expect(await admit(3)).toBeLessThanOrEqual(300_000)
     const key = makeKeys(it_.namespace).rate('r')
     const [seconds] = await it_.redis.time()
     await it_.redis.del(key)

@@ -119,6 +119,26 @@ describe('noOverlap', () => {
     await forget()
   })
 
+  it('starts nothing that was given up before it had the lock, and frees that', async () => {
+    const started: unknown[] = []
+    const stuck = defineTask('stuck:1.0', { timeoutMs: 300 }, args => {
+      started.push(args)
+      return args === 'ignores its signal' ? new Promise(() => undefined) : args
+    })
+    const late: TaskMiddleware = next => async (request, ctx) => {
+      const { signal } = ctx
+      if (request.args === 'ignores its signal')
+        await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+      return next(request, ctx)
+    }
+    await serve([stuck], [late, noOverlap({ leaseMs: 1000 })])
+    const hub = it_.hub()
+    expect((await failure(hub.call(stuck, 'ignores its signal'))).code).toBe('Timeout')
+    await eventually(async () => (await hub.call(stuck, 'next').catch(() => undefined)) === 'next')
+    expect(started).toEqual(['next'])
+    await forget()
+  })
+
   it('keeps others waiting for the lease of a worker that is killed, and no longer', async () => {
     ensureBuild()
     const script = resolve(import.meta.dirname, '../support/locked-worker.mjs')

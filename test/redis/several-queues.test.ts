@@ -91,6 +91,25 @@ describe('a worker of several queues', () => {
     expect(seen.indexOf('high')).toBeLessThan(2900)
   }, 15_000)
 
+  it('finds what the lost tokens of one announced while another rings again and again', async () => {
+    const { task, seen } = noted()
+    await it_.worker([task], { queue: ['a', 'b'] })
+    const hub = it_.hub()
+    let isOver = false
+    const busy = (async () => {
+      while (!isOver) await hub.call('note:1.0', 'busy').catch(() => undefined)
+    })()
+    await eventually(() => seen.length > 5)
+    // As whoever took the tokens and died leaves it.
+    const { calls, jobs } = queueKeys(it_, 'b')
+    await it_.redis.rpush(jobs, '{"task":"note:1.0","args":"job"}')
+    await it_.redis.rpush(calls, '{"task":"note:1.0","args":"call"}')
+    await eventually(() => seen.includes('job') && seen.includes('call'), 8000).finally(() => {
+      isOver = true
+    })
+    await busy
+  }, 15_000)
+
   it('with weights takes from each as often as they say', async () => {
     const { task: gate, runs } = gated('gate:1.0')
     const { task, seen } = noted()

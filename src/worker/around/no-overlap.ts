@@ -43,6 +43,8 @@ const runAlone = async (next: TaskRun, guards: Guards, { name, leaseMs, request,
   if (waitMs > 0) throw new PutOff(waitMs, `Another run of ${name} has the lock.`)
   const locked = new LockedContext(ctx, lock)
   try {
+    // It was given up meanwhile: whatever ran now was told of that before it could listen, and might keep the lock for ever.
+    ctx.signal.throwIfAborted()
     return await next(request, locked)
   } finally {
     locked.end()

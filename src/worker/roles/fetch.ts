@@ -1,6 +1,7 @@
 import { bellsOf, clientIdOf, endWait, waitForBells } from '../../queue/bells.ts'
 import type { ClaimOptions } from '../../queue/queue.ts'
 import type { Connection } from '../../redis/connection.ts'
+import { blockSeconds } from '../../redis/connections.ts'
 import type { Beat, Claimed } from '../../wire/answers.ts'
 import { backoffMs, monotonicMs } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
@@ -49,6 +50,7 @@ export class FetchLoop {
   #scheduled = false
   #isStarted = false
   #lookedAt = Number.NEGATIVE_INFINITY
+  #doubtedAt = Number.NEGATIVE_INFINITY
   /** The wait for the bells that is under way. */
   #wait: Wait | undefined
 
@@ -134,8 +136,17 @@ export class FetchLoop {
     })
   }
 
+  /** A token may be lost with whoever took it; while another queue rings again and again, no wait for that one's comes to its end. */
+  #doubtBells(): void {
+    const now = monotonicMs()
+    if (this.#queues.size < 2 || now < this.#doubtedAt + blockSeconds * 1000) return
+    this.#doubtedAt = now
+    for (const queue of this.#queues.values()) queue.hear(true, true)
+  }
+
   async #fetch(): Promise<void> {
     const { commands, waiting } = this.#parts
+    this.#doubtBells()
     const connection = this.#choose() ? commands : waiting
     if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
     if (this.#stopping.signal.aborted) return
@@ -166,7 +177,7 @@ export class FetchLoop {
     } catch (error) {
       // The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken the
       // token with it, and what that announced still waits.
-      if ((error as Error).name !== 'ReplyError') queue.callsWait = true
+      if ((error as Error).name !== 'ReplyError') queue.hear(true, true)
       else if (!this.#stopping.signal.aborted) problem('fetch')(error as Error)
       this.#restAfterFailure(queue, 20)
     }
@@ -231,7 +242,7 @@ export class FetchLoop {
       const isRefused = (error as Error).name === 'ReplyError'
       if (isRefused && !this.#stopping.signal.aborted) queues[0]!.context.problem('fetch')(error as Error)
       for (const queue of queues) {
-        queue.callsWait = true
+        queue.hear(true, true)
         this.#restAfterFailure(queue, 20)
       }
     }
@@ -255,7 +266,7 @@ export class FetchLoop {
   async #renewLease(queue: ServedQueue): Promise<void> {
     await queue.context.beat.beatNow()
     // The bell's token is taken, and what it announced still waits.
-    queue.callsWait = true
+    queue.hear(true, true)
     // A beat that failed, on a full disk for one, must not make this a busy loop.
     if (queue.failures++ > 0) this.#restAfterFailure(queue, 50)
   }
