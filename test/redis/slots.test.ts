@@ -87,6 +87,38 @@ describe('slots', () => {
   })
 })
 
+it('jobs are claimed few at a time while calls come, and as many as there is room for without', async () => {
+  const { redis } = it_
+  const { jobs, jobBell, paused } = queueKeys(it_)
+  const blank = defineTask('job:1.0', {}, () => null)
+  const worker = await it_.worker([blank], { slots: 16, jobSlots: 16 })
+  const taken: number[] = []
+  worker.events.on('claim:taken', ({ count }) => taken.push(count))
+  const all = Array.from({ length: 16 }, (_, n) => job(n))
+  await redis.set(paused, '1')
+  await eventually(async () => (await redis.hget(`${it_.namespace}:stats`, worker.id)) !== null)
+  await new Promise(resolve => worker.events.on('queue:paused', resolve))
+  await redis.rpush(jobs, ...all)
+  await redis.rpush(jobBell, '1')
+  await redis.del(paused)
+  await eventually(() => taken.reduce((sum, count) => sum + count, 0) === 16)
+  expect(Math.max(...taken)).toBeGreaterThan(8)
+  taken.length = 0
+  const hub = it_.hub()
+  let isOver = false
+  const calling = (async () => {
+    while (!isOver) await hub.call('job:1.0')
+  })()
+  await eventually(() => taken.length > 5)
+  await redis.rpush(jobs, ...all)
+  await redis.rpush(jobBell, '1')
+  await eventually(async () => (await redis.llen(jobs)) === 0)
+  isOver = true
+  await calling
+  // A call and two jobs.
+  expect(Math.max(...taken)).toBeLessThanOrEqual(3)
+}, 15_000)
+
 it('a Redis that refuses releases is not asked for more work again and again, and all goes on when it does not', async () => {
   const { redis } = it_
   const { held } = queueKeys(it_)

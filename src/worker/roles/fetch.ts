@@ -27,6 +27,12 @@ export interface FetchParts {
 
 /** While it has work of one queue it looks so often what the bells of the others say. */
 const lookMs = 5
+/**
+ * For so long behind a call jobs are claimed so few at a time: a call that comes waits for all that one claim brought. With blank jobs
+ * that halved what they add to the middle of the waits (1.6 times what they are alone instead of 2.8, at one call in flight).
+ */
+const callsComeMs = 100
+const jobsBesideCalls = 2
 /** A loop that was behind for longer while a claim was under way may have kept its answer waiting. */
 const staleMs = 100
 
@@ -38,7 +44,7 @@ const staleMs = 100
  *    ahead of it there. Else it waits for the bells on its own connection; those of a single queue take the claim with them.
  * 3. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When
  *    one of them ends, that wait is ended.
- * 4. Calls of all queues go before jobs of any. While one queue keeps it busy it looks for the tokens of the others' bells.
+ * 4. Calls of all queues go before jobs of any, and while they come jobs are claimed few at a time. While one queue keeps it busy it looks for the tokens of the others' bells.
  * 5. After a claim that brought what only others can run its queue rests, longer each time: that is in the list again.
  * 6. While a queue is paused it takes nothing from it. The claim behind a wait that is ended then still runs: it is in Redis.
  */
@@ -50,6 +56,8 @@ export class FetchLoop {
   #scheduled = false
   #isStarted = false
   #lookedAt = Number.NEGATIVE_INFINITY
+  /** When a claim last brought calls. */
+  #calledAt = Number.NEGATIVE_INFINITY
   #doubtedAt = Number.NEGATIVE_INFINITY
   /** The wait for the bells that is under way. */
   #wait: Wait | undefined
@@ -160,8 +168,8 @@ export class FetchLoop {
   async #claim(queue: ServedQueue, awake: ServedQueue[], isSure: boolean): Promise<void> {
     const { workerId, measures, intake, problem } = queue.context
     const { pool } = this.#parts
-    const isAlone = !awake.some(each => each !== queue && each.callsWait)
-    const wanted = { slots: pool.idle, jobs: isAlone ? pool.jobRoom : 0 }
+    const othersHaveCalls = awake.some(each => each !== queue && each.callsWait)
+    const wanted = { slots: pool.idle, jobs: othersHaveCalls ? 0 : this.#mostJobs() }
     const id = workerId()
     const stalledBefore = measures.loop.stalledMs()
     try {
@@ -173,6 +181,8 @@ export class FetchLoop {
       // Under an identity that was lost: others have adopted it.
       const restMs = id === workerId() ? intake.take(claimed, id, ageMs) : 0
       queue.learn(claimed, wanted.jobs > 0)
+      // Calls come first in it.
+      if (claimed.requests[0]?.isJob === false) this.#calledAt = monotonicMs()
       if (restMs > 0) queue.rest(restMs)
     } catch (error) {
       // The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken the
@@ -181,6 +191,11 @@ export class FetchLoop {
       else if (!this.#stopping.signal.aborted) problem('fetch')(error as Error)
       this.#restAfterFailure(queue, 20)
     }
+  }
+
+  #mostJobs(): number {
+    const { jobRoom } = this.#parts.pool
+    return monotonicMs() < this.#calledAt + callsComeMs ? Math.min(jobsBesideCalls, jobRoom) : jobRoom
   }
 
   #restAfterFailure(queue: ServedQueue, firstMs: number): void {
