@@ -1,7 +1,7 @@
 // What a fresh clone needs before anything can run: the packages of the lock file and a current build.
 // Plain Node and no packages, because it runs before there are any. Used by `npm start`, `npm test` and the bench.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -23,6 +23,11 @@ const newestIn = folder =>
 export const install = () => {
   const installedAt = changedAt(join(root, 'node_modules/.package-lock.json'))
   if (installedAt >= changedAt(join(root, 'package-lock.json'))) return
+  // Through a link it would empty the folder of another checkout.
+  if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new Error(
+      'node_modules is a link, and has other packages than package-lock.json: remove it, and run this again.',
+    )
   console.error('Installing packages (once) ...')
   run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
 }

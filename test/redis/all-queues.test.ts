@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { noted } from '../support/noting-tasks.ts'
+import { queueKeys } from '../support/queue-keys.ts'
 
 const it_ = useRedis()
 
@@ -41,6 +42,21 @@ describe('a worker of all queues', () => {
     await hub.call('note:1.0', 'later', { queue: 'later' })
     expect(seen).toEqual(['for a tenant', 'later'])
   }, 20_000)
+
+  it('forgets the names of those where nothing has waited for a day, and of no others', async () => {
+    const { redis, namespace } = it_
+    const { scheduled } = queueKeys(it_, 'later')
+    const { jobsLow } = queueKeys(it_, 'low')
+    const { ticks } = queueKeys(it_, 'cron')
+    await redis.zadd(`${namespace}:queues`, 1, 'empty', 1, 'later', 1, 'low', 1, 'cron', Date.now(), 'new')
+    await redis.zadd(scheduled, 4e12, 'job')
+    await redis.rpush(jobsLow, 'job')
+    await redis.zadd(ticks, 4e12, 'nightly')
+    await it_.worker([defineTask('echo:1.0', {}, args => args)], { queue: 'q' })
+    await eventually(async () => (await redis.zcard(`${namespace}:queues`)) === 4)
+    expect((await redis.zrange(`${namespace}:queues`, '0', '-1')).sort()).toEqual(['cron', 'later', 'low', 'new'])
+    await redis.del(scheduled, jobsLow, ticks)
+  })
 
   it('goes on where the registry and the names of queues are somebody else’s', async () => {
     await it_.redis.set(`${it_.namespace}:queues`, 'no set')
