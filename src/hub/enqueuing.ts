@@ -7,7 +7,6 @@ import type { EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/ent
 import { Job, type JobHost } from '../jobs/job.ts'
 import { JobOutbox } from '../jobs/job-outbox.ts'
 import { batchesOf } from '../queue/batches.ts'
-import { command, nowMsOf } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -43,15 +42,11 @@ export interface EnqueuingOptions {
 }
 
 const mostAtOnce = 100_000
-/** A queue that was announced is forgotten after a day, when nothing waits there. */
-const announceMs = 3600_000
 
 /** Jobs, from a name and arguments to what is acknowledged in Redis. */
 export class Enqueuing {
   readonly #options: EnqueuingOptions
   readonly #outboxes = new Map<string, JobOutbox>()
-  /** Queues that were announced by this hub. */
-  readonly #announcedAt = new Map<string, number>()
 
   constructor(options: EnqueuingOptions) {
     this.#options = options
@@ -226,20 +221,7 @@ export class Enqueuing {
     if (host.closing.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
     if (queue !== undefined) checkQueue(queue)
     this.#options.commands.open()
-    const route = routes.known(called, queue, 'jobs') ?? (await routes.find(called, queue, end, undefined, 'jobs'))
-    if (route.isUndeclared) this.#announce(route.queue)
-    return route
-  }
-
-  /** So that workers of all queues find it: no card tells of it yet. A user without that right enqueues all the same. */
-  #announce(queue: string): void {
-    const { commands, keys } = this.#options
-    const now = monotonicMs()
-    if (now < (this.#announcedAt.get(queue) ?? Number.NEGATIVE_INFINITY) + announceMs) return
-    this.#announcedAt.set(queue, now)
-    commands
-      .send(async client => command(client, 'zadd', keys.queues, await nowMsOf(client), queue))
-      .catch(() => this.#announcedAt.delete(queue))
+    return routes.known(called, queue, 'jobs') ?? routes.find(called, queue, end, undefined, 'jobs')
   }
 
   async #send(queue: string, messages: string[], end: number): Promise<ReadonlyMap<number, string>> {

@@ -1,10 +1,12 @@
 import { furtherField, taskOf } from '../catalogue/cards.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Events } from '../figures/events.ts'
+import { command, nowMsOf } from '../redis/client.ts'
 import { type Connection, isRefusal } from '../redis/connection.ts'
 import { missingRights } from '../redis/rights-check.ts'
 import { compileForeign, UnusableSchema, type Validate } from '../task/schema.ts'
 import { defaultTimeoutMs, type TaskCard } from '../task/task.ts'
+import { monotonicMs } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
 import { type CalledName, nearNames, newestFirst, parseCalledName, tryParseTaskName } from '../wire/names.ts'
@@ -22,8 +24,6 @@ export interface Route {
   slots: number
   /** Undefined when there is no schema or it cannot be used here. */
   checkArgs: Validate | undefined
-  /** For jobs of a queue that was named, where nobody has declared the task yet. */
-  isUndeclared?: boolean
 }
 
 /** What a route is for: calls, or jobs as well. */
@@ -39,6 +39,9 @@ interface Compiled {
 const maxKept = 10_000
 /** Cards of one name, of all versions and queues, that are read at most. */
 const maxCardsOfName = 1000
+/** A queue that was made known is forgotten after a day, when nothing waits there. */
+const announceMs = 3600_000
+const maxAnnounced = 10_000
 
 /**
  * Task name to queue, from the registry. Reads are bounded by what is called: the cards of that name, and the live workers of
@@ -53,6 +56,8 @@ export class Resolver {
   readonly #compiled = new Map<string, Compiled>()
   /** Purposes and queues for which this user has all rights that it needs. */
   readonly #allowed = new Set<string>()
+  /** Queues that were made known, and when. */
+  readonly #announcedAt = new Map<string, number>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
     this.#connection = connection
@@ -107,13 +112,28 @@ export class Resolver {
       })
     const unseen = { task: called, queue, timeoutMs: defaultTimeoutMs, idempotent: false }
     await this.#checkRights(unseen, 'jobs')
+    await this.#announce(queue)
     const limits = { maxPayloadBytes: Number.POSITIVE_INFINITY, maxBacklog: Number.POSITIVE_INFINITY }
-    return { ...unseen, ...limits, slots: 0, checkArgs: undefined, isUndeclared: true }
+    return { ...unseen, ...limits, slots: 0, checkArgs: undefined }
   }
 
   /** All queues that a task is known in. */
   queues(): Promise<string[]> {
     return this.#connection.send(client => this.#catalogue.queues(client))
+  }
+
+  /** So that workers of all queues find it: no card tells of it yet. A user without that right enqueues all the same. */
+  async #announce(queue: string): Promise<void> {
+    const now = monotonicMs()
+    if (now < (this.#announcedAt.get(queue) ?? Number.NEGATIVE_INFINITY) + announceMs) return
+    const { queues } = this.#keys
+    try {
+      await this.#connection.send(async client => command(client, 'zadd', queues, await nowMsOf(client), queue))
+      if (this.#announcedAt.size >= maxAnnounced) this.#announcedAt.clear()
+      this.#announcedAt.set(queue, now)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+    }
   }
 
   #cards(fields: string[]): Promise<TaskCard[]> {

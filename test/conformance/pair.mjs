@@ -188,8 +188,9 @@ export class Pair {
     for (const proxy of this.#proxies) await proxy.stop()
     const left = []
     for (const key of await this.redis.keys(`${this.namespace}:*`)) {
-      // Cards of tasks outlive their workers, and what has an end of life goes by itself.
-      if (key !== `${this.namespace}:tasks` && (await this.redis.pttl(key)) === -1) left.push(key)
+      // Cards of tasks and names of queues outlive their workers, and what has an end of life goes by itself.
+      const stays = ['tasks', 'queues'].some(name => key === `${this.namespace}:${name}`)
+      if (!stays && (await this.redis.pttl(key)) === -1) left.push(key)
     }
     return left
   }

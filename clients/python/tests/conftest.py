@@ -101,8 +101,9 @@ class Server:
         return sorted(self.client.scan_iter("pshub:*:held:*"))
 
     def leftovers(self) -> List[str]:
-        """Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves."""
-        return sorted(key for key in self.client.scan_iter("*") if key != "pshub:tasks" and self.client.ttl(key) == -1)
+        """Keys that stay when hubs and workers are gone, but for those of the registry, and those that go by themselves."""
+        lasting = ("pshub:tasks", "pshub:queues")
+        return sorted(key for key in self.client.scan_iter("*") if key not in lasting and self.client.ttl(key) == -1)
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,9 @@ def test_a_job_waits_for_a_worker_that_comes_later(server: Server, hub: Hub, ser
         hub.enqueue("flaky", {}, queue="q")
     job = hub.enqueue("flaky:1.0", {}, queue="q", keep_result_ms=60_000)
     assert (job.status().state, job.status().task, job.status().tries) == ("waiting", "flaky:1.0", 0)
+    # No card tells of its queue: workers of all queues, and who looks for a job, find it there.
+    assert server.client.zrange("pshub:queues", 0, -1) == ["q"]
+    assert hub.job(job.id).queue == "q"
     flaky = Flaky()
     worker = serve(flaky.task)
     id = worker.id

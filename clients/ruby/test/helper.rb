@@ -84,7 +84,7 @@ module Support
     end
 
     # Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves.
-    def leftovers = @client.scan_each.select { |key| key != "pshub:tasks" && @client.ttl(key) == -1 }.sort
+    def leftovers = @client.scan_each.select { |key| !%w[pshub:tasks pshub:queues].include?(key) && @client.ttl(key) == -1 }.sort
 
     private
 

@@ -48,6 +48,9 @@ class TestJobs < PshubTest
     assert_match(/flaky:1\.0/, assert_raises(Pshub::NoSuchTask) { calling.enqueue("flaky", {}, queue: "default") }.message)
     job = calling.enqueue("flaky:1.0", {}, queue: "default", keep_result_ms: 60_000)
     assert_equal ["waiting", "flaky:1.0", 0, nil], job.status.to_h.values_at(:state, :task, :tries, :ended_ms)
+    # No card tells of its queue: workers of all queues, and who looks for a job, find it there.
+    assert_equal ["default"], server.client.zrange("pshub:queues", 0, -1)
+    assert_equal "default", hub.job(job.id).queue
     serving = worker(flaky)
     assert_equal({ "attempt" => 1 }, job.result)
     status = job.status

@@ -5,8 +5,12 @@ import { join } from 'node:path'
 const namespace = 'pshub'
 /** These are the registry and the leases of those who live; everything else that is left must end by itself. */
 const lasting = new Set(
-  ['tasks', 'workers', 'stats', 'taskstats', 'slow', 'failures', '{q}:leases'].map(key => `${namespace}:${key}`),
+  ['tasks', 'queues', 'workers', 'stats', 'taskstats', 'slow', 'failures', '{q}:leases'].map(
+    key => `${namespace}:${key}`,
+  ),
 )
+/** These stay when nobody lives any more. */
+const outliving = new Set(['tasks', 'queues'].map(key => `${namespace}:${key}`))
 const ofWorkers = new Set(['workers', 'stats', 'taskstats', 'slow', 'failures'].map(key => `${namespace}:${key}`))
 const bells = new Set(['{q}:bell', '{q}:jobbell'].map(key => `${namespace}:${key}`))
 const longestTtlMs = 60_000
@@ -22,7 +26,7 @@ export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
   for (const key of await redis.keys('*')) {
     const ttlMs = await redis.pttl(key)
     if (ttlMs === -2 || (ttlMs >= 0 && ttlMs <= longestTtlMs)) continue
-    if (lasting.has(key) && (workersLive || key === `${namespace}:tasks`)) continue
+    if (lasting.has(key) && (workersLive || outliving.has(key))) continue
     // The cards of workers that were killed are shown for an hour.
     if (cardsStay && ofWorkers.has(key)) continue
     // A token that was rung for work which another worker had taken by then; the next wait takes it.

@@ -13,6 +13,7 @@ from ..redis.refusals import ReplyError, is_refusal
 from ..redis.rights_check import missing_rights
 from ..task.schema import Validate, compile_foreign
 from ..task.task import DEFAULT_TIMEOUT_S
+from ..wire.clock import now_s
 from ..wire.errors import HubError, NoSuchTask, NoWorkers, NotEnqueued, message_of
 from ..wire.keys import Keys, is_queue_name
 from ..wire.names import CalledName, near_names, newest_first, parse_called_name, try_parse_task_name
@@ -40,6 +41,8 @@ class Route(NamedTuple):
 _MAX_KEPT = 10_000
 #: Cards of one name, of all versions and queues, that are read at most.
 _MAX_CARDS_OF_NAME = 1000
+#: A queue that was made known is forgotten after a day, when nothing waits there.
+_ANNOUNCE_S = 3600
 
 
 class Resolver:
@@ -55,6 +58,8 @@ class Resolver:
         self._allowed: Set[Tuple[Purpose, str]] = set()
         #: Where tasks were found that no worker of their first queue provides.
         self._elsewhere: Dict[str, List[str]] = {}
+        #: Queues that were made known, and when.
+        self._announced_at: Dict[str, float] = {}
 
     async def resolve(self, called: str, queue: Optional[str], purpose: Purpose = "hub") -> Route:
         """
@@ -86,10 +91,11 @@ class Resolver:
         return route
 
     async def queues(self) -> List[str]:
-        """All queues that tasks are known in."""
+        """All queues that tasks are known in, or jobs were put into, by name."""
         fields = [field for field, _, _ in await self._catalogue.task_fields(self._connection)]
         cards = await self._cards(fields)
-        return [queue for queue in dict.fromkeys(card.queue for card in cards) if is_queue_name(queue)]
+        names = [*(card.queue for card in cards), *await self._named_queues()]
+        return [queue for queue in dict.fromkeys(names) if is_queue_name(queue)]
 
     async def _resting_place(
         self, called: str, wanted: CalledName, cards: Sequence[TaskCard], queue: Optional[str], known: Sequence[TaskField]
@@ -106,7 +112,28 @@ class Resolver:
             message = f"Queue {queue} has no {called} yet: write the version in full, {wanted.name}:1.0."
             raise NoSuchTask(message, task=called)
         await self._check_rights(called, queue, "jobs")
+        await self._announce(queue)
         return Route(called, queue, DEFAULT_TIMEOUT_S, False, math.inf, math.inf, 0, None)
+
+    async def _announce(self, queue: str) -> None:
+        """So that workers of all queues find it: no card tells of it yet. A user without that right enqueues all the same."""
+        now = now_s()
+        if now < self._announced_at.get(queue, -math.inf) + _ANNOUNCE_S:
+            return
+        try:
+            seconds, us = await self._connection.one("TIME")
+            await self._connection.one("ZADD", self._keys.queues, int(seconds) * 1000 + int(us) // 1000, queue)
+        except ReplyError:
+            return
+        _bound(self._announced_at)
+        self._announced_at[queue] = now
+
+    async def _named_queues(self) -> List[str]:
+        try:
+            names = await self._connection.one("ZRANGE", self._keys.queues, -_MAX_CARDS_OF_NAME, -1)
+        except ReplyError:
+            return []
+        return [name.decode("utf-8", "replace") for name in names]
 
     async def _cards(self, fields: Sequence[str]) -> List[TaskCard]:
         return await self._catalogue.task_cards(self._connection, fields)

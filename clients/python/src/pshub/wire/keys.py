@@ -64,6 +64,8 @@ class Keys:
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
         self.tasks = f"{namespace}:tasks"
+        #: Queues into which jobs were put by name before anybody declared a task there.
+        self.queues = f"{namespace}:queues"
         self.workers = f"{namespace}:workers"
         self.stats = f"{namespace}:stats"
         self.taskstats = f"{namespace}:taskstats"

@@ -60,10 +60,17 @@ module Pshub
       found.is_a?(Route) ? found : raise(found)
     end
 
-    # All queues that tasks are known in.
+    # All queues that tasks are known in, or jobs were put into, by name.
     def queues
       fields = @catalogue.task_fields(@connection).map(&:field)
-      @catalogue.task_cards(@connection, fields).map(&:queue).uniq.select { |name| Keys.queue_name?(name) }
+      names = @catalogue.task_cards(@connection, fields).map(&:queue) + named_queues
+      names.uniq.select { |name| Keys.queue_name?(name) }
+    end
+
+    def named_queues
+      @connection.one("ZRANGE", @keys.queues, -Resolver::MAX_CARDS, -1)
+    rescue ReplyError
+      []
     end
 
     def outbox(name)

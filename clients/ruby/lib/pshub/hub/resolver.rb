@@ -6,6 +6,7 @@ require_relative "../redis/connection"
 require_relative "../redis/rights_check"
 require_relative "../task/schema"
 require_relative "../task/task"
+require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/keys"
 require_relative "../wire/names"
@@ -23,6 +24,8 @@ module Pshub
     MAX_KEPT = 10_000
     # Cards of one name, of all versions and queues, that are read at most.
     MAX_CARDS = 1000
+    # A queue that was made known is forgotten after a day, when nothing waits there.
+    ANNOUNCE_S = 3600
 
     def initialize(connection, keys, events)
       @connection = connection
@@ -34,6 +37,8 @@ module Pshub
       @allowed = {}
       # Fields of further queues of tasks that no worker of their first queue provided.
       @elsewhere = {}
+      # Queues that were made known, and when.
+      @announced_at = {}
     end
 
     # Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then the
@@ -93,8 +98,20 @@ module Pshub
         raise NoSuchTask.new("Queue #{queue} has no #{called} yet: write the version in full, #{full}.", task: called)
       end
       check_rights(called, queue, :jobs)
+      announce(queue)
       Route.new(task: called, queue: queue, timeout_s: Task::DEFAULT_TIMEOUT_S, idempotent: false,
                 max_payload_bytes: Float::INFINITY, max_backlog: Float::INFINITY, slots: 0)
+    end
+
+    # So that workers of all queues find it: no card tells of it yet. A user without that right enqueues all the same.
+    def announce(queue)
+      return if Clock.now < @announced_at.fetch(queue, -Float::INFINITY) + ANNOUNCE_S
+
+      seconds, us = @connection.one("TIME").map(&:to_i)
+      @connection.one("ZADD", @keys.queues, (seconds * 1000) + (us / 1000), queue)
+      keep(@announced_at, queue, Clock.now)
+    rescue ReplyError
+      nil
     end
 
     # The first of these that a live worker provides. A queue that this user may not use only counts where there is no other.

@@ -39,11 +39,13 @@ module Pshub
       def came(job_id) = "#{@base}:came:#{job_id}"
     end
 
-    attr_reader :namespace, :tasks, :workers, :stats, :task_stats, :slow, :failures
+    attr_reader :namespace, :tasks, :queues, :workers, :stats, :task_stats, :slow, :failures
 
     def initialize(namespace)
       @namespace = namespace
       @tasks = "#{namespace}:tasks"
+      # Queues into which jobs were put by name before anybody declared a task there.
+      @queues = "#{namespace}:queues"
       @workers = "#{namespace}:workers"
       @stats = "#{namespace}:stats"
       @task_stats = "#{namespace}:taskstats"
