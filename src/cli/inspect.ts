@@ -1,7 +1,8 @@
 import type { WorkerOverview } from '../catalogue/overview.ts'
-import { readWorkerLook } from '../figures/worker-look.ts'
+import { readWorkerLook, type WorkerLook } from '../figures/worker-look.ts'
 import { askedForMs, askWorker } from '../queue/inspect.ts'
 import { HubError } from '../wire/errors.ts'
+import { Unreadable } from '../wire/foreign.ts'
 import { newId } from '../wire/ids.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { settingsOf } from './arguments.ts'
@@ -24,13 +25,23 @@ const run = async (invocation: Invocation): Promise<number> => {
       asked.map(async ({ id, queue }) => {
         const answer = await askWorker(connection, keys.queue(queue), id, newId())
         if (answer === undefined) throw unanswered(id)
-        return readWorkerLook(answer)
+        return lookOf(id, answer)
       }),
     ),
   )
   if (flags.json !== undefined) output.json(looks)
   else for (const line of looks.flatMap(lookLines)) output.out.line(line)
   return exitCodes.ok
+}
+
+/** Anybody may have answered. */
+const lookOf = (id: string, answer: string): WorkerLook => {
+  try {
+    return readWorkerLook(answer)
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error
+    throw new Unreadable(`What worker ${shortId(id)} answered is of no use: ${error.message}.`)
+  }
 }
 
 const unanswered = (id: string): HubError =>

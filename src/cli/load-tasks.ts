@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { tasksIn } from '../task/exported.ts'
 import type { Task } from '../task/task.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
+import { orStuck } from './or-stuck.ts'
 
 /** A module was found, and broke while it was loaded. */
 export class BrokenModule extends Error {
@@ -63,18 +64,10 @@ const kindOf = (value: unknown): string => {
 }
 
 const importModule = async (name: string, address: string): Promise<Record<string, unknown>> => {
-  // With nothing left to wait for, Node would end without a word.
-  const onStuck = () => {
-    console.error(`${name} did not finish loading: an await at its top level waits for something that never comes.`)
-    process.exit(1)
-  }
-  process.once('beforeExit', onStuck)
   try {
-    return await import(address)
+    return await orStuck(`${name} did not finish loading: an await at its top level`, () => import(address))
   } catch (error) {
     throw loadError(name, error)
-  } finally {
-    process.off('beforeExit', onStuck)
   }
 }
 

@@ -8,6 +8,7 @@ import { exitCodes, signalCodes } from './exit-codes.ts'
 import { watchFaults } from './faults.ts'
 import { lookLines } from './look-text.ts'
 import { callerOptions } from './options.ts'
+import { orStuck } from './or-stuck.ts'
 import { RedisAway, watchRedis } from './redis-away.ts'
 import { onStopSignals } from './stop-signals.ts'
 
@@ -31,7 +32,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const loaded = await loadTasks(invocation.positionals, process.cwd())
   lastWords = loaded.lastWords
   const onStart = async () => {
-    for (const hook of loaded.onStart) await hook()
+    for (const hook of loaded.onStart) await orStuck('onStart', async () => hook())
   }
   const worker = new Worker({ ...settings, tasks: loaded.tasks, onStart })
   process.on('SIGTTIN', () => process.stderr.write(`${worker.look().flatMap(lookLines).join('\n')}\n`))
@@ -61,10 +62,7 @@ const serve = async (
   const stopped = new Promise<void>(resolve => {
     const stop = (graceMs: number) => {
       stopping = true
-      started.then(
-        () => worker.stop({ graceMs }).then(resolve),
-        () => undefined,
-      )
+      void worker.stop({ graceMs }).then(resolve)
     }
     onStopSignals(
       signal => {
@@ -82,7 +80,8 @@ const serve = async (
       stop(Math.min(faultGraceMs, settings.graceMs))
     })
   })
-  await started
+  // What keeps it from starting, onStart for one, keeps it from nothing else.
+  await Promise.race([started, stopped])
   const reason = awayBecause()
   if (reason !== undefined && !stopping)
     log.error(`${new RedisAway(settings.redis, reason).message} Trying until it is there.`)

@@ -188,8 +188,9 @@ export class Worker {
     if (unfit) {
       this.#isKnown = true
       await this.#find.look()
-      // One after the other: tasks that are nowhere yet belong to the queue that is named first.
-      for (const { beat } of this.#crews) await beat.beatNow()
+      // One after the other: tasks that are nowhere yet belong to the queue that is named first. And none behind a stop(): its lease
+      // would be nobody's.
+      for (const { beat } of this.#crews) if (this.#state === 'running') await beat.beatNow()
       this.#serve()
     } else
       void this.#inspect
@@ -219,7 +220,6 @@ export class Worker {
   }
 
   #serve(): void {
-    // stop() may have been called meanwhile.
     if (this.#state !== 'running') return
     this.#isKnown = true
     this.#isServing = true

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { RedisGuards } from '../../src/queue/guards.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useGuarded } from '../support/guarded-worker.ts'
-import { useRedis } from '../support/hub-fixture.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 const { forget } = useGuarded(it_)
@@ -61,6 +61,21 @@ describe('the functions', () => {
     const second = (await lock('b', 1000)) as { fence: number }
     expect(second.fence).toBeGreaterThan(first.fence)
     expect(await lock('a', 1000, false)).toEqual({ waitMs: 0 })
+    await forget()
+  })
+
+  it('keep nobody waiting for longer than the lease, or minutes for a turn, after the clock was set back', async () => {
+    const key = makeKeys(it_.namespace).lock('l')
+    const first = (await lock('a', 2000)) as { fence: number }
+    const ahead = String(Number(await it_.redis.hget(key, 'till')) + 7_200_000)
+    await it_.redis.hset(key, 'since', ahead, 'till', ahead, 'turn', ahead)
+    const waits: number[] = []
+    for (const other of ['b', 'c', 'd']) waits.push(((await lock(other, 2000)) as { waitMs: number }).waitMs)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2000)
+    expect(Number(await it_.redis.hget(key, 'till'))).toBeLessThan(Number(ahead) - 7_000_000)
+    // Its owner, if it lives, goes on.
+    expect(await lock('a', 2000, false)).toEqual(first)
+    await eventually(async () => 'fence' in (await lock('b', 2000)))
     await forget()
   })
 

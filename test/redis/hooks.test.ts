@@ -85,6 +85,26 @@ export const lastWords = async error => { await new Promise(resolve => setTimeou
   }, 40_000)
 })
 
+describe('an onStart that does not end', () => {
+  const library = new URL('../../dist/index.js', import.meta.url).href
+  const waiting = (what: string) =>
+    `import { defineTask } from '${library}'
+export const a = defineTask('a:1.0', {}, () => 1)
+export const onStart = () => new Promise(() => { process.stderr.write('starting up\\n'); ${what} })`
+
+  it('does not keep the process from ending gracefully', async () => {
+    const worker = cli.start(['worker', cli.module('waiting.mjs', waiting('setInterval(() => {}, 1000)'))])
+    await worker.shows('starting up')
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0 })
+  })
+
+  it('does not end it without a word where nothing can end it any more', async () => {
+    const { code, err } = await cli.run(['worker', cli.module('lost.mjs', waiting(''))])
+    expect([code, err]).toEqual([1, expect.stringContaining('onStart waits for something that never comes.')])
+  })
+})
+
 describe('lastWords of a worker in a process of its own', () => {
   /** Runs until it dies. Returns how, and what it said. */
   const die = (how: string, lastWords: string) => {

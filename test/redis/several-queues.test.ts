@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
+import { defineTask, Worker } from '../../src/index.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { gated, noted } from '../support/noting-tasks.ts'
 import { queueKeys } from '../support/queue-keys.ts'
@@ -244,6 +244,18 @@ describe('a worker of several queues', () => {
     for (const { end } of runs.splice(0)) end()
     await Promise.all([again, more])
   }, 15_000)
+
+  it('leaves no lease behind when it is stopped while it takes them', async () => {
+    const queue = Array.from({ length: 100 }, (_, n) => `q${n}`)
+    const own = { redis: it_.url, namespace: it_.namespace, logLevel: 'silent', queue }
+    const worker = new Worker({ ...own, tasks: [defineTask('echo:1.0', {}, args => args)] })
+    const started = worker.start()
+    await eventually(async () => (await it_.redis.zcard(queueKeys(it_, 'q9').leases)) === 1)
+    await worker.stop()
+    await started
+    expect((await it_.keys()).filter(key => key.endsWith(':leases'))).toEqual([])
+    expect(await it_.redis.hlen(`${it_.namespace}:workers`)).toBe(0)
+  })
 
   it('puts back what it holds of all of them when it stops', async () => {
     const { task, runs } = gated('slow:1.0')

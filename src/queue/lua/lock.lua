@@ -15,17 +15,20 @@
 local least_wait, most_wait, apart = 100, 5000, 2
 -- For so long its last token is known, should the clock of another server be behind.
 local memory = 60000
+-- No lease is longer, and turns that are later begin anew.
+local longest, latest_turn = 3600000, 300000
 
 local now = now_ms()
 local lease = tonumber(ARGV[2])
-local owner, fence, since, till, turn, heir = unpack(redis.call('HMGET', KEYS[1], 'owner', 'fence', 'since', 'till', 'turn', 'heir'))
-till = tonumber(till) or 0
+local owner, fence, since, till, turn, heir, given =
+  unpack(redis.call('HMGET', KEYS[1], 'owner', 'fence', 'since', 'till', 'turn', 'heir', 'lease'))
+till, turn, given = tonumber(till) or 0, tonumber(turn) or 0, tonumber(given) or longest
 
 if owner == ARGV[1] then
   if lease == 0 then
     redis.call('HDEL', KEYS[1], 'owner', 'turn', 'heir')
   else
-    redis.call('HSET', KEYS[1], 'till', string.format('%d', now + lease))
+    redis.call('HSET', KEYS[1], 'till', string.format('%d', now + lease), 'lease', ARGV[2])
   end
   redis.call('PEXPIRE', KEYS[1], string.format('%d', lease + memory))
   return { 1, fence }
@@ -34,14 +37,22 @@ if lease == 0 or ARGV[3] == '0' then return { 0, 0 } end
 
 if not owner or till <= now then
   local token = string.format('%d', math.max((tonumber(fence) or 0) + 1, tonumber(now_us_text())))
-  redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'fence', token, 'since', string.format('%d', now), 'till', string.format('%d', now + lease))
+  redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'fence', token, 'since', string.format('%d', now), 'till', string.format('%d', now + lease),
+    'lease', ARGV[2])
   redis.call('HDEL', KEYS[1], 'turn', 'heir')
   redis.call('PEXPIRE', KEYS[1], string.format('%d', lease + memory))
   return { 1, token }
 end
 
+-- What is later than that a clock said that was set back since: an owner that lives corrects it, and one that died must not have it.
+if till > now + given then
+  till = now + given
+  redis.call('HSET', KEYS[1], 'till', string.format('%d', till))
+end
+if turn > now + latest_turn then turn = 0 end
+
 local wait = math.max(least_wait, math.min(most_wait, now - (tonumber(since) or now)))
-local look = math.max(now + wait, (tonumber(turn) or 0) + apart)
+local look = math.max(now + wait, turn + apart)
 if look > till and tonumber(heir) ~= till then
   redis.call('HSET', KEYS[1], 'heir', string.format('%d', till))
   return { 0, till - now }
