@@ -7,6 +7,7 @@ import type { EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/ent
 import { Job, type JobHost } from '../jobs/job.ts'
 import { JobOutbox } from '../jobs/job-outbox.ts'
 import { batchesOf } from '../queue/batches.ts'
+import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -190,7 +191,12 @@ export class Enqueuing {
       ),
     )
     const place = found.indexOf(1)
-    if (place === -1) throw unknown
+    if (place === -1) {
+      // It may be in one that this user may not look into: then that is what is said.
+      const refused = found.indexOf(undefined)
+      if (refused !== -1) await host.ask(client => command(client, 'exists', keys.queue(queues[refused]!).job(id)))
+      throw unknown
+    }
     const jobQueue = host.queueOf(queues[place]!)
     const { task } = await new Job(host, jobQueue, id, '').status()
     return new Job(host, jobQueue, id, task)

@@ -134,7 +134,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
  * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, ending a wait early
  * when there is room for jobs again or the queue was paused, and listing tracked jobs that are done.
  */
-export const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK', 'SCAN']
+const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK', 'SCAN']
 
 /** The same of a key: the names of queues that no card tells of. */
 export const isDispensable = ({ command, key }: Pick<Probe, 'command' | 'key'>, keys: Keys): boolean =>
@@ -152,7 +152,9 @@ export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
 const rests: Record<string, string[]> = {
   'HDEL HEXISTS HGET HMGET HSTRLEN LPOS LPUSH RPUSH SADD ZREM ZSCORE CLIENT|SETNAME FUNCTION|LOAD': ['_'],
   'LRANGE LTRIM ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
-  'BLPOP LPOP PEXPIRE': ['1'],
+  'LPOP PEXPIRE': ['1'],
+  // An admin's is really sent, and finds nothing.
+  BLPOP: ['0.001'],
   'LINDEX CLIENT|UNBLOCK': ['0'],
   FCALL: ['_', '0'],
   SCAN: ['0'],

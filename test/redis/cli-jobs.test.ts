@@ -55,8 +55,8 @@ describe('pshub jobs', () => {
     expect(JSON.parse((await run(['jobs', '--queue', 'other', '--json'])).out)).toMatchObject([
       { queue: 'other', dead: 0 },
     ])
-    expect((await run(['queues'])).out).toMatch(/ JOBS {2}SCHEDULED {2}RETRYING {2}DEAD /)
-    expect((await run(['top', '--once'])).out).toMatch(/ JOBS {2}SCHEDULED {2}RETRYING {2}DEAD /)
+    expect((await run(['queues'])).out).toMatch(/ JOBS {2}OLDEST JOB {2}SCHEDULED {2}RETRYING {2}DEAD /)
+    expect((await run(['top', '--once'])).out).toMatch(/ JOBS {2}OLDEST JOB {2}SCHEDULED {2}RETRYING {2}DEAD /)
   }, 60_000)
 
   it.each([

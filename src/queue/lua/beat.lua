@@ -80,10 +80,11 @@ if (ARGV[5] or '0') ~= '0' then
     redis.pcall('SET', KEYS[3], ARGV[1], 'PX', ARGV[5])
     local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
     if type(length) == 'number' then
-      local jobs = KEYS[7]
-      local waiting, due_since = job_figures(jobs)
-      local later = { count_of(beside(jobs, 'scheduled')), count_of(beside(jobs, 'retries')), count_of(beside(jobs, 'dead')) }
-      figures = { length, at_of(head), waiting, due_since, unpack(later) }
+      figures = { length, at_of(head) }
+      if KEYS[7] then
+        figures[3], figures[4] = job_figures(KEYS[7])
+        for _, name in ipairs({ 'scheduled', 'retries', 'dead' }) do figures[#figures + 1] = count_of(beside(KEYS[7], name)) end
+      end
     end
   end
 end
@@ -94,6 +95,8 @@ if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 
 local cancelled = redis.pcall('ZRANGE', KEYS[2], 0, 999, 'REV')
 if cancelled.err then cancelled = {} end
 
+-- A worker of an earlier revision does not name the seventh key.
+if not KEYS[7] then return { now_text, 1, cancelled, ended, figures, paused } end
 local asks = beside(KEYS[7], 'inspect:' .. ARGV[1])
 local asked_by = redis.pcall('GET', asks)
 if type(asked_by) == 'string' then redis.pcall('DEL', asks) end

@@ -12,7 +12,7 @@ export const bugs = [
     breaks: ['I6'],
     what: 'a worker that lost its lease goes on and answers',
     edits: [
-      ['worker/worker.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
+      ['worker/crew.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
       ['worker/roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
       ['worker/roles/settle.js', 'if (batch.workerId === current && !isReleased)', 'if (!isReleased)'],
       ['worker/roles/settle.js', 'if (batch.workerId === workerId)', 'if (true)'],
