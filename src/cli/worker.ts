@@ -58,7 +58,8 @@ const serve = async (
   let code: number = exitCodes.ok
   let stopping = false
   const awayBecause = watchRedis(worker.events)
-  const started = worker.start()
+  // Behind this turn of the loop: a signal that comes while onStart runs finds somebody who listens.
+  const started = Promise.resolve().then(() => worker.start())
   const stopped = new Promise<void>(resolve => {
     const stop = (graceMs: number) => {
       stopping = true

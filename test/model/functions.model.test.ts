@@ -22,19 +22,19 @@ describe('the functions and the model', () => {
     `agree after each step of ${numRuns} runs, and each request comes to its end`,
     async () => {
       const seen = new Set<Situation>()
-      await fc.assert(
-        fc.asyncProperty(anySteps(PSHUB_MODEL_REPLAY), async steps => {
-          const model = await run(it_.redis, steps)
-          for (const situation of model.situations) seen.add(situation)
-        }),
-        {
-          numRuns,
-          ...(PSHUB_MODEL_SEED === undefined ? {} : { seed: Number(PSHUB_MODEL_SEED) }),
-          ...(PSHUB_MODEL_PATH === undefined ? {} : { path: PSHUB_MODEL_PATH }),
-        },
-      )
-      // Each of them comes up in one of 50 runs or more.
-      if (numRuns >= 400) expect([...seen].sort()).toEqual([...situations].sort())
+      const agree = fc.asyncProperty(anySteps(PSHUB_MODEL_REPLAY), async steps => {
+        const model = await run(it_.redis, steps)
+        for (const situation of model.situations) seen.add(situation)
+      })
+      await fc.assert(agree, {
+        numRuns,
+        ...(PSHUB_MODEL_SEED === undefined ? {} : { seed: Number(PSHUB_MODEL_SEED) }),
+        ...(PSHUB_MODEL_PATH === undefined ? {} : { path: PSHUB_MODEL_PATH }),
+      })
+      if (numRuns < 400) return
+      // The rarest comes up in one of 100 runs: one of 50 times it is still missing here.
+      for (let more = 0; more < 8 && seen.size < situations.length; more++) await fc.assert(agree, { numRuns: 100 })
+      expect([...seen].sort()).toEqual([...situations].sort())
     },
     60_000 + numRuns * 500,
   )

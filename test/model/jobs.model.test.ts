@@ -30,13 +30,14 @@ describe('jobs', () => {
     `are where the model says after each step of ${numRuns} runs, and all come to their ends`,
     async () => {
       const seen = new Set<string>()
-      await fc.assert(
-        fc.asyncProperty(anyRun(), async steps => {
-          for (const situation of await runJobs(it_.redis, `jobs${++runs}`, steps)) seen.add(situation)
-        }),
-        { numRuns },
-      )
-      if (numRuns >= 100) expect([...seen].sort()).toEqual(situations)
+      const agree = fc.asyncProperty(anyRun(), async steps => {
+        for (const situation of await runJobs(it_.redis, `jobs${++runs}`, steps)) seen.add(situation)
+      })
+      await fc.assert(agree, { numRuns })
+      if (numRuns < 100) return
+      // The rarest comes up in some of 100 runs: one of 50 times it is still missing here.
+      for (let more = 0; more < 8 && seen.size < situations.length; more++) await fc.assert(agree, { numRuns: 25 })
+      expect([...seen].sort()).toEqual(situations)
     },
     60_000 + numRuns * 1000,
   )

@@ -95,9 +95,9 @@ it('jobs are claimed few at a time while calls come, and as many as there is roo
   const taken: number[] = []
   worker.events.on('claim:taken', ({ count }) => taken.push(count))
   const all = Array.from({ length: 16 }, (_, n) => job(n))
+  const isPaused = new Promise(resolve => worker.events.on('queue:paused', resolve))
   await redis.set(paused, '1')
-  await eventually(async () => (await redis.hget(`${it_.namespace}:stats`, worker.id)) !== null)
-  await new Promise(resolve => worker.events.on('queue:paused', resolve))
+  await isPaused
   await redis.rpush(jobs, ...all)
   await redis.rpush(jobBell, '1')
   await redis.del(paused)
