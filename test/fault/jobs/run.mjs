@@ -87,13 +87,19 @@ for (let quiet = 0, tries = 0; quiet < 8 && tries < 240; tries++) {
 }
 const { acknowledged, refused } = load
 const isStrict = redisEvery === 0
-const { found, runs, jobs, dead, deadly } = await check({ redis, journal: stage.journal, acknowledged, isStrict })
+const { found, runs, jobs, dead, deadly, marks } = await check({
+  redis,
+  journal: stage.journal,
+  acknowledged,
+  isStrict,
+})
 redis.disconnect()
 await hub.close()
 const kept = await stage.end(found.length > 0)
 console.log(
   `${values.fault} ${values.worker} seed ${values.seed}: ${jobs} jobs (${acknowledged.chains.length} chains, ${acknowledged.batches.length} batches) in ${runs} runs, ` +
-    `${dead} dead, ${deadly} of which no handler could do; ${kills.workers} workers hit and ${kills.redis} times Redis killed; ${refused} not acknowledged`,
+    `${dead} dead, ${deadly} of which no handler could do; ${kills.workers} workers hit and ${kills.redis} times Redis killed; ${refused} not acknowledged; ` +
+    `${marks} marks of steps that came from another queue are left, and go in time`,
 )
 for (const what of found.slice(0, 40)) console.log(`  ${what}`)
 console.log(
