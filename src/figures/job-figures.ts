@@ -1,5 +1,5 @@
 import { isAmount, isCount, isObject } from '../wire/foreign.ts'
-import { Histogram } from './histogram.ts'
+import { RecentHistogram } from './recent-histogram.ts'
 
 /** How the jobs of a worker fared since its start, and how late they were in the last minute. */
 export interface JobFigures {
@@ -15,24 +15,17 @@ export interface JobFigures {
   lateMs?: { p50: number; p99: number; max: number }
 }
 
-const sliceMs = 10_000
-const sliceCount = 6
-
 export class JobCounts {
   #ran = 0
   #retried = 0
   #dead = 0
   #putOff = 0
-  /** The last slices of time, oldest first. */
-  readonly #slices: { number: number; us: Histogram }[] = []
+  readonly #late = new RecentHistogram()
 
   /** `lateUs`: from when it was due to its start. `now`: monotonic milliseconds. */
   ran(lateUs: number, now: number): void {
     this.#ran++
-    const number = Math.floor(now / sliceMs)
-    if (this.#slices.at(-1)?.number !== number) this.#slices.push({ number, us: new Histogram() })
-    if (this.#slices.length > sliceCount) this.#slices.shift()
-    this.#slices.at(-1)!.us.record(lateUs)
+    this.#late.record(lateUs, now)
   }
 
   retried(): void {
@@ -48,9 +41,7 @@ export class JobCounts {
   }
 
   figures(now: number): JobFigures {
-    const oldest = Math.floor(now / sliceMs) - sliceCount + 1
-    const all = new Histogram()
-    for (const { number, us } of this.#slices) if (number >= oldest) all.add(us)
+    const all = this.#late.lately(now)
     const counts = { ran: this.#ran, retried: this.#retried, dead: this.#dead, putOff: this.#putOff }
     if (all.count === 0) return counts
     const ms = (us: number | undefined) => Math.round((us ?? 0) / 100) / 10

@@ -1,5 +1,5 @@
 import { monotonicMs } from '../wire/clock.ts'
-import { Histogram } from './histogram.ts'
+import { RecentHistogram } from './recent-histogram.ts'
 
 /** How late the event loop was with its timers, in milliseconds. */
 export interface LoopMs {
@@ -13,8 +13,6 @@ const everyMs = 20
 /** From here on it is a stall, and remembered with its time. */
 const stallMs = 10
 const maxStalls = 256
-const sliceMs = 10_000
-const sliceCount = 6
 
 /**
  * How late the event loop is: a timer that says by how much it is fired too late. Node's own monitorEventLoopDelay knows
@@ -22,8 +20,7 @@ const sliceCount = 6
  */
 export class LoopDelay {
   readonly #now: () => number
-  /** The last slices of time, oldest first. */
-  readonly #slices: { number: number; us: Histogram }[] = []
+  readonly #late = new RecentHistogram()
   /** The last ones. */
   readonly #stalls: { endedAt: number; lateMs: number }[] = []
   #stalledMs = 0
@@ -55,10 +52,7 @@ export class LoopDelay {
     const silentMs = now - this.#tickAt
     const lateMs = Math.max(0, silentMs - everyMs)
     this.#tickAt = now
-    const number = Math.floor(now / sliceMs)
-    if (this.#slices.at(-1)?.number !== number) this.#slices.push({ number, us: new Histogram() })
-    if (this.#slices.length > sliceCount) this.#slices.shift()
-    this.#slices.at(-1)!.us.record(lateMs * 1000)
+    this.#late.record(lateMs * 1000, now)
     this.#fresh.count++
     this.#fresh.sumMs += lateMs
     this.#fresh.maxMs = Math.max(this.#fresh.maxMs, lateMs)
@@ -72,9 +66,7 @@ export class LoopDelay {
 
   /** Of the last minute, milliseconds. */
   lately(): LoopMs {
-    const oldest = Math.floor(this.#now() / sliceMs) - sliceCount + 1
-    const all = new Histogram()
-    for (const { number, us } of this.#slices) if (number >= oldest) all.add(us)
+    const all = this.#late.lately(this.#now())
     return {
       mean: rounded(all.count === 0 ? 0 : all.sum / all.count),
       p99: rounded(all.quantile(0.99) ?? 0),
