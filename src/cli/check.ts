@@ -3,7 +3,7 @@ import { bootCheck, type Finding } from '../redis/boot-check.ts'
 import { type Connection, isRefusal } from '../redis/connection.ts'
 import { type Role, roles } from '../redis/rights.ts'
 import { describeTarget } from '../redis/target.ts'
-import { namedQueues } from '../settings/queues.ts'
+import { namedQueues, readQueues } from '../settings/queues.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -76,7 +76,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('worker', checkCommand, invocation, 'silent')
   const wanted = flags.for === undefined ? roles : [roleOf(flags.for)]
   const keys = makeKeys(settings.namespace)
-  const queues = namedQueues(settings.queue)
+  const queues = namedQueues(readQueues(settings.queue)!)
   const purposes = wanted.flatMap(role => queues.map(queue => ({ role, keys, queue })))
   const { pingMs, findings } = await withRedis(settings, async connection => ({
     pingMs: await measurePing(connection),

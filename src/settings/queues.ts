@@ -27,10 +27,8 @@ export const readQueues = (value: unknown): QueueEntry[] | undefined => {
   return entries
 }
 
-/** The names in a setting that was read; the default one where there is none beside `*`. */
-export const namedQueues = (setting: string | readonly string[]): [string, ...string[]] => {
-  const [first = defaultQueue, ...others] = readQueues(setting)!
-    .map(({ name }) => name)
-    .filter(name => name !== everyQueue)
+/** Those of the entries that are named; the default one where there is none beside `*`. */
+export const namedQueues = (entries: readonly QueueEntry[]): [string, ...string[]] => {
+  const [first = defaultQueue, ...others] = entries.map(({ name }) => name).filter(name => name !== everyQueue)
   return [first, ...others]
 }

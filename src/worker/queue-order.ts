@@ -5,14 +5,10 @@ interface OfQueue {
 }
 
 /**
- * Which queues a worker serves, and which of them goes first. Without weights that is the one named first, always; with them it is
- * drawn anew for each claim, so that none starves.
+ * Which of its queues a worker claims from first. Without weights that is the one named first, always; with them it is drawn anew for
+ * each claim, so that none starves.
  */
 export class QueueOrder {
-  /** Those that are named, in order. */
-  readonly names: readonly string[]
-  /** Whether it serves further ones, as they are found. */
-  readonly isOpen: boolean
   readonly #entries = new Map<string, { place: number; weight: number }>()
   readonly #isWeighted: boolean
   readonly #random: () => number
@@ -21,8 +17,6 @@ export class QueueOrder {
     this.#random = random
     for (const [place, { name, weight = 1 }] of entries.entries()) this.#entries.set(name, { place, weight })
     this.#isWeighted = entries.some(({ weight }) => weight !== undefined)
-    this.isOpen = this.#entries.has(everyQueue)
-    this.names = entries.map(({ name }) => name).filter(name => name !== everyQueue)
   }
 
   /** The one of these that goes first. */

@@ -48,8 +48,6 @@ const patienceMs = 2000
  */
 export class Worker {
   readonly events: Events = new Events()
-  readonly #settings: Readonly<Settings>
-  readonly #tasks: ReadonlyMap<string, Task>
   /** One for each queue, in the order in which they are named. */
   readonly #crews: Crew[] = []
   readonly #common: CommonParts
@@ -81,25 +79,23 @@ export class Worker {
     const tasks = threads.withHandlersIn(checkTasks(given), size)
     if (jobSlots > size) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${size} slots in all.`)
     const logger = makeLogger(settings)
-    this.#settings = settings
-    this.#tasks = tasks
     this.#subscriptions = [subscribeLog(events, logger)]
     if (statsd !== undefined) this.#subscriptions.push(subscribeStatsd(events, { ...settings, statsd }))
     const { commands, blocking: waiting } = makeConnections('worker', settings.redis, events)
     this.#waiting = waiting
     const tracing = makeTracing(settings.tracing)
     this.#tracing = tracing
-    const order = new QueueOrder(readQueues(settings.queue)!)
+    const entries = readQueues(settings.queue)!
     const keys = makeKeys(settings.namespace)
     this.#guards = new RedisGuards(commands, keys)
     this.#find = new Find({
-      order,
+      entries,
       tasks: [...tasks.values()],
       commands,
       catalogue: new Catalogue(keys),
       onFound: queue => this.#add(queue),
     })
-    this.#nested = makeNestedCalls(settings, this.#find.first[0]!, tracing)
+    this.#nested = makeNestedCalls(settings, this.#find.first[0], tracing)
     const pool = new SlotPool(size, jobSlots)
     const pulse = new Pulse([...tasks.keys()], threads.tasks)
     const problem = (error: Error) => events.emit('problem', { where: 'keepalive', reason: explained(error.message) })
@@ -116,7 +112,7 @@ export class Worker {
       pool,
       pulse,
       loop: new LoopDelay(),
-      fetch: new FetchLoop({ commands, waiting, pool, order }),
+      fetch: new FetchLoop({ commands, waiting, pool, order: new QueueOrder(entries) }),
       keepalive: new Keepalive({ settings, pulse, blockedLines: blockedLines(logger), onProblem: problem }),
       startSpan: queue => tracing && ((request, queueMs) => tracing.startRun(request, queue, queueMs)),
       tasksOf: queue => this.#find.tasksOf(queue),
@@ -206,7 +202,7 @@ export class Worker {
       worker: workerId(),
       queue: queue.name,
       slots: this.#common.pool.size,
-      tasks: [...this.#tasks.keys()],
+      tasks: [...this.#common.tasks.keys()],
     })
   }
 
@@ -239,7 +235,7 @@ export class Worker {
 
   #makeInspect(): Inspect {
     const { events } = this
-    const keys = makeKeys(this.#settings.namespace)
+    const keys = makeKeys(this.#common.settings.namespace)
     return new Inspect({
       connection: this.#common.commands,
       findUnfit: client =>
@@ -256,7 +252,7 @@ export class Worker {
    * goodbye to the registry. Never rejects. A second call may shorten the grace of the first.
    */
   stop(options: { graceMs?: number } = {}): Promise<void> {
-    const graceMs = options.graceMs ?? this.#settings.graceMs
+    const graceMs = options.graceMs ?? this.#common.settings.graceMs
     const timer = setTimeout(() => this.#graceOver.abort(), graceMs)
     this.#stopped ??= this.#shutDown().catch(error =>
       this.events.emit('problem', { where: 'stop', reason: error.message }),

@@ -251,8 +251,6 @@ export class FetchLoop {
         queue.context.tick.onBell()
         return
       }
-      // Nothing rang for a while. A token may have been lost with whoever took it.
-      for (const queue of queues) queue.hear(true, true)
     } catch (error) {
       const isRefused = (error as Error).name === 'ReplyError'
       if (isRefused && !this.#stopping.signal.aborted) queues[0]!.context.problem('fetch')(error as Error)

@@ -1,13 +1,12 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import type { Connection } from '../../redis/connection.ts'
-import { defaultQueue } from '../../settings/queues.ts'
+import { everyQueue, namedQueues, type QueueEntry } from '../../settings/queues.ts'
 import type { Task } from '../../task/task.ts'
 import { sleep } from '../../wire/clock.ts'
 import { isQueueName } from '../../wire/keys.ts'
-import type { QueueOrder } from '../queue-order.ts'
 
 export interface FindOptions {
-  order: QueueOrder
+  entries: readonly QueueEntry[]
   tasks: readonly Task[]
   commands: Connection
   catalogue: Catalogue
@@ -24,6 +23,10 @@ const everyMs = 5000
  */
 export class Find {
   readonly #options: FindOptions
+  /** Those known from the start. */
+  readonly first: readonly [string, ...string[]]
+  /** Whether it serves further ones, as they are found. */
+  readonly #isOpen: boolean
   readonly #stopping = new AbortController()
   readonly #found = new Set<string>()
   /** By queue: which tasks of this worker were declared there when it was found. */
@@ -32,12 +35,8 @@ export class Find {
 
   constructor(options: FindOptions) {
     this.#options = options
-  }
-
-  /** Those known from the start. */
-  get first(): readonly string[] {
-    const { names } = this.#options.order
-    return names.length > 0 ? names : [defaultQueue]
+    this.first = namedQueues(options.entries)
+    this.#isOpen = options.entries.some(({ name }) => name === everyQueue)
   }
 
   serves(queue: string): boolean {
@@ -49,18 +48,18 @@ export class Find {
    * so that a worker of all queues does not put every task into each of them.
    */
   tasksOf(queue: string): readonly Task[] {
-    const { order, tasks } = this.#options
-    if (order.names.includes(queue)) return tasks
+    const { entries, tasks } = this.#options
+    if (entries.some(({ name }) => name === queue)) return tasks
     // Where a worker that names no queue declares what nobody has declared yet.
-    const isHome = queue === defaultQueue && order.names.length === 0
+    const isHome = this.first.includes(queue)
     const isAnywhere = (task: string) => [...this.#declared.values()].some(there => there.has(task))
     return tasks.filter(({ name: { full } }) => this.#declared.get(queue)?.has(full) || (isHome && !isAnywhere(full)))
   }
 
   /** Looks for queues now, if this worker serves all; failures are left to the next look. */
   async look(): Promise<void> {
-    const { order, commands, catalogue } = this.#options
-    if (!order.isOpen) return
+    const { commands, catalogue } = this.#options
+    if (!this.#isOpen) return
     await commands
       .send(async client => {
         const [cards, named] = await Promise.all([catalogue.allTasks(client), catalogue.namedQueues(client)])
@@ -70,7 +69,7 @@ export class Find {
   }
 
   start(): void {
-    if (this.#options.order.isOpen) this.#loop ??= this.#run()
+    if (this.#isOpen) this.#loop ??= this.#run()
   }
 
   async stop(): Promise<void> {
