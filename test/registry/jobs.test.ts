@@ -1,40 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
 import { eventually } from '../support/hub-fixture.ts'
-import { queueKeys } from '../support/queue-keys.ts'
-import { jsonOf, type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
+import { bodyOf, errorOf, print, usePrintJobs } from '../support/print-jobs.ts'
+import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
 /** What the registry's API says of jobs and does with them. */
 const fixture = useRegistry()
-const keys = (queue?: string) => queueKeys(fixture, queue)
-
-const args = {
-  type: 'object',
-  properties: { page: { type: 'integer' } },
-  additionalProperties: false,
-} as const
-const print = defineTask('print:1.0', { args, retries: 0 }, ({ page = 0 }: { page?: number }) => {
-  if (page < 0) throw new Error('no such page')
-  return { printed: page }
-})
-
-const bodyOf = async (response: Response) => [response.status, await jsonOf(response)]
-const errorOf = async (response: Response) => {
-  const { error } = await jsonOf(response)
-  return [response.status, error.code, error.message]
-}
-
-/** A job that was given up, and its registry. */
-const withDead = async (): Promise<{ registry: TestRegistry; id: string }> => {
-  fixture.allowLeftovers()
-  await fixture.worker([print])
-  const registry = await fixture.registry()
-  const { id } = await jsonOf(
-    await registry.post('api/enqueue/print:1.0', { args: { page: -1 }, options: { tracked: true } }),
-  )
-  await eventually(async () => (await fixture.redis.zcard(keys().dead)) === 1)
-  return { registry, id }
-}
+const { keys, withDead } = usePrintJobs(fixture)
 
 describe('GET /api/jobs', () => {
   it('lists them page by page, with the filters', async () => {
