@@ -5,7 +5,7 @@ import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
-import { revivedMessage } from './dead.ts'
+import { retryDead } from './dead.ts'
 import type { JobHost } from './job.ts'
 import { findAll, type JobPlace, unknownJob } from './job-details.ts'
 import { hasEnded } from './job-record.ts'
@@ -143,13 +143,7 @@ const changeSome = async (
       removed: results.filter(result => result === 'removed').length,
     }
   }
-  const changed =
-    action === 'retry'
-      ? await queue.revive(
-          client,
-          texts.map(dead => ({ dead, message: revivedMessage(dead) })),
-        )
-      : ((await command(client, 'zrem', queue.keys.dead, ...texts)) as number)
+  const changed = await (action === 'retry' ? retryDead(client, queue, texts) : queue.deleteDead(client, texts))
   return { changed, removed: changed }
 }
 

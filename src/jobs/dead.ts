@@ -1,5 +1,6 @@
 import type { JobQueue } from '../queue/job-queue.ts'
 import { command } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
 import type { JobFailure } from '../wire/job-part.ts'
 import { decodeRequest, type Request } from '../wire/message.ts'
@@ -82,19 +83,12 @@ export class DeadJobs {
    */
   async retry(filter: DeadFilter = {}, options: { args?: unknown } = {}): Promise<number> {
     const args = 'args' in options ? argsText(options.args) : undefined
-    return this.#inBatches(filter, texts => {
-      const pairs = texts.map(dead => ({ dead, message: revivedMessage(dead, args) }))
-      return this.#host.ask(client => this.#queue.revive(client, pairs))
-    })
+    return this.#inBatches(filter, texts => this.#host.ask(client => retryDead(client, this.#queue, texts, args)))
   }
 
   /** Removes those that match, for good. Returns how many. */
   delete(filter: DeadFilter = {}): Promise<number> {
-    return this.#inBatches(
-      filter,
-      async texts =>
-        (await this.#host.ask(client => command(client, 'zrem', this.#queue.keys.dead, ...texts))) as number,
-    )
+    return this.#inBatches(filter, texts => this.#host.ask(client => this.#queue.deleteDead(client, texts)))
   }
 
   async #inBatches(filter: DeadFilter, act: (texts: string[]) => Promise<number>): Promise<number> {
@@ -135,6 +129,13 @@ export class DeadJobs {
     return { id, queue: this.#queue.name, task, args, from, atMs, tries, errors, following }
   }
 }
+
+/** Has dead jobs, exactly as they lie there, tried again. Returns how many were there. */
+export const retryDead = (client: Redis, queue: JobQueue, texts: readonly string[], args?: string): Promise<number> =>
+  queue.revive(
+    client,
+    texts.map(dead => ({ dead, message: revivedMessage(dead, args) })),
+  )
 
 const known = ['ids', 'task', 'code', 'beforeMs']
 

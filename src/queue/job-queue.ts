@@ -114,6 +114,11 @@ export class JobQueue {
     return names.map((name, at) => ({ name, tickMs: scoreOf(flat[at * 2 + 1]!), text: texts[at] ?? null }))
   }
 
+  /** Removes dead jobs, exactly as they lie there. Returns how many were there. */
+  async deleteDead(client: Redis, texts: readonly string[]): Promise<number> {
+    return (await command(client, 'zrem', this.keys.dead, ...texts)) as number
+  }
+
   /** When the next one is, Redis milliseconds. */
   async nextSchedule(client: Redis): Promise<number | undefined> {
     const [, score] = (await command(client, 'zrange', this.keys.ticks, 0, 0, 'WITHSCORES')) as string[]
