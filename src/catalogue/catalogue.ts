@@ -203,6 +203,24 @@ export class Catalogue {
       throw error
     }
   }
+
+  /**
+   * Asks the same of several keys, of which one may have what is looked for. Those that this user may not look into have `nothing`, unless
+   * no other one has it: then it may be there, and the refusal is thrown.
+   */
+  async askEach<T>(
+    client: Redis,
+    nothing: T,
+    isThere: (answer: T) => boolean,
+    name: string,
+    keys: readonly string[],
+  ): Promise<T[]> {
+    const answers = await Promise.all(keys.map(key => this.askIfAllowed(client, nothing, name, key)))
+    const refused = keys[answers.indexOf(undefined)]
+    if (refused !== undefined && !answers.some(answer => answer !== undefined && isThere(answer)))
+      await command(client, name, refused)
+    return answers.map(answer => answer ?? nothing)
+  }
 }
 
 const idsOf = (workers: WorkerCard[]): string[] => workers.map(({ id }) => id)

@@ -7,7 +7,6 @@ import type { EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/ent
 import { Job, type JobHost } from '../jobs/job.ts'
 import { JobOutbox } from '../jobs/job-outbox.ts'
 import { batchesOf } from '../queue/batches.ts'
-import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -179,24 +178,10 @@ export class Enqueuing {
     const { host, resolver, keys } = this.#options
     const catalogue = new Catalogue(keys)
     const queues = queue === undefined ? await host.ask(() => resolver.queues()) : [queue]
-    const found = await host.ask(client =>
-      Promise.all(
-        queues.map(name => {
-          const record = keys.queue(name).job(id)
-          // Of all queues there are some may not be this user's.
-          return queue
-            ? catalogue.ask(client, 0, 'exists', record)
-            : catalogue.askIfAllowed(client, 0, 'exists', record)
-        }),
-      ),
-    )
+    const records = queues.map(name => keys.queue(name).job(id))
+    const found = await host.ask(client => catalogue.askEach(client, 0, count => count === 1, 'exists', records))
     const place = found.indexOf(1)
-    if (place === -1) {
-      // It may be in one that this user may not look into: then that is what is said.
-      const refused = found.indexOf(undefined)
-      if (refused !== -1) await host.ask(client => command(client, 'exists', keys.queue(queues[refused]!).job(id)))
-      throw unknown
-    }
+    if (place === -1) throw unknown
     const jobQueue = host.queueOf(queues[place]!)
     const { task } = await new Job(host, jobQueue, id, '').status()
     return new Job(host, jobQueue, id, task)

@@ -161,11 +161,12 @@ export const findJobRecord = async (
   queues: readonly string[],
 ): Promise<JobRecord | undefined> => {
   const catalogue = new Catalogue(keys)
-  const found = await inPages(queues, async name => {
-    const fields = await catalogue.ask<Record<string, string>>(client, {}, 'hgetall', keys.queue(name).job(id))
-    return readJobRecord(Object.entries(fields).flat(), id, name)
-  })
-  return found.find(record => record !== undefined)
+  const places = queues.map(name => keys.queue(name).job(id))
+  const isThere = (fields: Record<string, string>) => Object.keys(fields).length > 0
+  const found = await catalogue.askEach<Record<string, string>>(client, {}, isThere, 'hgetall', places)
+  return found
+    .map((fields, at) => readJobRecord(Object.entries(fields).flat(), id, queues[at]!))
+    .find(record => record !== undefined)
 }
 
 export const readJobCounts = async (
