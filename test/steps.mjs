@@ -5,8 +5,8 @@ import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 
-/** One or two may be the machine's doing; more of them are ours. */
-const mostRetried = 2
+/** One in a thousand may be the machine's doing; more of them are ours. */
+const mostRetried = 5
 
 /**
  * A step: `{ title, program, args, cwd?, env?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
