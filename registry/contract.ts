@@ -4,6 +4,7 @@ import type {
   FailureOverview,
   JsonSchema,
   Load,
+  OwnCode,
   Problem,
   QueueOverview,
   SlowCallOverview,
@@ -36,6 +37,7 @@ export interface ApiError {
   error: {
     code:
       | ErrorCode
+      | OwnCode
       | 'Unauthorized'
       | 'Forbidden'
       | 'NotFound'

@@ -40,7 +40,17 @@ export {
   type TaskRequest,
   type TaskRun,
 } from './task/task.ts'
-export { ConfigError, type ErrorCode, errorTable, HubError, type Problem, PutOff, TaskError } from './wire/errors.ts'
+export {
+  ConfigError,
+  type ErrorCode,
+  errorTable,
+  HubError,
+  type OwnCode,
+  type Problem,
+  PutOff,
+  TaskError,
+  type TaskErrorOptions,
+} from './wire/errors.ts'
 export type { UnreadableRecord } from './wire/foreign.ts'
 export type { CallPhases, Phases } from './wire/phases.ts'
 export { version } from './wire/version.ts'

@@ -100,13 +100,13 @@ const withPhases = (reply: FastifyReply, phases: CallPhases | undefined): Fastif
 }
 
 const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => {
-  const { code, message, ran, retryable, task, id, data, status, phases } = failure
+  const { code, kind, message, ran, retryable, task, id, data, status, phases } = failure
   const error: ApiError['error'] = {
     code,
     message,
     ran,
     retryable,
-    meaning: errorTable[code].meaning,
+    meaning: errorTable[kind].meaning,
     ...(task === undefined ? {} : { task }),
     ...(id === undefined ? {} : { id }),
     ...(data === undefined ? {} : { data }),

@@ -53,8 +53,8 @@ export const enqueueRoutes = async (app: FastifyInstance, options: EnqueueRoutes
         return { id, queue, task: job.task, isTwin }
       } catch (error) {
         if (!(error instanceof HubError)) throw error
-        const { code, message, ran, retryable, data, status } = error
-        const told = { code, message, ran, retryable, meaning: errorTable[code].meaning, task, data }
+        const { code, kind, message, ran, retryable, data, status } = error
+        const told = { code, message, ran, retryable, meaning: errorTable[kind].meaning, task, data }
         return reply.code(status).send({ error: told }) as never
       }
     },

@@ -140,7 +140,7 @@ const errorSchema = {
       type: 'object',
       required: ['code', 'message'],
       properties: {
-        code: { type: 'string' },
+        code: { type: 'string', description: "A code of pshub, or one of the task's own." },
         message: { type: 'string' },
         ran: { enum: ['no', 'maybe', 'yes'], description: 'Whether the task was started.' },
         retryable: { type: 'boolean' },
@@ -163,15 +163,19 @@ const ownErrors: Record<number, string> = {
   429: 'TooManyRequests: this token starts too many runs.',
 }
 
+const errorReference = { $ref: '#/components/schemas/Error' }
+const ofTheTask = "A failure that the task's handler gave a code and a status of its own."
+
 /** Components of responses, `e404` for the status 404. Whoever aborts a call does not read its answer. */
-const errorResponses = Object.fromEntries(
-  [...new Set([...Object.keys(ownErrors).map(Number), ...Object.values(errorTable).map(({ status }) => status)])]
+const errorResponses = Object.fromEntries([
+  ...[...new Set([...Object.keys(ownErrors).map(Number), ...Object.values(errorTable).map(({ status }) => status)])]
     .filter(status => status !== errorTable.Aborted.status)
     .sort((a, b) => a - b)
     .map(status => {
       const codes = (Object.keys(errorTable) as ErrorCode[]).filter(code => errorTable[code].status === status)
       const lines = codes.map(code => `${code}: ${errorTable[code].meaning}`)
       const description = [...(ownErrors[status] ? [ownErrors[status]] : []), ...lines].join('\n\n')
-      return [`e${status}`, { description, content: json({ $ref: '#/components/schemas/Error' }) }]
+      return [`e${status}`, { description, content: json(errorReference) }]
     }),
-)
+  ...['4XX', '5XX'].map(range => [`e${range}`, { description: ofTheTask, content: json(errorReference) }]),
+])

@@ -150,8 +150,8 @@ export class Dispatch implements CallHost {
     if (monotonicMs() + waitMs >= end || !this.#budget.take()) return false
     const next = new Call(spec, this, { call, error })
     this.#expect(next)
-    span?.retried(error.code, call.id, next.id)
-    events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code })
+    span?.retried(error.kind, call.id, next.id)
+    events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.kind })
     sleep(waitMs, closing).then(() => spec.outbox.add(next))
     return true
   }
@@ -159,7 +159,7 @@ export class Dispatch implements CallHost {
   /** Tells of a call that ended before there was a request. Returns its error. */
   refused(task: string, error: HubError, startedAt: number, span: CallSpan | undefined): HubError {
     const ms = monotonicMs() - startedAt
-    this.#options.events.emit('call:settled', { task, id: undefined, ok: false, code: error.code, ms, us: undefined })
+    this.#options.events.emit('call:settled', { task, id: undefined, ok: false, code: error.kind, ms, us: undefined })
     span?.end(error, undefined)
     return error
   }
@@ -173,7 +173,7 @@ export class Dispatch implements CallHost {
     const ms = monotonicMs() - startedAt
     const phases = us && callPhases(us, ms)
     const { task, id } = call
-    if (isHeard) events.emit('call:settled', { task, id, ok: !error, code: error?.code, ms, us: phases })
+    if (isHeard) events.emit('call:settled', { task, id, ok: !error, code: error?.kind, ms, us: phases })
     span?.end(error, phases)
     return phases
   }

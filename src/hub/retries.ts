@@ -14,7 +14,7 @@ const most = 10
  */
 export const mayRetry = (error: HubError, idempotent: boolean): boolean => {
   if (error.code === 'NotEnqueued') return true
-  return idempotent && (error.code === 'OutcomeUnknown' || (error.code === 'TaskFailed' && error.retryable))
+  return idempotent && (error.code === 'OutcomeUnknown' || (error.kind === 'TaskFailed' && error.retryable))
 }
 
 /** What all calls of a hub may spend on retries: a token bucket that calls fill (SRE book, "Handling Overload"). */

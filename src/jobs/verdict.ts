@@ -33,7 +33,7 @@ export const endOf = (
   if (wasCancelled) return unrun(id, 'cancelled')
   const { error, thrown } = outcome
   if (thrown instanceof PutOff) return { id, outcome: 'putoff', delayMs: thrown.delayMs, text: '', following: '' }
-  const text = failureText(error.code, error.message)
+  const text = failureText(error)
   const failures = (job?.tries ?? 0) + 1
   const isFinal = hopeless.includes(error.code) || (thrown instanceof TaskError && thrown.isFinal)
   if (isFinal || failures > (job?.retries ?? task?.retries ?? defaultRetries))

@@ -48,8 +48,11 @@ export const errorTable = {
   { ran: 'no' | 'maybe' | 'yes'; retryable: boolean; status: number; meaning: string }
 >
 
-/** The codes a call can fail with. */
+/** The codes of the table. */
 export type ErrorCode = keyof typeof errorTable
+
+/** What a handler calls a failure that its callers are to expect, as `NoSuchCity`; see TaskError. */
+export type OwnCode = string & Record<never, never>
 
 /** One offending field: where it is (JSON Pointer, '' is the whole value) and what is wrong with it. */
 export interface Problem {
@@ -62,11 +65,13 @@ export interface WireError {
   code: string
   message: string
   retryable?: boolean
+  /** The HTTP status that the handler chose. */
+  status?: number
   data?: unknown
 }
 
-/** The same, of which this version knows the code. */
-export type ToldError = WireError & { code: ErrorCode }
+/** An error before it travels: the code is one of the table, and beside it is what the handler called it. */
+export type ToldError = WireError & { code: ErrorCode; own?: OwnCode }
 
 export interface HubErrorDetails {
   /** `name:version` as far as it is known. */
@@ -75,6 +80,8 @@ export interface HubErrorDetails {
   id?: string
   /** Overrides the table, as a failing handler may. */
   retryable?: boolean | undefined
+  /** Of a failed task: the HTTP status that its handler chose. */
+  status?: number | undefined
   /** Structured details: `{ problems }` for InvalidArgs and InvalidResult, the handler's own for TaskFailed. */
   data?: unknown
   cause?: unknown
@@ -83,10 +90,13 @@ export interface HubErrorDetails {
 /** Every way in which a call can fail. Decide by `code`, or by `ran` when all that counts is whether it is safe to repeat. */
 export class HubError extends Error {
   override readonly name = 'HubError'
-  readonly code: ErrorCode
+  /** One of the table, or what the handler chose for a failure of its own: see `kind`. */
+  readonly code: ErrorCode | OwnCode
+  /** The code in the table: `TaskFailed` where the handler chose its own. */
+  readonly kind: ErrorCode
   readonly ran: 'no' | 'maybe' | 'yes'
   readonly retryable: boolean
-  /** HTTP status that fits this error. */
+  /** HTTP status that fits this error; of a failed task what its handler chose, else 500. */
   readonly status: number
   readonly task: string | undefined
   readonly id: string | undefined
@@ -94,12 +104,14 @@ export class HubError extends Error {
   /** Where the time went; undefined when no worker told. */
   phases: CallPhases | undefined = undefined
 
-  constructor(code: ErrorCode, message?: string, details: HubErrorDetails = {}) {
-    const row = errorTable[code]
+  constructor(code: ErrorCode | OwnCode, message?: string, details: HubErrorDetails = {}) {
+    const kind = isErrorCode(code) ? code : 'TaskFailed'
+    const row = errorTable[kind]
     super(message ?? row.meaning, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
+    this.kind = kind
     this.ran = row.ran
-    this.status = row.status
+    this.status = (kind === 'TaskFailed' ? details.status : undefined) ?? row.status
     this.retryable = details.retryable ?? row.retryable
     this.task = details.task
     this.id = details.id
@@ -113,19 +125,40 @@ export class HubError extends Error {
   }
 }
 
+export interface TaskErrorOptions {
+  /** What callers decide by, as `NoSuchCity`: a capital, then letters and digits, at most 64. Default: `TaskFailed`. */
+  code?: OwnCode | undefined
+  /** The HTTP status of it, 400 to 599. Default: 500. */
+  status?: number | undefined
+  /** Whether the same may succeed later. */
+  retryable?: boolean | undefined
+  /** For callers' programs: JSON. */
+  data?: unknown
+  cause?: unknown
+}
+
 /**
- * Thrown by a handler to say more than a message: whether a retry may help, and structured data for the caller. A job is tried again
- * unless `retryable` is false; a call only where it is true.
+ * Thrown by a handler to say more than a message: a code and an HTTP status for a failure that callers are to expect, whether a retry may
+ * help, and structured data. A job is tried again unless `retryable` is false; a call only where it is true.
  */
 export class TaskError extends Error {
   override readonly name = 'TaskError'
   readonly retryable: boolean
   /** `retryable` was said to be false. */
   readonly isFinal: boolean
+  readonly code: OwnCode
+  readonly status: number | undefined
   readonly data: unknown
 
-  constructor(message: string, options: { retryable?: boolean; data?: unknown; cause?: unknown } = {}) {
+  /** @throws ConfigError for a code that is not of that form or one of pshub's own, and for a status out of range */
+  constructor(message: string, options: TaskErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    const { code = 'TaskFailed', status } = options
+    if (code !== 'TaskFailed' && !isOwnCode(code)) throw new ConfigError(whyNotOwn(code))
+    if (status !== undefined && !isFailedStatus(status))
+      throw new ConfigError(`The status of a TaskError is a whole number from 400 to 599, not ${String(status)}.`)
+    this.code = code
+    this.status = status
     this.retryable = options.retryable ?? false
     this.isFinal = options.retryable === false
     this.data = options.data
@@ -160,11 +193,24 @@ export class ConfigError extends Error {
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(errorTable, code)
 
+/** What a handler may call a failure of its own: short, and never what pshub says itself. */
+export const isOwnCode = (code: unknown): code is OwnCode =>
+  typeof code === 'string' && /^[A-Z][A-Za-z0-9]{0,63}$/.test(code) && !isErrorCode(code)
+
+const whyNotOwn = (code: unknown): string =>
+  isErrorCode(code)
+    ? `${code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity.`
+    : `The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is ${JSON.stringify(code)}.`
+
+export const isFailedStatus = (status: unknown): status is number =>
+  Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599
+
 /** Rebuilds the error of a reply. A code this version does not know is a failed task as far as the caller can tell. */
 export const fromWire = (wire: WireError, details: HubErrorDetails): HubError => {
-  const code = isErrorCode(wire.code) ? wire.code : 'TaskFailed'
+  const code = isErrorCode(wire.code) || isOwnCode(wire.code) ? wire.code : 'TaskFailed'
   const retryable = typeof wire.retryable === 'boolean' ? wire.retryable : undefined
-  return new HubError(code, wire.message, { ...details, retryable, data: wire.data })
+  const status = isFailedStatus(wire.status) ? wire.status : undefined
+  return new HubError(code, wire.message, { ...details, retryable, status, data: wire.data })
 }
 
 /** Any thrown value as one sentence; a handler may throw strings, undefined, or objects whose message itself throws. */

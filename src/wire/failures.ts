@@ -1,4 +1,13 @@
-import { HubError, isErrorCode, messageOf, PutOff, TaskError, type ToldError } from './errors.ts'
+import {
+  HubError,
+  isErrorCode,
+  isFailedStatus,
+  isOwnCode,
+  messageOf,
+  PutOff,
+  TaskError,
+  type ToldError,
+} from './errors.ts'
 import { encodePayload } from './payload.ts'
 
 /** Why the executor itself ended a run; the caller is told its code. */
@@ -12,21 +21,33 @@ export const failureOf = (thrown: unknown, wasStarted = true): ToldError => {
   try {
     // By the executor itself: the code says so.
     if (thrown instanceof Abandoned)
-      return { code: thrown.code, message: thrown.message, retryable: false, ...dataOf(thrown.data) }
+      return { code: thrown.kind, message: thrown.message, retryable: false, ...dataOf(thrown.data) }
     const message = messageOf(thrown).slice(0, maxMessageLength)
     if (thrown instanceof PutOff) {
       const code = wasStarted ? 'TaskFailed' : 'Overloaded'
       return { code, message, retryable: true, data: { retryAfterMs: Math.ceil(thrown.delayMs) } }
     }
     if (thrown instanceof TaskError)
-      return { code: 'TaskFailed', message, retryable: thrown.retryable === true, ...dataOf(thrown.data) }
-    const data = thrown instanceof HubError && isErrorCode(thrown.code) ? nestedDataOf(thrown) : {}
+      return {
+        code: 'TaskFailed',
+        ...chosenOf(thrown),
+        message,
+        retryable: thrown.retryable === true,
+        ...dataOf(thrown.data),
+      }
+    const data = thrown instanceof HubError && isErrorCode(thrown.kind) ? nestedDataOf(thrown) : {}
     return { code: 'TaskFailed', message, retryable: false, ...data }
   } catch {
     // A thrown object can have getters that throw in turn.
     return { code: 'TaskFailed', message: messageOf(undefined), retryable: false }
   }
 }
+
+/** What the handler said of it, as far as it is still that: both can have been assigned since. */
+const chosenOf = ({ code, status }: TaskError): Pick<ToldError, 'own' | 'status'> => ({
+  ...(isOwnCode(code) ? { own: code } : {}),
+  ...(isFailedStatus(status) ? { status } : {}),
+})
 
 const maxMessageLength = 2000
 const maxDataLength = 65_536

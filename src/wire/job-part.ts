@@ -1,3 +1,4 @@
+import { isFailedStatus, type OwnCode, type WireError } from './errors.ts'
 import { isCount, isObject, textOf } from './foreign.ts'
 
 /**
@@ -46,8 +47,11 @@ export const backoffKinds = "'exponential', 'polynomial', a number of millisecon
 export interface JobFailure {
   /** Redis milliseconds. */
   at: number
+  /** One of the error table, or the handler's own. */
   code: string
   message: string
+  /** The HTTP status that the handler chose. */
+  status?: number
 }
 
 export const maxFailureMessage = 500
@@ -60,8 +64,10 @@ export const jobPartText = (part: Partial<JobPart>): string =>
   withoutBrackets(JSON.stringify(part, (_, value) => (typeof value === 'string' ? whole(value) : value)))
 
 /** A failure as functions in Redis take it: JSON without its braces, to which they add the time. */
-export const failureText = (code: string, message: string): string =>
-  withoutBrackets(JSON.stringify({ code, message: whole(message.slice(0, maxFailureMessage)) })).slice(1, -1)
+export const failureText = ({ own, code, message, status }: WireError & { own?: OwnCode }): string =>
+  withoutBrackets(
+    JSON.stringify({ code: own ?? code, message: whole(message.slice(0, maxFailureMessage)), status }),
+  ).slice(1, -1)
 
 /** Braces and brackets inside the texts of some JSON, as escapes. */
 const withoutBrackets = (json: string): string =>
@@ -105,8 +111,10 @@ export const readSteps = (value: unknown): [queue: string, task: string][] | und
 
 export const readFailure = (value: unknown): JobFailure[] => {
   if (!isObject(value)) return []
-  const { at, code, message } = value
-  return [{ at: isCount(at, 8.64e15) ? at : 0, code: textOf(code, 64), message: textOf(message, maxFailureMessage) }]
+  const { at, code, message, status } = value
+  const chosen = isFailedStatus(status) ? { status } : {}
+  const told = { code: textOf(code, 64), message: textOf(message, maxFailureMessage), ...chosen }
+  return [{ at: isCount(at, 8.64e15) ? at : 0, ...told }]
 }
 
 export const isWait = (value: unknown, most: number = longestWaitMs): value is number => isCount(value, most)

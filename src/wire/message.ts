@@ -144,7 +144,10 @@ export const errorReply = (
   worker: string,
   us: Phases | undefined,
 ): string =>
-  `{"id":"${request.id}","ok":false,"error":${JSON.stringify(told(request, error))},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
+  `{"id":"${request.id}","ok":false,"error":${errorText(told(request, error))},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
+
+/** Under the code that the handler chose, where it did. */
+const errorText = ({ own, ...error }: ToldError): string => JSON.stringify({ ...error, code: own ?? error.code })
 
 /** What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started. */
 export const told = ({ task, mayHaveRun }: Pick<Request, 'task' | 'mayHaveRun'>, error: ToldError): ToldError => {

@@ -76,7 +76,11 @@ export class JobsActors {
       outcome,
       delayMs: outcome === 'retry' || outcome === 'putoff' ? 3_600_000 : 0,
       text:
-        outcome === 'done' ? '"result"' : outcome === 'retry' || outcome === 'dead' ? failureText('E', 'a {b} [c') : '',
+        outcome === 'done'
+          ? '"result"'
+          : outcome === 'retry' || outcome === 'dead'
+            ? failureText({ code: 'E', message: 'a {b} [c' })
+            : '',
       following: following ? (following.queue === queue ? '' : `${following.queue} `) + messageOf(following) : '',
     }
     for (let time = 0; time < 2; time++) await this.queues[queue]!.settle(this.redis, worker, [end])

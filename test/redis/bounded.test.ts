@@ -74,7 +74,13 @@ describe('what is kept is bounded', () => {
     await it_.redis.zadd(queue.keys.dead, ...old)
     await it_.redis.hset(queue.keys.held('w'), { 'job:a': message('a', 1), 'job:b': message('b', 1) })
     const dead = (id: string) =>
-      ({ id, outcome: 'dead', delayMs: 0, text: failureText('TaskFailed', 'no'), following: '' }) as const
+      ({
+        id,
+        outcome: 'dead',
+        delayMs: 0,
+        text: failureText({ code: 'TaskFailed', message: 'no' }),
+        following: '',
+      }) as const
     const { dropped } = await new JobQueue('q', makeKeys(it_.namespace)).settle(it_.redis, 'w', [
       dead('job:a'),
       dead('job:b'),

@@ -45,7 +45,7 @@ describe('a handler in a thread', () => {
       'text',
       'object',
     ],
-    ...['nowhere', 'hostile', 'task', 'final', 'unclonable', 'hub', 'late'],
+    ...['nowhere', 'hostile', 'task', 'own', 'final', 'unclonable', 'hub', 'late'],
   ]
 
   it('ends as in the main thread, whatever it returns or throws', async () => {
@@ -55,8 +55,8 @@ describe('a handler in a thread', () => {
       try {
         return { result: await hub.call(task, { how }) }
       } catch (error) {
-        const { code, message, retryable, data } = error as import('../../src/index.ts').HubError
-        return { code, message: message.replaceAll(task, 'ending'), retryable, data }
+        const { code, message, retryable, status, data } = error as import('../../src/index.ts').HubError
+        return { code, message: message.replaceAll(task, 'ending'), retryable, status, data }
       }
     }
     for (const how of ends) {

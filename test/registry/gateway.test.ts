@@ -21,6 +21,9 @@ const nothing = defineTask('nothing:1.0', {}, () => undefined)
 const fail = defineTask('fail:1.0', {}, () => {
   throw new TaskError('no luck', { retryable: true, data: { why: 'chance' } })
 })
+const missing = defineTask('missing:1.0', {}, () => {
+  throw new TaskError('no such city', { code: 'NoSuchCity', status: 404 })
+})
 const wrong = defineTask('wrong:1.0', { result: { type: 'string' } }, () => 5 as never)
 
 const heard: { aborted: boolean }[] = []
@@ -38,7 +41,7 @@ const call = (registry: TestRegistry, task: string, body?: unknown, headers: Rec
   registry.post(`api/call/${task}`, body, { role: 'run', headers })
 
 const started = async (options?: object) => {
-  await fixture.worker([add, echo, nothing, fail, wrong, slow])
+  await fixture.worker([add, echo, nothing, fail, missing, wrong, slow])
   return fixture.registry(options)
 }
 
@@ -111,6 +114,13 @@ describe('POST /api/call/<task>', () => {
     expect(error).toMatchObject({ message: 'no luck', retryable: true, data: { why: 'chance' }, task: 'fail:1.0' })
     expect(response.headers.get('pshub-id')).toBe(error.id)
     expect(JSON.parse(response.headers.get('pshub-phases')!)).toHaveProperty('exec')
+  })
+
+  it('answers with the status and the code that the handler chose', async () => {
+    const response = await call(await started(), 'missing:1.0', {})
+    const { error } = await jsonOf(response)
+    expect([response.status, error.code]).toEqual([404, 'NoSuchCity'])
+    expect(error).toMatchObject({ ran: 'yes', meaning: errorTable.TaskFailed.meaning, message: 'no such city' })
   })
 
   it('says that no worker is left', async () => {

@@ -63,6 +63,9 @@ const ends = {
   task: () => {
     throw new TaskError('later', { retryable: true, data: { afterMs: 500, price: new Money(1) } })
   },
+  own: () => {
+    throw new TaskError('no such city', { code: 'NoSuchCity', status: 404 })
+  },
   final: () => {
     throw new TaskError('never', { retryable: false })
   },

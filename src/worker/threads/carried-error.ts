@@ -1,11 +1,19 @@
-import { ConfigError, HubError, isErrorCode, messageOf, TaskError, type WireError } from '../../wire/errors.ts'
-import { Abandoned } from '../../wire/failures.ts'
+import {
+  ConfigError,
+  HubError,
+  isErrorCode,
+  messageOf,
+  TaskError,
+  type TaskErrorOptions,
+  type WireError,
+} from '../../wire/errors.ts'
+import { Abandoned, failureOf } from '../../wire/failures.ts'
 import { encodePayload } from '../../wire/payload.ts'
 
 /** What was thrown, as it crosses from thread to thread: structured cloning keeps neither classes nor what hangs on an error. */
 export type CarriedError =
   | { is: 'value'; value: unknown }
-  | { is: 'TaskError'; stack: string; message: string; retryable: boolean; isFinal: boolean; data: unknown }
+  | { is: 'TaskError'; stack: string; message: string; isFinal: boolean; options: TaskErrorOptions }
   | { is: 'HubError' | 'Abandoned'; stack: string; told: WireError & { task?: string; id?: string } }
   | { is: 'ConfigError'; stack: string; message: string }
   | { is: 'Error'; stack: string; name: string; message: string; own: Record<string, unknown>; cause?: CarriedError }
@@ -20,11 +28,12 @@ export const packError = (thrown: unknown, causes = mostCauses): CarriedError =>
     const stack = String(thrown.stack)
     const message = messageOf(thrown)
     if (thrown instanceof TaskError) {
-      const { retryable, isFinal, data } = thrown
-      return { is: 'TaskError', stack, message, retryable: retryable === true, isFinal, data: asJson(data) }
+      const { own, status, retryable } = failureOf(thrown)
+      const options = { code: own, status, retryable, data: asJson(thrown.data) }
+      return { is: 'TaskError', stack, message, isFinal: thrown.isFinal, options }
     }
-    if (thrown instanceof HubError && isErrorCode(thrown.code)) {
-      const told = asJson({ ...thrown.toJSON(), data: asJson(thrown.data) }) as WireError
+    if (thrown instanceof HubError && isErrorCode(thrown.kind)) {
+      const told = asJson({ ...thrown.toJSON(), status: thrown.status, data: asJson(thrown.data) }) as WireError
       return { is: thrown instanceof Abandoned ? 'Abandoned' : 'HubError', stack, told }
     }
     if (thrown instanceof ConfigError) return { is: 'ConfigError', stack, message }
@@ -46,8 +55,9 @@ export const unpackError = (carried: CarriedError): unknown => {
 const errorOf = (carried: Exclude<CarriedError, { is: 'value' }>): Error => {
   if (carried.is === 'ConfigError') return new ConfigError(carried.message)
   if (carried.is === 'TaskError') {
-    const { message, retryable, isFinal, data } = carried
-    return new TaskError(message, retryable || isFinal ? { retryable, data } : { data })
+    const { message, isFinal, options } = carried
+    const { retryable, ...rest } = options
+    return new TaskError(message, retryable || isFinal ? options : rest)
   }
   if (carried.is === 'Error') {
     const error = new Error(carried.message, carried.cause && { cause: unpackError(carried.cause) })
@@ -57,7 +67,7 @@ const errorOf = (carried: Exclude<CarriedError, { is: 'value' }>): Error => {
   }
   const { code, message, ...details } = carried.told
   const Kind = carried.is === 'Abandoned' ? Abandoned : HubError
-  return new Kind(isErrorCode(code) ? code : 'TaskFailed', message, details)
+  return new Kind(code, message, details)
 }
 
 /** A `code` and its like; what is not JSON stays behind. */
