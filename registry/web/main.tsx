@@ -2,8 +2,8 @@ import './looks/index.css'
 import { render } from 'preact'
 import { startTheme } from './looks/theme.ts'
 import { App } from './pages/app.tsx'
-import { startSession } from './session/login.ts'
+import { startSessions } from './session/login.ts'
 
 startTheme()
-void startSession()
+startSessions()
 render(<App />, document.getElementById('app')!)

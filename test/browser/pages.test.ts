@@ -183,6 +183,21 @@ describe('who comes without a token', () => {
     await page.getByLabel('Token').waitFor()
   })
 
+  it('is let in by a link with a token, also where the page is open already', async () => {
+    browser.allow(/status of 401/)
+    const registry = await shop()
+    const page = await browser.page()
+    const follow = (token: string) => page.evaluate(`location.href = '#token=' + encodeURIComponent('${token}')`)
+    await page.goto(registry.at('tasks'))
+    await page.getByLabel('Token').waitFor()
+    await follow(tokens.view)
+    await page.getByText('3 tasks').waitFor()
+    expect(await textOf(page.locator('.who'))).toContain('view')
+    await follow(tokens.admin)
+    await expect.poll(() => textOf(page.locator('.who'))).toContain('admin')
+    expect(page.url()).not.toContain('#')
+  })
+
   it('leaves no token in the address or the history', async () => {
     const page = await openPage(browser, await shop(), 'tasks')
     await page.getByText('3 tasks').waitFor()

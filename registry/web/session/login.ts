@@ -25,9 +25,11 @@ export const logOut = async (): Promise<void> => {
   access.value = 'out'
 }
 
+const tokenPattern = /^#token=(.+)$/
+
 /** A token behind # in the address, which no server ever sees: it is taken out of the address, and out of the history. */
 export const takeToken = (): string | undefined => {
-  const token = /^#token=(.+)$/.exec(location.hash)?.[1]
+  const token = tokenPattern.exec(location.hash)?.[1]
   if (token === undefined) return undefined
   history.replaceState(null, '', location.pathname + location.search)
   try {
@@ -37,8 +39,13 @@ export const takeToken = (): string | undefined => {
   }
 }
 
-/** Once, at the start. */
-export const startSession = async (): Promise<void> => {
+/** At the start, and when a link with a token is opened where the page is already: that changes no more than the part behind #. */
+export const startSessions = (): void => {
+  void startSession()
+  addEventListener('hashchange', () => tokenPattern.test(location.hash) && void startSession())
+}
+
+const startSession = async (): Promise<void> => {
   const token = takeToken()
   if (token === undefined) return openSession()
   try {
