@@ -68,6 +68,8 @@ export interface TaskRow {
   summary: string
   /** Live workers that provide it. */
   workers: number
+  /** Nobody provides it any more, and nobody is missed. */
+  retired: boolean
   /** Hosts they run on. */
   hosts: number
   /** All queues that have it; nearly always one. */
@@ -95,7 +97,7 @@ export interface QueueRow extends QueueOverview {
 /** Health in one glance. */
 export interface Summary {
   tasks: number
-  /** Tasks that no live worker provides. */
+  /** Tasks that no live worker provides, though one should: it died. */
   unserved: number
   conflicts: number
   /** Tasks that live workers of more than one queue provide. */

@@ -16,7 +16,7 @@ const keyed =
   (row: Row): KeyedRow<Row> => ({ key: keyOf(row), row, json: JSON.stringify(row) })
 
 export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>, trends: Trends): TaskRow => {
-  const { queue, queues, conflict, idempotent, timeoutMs, load } = task
+  const { queue, queues, retired, conflict, idempotent, timeoutMs, load } = task
   const at = task.task.lastIndexOf(':')
   return {
     task: task.task,
@@ -27,6 +27,7 @@ export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>,
     workers: task.workers.length,
     hosts: new Set(task.workers.map(id => hostOf.get(id))).size,
     queues,
+    retired,
     conflict,
     idempotent,
     timeoutMs,
@@ -71,7 +72,7 @@ export const summaryOf = ({ tasks, workers, queues, load, unreadable }: Overview
   const jobAges = queues.flatMap(({ oldestJobMs }) => oldestJobMs ?? [])
   return {
     tasks: tasks.length,
-    unserved: tasks.filter(task => task.workers.length === 0).length,
+    unserved: tasks.filter(task => task.workers.length === 0 && !task.retired).length,
     conflicts: tasks.filter(task => task.conflict).length,
     doubled: tasks.filter(task => task.queues.filter(queue => queue.workers > 0).length > 1).length,
     workers: live.length,

@@ -6,7 +6,7 @@ import type { TaskCard } from '../task/task.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
 import type { Keys } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
-import type { LiveWorker } from './cards.ts'
+import type { LiveWorker, WorkerCard } from './cards.ts'
 import { Catalogue, eachOnce } from './catalogue.ts'
 import { type QueueCounts, readQueueCounts } from './queue-counts.ts'
 
@@ -14,6 +14,8 @@ import { type QueueCounts, readQueueCounts } from './queue-counts.ts'
 export interface TaskOverview extends TaskCard {
   /** Ids of live workers that provide it; one that drains takes nothing new and is not among them. */
   workers: string[]
+  /** True when all that provided it said that they leave, or have been gone for an hour: nobody misses it. */
+  retired: boolean
   /** All queues that have it: nearly always one. More than one with workers is worth a warning. */
   queues: TaskQueue[]
   /** True when live workers of one queue declare it with different schemas. */
@@ -112,7 +114,9 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
     )
     return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records) }
   })
-  const tasks = [...grouped(cards, ({ task }) => task).values()].map(found => taskOverview(found, liveIn, records))
+  const tasks = [...grouped(cards, ({ task }) => task).values()].map(found =>
+    taskOverview(found, liveIn, records, known),
+  )
   return { atMs: nowMs, tasks: tasks.sort(byName), workers, queues, load: workerLoad(live, records), unreadable }
 }
 
@@ -160,6 +164,7 @@ const taskOverview = (
   found: FoundCard[],
   liveIn: ReadonlyMap<string, WorkerOverview[]>,
   records: Records,
+  known: readonly WorkerCard[],
 ): TaskOverview => {
   // The field of the first queue is the task's name, which the others only begin with.
   const cards = found.sort((a, b) => (a.field < b.field ? -1 : 1))
@@ -184,6 +189,8 @@ const taskOverview = (
   return {
     ...card,
     workers: places.flatMap(({ providers }) => providers.map(({ id }) => id)),
+    // A worker that leaves takes its card with it; that of one that died stays for an hour.
+    retired: !known.some(({ tasks }) => Object.hasOwn(tasks, task)),
     queues: places.map(({ card: { field, queue }, providers }) => ({
       queue,
       workers: providers.length,

@@ -15,6 +15,7 @@ const commands: Record<string, () => Promise<Command>> = {
   enqueue: async () => (await import('./enqueue.ts')).enqueueCommand,
   tasks: async () => (await import('./tasks.ts')).tasksCommand,
   workers: async () => (await import('./workers.ts')).workersCommand,
+  forget: async () => (await import('./forget.ts')).forgetCommand,
   inspect: async () => (await import('./inspect.ts')).inspectCommand,
   queues: async () => (await import('./queues.ts')).queuesCommand,
   jobs: async () => (await import('./jobs.ts')).jobsCommand,

@@ -20,9 +20,9 @@ export const taskColumns: Column<TaskOverview>[] = [
   { title: 'QUEUE', value: task => task.queue, rank: 4 },
   {
     title: 'WORKERS',
-    value: task => task.workers.length || 'none',
+    value: task => task.workers.length || (task.retired ? 'retired' : 'none'),
     right: true,
-    style: task => (task.workers.length === 0 ? 'yellow' : undefined),
+    style: task => (task.workers.length === 0 && !task.retired ? 'yellow' : undefined),
   },
   ...loadColumns<TaskOverview>(),
 ]
@@ -86,8 +86,8 @@ export const tasksCommand: Command = {
   summary: 'list the tasks that can be called, and how they fare',
   about: [
     'Lists the declared tasks with their queue, their live workers, what they did lately, the time a call gets by default, ' +
-      "and whether running one twice does no harm. 'none' are tasks that a worker declared and no live one provides: calling " +
-      'them fails with NoWorkers. The full name of a task (name:1.0) shows all of it, schemas included.',
+      "and whether running one twice does no harm. 'none' are tasks whose workers died, and 'retired' those whose workers " +
+      'have left: calling them fails with NoWorkers, and a day later they are forgotten (see pshub help forget). The full name of a task (name:1.0) shows all of it, schemas included.',
     aboutLoad,
   ],
   arity: { min: 0, max: 1 },

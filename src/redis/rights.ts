@@ -2,7 +2,7 @@ import type { Keys } from '../wire/keys.ts'
 
 /**
  * What a Redis user may be for: to call, to call and to enqueue jobs, to serve a queue, to look (`pshub tasks`, `workers`, `queues`, `jobs`),
- * to look, to pause queues (`pshub pause`, `resume`) and to ask workers what they do (`pshub inspect`), or to load the library (`pshub install`).
+ * to look, to pause queues (`pshub pause`, `resume`), to forget tasks (`pshub forget`) and to ask workers what they do (`pshub inspect`), or to load the library (`pshub install`).
  */
 export const roles = ['hub', 'jobs', 'worker', 'view', 'admin', 'install'] as const
 export type Role = (typeof roles)[number]
@@ -41,7 +41,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   /** What everybody who looks reads. */
   const looking = [
     sends('TIME INFO CLIENT|SETNAME SCAN'),
-    reads([keys.tasks, keys.workers], 'HKEYS HMGET HSTRLEN'),
+    reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
     reads(keys.queues, 'ZRANGE'),
     reads([keys.stats, keys.taskStats, keys.slow, keys.failures], 'HMGET HSTRLEN'),
     reads(leases, 'ZRANGEBYSCORE'),
@@ -123,8 +123,14 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       runs(keys.rate(id), 'LINDEX LTRIM PEXPIRE RPUSH'),
       runs(keys.told(id), 'GET SET'),
     ],
-    view: [...looking, reads(paused, 'GET')],
-    admin: [...looking, writes(paused, 'GET GETEX SET'), writes(inspect(id), 'SET UNLINK'), writes(shown(id), 'BLPOP')],
+    view: [...looking, reads(keys.tasks, 'HKEYS HMGET HSTRLEN'), reads(paused, 'GET')],
+    admin: [
+      ...looking,
+      writes(keys.tasks, 'HDEL HKEYS HMGET HSTRLEN'),
+      writes(paused, 'GET GETEX SET'),
+      writes(inspect(id), 'SET UNLINK'),
+      writes(shown(id), 'BLPOP'),
+    ],
     install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME')],
   }
   return uses[role].flat()

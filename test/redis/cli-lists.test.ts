@@ -40,7 +40,7 @@ describe('the lists', () => {
     expect(lines[0]).toBe(`TASK       QUEUE    WORKERS  ${figures}  TIMEOUT  IDEMPOTENT  DESCRIPTION`)
     expect(lines).toContain(`add:1.0    default        1  ${none}       5s  yes         Adds two numbers`)
     expect(lines).toContain(`echo:1.2   default        2  ${none}       5s  no`)
-    expect(lines).toContain(`old:1.0    attic       none  ${none}   1m 30s  no`)
+    expect(lines).toContain(`old:1.0    attic    retired  ${none}   1m 30s  no`)
     expect(err).toContain('Warning: live workers declare echo:1.2 with different schemas')
     const filtered = await run(['tasks', 'a', '--json'])
     const shown = JSON.parse(filtered.out).map(({ task }: { task: string }) => task)

@@ -27,6 +27,7 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
       digest: '',
       at: 0,
       workers: ['w1'],
+      retired: false,
       queues: [{ queue: name, workers: 1, first: true }],
       conflict: false,
       callers: [],

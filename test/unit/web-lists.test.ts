@@ -27,6 +27,7 @@ const task = (full: string, changes: Partial<TaskRow> = {}): TaskRow => {
     queues: [{ queue: changes.queue ?? 'q', workers: changes.workers ?? 1, first: true }],
     summary: '',
     workers: 1,
+    retired: false,
     hosts: 1,
     conflict: false,
     idempotent: false,
@@ -63,6 +64,11 @@ describe('the list of tasks', () => {
     ['failing', ['a:9.0']],
     ['nonsense', ['a:9.0', 'a:10.0', 'b:2.0', 'c:1.0']],
   ])('has the state %s', (state, found) => expect(list({ state })).toEqual(found))
+  it('tells those that are missed from those that retired', () => {
+    const gone = [task('a:1.0', { workers: 0 }), task('b:1.0', { workers: 0, retired: true })]
+    const found = (state: string) => names(taskPage(gone, taskView({ state })).found)
+    expect([found('unserved'), found('retired')]).toEqual([['a:1.0'], ['b:1.0']])
+  })
   it('is of one queue', () => expect(list({ queue: 'mail' })).toEqual(['b:2.0']))
   it('has what is not known last, both ways, and times of what was chosen', () => {
     expect(list({ sort: '-p95' })).toEqual(['a:9.0', 'c:1.0', 'a:10.0', 'b:2.0'])

@@ -15,6 +15,7 @@ const stateNames: Record<TaskState, string> = {
   all: 'All',
   serving: 'Serving',
   unserved: 'Without workers',
+  retired: 'Retired',
   doubled: 'In several queues',
   conflict: 'Conflicting schemas',
   failing: 'Failing',

@@ -5,7 +5,12 @@ import { Badge } from './badge.tsx'
 /** What is wrong with a task, in words. */
 export const TaskBadges = ({ row }: { row: TaskRow }) => (
   <>
-    {row.workers === 0 && (
+    {row.retired && (
+      <Badge tone="quiet" title="Its workers have said that they leave: calls fail with NoWorkers.">
+        retired
+      </Badge>
+    )}
+    {row.workers === 0 && !row.retired && (
       <Badge tone="bad" title="No live worker provides it: calls fail with NoWorkers.">
         no workers
       </Badge>

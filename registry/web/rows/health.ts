@@ -52,7 +52,11 @@ const good = (name: string, text: string, place: string): Concern => ({
 
 const unserved = ({ unserved: count, tasks }: Summary): Concern =>
   count === 0
-    ? good('Workers of tasks', tasks === 0 ? 'No task is known yet.' : 'Every task has a live worker.', 'tasks')
+    ? good(
+        'Workers of tasks',
+        tasks === 0 ? 'No task is known yet.' : 'Every task that is not retired has a live worker.',
+        'tasks',
+      )
     : {
         name: 'Workers of tasks',
         tone: 'bad',

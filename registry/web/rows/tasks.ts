@@ -3,7 +3,7 @@ import type { TaskRow } from '../../contract.ts'
 import { choiceOf, compare, pageOf, sortOf } from '../address/query.ts'
 import { printable } from '../text/printable.ts'
 
-export const taskStates = ['all', 'serving', 'unserved', 'doubled', 'conflict', 'failing'] as const
+export const taskStates = ['all', 'serving', 'unserved', 'retired', 'doubled', 'conflict', 'failing'] as const
 export type TaskState = (typeof taskStates)[number]
 
 export const taskColumns = ['task', 'version', 'queue', 'workers', 'rate', 'p50', 'p95', 'p99', 'errors'] as const
@@ -35,7 +35,8 @@ export const taskView = (query: Readonly<Record<string, string>>): TaskView => (
 export const isInState: Record<TaskState, (row: TaskRow) => boolean> = {
   all: () => true,
   serving: row => row.workers > 0,
-  unserved: row => row.workers === 0,
+  unserved: row => row.workers === 0 && !row.retired,
+  retired: row => row.retired,
   doubled: row => liveQueues(row).length > 1,
   conflict: row => row.conflict,
   failing: row => row.load.errorRate > 0,
