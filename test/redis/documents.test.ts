@@ -206,6 +206,8 @@ describe('code in README and docs', () => {
       })
       const name = defineTask('name:1.0', {}, () => 1)
       await fixture.worker([add, name], { queue: 'mail' })
+      const retired = await fixture.worker([defineTask('old:1.0', {}, () => 1)])
+      await retired.stop()
       await expect
         .poll(() =>
           fixture
