@@ -31,14 +31,19 @@ const asJson = (error: unknown): Record<string, unknown> => {
 
 const afterwards = { no: 'It was not run.', maybe: 'It may have been run.', yes: undefined }
 
+/** Where to look for more, by code. */
+const further: Record<string, string> = {
+  TaskFailed: 'Where it failed is in the log of its worker.',
+  Timeout: "'pshub slow' and 'pshub queues' tell what it waited for; --timeout gives it longer.",
+}
+
 const tellHubError = (error: HubError, err: Sink): void => {
   const problems = problemsOf(error)
   const message = problems ? `${subjectOf(error)} not fit:` : error.message
   err.line(`${err.paint(['bold', 'red'], error.code)}: ${printable(message)}`)
   if (problems) tellProblems(problems, err)
   else if (error.data !== undefined) err.line(`  data: ${printableJson(error.data)}`)
-  const after = afterwards[error.ran]
-  if (after) err.line(err.paint('dim', after))
+  for (const line of [afterwards[error.ran], further[error.code]]) if (line) err.line(err.paint('dim', line))
 }
 
 const subjectOf = ({ code, task }: HubError): string =>

@@ -120,7 +120,7 @@ const purposes: Record<Role, string> = {
   jobs: 'call tasks and enqueue jobs',
   worker: 'serve a queue',
   view: 'look at tasks, workers and queues',
-  admin: 'look at tasks, workers and queues, and pause these',
+  admin: 'look at tasks, workers and queues, pause and forget them',
   install: 'load the library',
 }
 

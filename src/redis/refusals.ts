@@ -21,6 +21,8 @@ const advice: readonly [RegExp, string][] = [
   [/^MISCONF/, 'Redis cannot write to its disk'],
   // Of servers that speak Redis' language and are none.
   [/acl_check_cmd/, 'this server cannot tell what its users may do'],
+  // What its parser says to an answer that begins with anything but a type of RESP.
+  [/^Unknown RESP type/, 'what answers there is no Redis'],
   [/^LOADING/, 'Redis is still loading its data'],
 ]
 

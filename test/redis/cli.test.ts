@@ -99,7 +99,7 @@ describe('call', () => {
     expect(failed).toEqual({
       code: 1,
       out: '',
-      err: 'TaskFailed: no\\u001b[31mluck\n  data: {"why":"chance"}\n',
+      err: 'TaskFailed: no\\u001b[31mluck\n  data: {"why":"chance"}\nWhere it failed is in the log of its worker.\n',
     })
     const wrong = await run(['call', 'wrong'])
     expect(wrong.code).toBe(1)
@@ -129,7 +129,7 @@ describe('call', () => {
     await startWorker()
     const late = await run(['call', 'slow', '{"ms":5000}', '--timeout', '1s'])
     expect(late.code).toBe(4)
-    expect(late.err).toMatch(/^Timeout: slow:1\.0 did not answer.*\nIt may have been run\.\n$/)
+    expect(late.err).toMatch(/^Timeout: slow:1\.0 did not answer.*\nIt may have been run\.\n'pshub slow' and 'pshub queues' tell/)
   })
 
   it.each([
