@@ -129,7 +129,9 @@ describe('call', () => {
     await startWorker()
     const late = await run(['call', 'slow', '{"ms":5000}', '--timeout', '1s'])
     expect(late.code).toBe(4)
-    expect(late.err).toMatch(/^Timeout: slow:1\.0 did not answer.*\nIt may have been run\.\n'pshub slow' and 'pshub queues' tell/)
+    expect(late.err).toMatch(
+      /^Timeout: slow:1\.0 did not answer.*\nIt may have been run\.\n'pshub slow' and 'pshub queues' tell/,
+    )
   })
 
   it.each([
