@@ -27,7 +27,7 @@ const declaring = /^```js\n(import \{ defineTask \} from 'pshub'\n[\s\S]*?)^```/
 const modules = {
   'tasks.mjs': `${declaring.replace(/^import .*\n/, importing)}
     export const broken = defineTask('broken:1.0', {}, () => { throw new Error('no such file') })
-    export const slow = defineTask('slow:1.0', {}, () => new Promise(resolve => setTimeout(resolve, 2000)))
+    export const slow = defineTask('slow:1.0', {}, () => new Promise(resolve => setTimeout(resolve, 5000)))
     export const huge = defineTask('huge:1.0', {}, () => 1n)`,
   'old.mjs': `${importing}export const old = defineTask('old:1.0', {}, () => 1)`,
   'throws.mjs': "throw new Error('no key')",
