@@ -5,7 +5,7 @@ import { type Step, stepMessage } from '../jobs/chain.ts'
 import { defaultEnqueueMs, type EnqueueOptions, shapeOf } from '../jobs/enqueue-options.ts'
 import type { EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
 import { Job, type JobHost } from '../jobs/job.ts'
-import { JobOutbox } from '../jobs/job-outbox.ts'
+import { JobOutbox, weightOf } from '../jobs/job-outbox.ts'
 import { batchesOf } from '../queue/batches.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
@@ -140,7 +140,7 @@ export class Enqueuing {
     let enqueued = 0
     let twins = 0
     const sendQueue = async ([queue, places]: [string, number[]]) => {
-      const batches = batchesOf(mapped(places, messageAt), ({ length }) => length)
+      const batches = batchesOf(mapped(places, messageAt), weightOf)
       let first = 0
       for (let next = batches.next(); !next.done; ) {
         const texts = next.value

@@ -1,6 +1,7 @@
 import { isBatchFull } from '../queue/batches.ts'
 import type { JobQueue } from '../queue/job-queue.ts'
 import { deliverNumbered } from '../queue/numbered.ts'
+import { maxBatchBytes } from '../queue/queue.ts'
 import type { Connection } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Enqueued } from '../wire/answers.ts'
@@ -15,10 +16,17 @@ export interface JobOutboxOptions {
   closing: AbortSignal
 }
 
+/**
+ * What a job counts for in a write. One that carries more than its arguments takes Redis some 30 us, another one 4: a hundred of these
+ * are 3 ms in which it does nothing else.
+ */
+export const weightOf = (message: string): number =>
+  message.length + (/^"ttl":\d+,"id":"[\w-]+","job":/.test(message) ? maxBatchBytes / 100 : 0)
+
 /** Jobs that are acknowledged together, on their way into a queue. */
 interface Parcel extends Timed {
   readonly messages: readonly string[]
-  readonly chars: number
+  readonly weight: number
   settled: boolean
   inDoubt: boolean
   setback: string | undefined
@@ -62,7 +70,7 @@ export class JobOutbox {
       }
       const parcel: Parcel = {
         messages,
-        chars: messages.reduce((sum, { length }) => sum + length, 0),
+        weight: messages.reduce((sum, message) => sum + weightOf(message), 0),
         deadline: monotonicMs() + timeoutMs,
         settled: false,
         inDoubt: false,
@@ -102,14 +110,14 @@ export class JobOutbox {
   #nextBatch(): Parcel[] {
     const batch: Parcel[] = []
     let count = 0
-    let chars = 0
+    let weight = 0
     let taken = 0
     for (const parcel of this.#waiting) {
-      if (count > 0 && isBatchFull(count + parcel.messages.length - 1, chars, parcel.chars)) break
+      if (count > 0 && isBatchFull(count + parcel.messages.length - 1, weight, parcel.weight)) break
       taken++
       if (parcel.settled) continue
       count += parcel.messages.length
-      chars += parcel.chars
+      weight += parcel.weight
       batch.push(parcel)
     }
     this.#waiting = this.#waiting.slice(taken)
