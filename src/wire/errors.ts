@@ -73,6 +73,8 @@ export interface HubErrorDetails {
   task?: string
   /** The request's id, once there is one. */
   id?: string
+  /** Overrides the table, where more is known: what was given up before it was sent certainly did not run. */
+  ran?: 'no' | 'maybe' | 'yes' | undefined
   /** Overrides the table, as a failing handler may. */
   retryable?: boolean | undefined
   /** Structured details: `{ problems }` for InvalidArgs and InvalidResult, the handler's own for TaskFailed. */
@@ -98,7 +100,7 @@ export class HubError extends Error {
     const row = errorTable[code]
     super(message ?? row.meaning, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
-    this.ran = row.ran
+    this.ran = details.ran ?? row.ran
     this.status = row.status
     this.retryable = details.retryable ?? row.retryable
     this.task = details.task
@@ -107,9 +109,9 @@ export class HubError extends Error {
   }
 
   /** The fields that JSON.stringify and loggers should see; the stack is not among them. */
-  toJSON(): WireError & { task?: string | undefined; id?: string | undefined } {
-    const { code, message, retryable, task, id, data } = this
-    return { code, message, retryable, task, id, data }
+  toJSON(): WireError & Pick<HubError, 'ran' | 'task' | 'id'> {
+    const { code, message, ran, retryable, task, id, data } = this
+    return { code, message, ran, retryable, task, id, data }
   }
 }
 

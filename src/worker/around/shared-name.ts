@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { isTransient } from '../../redis/connection.ts'
 import type { TaskRequest } from '../../task/task.ts'
 import { ConfigError, messageOf, PutOff } from '../../wire/errors.ts'
+import { refuseOptions } from '../../wire/options.ts'
 
 /** Which requests share a lock or a rate. */
 export interface Sharing {
@@ -15,10 +16,8 @@ export interface Sharing {
 
 /** Throws ConfigError for options that there are not, or that cannot work. */
 export const checkSharing = (of: string, options: Sharing, own: readonly string[]): void => {
+  refuseOptions(of, options, new Set(['tasks', 'key', 'name', ...own]))
   const { tasks, key, name } = options
-  for (const option of Object.keys(options))
-    if (!['tasks', 'key', 'name', ...own].includes(option))
-      throw new ConfigError(`${of}: there is no option '${option}'.`)
   if (tasks !== undefined && !(Array.isArray(tasks) && tasks.every(task => typeof task === 'string')))
     throw new ConfigError(`${of}: 'tasks' must be an array of full names of tasks, like ['report:1.0'].`)
   if (key !== undefined && typeof key !== 'function')
