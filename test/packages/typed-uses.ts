@@ -1,10 +1,12 @@
 // Uses of the package that must compile, with the types that they must have: by the compiler that this project uses and, as
 // types.test.ts does it, by older ones. Nothing of it is run.
-import { defineTask, Hub, type Job, type TaskContext, Worker, type WithPhases } from 'pshub'
+import { defineTask, type Hub, type Job, type TaskContext, type WithPhases, Worker } from 'pshub'
 
 type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 /** Does not compile where the type of a value is another one. */
-const is = <Expected>() => ({ of: <Actual>(_value: Actual, ..._same: IsSame<Actual, Expected> extends true ? [] : [never]) => {} })
+function is<Expected>() {
+  return { of<Actual>(_value: Actual, ..._same: IsSame<Actual, Expected> extends true ? [] : [never]): void {} }
+}
 
 const box = {
   type: 'object',
@@ -47,7 +49,11 @@ export const calls = async (hub: Hub) => {
 }
 
 export const gathers = async (hub: Hub) => {
-  const page = await hub.gather({ size: [resize, { width: 1, mode: 'fill' }], named: ['resize:1', { width: 1 }], pong: [ping] })
+  const page = await hub.gather({
+    size: [resize, { width: 1, mode: 'fill' }],
+    named: ['resize:1', { width: 1 }],
+    pong: [ping],
+  })
   if (page.size.ok) is<{ width: number; made: string }>().of(page.size.value)
   if (page.named.ok) is<unknown>().of(page.named.value)
   if (page.pong.ok) is<string>().of(page.pong.value)
@@ -63,7 +69,10 @@ export const jobs = async (hub: Hub) => {
   await hub.enqueueMany([[resize, { width: 1 }], ['resize:1.0', { width: 1 }], [ping]])
   await hub.enqueueMany([1, 2].map(width => [resize, { width }]))
   await hub.enqueueMany([1, 2].map(width => ['resize:1.0', { width }, { delayMs: width }]))
-  const chain = await hub.chain([[resize, { width: 1 }], [contract, { mode: 'fit' }, { pass: 'width' }]])
+  const chain = await hub.chain([
+    [resize, { width: 1 }],
+    [contract, { mode: 'fit' }, { pass: 'width' }],
+  ])
   is<number[]>().of(await chain.result())
   const batch = await hub.batch([[resize, { width: 1 }]], { then: [contract, { width: 1 }], failed: [ping] })
   is<Job<number[]> | undefined>().of(batch.after)
@@ -83,7 +92,8 @@ export const handled = contract.handler(async ({ width }, ctx) => {
   return [width]
 })
 export const opened = open.handler(({ mode }) => ({ mode }), { threads: 2, module: import.meta.url })
-export const opens = async (hub: Hub) => is<{ mode: 'fit' | 'fill' | undefined }>().of(await hub.call(opened, { width: 1 }))
+export const opens = async (hub: Hub) =>
+  is<{ mode: 'fit' | 'fill' | undefined }>().of(await hub.call(opened, { width: 1 }))
 
 // @ts-expect-error its result does not fit the contract
 contract.handler(() => ['a'])

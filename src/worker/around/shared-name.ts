@@ -9,7 +9,8 @@ export interface Sharing {
   /** Full names of the tasks that it is for. Default all of the worker. */
   tasks?: readonly string[]
   /** Requests with equal texts share; undefined: this request is left alone. Default: all of a task share. */
-  key?: (args: never, task: string) => string | number | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: they are of whatever tasks share it
+  key?: (args: any, task: string) => string | number | undefined
   /** For several tasks that share: 1 to 64 letters, digits, and _ . -. Default: each task has its own. */
   name?: string
 }
@@ -37,7 +38,7 @@ export const sharedName = ({ tasks, key, name }: Sharing, { task, args }: TaskRe
   if (tasks && !tasks.includes(task)) return undefined
   const shared = name ?? task
   if (!key) return shared
-  const text = key(args as never, task)
+  const text = key(args, task)
   if (text === undefined) return undefined
   if (typeof text !== 'string' && typeof text !== 'number')
     throw new TypeError(`The key of ${task} must be a text or a number, not ${typeof text}.`)
