@@ -31,23 +31,27 @@ const divide = defineTask(
 const worker = new Worker({ queue: 'arithmetic', tasks: [divide] })
 const hub = new Hub({ name: 'web handler' })
 
-/** Texts that are no number stay texts, for the schema of the task to refuse. */
-const numberOr = text => (text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text))
-
-const reply = (response, status, body, headers = {}) =>
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(`${JSON.stringify(body)}\n`)
-
 const server = createServer(async (request, response) => {
   const visitor = new AbortController()
   response.on('close', () => visitor.abort())
-  const query = new URL(request.url, 'http://localhost').searchParams
-  const args = Object.fromEntries([...query].map(([name, text]) => [name, numberOr(text)]))
+  const query = new URL(request.url ?? '/', 'http://localhost').searchParams
+  // Texts that are no number stay texts, for the schema of the task to refuse.
+  const args = Object.fromEntries(
+    [...query].map(([name, text]) => [name, text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)]),
+  )
+  response.setHeader('content-type', 'application/json')
   try {
-    reply(response, 200, await hub.call('divide:1.0', args, { timeoutMs: 500, signal: visitor.signal }))
+    const result = await hub.call('divide:1.0', args, { timeoutMs: 500, signal: visitor.signal })
+    response.writeHead(200).end(`${JSON.stringify(result)}\n`)
   } catch (error) {
-    if (!(error instanceof HubError)) return reply(response, 500, { message: 'Something went wrong here.' })
+    if (!(error instanceof HubError)) {
+      // What else goes wrong here is not the visitor's to know.
+      response.writeHead(500).end('{"message":"Something went wrong here."}\n')
+      return
+    }
     const { code, message, status, retryable, data } = error
-    reply(response, status, { code, message, ...(data && { data }) }, retryable ? { 'retry-after': '1' } : {})
+    if (retryable) response.setHeader('retry-after', '1')
+    response.writeHead(status).end(`${JSON.stringify({ code, message, data })}\n`)
   }
 })
 

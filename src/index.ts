@@ -14,7 +14,7 @@ export type { ScheduleTimes } from './jobs/cron.ts'
 export type { DeadFilter, DeadJob, DeadJobs } from './jobs/dead.ts'
 export type { EnqueueOptions, UniqueOptions } from './jobs/enqueue-options.ts'
 export type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from './jobs/entries.ts'
-export type { Chain, Job, StepStatus } from './jobs/job.ts'
+export type { Chain, Job, ResultOptions, StepStatus } from './jobs/job.ts'
 export type { BatchDetails, ChainDetails, JobDetails, JobPlace } from './jobs/job-details.ts'
 export type { JobState, JobStatus } from './jobs/job-record.ts'
 export type { LyingState } from './jobs/job-search.ts'
@@ -24,13 +24,20 @@ export { type Logger, makeLogger } from './outlets/log.ts'
 export { prometheusMetrics, prometheusText } from './outlets/prometheus.ts'
 export type { Finding } from './redis/boot-check.ts'
 export { measuringSettings, readSettings, type Settings, type Sources } from './settings/read.ts'
-export type { FromSchema } from './task/infer.ts'
+export type { FromSchema, Received } from './task/infer.ts'
 export { type JsonSchema, whyUnusable } from './task/schema.ts'
 export {
+  type ArgsOf,
+  type Called,
+  type Contract,
+  type Declaration,
   defineTask,
   type Guards,
   type Handler,
+  isContract,
   isTask,
+  type ResultOf,
+  type Serving,
   type Task,
   type TaskCard,
   type TaskContext,

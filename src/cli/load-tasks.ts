@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { tasksIn } from '../task/exported.ts'
-import type { Task } from '../task/task.ts'
+import { contractsIn, tasksIn } from '../task/exported.ts'
+import { type Task, withoutHandler } from '../task/task.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 import { orStuck } from './or-stuck.ts'
 
@@ -17,27 +17,33 @@ type Hook = (error?: unknown) => unknown
 /** What modules export: tasks, and functions of these names. */
 export interface Loaded {
   tasks: Task[]
+  /** Names of contracts that were exported beside what their `handler` returned. */
+  passedOver: string[]
   onStart: Hook[]
   lastWords: Hook[]
 }
 
 /**
  * Imports modules and collects what defineTask made from their exports: each export itself, and the members of arrays
- * and plain objects. A task that is exported under several names counts once.
+ * and plain objects. A task that is exported under several names counts once. A contract without a handler is passed over where the
+ * same modules export its task.
  *
  * @param names paths relative to `folder`, file URLs, or names of packages
- * @throws ConfigError when a module is not there or exports no task
+ * @throws ConfigError when a module is not there or exports no task, or a contract whose task is not there
  * @throws BrokenModule when it fails while it is loaded
  */
 export const loadTasks = async (names: string[], folder: string): Promise<Loaded> => {
   const tasks = new Map<Task, Task>()
+  const contracts = new Set<string>()
   const onStart = new Set<Hook>()
   const lastWords = new Set<Hook>()
   for (const name of names) {
     const address = addressOf(name, folder)
     const exported = await importModule(name, address)
     const found = tasksIn(exported)
-    if (found.length === 0) throw new ConfigError(withoutTasks(name, exported))
+    const bare = contractsIn(exported)
+    for (const contract of bare) contracts.add(contract.name.full)
+    if (found.length + bare.length === 0) throw new ConfigError(withoutTasks(name, exported))
     for (const task of found) if (!tasks.has(task)) tasks.set(task, withModule(task, address))
     for (const [hooks, hook] of [
       [onStart, exported.onStart],
@@ -45,7 +51,10 @@ export const loadTasks = async (names: string[], folder: string): Promise<Loaded
     ] as const)
       if (typeof hook === 'function') hooks.add(hook as Hook)
   }
-  return { tasks: [...tasks.values()], onStart: [...onStart], lastWords: [...lastWords] }
+  const handled = new Set([...tasks.values()].map(task => task.name.full))
+  const unhandled = [...contracts].filter(name => !handled.has(name))
+  if (unhandled.length > 0) throw new ConfigError(withoutHandler(unhandled))
+  return { tasks: [...tasks.values()], passedOver: [...contracts], onStart: [...onStart], lastWords: [...lastWords] }
 }
 
 /** Its threads import the same module, if it has threads and no other module was given. */

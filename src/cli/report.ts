@@ -24,7 +24,7 @@ const tellStacks = (error: unknown, err: Sink): void => {
 }
 
 const asJson = (error: unknown): Record<string, unknown> => {
-  if (error instanceof HubError) return { ...error.toJSON(), ran: error.ran }
+  if (error instanceof HubError) return { ...error.toJSON() }
   const code = error instanceof ConfigError ? error.code : 'Failed'
   return { code, message: messageOf(error), retryable: false }
 }

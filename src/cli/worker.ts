@@ -31,6 +31,8 @@ const run = async (invocation: Invocation): Promise<number> => {
   )
   const loaded = await loadTasks(invocation.positionals, process.cwd())
   lastWords = loaded.lastWords
+  if (loaded.passedOver.length > 0)
+    log.info({ contracts: loaded.passedOver }, 'contracts are passed over: what their handler returned is served')
   const onStart = async () => {
     for (const hook of loaded.onStart) await orStuck('onStart', async () => hook())
   }

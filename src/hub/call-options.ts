@@ -1,8 +1,9 @@
-import { type ErrorCode, HubError } from '../wire/errors.ts'
+import { type ErrorCode, HubError, type HubErrorDetails } from '../wire/errors.ts'
 import { isQueueName } from '../wire/keys.ts'
+import { namesOf, wrongOptions } from '../wire/options.ts'
 import type { CallPhases } from '../wire/phases.ts'
 
-export interface CallOptions {
+export interface CallOptions<P extends boolean = boolean> {
   /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
   timeoutMs?: number
   /** Only workers of this queue count. Default: the queue that had the task first, while it has live workers, else another one. */
@@ -14,8 +15,17 @@ export interface CallOptions {
   /** Goes along with traceparent; left out when longer than 512 characters. */
   tracestate?: string | undefined
   /** True: resolve to the result and how long each part of the wait took. Default false. */
-  phases?: boolean
+  phases?: P
 }
+
+export const callOptionNames = namesOf<CallOptions>({
+  timeoutMs: true,
+  queue: true,
+  signal: true,
+  traceparent: true,
+  tracestate: true,
+  phases: true,
+})
 
 /** What a call with `phases: true` resolves to. Phases are undefined when its worker, of another language, told none. */
 export interface WithPhases<R = unknown> {
@@ -23,10 +33,15 @@ export interface WithPhases<R = unknown> {
   phases: CallPhases | undefined
 }
 
+/** What a call resolves to, for its result and whether `phases` were asked for. */
+export type Answer<R, P extends boolean> = P extends true ? WithPhases<R> : R
+
 /** What makes a call impossible before anything is looked up; undefined when nothing does. */
 export const wrongCall = (called: string, options: CallOptions): HubError | undefined => {
   if (typeof called !== 'string')
     return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
+  const wrong = wrongOptions(options, callOptionNames)
+  if (wrong !== undefined) return refusal(called, 'InvalidArgs', `call ${called}: ${wrong}`)
   const { timeoutMs, signal, queue } = options
   if (queue !== undefined && !isQueueName(queue)) {
     const given = typeof queue === 'string' ? `'${(queue as string).slice(0, 80)}'` : typeof queue
@@ -40,9 +55,12 @@ export const wrongCall = (called: string, options: CallOptions): HubError | unde
     return refusal(called, 'InvalidArgs', `timeoutMs must be a number of milliseconds, not ${given}.`)
   }
   if (signal?.aborted)
-    return refusal(called, 'Aborted', `The signal had fired before ${called} was called.`, signal.reason)
+    return refusal(called, 'Aborted', `The signal had fired before ${called} was called.`, {
+      ran: 'no',
+      cause: signal.reason,
+    })
   return undefined
 }
 
-const refusal = (task: string, code: ErrorCode, message: string, cause?: unknown) =>
-  new HubError(code, message, { task, cause })
+const refusal = (task: string, code: ErrorCode, message: string, details?: HubErrorDetails) =>
+  new HubError(code, message, { task, ...details })

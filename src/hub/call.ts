@@ -80,21 +80,26 @@ export class Call implements Parcel, Timed {
     spec.signal?.addEventListener('abort', this, { once: true })
   }
 
+  /** This try is in Redis, or may be. */
+  get #mayRun(): boolean {
+    return this.placed !== undefined || this.inDoubt
+  }
+
   /** Earlier than the call's own while its request cannot be sent. */
   get deadline(): number {
-    return this.placed || this.inDoubt ? this.end : Math.min(this.end, this.#waitsSince + unsentMs)
+    return this.#mayRun ? this.end : Math.min(this.end, this.#waitsSince + unsentMs)
   }
 
   /** The signal fired. */
   handleEvent(): void {
     this.abandoned = true
-    this.refused('Aborted', `The caller gave up waiting for ${this.task}.`, { cause: this.spec.signal?.reason })
+    const ran = this.#mayRun || this.#earlier ? 'maybe' : 'no'
+    this.refused('Aborted', `The caller gave up waiting for ${this.task}.`, { ran, cause: this.spec.signal?.reason })
   }
 
   /** Its hub was closed: nobody answers it any more. */
   close(): void {
-    const mayRun = this.placed !== undefined || this.inDoubt
-    if (mayRun) this.refused('Aborted', `The hub was closed while ${this.task} was running.`)
+    if (this.#mayRun) this.refused('Aborted', `The hub was closed while ${this.task} was running.`)
     else this.refused('HubClosed')
   }
 

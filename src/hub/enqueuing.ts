@@ -2,18 +2,20 @@ import { setImmediate as afterWrites } from 'node:timers/promises'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import type { Events } from '../figures/events.ts'
 import { type Step, stepMessage } from '../jobs/chain.ts'
-import { defaultEnqueueMs, type EnqueueOptions, shapeOf } from '../jobs/enqueue-options.ts'
-import type { EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
+import { defaultEnqueueMs, type EnqueueOptions, enqueueOptionNames, shapeOf } from '../jobs/enqueue-options.ts'
+import { type EnqueuedMany, type EnqueueEntry, type EnqueueManyOptions, enqueueManyNames } from '../jobs/entries.ts'
 import { Job, type JobHost } from '../jobs/job.ts'
 import { JobOutbox, weightOf } from '../jobs/job-outbox.ts'
 import { batchesOf } from '../queue/batches.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
+import { type Called, calledName } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { isId, isQueueName, type Keys } from '../wire/keys.ts'
 import type { TraceContext } from '../wire/message.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { encodeArgs } from './arguments.ts'
 import type { Resolver, Route } from './resolver.ts'
 import type { Routes } from './routes.ts'
@@ -42,6 +44,7 @@ export interface EnqueuingOptions {
 }
 
 const mostAtOnce = 100_000
+const jobOptionNames = namesOf<{ queue?: string }>({ queue: true })
 
 /** Jobs, from a name and arguments to what is acknowledged in Redis. */
 export class Enqueuing {
@@ -54,6 +57,7 @@ export class Enqueuing {
 
   async enqueue(called: string, args: unknown, options: EnqueueOptions): Promise<Job> {
     const { tracing, host } = this.#options
+    refuseHubOptions(`enqueue ${called}`, options, enqueueOptionNames)
     const end = monotonicMs() + timeoutOf(called, options)
     const span = tracing?.isHeard({}) ? tracing.startCall(called, {}) : undefined
     try {
@@ -74,8 +78,10 @@ export class Enqueuing {
   async enqueueMany(
     entries: readonly EnqueueEntry[],
     options: EnqueueOptions,
-    { checkOnly = false, onProgress }: EnqueueManyOptions,
+    how: EnqueueManyOptions,
   ): Promise<EnqueuedMany> {
+    refuseHubOptions('enqueue many', how, enqueueManyNames)
+    const { checkOnly = false, onProgress } = how
     const steps = await this.prepare(entries, options)
     if (checkOnly) return { ids: [], twins: 0 }
     return this.sendAll(steps, place => this.messageOf([steps[place]!], undefined), options, onProgress)
@@ -96,6 +102,7 @@ export class Enqueuing {
         'InvalidArgs',
         `Jobs are given as a list of at most ${mostAtOnce} entries; send more in several calls.`,
       )
+    refuseHubOptions('enqueue', options, enqueueOptionNames)
     const end = monotonicMs() + timeoutOf('many', options)
     const routes = new Map<string, Route>()
     // Most are like the one before them, which is found without making a key.
@@ -107,6 +114,7 @@ export class Enqueuing {
         if (!Array.isArray(entry)) throw new HubError('InvalidArgs', 'it must be [task, args, options].')
         const [task, args = {}, own] = entry as unknown as EnqueueEntry
         const called = nameOf(task)
+        if (own !== undefined) refuseHubOptions(`enqueue ${called}`, own, enqueueOptionNames)
         const merged = own === undefined ? options : { ...options, ...own }
         if (last?.called !== called || last.queue !== merged.queue) {
           const key = `${merged.queue ?? ''}\n${called}`
@@ -169,7 +177,9 @@ export class Enqueuing {
   }
 
   /** A job that was enqueued before, here or elsewhere. */
-  async job(id: string, queue: string | undefined): Promise<Job> {
+  async job(id: string, options: { queue?: string | undefined }): Promise<Job> {
+    refuseHubOptions('job', options, jobOptionNames)
+    const { queue } = options
     const where = queue === undefined ? '' : ` in queue ${queue}`
     const why = 'it was not tracked, or its record has gone'
     const unknown = new HubError('NoSuchJob', `Nothing is known of job ${String(id).slice(0, 80)}${where}: ${why}.`)
@@ -247,8 +257,8 @@ const placesByQueue = (steps: readonly Step[]): Map<string, number[]> => {
   return places
 }
 
-export const nameOf = (task: EnqueueEntry[0]): string => {
-  const name = typeof task === 'string' ? task : task?.name?.full
+export const nameOf = (task: Called): string => {
+  const name = calledName(task)
   if (typeof name === 'string') return name
   throw new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
 }

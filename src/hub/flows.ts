@@ -1,10 +1,17 @@
 import { Batch } from '../jobs/batch.ts'
 import type { Step } from '../jobs/chain.ts'
-import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
-import type { BatchOptions, ChainEntry, EnqueueEntry } from '../jobs/entries.ts'
+import { type EnqueueOptions, enqueueOptionNames } from '../jobs/enqueue-options.ts'
+import {
+  type BatchOptions,
+  batchOptionNames,
+  type ChainEntry,
+  type EnqueueEntry,
+  stepOptionNames,
+} from '../jobs/entries.ts'
 import { Chain, Job, type JobHost, stepId } from '../jobs/job.ts'
 import { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
+import { refuseHubOptions, wrongOptions } from '../wire/options.ts'
 import type { Enqueuing } from './enqueuing.ts'
 
 const mostSteps = 100
@@ -16,12 +23,14 @@ export const startChain = async (
   entries: readonly ChainEntry[],
   options: EnqueueOptions,
 ): Promise<Chain> => {
+  refuseHubOptions('chain', options, enqueueOptionNames)
   if (!Array.isArray(entries) || entries.length === 0 || entries.length > mostSteps)
     throw new HubError('InvalidArgs', `A chain is a list of 1 to ${mostSteps} steps.`)
   const passed = entries.map((entry, at) => passOf(entry, at))
-  const bare = entries.map(
-    ([task, args, own]): EnqueueEntry => [task, args, { ...own, pass: undefined } as EnqueueOptions],
-  )
+  const bare = entries.map(([task, args, own]): EnqueueEntry => {
+    const { pass: _, ...options } = own ?? {}
+    return [task, args, options]
+  })
   const prepared = await enqueuing.prepare(bare, { tracked: true, ...options }, at => passed[at] === undefined)
   const id = newId()
   const where = prepared.map(({ queue, task }): [string, string] => [queue, task])
@@ -36,15 +45,20 @@ export const startChain = async (
 }
 
 const passOf = (entry: unknown, at: number): string | undefined => {
-  const pass = Array.isArray(entry) ? (entry as unknown as ChainEntry)[2]?.pass : undefined
-  if (pass === undefined) return undefined
   const wrong = (what: string) =>
-    new HubError('InvalidArgs', `Entry ${at} of the chain: ${what}.`, { data: { index: at } })
-  if (at === 0) throw wrong('no step is before the first one, so pass gets nothing')
-  if (typeof pass !== 'string' || pass === '' || pass === '__proto__') throw wrong('pass must be the name of a field')
+    new HubError('InvalidArgs', `Entry ${at} of the chain: ${what}`, { data: { index: at } })
+  if (!Array.isArray(entry)) throw wrong('it must be [task, args, options].')
+  const own = (entry as unknown as ChainEntry)[2]
+  if (own === undefined) return undefined
+  const unfit = wrongOptions(own, stepOptionNames)
+  if (unfit !== undefined) throw wrong(unfit)
+  const { pass } = own
+  if (pass === undefined) return undefined
+  if (at === 0) throw wrong('no step is before the first one, so pass gets nothing.')
+  if (typeof pass !== 'string' || pass === '' || pass === '__proto__') throw wrong('pass must be the name of a field.')
   const [, args] = entry as unknown as ChainEntry
   if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args)))
-    throw wrong('a result can only be passed to arguments that are an object')
+    throw wrong('a result can only be passed to arguments that are an object.')
   return pass
 }
 
@@ -53,8 +67,10 @@ export const startBatch = async (
   enqueuing: Enqueuing,
   host: JobHost,
   entries: readonly EnqueueEntry[],
-  { then, failed, ...options }: BatchOptions,
+  given: BatchOptions,
 ): Promise<Batch> => {
+  refuseHubOptions('batch', given, batchOptionNames)
+  const { then, failed, ...options } = given
   // Tracked, so that somebody can wait for it before it is there.
   const following = { queue: options.queue, tracked: true }
   const [after] = await enqueuing.prepare(then ? [then] : [], following)

@@ -1,11 +1,12 @@
-import type { Task } from '../task/task.ts'
+import type { Called, Entry, ResultOf } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
+import { refuseHubOptions } from '../wire/options.ts'
 import type { CallPhases } from '../wire/phases.ts'
-import type { CallOptions, WithPhases } from './call-options.ts'
+import { type CallOptions, callOptionNames, type WithPhases } from './call-options.ts'
 
 /** One entry of a gather: a task with its arguments, and options that differ from the common ones. */
-export type GatherEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: CallOptions]
+export type GatherEntry<T = Called> = Entry<T, CallOptions>
 
 /** How one entry of a gather ended; `ms` is its own wait, and `phases` its parts where they were asked for. */
 export type Gathered<T = unknown> =
@@ -13,17 +14,19 @@ export type Gathered<T = unknown> =
   | { ok: false; error: HubError; ms: number; phases?: CallPhases | undefined }
 
 /** Makes all calls at once and resolves when each has settled, under the names they were given. Never rejects. */
-export const gatherCalls = async <const C extends Record<string, GatherEntry>>(
-  calls: C,
+export const gatherCalls = async <T extends Record<string, Called>>(
+  calls: { readonly [K in keyof T]: GatherEntry<T[K]> },
   options: CallOptions,
-  call: (task: GatherEntry[0], args: unknown, options: CallOptions) => Promise<unknown>,
-): Promise<{ [K in keyof C]: Gathered }> => {
+  call: (task: Called, args: unknown, options: CallOptions) => Promise<unknown>,
+): Promise<{ [K in keyof T]: Gathered<ResultOf<T[K]>> }> => {
   const settleOne = async ([name, entry]: [string, GatherEntry]): Promise<[string, Gathered]> => {
     const startedAt = monotonicMs()
     try {
       if (!Array.isArray(entry)) throw new HubError('InvalidArgs', `gather: '${name}' must be [task, args].`)
-      const merged = { ...options, ...entry[2] }
-      const value = await call(entry[0], entry[1], merged)
+      const [task, args, own = {}] = entry
+      for (const each of [options, own]) refuseHubOptions(`gather: '${name}'`, each, callOptionNames)
+      const merged = { ...options, ...own }
+      const value = await call(task, args, merged)
       const ms = monotonicMs() - startedAt
       if (!merged.phases) return [name, { ok: true, value, ms }]
       const { result, phases } = value as WithPhases
@@ -35,5 +38,5 @@ export const gatherCalls = async <const C extends Record<string, GatherEntry>>(
     }
   }
   const settled = await Promise.all(Object.entries(calls ?? {}).map(settleOne))
-  return Object.fromEntries(settled) as { [K in keyof C]: Gathered }
+  return Object.fromEntries(settled) as { [K in keyof T]: Gathered<ResultOf<T[K]>> }
 }

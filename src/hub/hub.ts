@@ -8,12 +8,12 @@ import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import { makeConnections } from '../redis/connections.ts'
 import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
-import type { Task } from '../task/task.ts'
+import { type Called, calledName, type Declaration, type Given, type ResultOf } from '../task/task.ts'
 import { monotonicMs, signalAfter } from '../wire/clock.ts'
 import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
-import { type CallOptions, type WithPhases, wrongCall } from './call-options.ts'
+import { type Answer, type CallOptions, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
 import { Enqueuing } from './enqueuing.ts'
 import { type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
@@ -50,7 +50,7 @@ export class Hub extends JobHub {
   /** @throws ConfigError */
   constructor(options: HubOptions = {}) {
     super()
-    this.#settings = readSettings('hub', { options: { ...options }, env: process.env })
+    this.#settings = readSettings('hub', { options, env: process.env })
     const { redis: target, namespace, statsd } = this.#settings
     this.keys = makeKeys(namespace)
     this.#tracing = makeTracing(this.#settings.tracing)
@@ -119,14 +119,13 @@ export class Hub extends JobHub {
    * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe, `phases`
    *   where the time went if a worker replied
    */
-  call<A, R>(task: Task<A, R>, args: A, options: CallOptions & { phases: true }): Promise<WithPhases<R>>
-  call(task: string, args: unknown, options: CallOptions & { phases: true }): Promise<WithPhases>
-  call<A, R>(task: Task<A, R>, args: A, options?: CallOptions & { phases?: false }): Promise<R>
-  call<A, R>(task: Task<A, R>, args: A, options: CallOptions): Promise<R | WithPhases<R>>
-  call(task: string, args?: unknown, options?: CallOptions): Promise<unknown>
-  call(task: string | Task<never, unknown>, args: unknown = {}, options: CallOptions = {}): Promise<unknown> {
+  call<A = unknown, R = unknown, P extends boolean = false>(
+    task: string | Declaration<A, R>,
+    ...given: Given<A, CallOptions<P>>
+  ): Promise<Answer<R, P>>
+  call(task: string | Declaration<never>, args: unknown = {}, options: CallOptions = {}): Promise<unknown> {
     const startedAt = monotonicMs()
-    const called = typeof task === 'string' ? task : task?.name?.full
+    const called = calledName(task)
     const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
     const route = this.#routes.known(called, options.queue)
@@ -141,10 +140,10 @@ export class Hub extends JobHub {
    * @param calls what to call, by names of your own
    * @param options for all of them; an entry's own options win
    */
-  gather<const C extends Record<string, GatherEntry>>(
-    calls: C,
+  gather<T extends Record<string, Called>>(
+    calls: { readonly [K in keyof T]: GatherEntry<T[K]> },
     options: CallOptions = {},
-  ): Promise<{ [K in keyof C]: Gathered }> {
+  ): Promise<{ [K in keyof T]: Gathered<ResultOf<T[K]>> }> {
     return gatherCalls(calls, options, (task, args, callOptions) => this.call(task as string, args, callOptions))
   }
 

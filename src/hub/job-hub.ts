@@ -5,10 +5,11 @@ import { DeadJobs } from '../jobs/dead.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
 import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
 import type { Chain, Job, JobHost } from '../jobs/job.ts'
-import { type JobDetails, type JobPlace, readJobDetails } from '../jobs/job-details.ts'
+import { type JobDetails, type JobPlace, jobPlaceNames, readJobDetails } from '../jobs/job-details.ts'
 import { type Schedule, Schedules } from '../jobs/schedules.ts'
 import { JobQueue } from '../queue/job-queue.ts'
-import type { Task } from '../task/task.ts'
+import type { Called, Declaration, Given, ResultOf } from '../task/task.ts'
+import { refuseHubOptions } from '../wire/options.ts'
 import { checkQueue, type Enqueuing, nameOf } from './enqueuing.ts'
 import { startBatch, startChain } from './flows.ts'
 import { Onlooker } from './onlooker.ts'
@@ -21,9 +22,18 @@ export interface EnqueueRequest {
   options: EnqueueOptions
 }
 
+/** The type of the last one. */
+type LastOf<T> = T extends readonly [...unknown[], infer Last] ? Last : unknown
+
 type Enqueue = (request: EnqueueRequest) => Promise<Job>
 /** Wraps what is behind it: may look at a request, change it, answer by itself, or throw. */
 export type EnqueueMiddleware = (next: Enqueue) => Enqueue
+
+/** @throws HubError InvalidArgs */
+const checkPlace = (of: string, place: JobPlace): void => {
+  refuseHubOptions(of, place, jobPlaceNames)
+  if (place.queue !== undefined) checkQueue(place.queue)
+}
 
 /** What a hub does with jobs. */
 export abstract class JobHub extends Onlooker {
@@ -54,9 +64,11 @@ export abstract class JobHub extends Onlooker {
    * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
    *   was away for `timeoutMs`, OutcomeUnknown, HubClosed
    */
-  enqueue<A, R>(task: Task<A, R>, args: A, options?: EnqueueOptions): Promise<Job<R>>
-  enqueue(task: string, args?: unknown, options?: EnqueueOptions): Promise<Job>
-  async enqueue(task: string | Task<never, unknown>, args: unknown = {}, options: EnqueueOptions = {}): Promise<Job> {
+  enqueue<A = unknown, R = unknown>(
+    task: string | Declaration<A, R>,
+    ...given: Given<A, EnqueueOptions>
+  ): Promise<Job<R>>
+  async enqueue(task: Called, args: unknown = {}, options: EnqueueOptions = {}): Promise<Job> {
     return this.#enqueue({ task: nameOf(task), args, options })
   }
 
@@ -67,12 +79,12 @@ export abstract class JobHub extends Onlooker {
    * @param how `checkOnly`: nothing is sent; `onProgress` hears how many were confirmed so far
    * @throws as enqueue(); `data.index` names the entry that is wrong, `data.enqueued` how many were confirmed before Redis was away
    */
-  enqueueMany(
-    entries: readonly EnqueueEntry[],
+  enqueueMany<T extends readonly Called[]>(
+    entries: { readonly [I in keyof T]: EnqueueEntry<T[I]> },
     options: EnqueueOptions = {},
     how: EnqueueManyOptions = {},
   ): Promise<EnqueuedMany> {
-    return this.enqueuing.enqueueMany(entries, options, how)
+    return this.enqueuing.enqueueMany(entries as readonly EnqueueEntry[], options, how)
   }
 
   /**
@@ -82,8 +94,11 @@ export abstract class JobHub extends Onlooker {
    * @param options for all of them; an entry's own options win
    * @throws as enqueueMany()
    */
-  chain(entries: readonly ChainEntry[], options: EnqueueOptions = {}): Promise<Chain> {
-    return startChain(this.enqueuing, this.jobHost, entries, options)
+  chain<T extends readonly Called[]>(
+    entries: { readonly [I in keyof T]: ChainEntry<T[I]> },
+    options: EnqueueOptions = {},
+  ): Promise<Chain<ResultOf<LastOf<T>>>> {
+    return startChain(this.enqueuing, this.jobHost, entries as readonly ChainEntry[], options) as never
   }
 
   /**
@@ -92,8 +107,12 @@ export abstract class JobHub extends Onlooker {
    * @param options `then`: what follows; `failed`: what follows instead where one of them did not end well; and options for all jobs
    * @throws as enqueueMany()
    */
-  batch(entries: readonly EnqueueEntry[], options: BatchOptions = {}): Promise<Batch> {
-    return startBatch(this.enqueuing, this.jobHost, entries, options)
+  batch<T extends readonly Called[], Then extends Called = string, Failed extends Called = string>(
+    entries: { readonly [I in keyof T]: EnqueueEntry<T[I]> },
+    options: BatchOptions<Then, Failed> = {},
+  ): Promise<Batch<ResultOf<Then>, ResultOf<Failed>>> {
+    const each = entries as readonly EnqueueEntry[]
+    return startBatch(this.enqueuing, this.jobHost, each, options as unknown as BatchOptions) as never
   }
 
   /**
@@ -102,10 +121,16 @@ export abstract class JobHub extends Onlooker {
    *
    * @throws HubError as enqueue(), InvalidArgs for times that cannot be and for a name that is not 1 to 64 letters, digits, `.`, `-`, `_`
    */
+  schedule<A = unknown>(
+    name: string,
+    times: ScheduleTimes,
+    task: string | Declaration<A>,
+    ...given: Given<A, EnqueueOptions>
+  ): Promise<Schedule>
   async schedule(
     name: string,
     times: ScheduleTimes,
-    task: string | Task<never, unknown>,
+    task: Called,
     args: unknown = {},
     options: EnqueueOptions = {},
   ): Promise<Schedule> {
@@ -132,8 +157,8 @@ export abstract class JobHub extends Onlooker {
    * @param options `queue`: where it is. Default: all queues are asked
    * @throws HubError NoSuchJob, NotEnqueued, HubClosed
    */
-  job(id: string, options: { queue?: string } = {}): Promise<Job> {
-    return this.enqueuing.job(id, options.queue)
+  job(id: string, options: { queue?: string | undefined } = {}): Promise<Job> {
+    return this.enqueuing.job(id, options)
   }
 
   /**
@@ -143,7 +168,7 @@ export abstract class JobHub extends Onlooker {
    * @throws HubError NoSuchJob, NotEnqueued, HubClosed, InvalidArgs for what is no queue's name
    */
   async jobDetails(id: string, place: JobPlace = {}): Promise<JobDetails> {
-    if (place.queue !== undefined) checkQueue(place.queue)
+    checkPlace('jobDetails', place)
     return readJobDetails(this.jobHost, this.keys, id, place)
   }
 
@@ -154,7 +179,7 @@ export abstract class JobHub extends Onlooker {
    * @throws as jobDetails()
    */
   async cancelJob(id: string, place: JobPlace = {}): Promise<boolean> {
-    if (place.queue !== undefined) checkQueue(place.queue)
+    checkPlace('cancelJob', place)
     return cancelOne(this.jobHost, this.keys, id, place)
   }
 

@@ -158,7 +158,7 @@ export class Routes {
     if (closing.aborted) return new HubError('HubClosed', undefined, { task: called })
     if (signal?.aborted) {
       const message = `The caller gave up before ${called} was sent.`
-      return new HubError('Aborted', message, { task: called, cause: signal.reason })
+      return new HubError('Aborted', message, { task: called, ran: 'no', cause: signal.reason })
     }
     return miss ?? route ?? unasked(called, connection.downReason?.message ?? setback ?? 'no answer in time')
   }

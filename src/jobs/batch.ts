@@ -13,27 +13,27 @@ export interface BatchStatus {
 }
 
 /** What is known of a batch when it was made. */
-export interface BatchParts {
+export interface BatchParts<After = unknown, Failed = unknown> {
   readonly id: string
   /** Where it is counted: the queue of what follows. */
   readonly queue: string
   /** Of its jobs. */
   readonly ids: readonly string[]
   /** What follows when all have ended; `failed` in its place where one of them did not end well. */
-  readonly after: Job | undefined
-  readonly failed: Job | undefined
+  readonly after: Job<After> | undefined
+  readonly failed: Job<Failed> | undefined
 }
 
 /** Jobs that belong together: when all have ended, what is to follow is enqueued, once. */
-export class Batch implements BatchParts {
+export class Batch<After = unknown, Failed = unknown> implements BatchParts<After, Failed> {
   readonly id: string
   readonly queue: string
   readonly ids: readonly string[]
-  readonly after: Job | undefined
-  readonly failed: Job | undefined
+  readonly after: Job<After> | undefined
+  readonly failed: Job<Failed> | undefined
   readonly #host: JobHost
 
-  constructor(host: JobHost, { id, queue, ids, after, failed }: BatchParts) {
+  constructor(host: JobHost, { id, queue, ids, after, failed }: BatchParts<After, Failed>) {
     this.#host = host
     this.id = id
     this.queue = queue

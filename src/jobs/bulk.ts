@@ -5,6 +5,7 @@ import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { retryDead } from './dead.ts'
 import type { JobHost } from './job.ts'
 import { findAll, type JobPlace, unknownJob } from './job-details.ts'
@@ -23,6 +24,8 @@ export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'text' | '
   /** Of dead ones: given up until then, Redis milliseconds, so that those that come meanwhile are left alone. */
   untilMs?: number | undefined
 }
+
+const queryNames = namesOf<BulkQuery>({ queue: true, task: true, text: true, from: true, state: true, untilMs: true })
 
 /** What one step came to. */
 export interface BulkStep {
@@ -46,7 +49,9 @@ const batch = 20
 
 /** @throws HubError InvalidArgs */
 export const checkBulk = (action: BulkAction | undefined, query: BulkQuery): void => {
-  checkJobsQuery({ ...query, limit: undefined })
+  refuseHubOptions('bulkStep', query, queryNames)
+  const { untilMs: _, ...asked } = query
+  checkJobsQuery(asked)
   const { state } = query
   const isDead = state === 'dead'
   if ((state as string) === 'done')

@@ -4,6 +4,7 @@ import { isCount, isObject, objectOf, textOf } from '../wire/foreign.ts'
 import { newId } from '../wire/ids.ts'
 import { type JobPart, readJobPart } from '../wire/job-part.ts'
 import { isQueueName } from '../wire/keys.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { type Step, stepMessage } from './chain.ts'
 import { readPattern } from './cron-pattern.ts'
 
@@ -38,12 +39,14 @@ const missedMs = 60_000
 /** No entry is longer, but for its arguments. */
 const maxEntry = 2 * 1024 * 1024
 
+const timesNames = namesOf<ScheduleTimes>({ cron: true, timezone: true, missed: true })
+
 /** @throws HubError InvalidArgs that says what is wrong with them */
 export const checkTimes = (name: string, times: ScheduleTimes): void => {
   const wrong = (what: string) => new HubError('InvalidArgs', `schedule ${String(name).slice(0, 80)}: ${what}.`)
   if (!isQueueName(name)) throw wrong('its name must be 1 to 64 letters, digits, dots, dashes and underscores')
-  const { cron, timezone, missed, ...unknown } = times ?? {}
-  for (const key of Object.keys(unknown)) throw wrong(`there is no option '${key}'. Known are cron, timezone, missed`)
+  refuseHubOptions(`schedule ${name}`, times, timesNames)
+  const { cron, timezone, missed } = times
   if (typeof cron !== 'string') throw wrong("cron must be a text like '0 3 * * *'")
   if (missed !== undefined && missed !== 'once' && missed !== 'skip') throw wrong("missed must be 'once' or 'skip'")
   try {

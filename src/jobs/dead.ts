@@ -4,6 +4,7 @@ import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
 import type { JobFailure } from '../wire/job-part.ts'
 import { decodeRequest, type Request } from '../wire/message.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { encodePayload, PayloadProblem } from '../wire/payload.ts'
 import type { JobHost } from './job.ts'
 
@@ -82,6 +83,7 @@ export class DeadJobs {
    * @throws HubError as list(), InvalidArgs for arguments that are no JSON
    */
   async retry(filter: DeadFilter = {}, options: { args?: unknown } = {}): Promise<number> {
+    refuseHubOptions('dead jobs', options, retryNames)
     const args = 'args' in options ? argsText(options.args) : undefined
     return this.#inBatches(filter, texts => this.#host.ask(client => retryDead(client, this.#queue, texts, args)))
   }
@@ -137,14 +139,14 @@ export const retryDead = (client: Redis, queue: JobQueue, texts: readonly string
     texts.map(dead => ({ dead, message: revivedMessage(dead, args) })),
   )
 
-const known = ['ids', 'task', 'code', 'beforeMs']
+const filterNames = namesOf<DeadFilter>({ ids: true, task: true, code: true, beforeMs: true })
+const retryNames = namesOf<{ args?: unknown }>({ args: true })
 
 /** What is no filter must not pass for all of them. */
 const checkFilter = (filter: DeadFilter): void => {
-  const wrong = (what: string) => new HubError('InvalidArgs', `dead jobs: ${what}.`)
-  const unknown = Object.keys(filter).find(name => !known.includes(name))
-  if (unknown !== undefined) throw wrong(`there is no filter '${unknown}'. Known are ${known.join(', ')}`)
-  if (filter.ids !== undefined && !Array.isArray(filter.ids)) throw wrong('ids must be an array of ids')
+  refuseHubOptions('dead jobs', filter, filterNames, 'filter')
+  if (filter.ids !== undefined && !Array.isArray(filter.ids))
+    throw new HubError('InvalidArgs', 'dead jobs: ids must be an array of ids.')
 }
 
 const matches = ({ id, task, errors, atMs }: DeadJob, filter: DeadFilter): boolean =>

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { HubError } from '../wire/errors.ts'
 import { type Backoff, backoffKinds, isBackoff, isWait, type JobPart, longestWaitMs } from '../wire/job-part.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
 
 /** How a job is to be run. */
 export interface EnqueueOptions {
@@ -42,7 +43,7 @@ const dayMs = 24 * hourMs
 const maxUniqueId = 100
 export const defaultEnqueueMs = 5000
 
-const known: Record<keyof EnqueueOptions, true> = {
+export const enqueueOptionNames = namesOf<EnqueueOptions>({
   queue: true,
   delayMs: true,
   at: true,
@@ -54,7 +55,9 @@ const known: Record<keyof EnqueueOptions, true> = {
   keepResultMs: true,
   unique: true,
   timeoutMs: true,
-}
+})
+
+const uniqueNames = namesOf<UniqueOptions>({ id: true, until: true, forMs: true })
 
 /** What a job's options come to in its message. */
 export interface JobShape {
@@ -74,8 +77,6 @@ export const shapeOf = (task: string, argsJson: string, options: EnqueueOptions)
   let isPlain = true
   for (const name in options) {
     if (options[name as keyof EnqueueOptions] === undefined) continue
-    if (!Object.hasOwn(known, name))
-      throw wrong(task, `there is no option '${name}'. Known are ${Object.keys(known).join(', ')}`)
     if (name !== 'queue' && name !== 'timeoutMs') isPlain = false
   }
   if (isPlain) return plain
@@ -125,6 +126,7 @@ const uniqueOf = (
 ): Partial<JobPart> => {
   if (unique === undefined || unique === false) return {}
   const options = typeof unique === 'object' && unique !== null ? unique : { id: unique === true ? undefined : unique }
+  refuseHubOptions(`enqueue ${task}, unique`, options, uniqueNames)
   const { id, until = 'ended', forMs } = options
   if (id !== undefined && !(typeof id === 'string' && id.length > 0 && id.length <= maxUniqueId))
     throw wrong(task, `a unique id must be a text of 1 to ${maxUniqueId} characters, not ${shown(id)}`)

@@ -1,15 +1,16 @@
-import type { Task } from '../task/task.ts'
-import type { EnqueueOptions } from './enqueue-options.ts'
+import type { ArgsOf, Called, Entry } from '../task/task.ts'
+import { namesOf } from '../wire/options.ts'
+import { type EnqueueOptions, enqueueOptionNames } from './enqueue-options.ts'
 
 /** One of many: a task with its arguments, and how it is to be run. */
-export type EnqueueEntry = readonly [task: string | Task<never, unknown>, args?: unknown, options?: EnqueueOptions]
+export type EnqueueEntry<T = Called> = Entry<T, EnqueueOptions>
 
-/** A step of a chain; `pass`: the field of its arguments that gets the result of the step before it. */
-export type ChainEntry = readonly [
-  task: string | Task<never, unknown>,
-  args?: unknown,
-  options?: EnqueueOptions & { pass?: string | undefined },
-]
+/** A step of a chain; `pass`: the field of its arguments that gets the result of the step before it, and may be missing there. */
+export type ChainEntry<T = Called> =
+  | Entry<T, EnqueueOptions & { pass?: undefined }>
+  | readonly [task: T, args: Partial<ArgsOf<T>> | undefined, options: EnqueueOptions & { pass: string }]
+
+export const stepOptionNames = new Set([...enqueueOptionNames, 'pass'])
 
 /** How many are enqueued at once. */
 export interface EnqueueManyOptions {
@@ -19,6 +20,8 @@ export interface EnqueueManyOptions {
   onProgress?: ((enqueued: number) => void) | undefined
 }
 
+export const enqueueManyNames = namesOf<EnqueueManyOptions>({ checkOnly: true, onProgress: true })
+
 /** What became of many. */
 export interface EnqueuedMany {
   /** In the order of the entries; of a job that was there already, its id. */
@@ -27,9 +30,11 @@ export interface EnqueuedMany {
   twins: number
 }
 
-export interface BatchOptions extends EnqueueOptions {
+export interface BatchOptions<Then = Called, Failed = Called> extends EnqueueOptions {
   /** What is enqueued when all have ended. */
-  then?: EnqueueEntry | undefined
+  then?: EnqueueEntry<Then> | undefined
   /** In place of that where one of them is dead, has expired or was cancelled. */
-  failed?: EnqueueEntry | undefined
+  failed?: EnqueueEntry<Failed> | undefined
 }
+
+export const batchOptionNames = new Set([...enqueueOptionNames, 'then', 'failed'])

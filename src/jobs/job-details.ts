@@ -5,6 +5,7 @@ import { HubError } from '../wire/errors.ts'
 import type { JobFailure } from '../wire/job-part.ts'
 import { isId, isQueueName, type Keys } from '../wire/keys.ts'
 import { decodeRequest, type Request } from '../wire/message.ts'
+import { namesOf } from '../wire/options.ts'
 import { Batch, type BatchStatus } from './batch.ts'
 import { Chain, type JobHost, type StepStatus } from './job.ts'
 import { hasEnded, type JobRecord, type JobStatus } from './job-record.ts'
@@ -19,6 +20,8 @@ export interface JobPlace {
   /** Of a job that lies by time (scheduled, retrying, dead): that time, with which it is found among a million others. */
   atMs?: number | undefined
 }
+
+export const jobPlaceNames = namesOf<JobPlace>({ queue: true, state: true, atMs: true })
 
 /** All that is known of a job. */
 export interface JobDetails extends JobStatus {

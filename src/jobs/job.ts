@@ -4,6 +4,7 @@ import { monotonicMs, within } from '../wire/clock.ts'
 import { fromWire, HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import type { Reply } from '../wire/message.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { hasEnded, type JobRecord, type JobStatus, readJobRecord } from './job-record.ts'
 
 /** What a job needs of its hub. */
@@ -26,6 +27,16 @@ export interface JobHost {
 const lookAgainMs = 5000
 /** The same while Redis is away. */
 const awayMs = 200
+
+/** How to wait for a result. */
+export interface ResultOptions {
+  /** Default 30 s. */
+  timeoutMs?: number
+  /** Ends the wait with Aborted. */
+  signal?: AbortSignal
+}
+
+const resultNames = namesOf<ResultOptions>({ timeoutMs: true, signal: true })
 
 /** A job that was enqueued. Only a tracked one can tell of itself. */
 export class Job<R = unknown> {
@@ -65,7 +76,9 @@ export class Job<R = unknown> {
    * @throws HubError with the code of its last failure when it is dead, Expired, Aborted when it was cancelled, Timeout when it has not
    *   ended by then, NoSuchJob, NotEnqueued
    */
-  async result({ timeoutMs = 30_000, signal }: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<R> {
+  async result(options: ResultOptions = {}): Promise<R> {
+    refuseHubOptions(`result of job ${this.id}`, options, resultNames)
+    const { timeoutMs = 30_000, signal } = options
     const { closing, hubId } = this.#host
     const end = monotonicMs() + timeoutMs
     const ticket = newId()
@@ -168,7 +181,7 @@ export type StepStatus = JobStatus | { id: string; queue: string; task: string; 
 export const stepId = (chain: string, place: number): string => (place === 0 ? chain : `${chain}-${place + 1}`)
 
 /** Jobs one after the other: the next one starts when the one before is done. Each of them is tracked. */
-export class Chain {
+export class Chain<R = unknown> {
   /** Id of the first job. */
   readonly id: string
   readonly steps: readonly Job[]
@@ -198,12 +211,14 @@ export class Chain {
    * Waits for the end of all, and resolves to the result of the last step.
    * @throws HubError as Job.result(), for the first step that does not end well
    */
-  async result({ timeoutMs = 30_000, signal }: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<unknown> {
+  async result(options: ResultOptions = {}): Promise<R> {
+    refuseHubOptions(`result of chain ${this.id}`, options, resultNames)
+    const { timeoutMs = 30_000, signal } = options
     const end = monotonicMs() + timeoutMs
     let result: unknown
     for (const step of this.steps)
       result = await step.result({ timeoutMs: Math.max(1, end - monotonicMs()), ...(signal ? { signal } : {}) })
-    return result
+    return result as R
   }
 
   /** Cancels what has not ended: no further step starts. */

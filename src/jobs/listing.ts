@@ -4,6 +4,7 @@ import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { isEndedPlace, readEndedJobs } from './ended-jobs.ts'
 import { type JobRecord, readJobRecord } from './job-record.ts'
 import {
@@ -57,8 +58,12 @@ export interface JobsListing {
 const mostListed = 10_000
 const longestText = 200
 
+const queryNames = namesOf<JobsQuery>({ queue: true, state: true, task: true, text: true, limit: true, from: true })
+
 /** @throws HubError InvalidArgs */
-export const checkJobsQuery = ({ queue, state, task, text, limit, from }: JobsQuery): void => {
+export const checkJobsQuery = (query: JobsQuery): void => {
+  refuseHubOptions('jobs', query, queryNames)
+  const { queue, state, task, text, limit, from } = query
   const wrong = (what: string) => new HubError('InvalidArgs', `jobs: ${what}.`)
   const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80)
   if (queue !== undefined && !isQueueName(queue)) throw wrong(`queue must be the name of a queue, not ${shown(queue)}`)

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, messageOf } from '../wire/errors.ts'
+import { wrongOptions } from '../wire/options.ts'
 import { type Settings, type SettingsUser, settingsTable } from './table.ts'
 
 export { type MeasuringSetting, measuringSettings, type Settings, settingsTable } from './table.ts'
 
 /** Where values come from, strongest first. `flags` are texts as typed; `options` are values from code. */
 export interface Sources {
-  options?: Record<string, unknown>
+  options?: object
+  /** Names of options that are no settings, and somebody else's affair. */
+  others?: readonly string[]
   flags?: Record<string, string | undefined>
   env?: Record<string, string | undefined>
   /** Path of a JSON file with settings by their names. */
@@ -22,7 +25,7 @@ export const readSettings = (user: SettingsUser, sources: Sources): Readonly<Set
   const names = (Object.keys(settingsTable) as (keyof Settings)[]).filter(name =>
     settingsTable[name].users.includes(user),
   )
-  refuseUnknown(names, sources.options ?? {}, 'option')
+  refuseUnknown([...names, ...(sources.others ?? [])], sources.options ?? {}, 'option')
   refuseUnknown(Object.keys(settingsTable), fromFile, `setting in ${sources.file}`)
   const settings: Record<string, unknown> = {}
   for (const name of names) {
@@ -42,7 +45,7 @@ const pick = (
   fromFile: Record<string, unknown>,
 ): { value: unknown; origin: string; text?: string } => {
   const setting = settingsTable[name]
-  const option = sources.options?.[name]
+  const option: unknown = (sources.options as Partial<Settings> | undefined)?.[name]
   if (option !== undefined) return { value: option, origin: `option '${name}'` }
   const flag = sources.flags?.[name]
   if (flag !== undefined) return { value: setting.parse(flag), origin: `--${flagOf(name)}`, text: flag }
@@ -63,9 +66,9 @@ export const variableOf = (name: keyof Settings): string => {
   return `PSHUB_${isRegistrys ? 'REGISTRY_' : ''}${flagOf(name).replaceAll('-', '_').toUpperCase()}`
 }
 
-const refuseUnknown = (known: string[], given: Record<string, unknown>, what: string): void => {
-  const unknown = Object.keys(given).find(key => !known.includes(key))
-  if (unknown !== undefined) throw new ConfigError(`There is no ${what} '${unknown}'. Known are ${known.join(', ')}.`)
+const refuseUnknown = (known: string[], given: unknown, what: string): void => {
+  const wrong = wrongOptions(given, new Set(known), what)
+  if (wrong !== undefined) throw new ConfigError(`${wrong[0]!.toUpperCase()}${wrong.slice(1)}`)
 }
 
 const readFile = (path: string): Record<string, unknown> => {

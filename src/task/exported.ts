@@ -1,12 +1,17 @@
-import { isTask, type Task } from './task.ts'
+import { type Contract, isContract, isTask, type Task } from './task.ts'
 
 /** What defineTask made among a module's exports: each export itself, and the members of arrays and plain objects. */
-export const tasksIn = (exported: object): Task[] => Object.values(exported).flatMap(tasksOf)
+export const tasksIn = (exported: object): Task[] => membersOf(exported).filter(isTask)
 
-const tasksOf = (value: unknown): Task[] => {
-  if (isTask(value)) return [value]
-  if (Array.isArray(value)) return value.filter(isTask)
-  return isPlainObject(value) ? Object.values(value).filter(isTask) : []
+/** The same for those without a handler. */
+export const contractsIn = (exported: object): Contract[] => membersOf(exported).filter(isContract)
+
+const membersOf = (exported: object): unknown[] => Object.values(exported).flatMap(valuesOf)
+
+const valuesOf = (value: unknown): unknown[] => {
+  if (isTask(value) || isContract(value)) return [value]
+  if (Array.isArray(value)) return value
+  return isPlainObject(value) ? Object.values(value) : []
 }
 
 const isPlainObject = (value: unknown): value is object => {

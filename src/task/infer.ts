@@ -33,20 +33,38 @@ type FromArray<S> = S extends { prefixItems: infer P extends readonly unknown[] 
     : unknown[]
 
 type FromObject<S> = S extends { properties: infer P }
-  ? Flatten<
-      { -readonly [K in keyof P as K extends RequiredOf<S> ? K : never]: FromSchema<P[K]> } & {
-        -readonly [K in keyof P as K extends RequiredOf<S> ? never : K]?: FromSchema<P[K]>
-      } & (S extends { additionalProperties: infer A }
-          ? A extends false
-            ? unknown
-            : { [key: string]: unknown }
-          : unknown)
-    >
-  : S extends { additionalProperties: infer A }
-    ? A extends object
+  ? [keyof P] extends [never]
+    ? FromOpenObject<S>
+    : { -readonly [K in keyof P as K extends RequiredOf<S> ? K : never]: FromSchema<P[K]> } & {
+          -readonly [K in keyof P as K extends RequiredOf<S> ? never : K]?: FromSchema<P[K]>
+        } & (S extends { additionalProperties: infer A }
+            ? A extends false
+              ? unknown
+              : { [key: string]: unknown }
+            : unknown) extends infer O
+      ? { [K in keyof O]: O[K] }
+      : never
+  : FromOpenObject<S>
+
+/** Of one whose properties have no names. */
+type FromOpenObject<S> = S extends { additionalProperties: infer A }
+  ? A extends false
+    ? { [key: string]: never }
+    : A extends object
       ? { [key: string]: FromSchema<A> }
       : { [key: string]: unknown }
-    : { [key: string]: unknown }
+  : { [key: string]: unknown }
 
 type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
-type Flatten<T> = { [K in keyof T]: T[K] }
+
+/**
+ * The type of what a caller receives of a value that went through JSON: nothing is null, a Date a text, and so is what else has a toJSON
+ * whatever that makes of it.
+ */
+export type Received<T> = unknown extends T ? T : T extends void ? null : AsJson<T>
+
+type AsJson<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : T extends { toJSON(): infer J }
+    ? AsJson<J>
+    : { [K in keyof T]: AsJson<T[K]> }

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
-import { maxTimeoutMs } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
-import { type Backoff, backoffKinds, isBackoff, isWait } from '../wire/job-part.ts'
 import { parseTaskName, type TaskName } from '../wire/names.ts'
+import { namesOf } from '../wire/options.ts'
 import type { Phases } from '../wire/phases.ts'
-import type { FromSchema } from './infer.ts'
+import type { FromSchema, Received } from './infer.ts'
+import { checkLength, checkOptions, type TaskBackoff, type TaskOptions } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
+
+export type { TaskBackoff, TaskOptions } from './options.ts'
 
 /** Writes one line to the worker's log, marked with the task and the request's id. */
 export interface TaskLog {
@@ -35,8 +37,8 @@ export interface TaskContext {
   /** Milliseconds until the deadline; Infinity when there is none. */
   remainingMs(): number
   readonly log: TaskLog
-  /** Calls another task with what remains of this call's time, under the same trace. Throws HubError. */
-  call(task: string, args?: unknown, options?: NestedOptions): Promise<unknown>
+  /** Calls another task, typed as hub.call is, with what remains of this call's time and under the same trace. Throws HubError. */
+  call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
 }
 
 /** What may be said of a call that a handler makes; as for hub.call. */
@@ -45,6 +47,8 @@ export interface NestedOptions {
   signal?: AbortSignal
   queue?: string | undefined
 }
+
+export const nestedOptionNames = namesOf<NestedOptions>({ timeoutMs: true, signal: true, queue: true })
 
 export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>
 
@@ -70,35 +74,10 @@ export interface Guards {
   admit(name: string, limit: number, periodMs: number, comesBack: boolean): Promise<number>
 }
 
-/** How a task is declared. Everything but the handler is published to the registry. */
-export interface TaskOptions<A = JsonSchema, R = JsonSchema> {
-  /** What it does, in Markdown; the first line is shown in lists. */
-  description?: string
-  /** JSON Schema (2020-12) of the arguments. Without one anything is accepted. */
-  args?: A
-  /** JSON Schema of the result. Without one any JSON is. */
-  result?: R
-  /** For calls that give no time of their own. Default 5000. */
-  timeoutMs?: number
-  /** True when running twice does no harm: then a call is run again elsewhere if its worker dies. Default false. */
-  idempotent?: boolean
-  /** How long it may run as a job. Default 30 minutes. */
-  jobTimeoutMs?: number
-  /** How often a job is tried again when it fails, unless the job itself says otherwise. Default 25. */
-  retries?: number
-  /** How long it waits before that. A function returns milliseconds, or undefined for a job that is to be given up. Default `exponential`. */
-  backoff?: TaskBackoff
-  /** For a handler that computes: it runs in threads of this task's own, so many at once. Default: in the main thread. */
-  threads?: number
-  /** Where these threads find the task: `import.meta.url` of a module that exports it. `pshub worker` knows that by itself. */
-  module?: string
-}
+declare const types: unique symbol
 
-/** `attempt`: how often it has failed by now. */
-export type TaskBackoff = Backoff | ((error: unknown, attempt: number) => number | undefined)
-
-/** A declared task: give it to a Worker, or to `hub.call` for typed arguments and result. */
-export interface Task<Args = unknown, Result = unknown> {
+/** What there is of a task for those who call it, with or without its handler: give it to `hub.call` for typed arguments and result. */
+export interface Declaration<Args = unknown, Result = unknown> {
   readonly name: TaskName
   readonly description: string
   readonly args: JsonSchema | undefined
@@ -110,39 +89,102 @@ export interface Task<Args = unknown, Result = unknown> {
   readonly backoff: TaskBackoff | undefined
   readonly threads: number | undefined
   readonly module: string | undefined
-  readonly handler: Handler<Args, Result>
   readonly checkArgs: Validate | undefined
   readonly checkResult: Validate | undefined
   /** Changes when the schemas do; tells workers apart that declare one version in two ways. */
   readonly digest: string
+  /** For the compiler alone: nothing is there. */
+  readonly [types]?: (args: Args) => Result
 }
 
+/** A task with its handler: give it to a Worker, or to `hub.call` for typed arguments and result. */
+export interface Task<Args = unknown, Result = unknown> extends Declaration<Args, Result> {
+  readonly kind: 'task'
+  readonly handler: Handler<Args, Result>
+}
+
+/** A task without its handler, for a file that its callers and its workers share. */
+export interface Contract<Args = unknown, Result = unknown> extends Declaration<Args, Result> {
+  readonly kind: 'contract'
+  /**
+   * The task that a worker serves. The contract stays as it is.
+   *
+   * @param handler its result is checked against the contract's schema, if that has one
+   * @param serving how it is run, where that is not the contract's affair: `threads`, and `module`, which exports what this returns
+   * @throws ConfigError
+   */
+  handler<Returned>(
+    handler: (args: Args, context: TaskContext) => unknown extends Result ? Returned : Result | Promise<Result>,
+    serving?: Serving,
+  ): Task<Args, unknown extends Result ? Received<Awaited<Returned>> : Result>
+}
+
+export type Serving = Pick<TaskOptions, 'threads' | 'module'>
+const servingNames = namesOf<Serving>({ threads: true, module: true })
+
+/** What follows a task that is called or enqueued: its arguments, which may be left out where `{}` would fit them, and options. */
+export type Given<Args, Options> =
+  Record<never, never> extends Args
+    ? [args?: NoInfer<Args> | undefined, options?: Options]
+    : [args: NoInfer<Args>, options?: Options]
+
+/** A task as it is called: by its name, or as what defineTask returned. */
+export type Called = string | Declaration<never>
+/** Undefined for what is no task, whatever its type says. */
+export const calledName = (task: Called): string => (typeof task === 'string' ? task : task?.name?.full)
+/** Of a task that is called; unknown of a name. */
+export type ArgsOf<T> = T extends Declaration<infer Args> ? Args : unknown
+export type ResultOf<T> = T extends Declaration<never, infer Result> ? Result : unknown
+
+/** The same for one of several, with its task. */
+export type Entry<T, Options> = readonly [
+  task: T,
+  ...given: Record<never, never> extends ArgsOf<T>
+    ? [args?: ArgsOf<T> | undefined, options?: Options]
+    : [args: ArgsOf<T>, options?: Options],
+]
+
+/** What a schema describes, anything where there is none. */
+type Described<S> = S extends undefined ? unknown : FromSchema<S>
+
 /** Marks what defineTask made, also across two copies of the package. */
-const taskMark = Symbol.for('pshub.task')
+const taskMark: unique symbol = Symbol.for('pshub.task')
 
 export const defaultTimeoutMs = 5000
 export const defaultJobTimeoutMs = 30 * 60 * 1000
 
 /**
- * Declares a task. The types of the handler's arguments and result follow from the schemas where they are written in
- * place (or `as const`).
+ * Declares a task. The type of its arguments follows from their schema where that is written in place (or `as const`), that of its result
+ * from the result's schema; where there is none, from what the handler returns, as it is after its way through JSON. Without a handler it
+ * is a contract, whose `handler` makes the task of it elsewhere.
  *
  * @param fullName `name:major.minor`
  * @throws ConfigError for a malformed name, an invalid schema or an option that does not exist
  */
-export const defineTask = <const A = undefined, const R = undefined>(
+export function defineTask<const A = undefined, const R = undefined>(
   fullName: string,
   options: TaskOptions<A, R>,
-  handler: Handler<A extends undefined ? unknown : FromSchema<A>, R extends undefined ? unknown : FromSchema<R>>,
-): Task<A extends undefined ? unknown : FromSchema<A>, R extends undefined ? unknown : FromSchema<R>> => {
+): Contract<Described<A>, Described<R>>
+// What the handler may return is said in a list of parameters, so that its literals keep their types (`state: 'ok'`).
+export function defineTask<const A = undefined, const R = undefined, Returned = unknown>(
+  fullName: string,
+  options: TaskOptions<A, R>,
+  ...given: R extends undefined
+    ? [handler: (args: Described<A>, context: TaskContext) => Returned]
+    : [handler: Handler<Described<A>, FromSchema<R>>]
+): Task<Described<A>, R extends undefined ? Received<Awaited<Returned>> : FromSchema<R>>
+export function defineTask(fullName: string, options: TaskOptions, ...given: unknown[]): Contract | Task {
+  const contract = contractOf(fullName, options)
+  return given.length === 0 ? contract : taskOf(contract, given[0])
+}
+
+const contractOf = (fullName: string, options: TaskOptions): Contract => {
   const name = parseTaskName(fullName)
-  if (typeof handler !== 'function')
-    throw new ConfigError(`${fullName}: the third argument must be the handler function.`)
   checkOptions(fullName, options)
-  const args = options.args as JsonSchema | undefined
-  const result = options.result as JsonSchema | undefined
-  const task = {
+  const { args, result } = options
+  const contract: Contract & { [taskMark]: true } = {
     [taskMark]: true,
+    kind: 'contract',
     name,
     description: options.description ?? '',
     args,
@@ -154,7 +196,7 @@ export const defineTask = <const A = undefined, const R = undefined>(
     backoff: options.backoff,
     threads: options.threads,
     module: options.module,
-    handler,
+    handler: (handler, serving = {}) => taskOf(contract, handler, serving) as never,
     checkArgs: args === undefined ? undefined : compileOwn(args, `${fullName}: 'args'`),
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
     digest: createHash('sha256')
@@ -163,64 +205,26 @@ export const defineTask = <const A = undefined, const R = undefined>(
       .slice(0, 12),
   }
   checkLength(fullName, options)
-  return Object.freeze(task) as never
+  return Object.freeze(contract)
 }
 
-export const isTask = (value: unknown): value is Task =>
+const taskOf = (contract: Contract, handler: unknown, serving: Serving = {}): Task => {
+  const { full } = contract.name
+  if (typeof handler !== 'function')
+    throw new ConfigError(`${full}: its handler must be a function, not ${typeof handler}.`)
+  checkOptions(full, serving, servingNames)
+  const { threads = contract.threads, module = contract.module } = serving
+  return Object.freeze({ ...contract, threads, module, kind: 'task', handler: handler as Handler })
+}
+
+/** Whether defineTask made it, with a handler. */
+export const isTask = (value: unknown): value is Task => isMarked(value) && value.kind === 'task'
+
+/** Whether defineTask made it, without a handler. */
+export const isContract = (value: unknown): value is Contract => isMarked(value) && value.kind === 'contract'
+
+const isMarked = (value: unknown): value is Task | Contract =>
   typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[taskMark] === true
-
-const optionTypes: Record<keyof TaskOptions, string> = {
-  description: 'string',
-  args: 'object',
-  result: 'object',
-  timeoutMs: 'number',
-  idempotent: 'boolean',
-  jobTimeoutMs: 'number',
-  retries: 'number',
-  backoff: '',
-  threads: 'number',
-  module: 'string',
-}
-
-const checkOptions = (fullName: string, options: object): void => {
-  if (typeof options !== 'object' || options === null)
-    throw new ConfigError(`${fullName}: the second argument must be an object of options.`)
-  for (const [key, value] of Object.entries(options)) {
-    const type = optionTypes[key as keyof TaskOptions]
-    if (type === undefined)
-      throw new ConfigError(
-        `${fullName}: there is no option '${key}'. Known are ${Object.keys(optionTypes).join(', ')}.`,
-      )
-    const actual = Array.isArray(value) ? 'array' : typeof value
-    if (value !== undefined && type !== '' && actual !== type)
-      throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
-  }
-  const { timeoutMs, jobTimeoutMs, retries, backoff, threads, module } = options as TaskOptions
-  for (const [key, ms] of Object.entries({ timeoutMs, jobTimeoutMs }))
-    if (ms !== undefined && !(ms > 0 && ms <= maxTimeoutMs))
-      throw new ConfigError(`${fullName}: '${key}' must be above 0 and at most ${maxTimeoutMs} (a day).`)
-  if (retries !== undefined && !isWait(retries))
-    throw new ConfigError(`${fullName}: 'retries' must be a whole number of at least 0.`)
-  if (backoff !== undefined && typeof backoff !== 'function' && !isBackoff(backoff))
-    throw new ConfigError(`${fullName}: 'backoff' must be ${backoffKinds}, or a function.`)
-  if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1))
-    throw new ConfigError(`${fullName}: 'threads' must be a whole number of at least 1.`)
-  if (module !== undefined && !module.startsWith('file:'))
-    throw new ConfigError(
-      `${fullName}: 'module' must be the URL of a file: import.meta.url of the module that exports it.`,
-    )
-}
-
-/** Beside what else is on its card, which nobody reads when it is longer than maxCardLength. */
-const maxDeclaration = 250_000
-
-const checkLength = (fullName: string, { description, args, result }: TaskOptions<unknown, unknown>): void => {
-  const { length } = JSON.stringify([description, args, result])
-  if (length > maxDeclaration)
-    throw new ConfigError(
-      `${fullName}: its description and schemas are ${length} characters of JSON; at most ${maxDeclaration} fit on a card of the registry.`,
-    )
-}
 
 /** What the registry knows of a task: its declaration, and where it runs. */
 export interface TaskCard {
@@ -264,9 +268,15 @@ export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
     throw new ConfigError("A worker needs 'tasks': an array of what defineTask returned.")
   const byName = new Map<string, Task>()
   for (const task of tasks) {
+    if (isContract(task)) throw new ConfigError(withoutHandler([task.name.full]))
     if (!isTask(task)) throw new ConfigError("'tasks' holds something that defineTask did not return.")
     if (byName.has(task.name.full)) throw new ConfigError(`The task ${task.name.full} is given twice.`)
     byName.set(task.name.full, task)
   }
   return byName
 }
+
+/** What to do about contracts that were given to be served. */
+export const withoutHandler = (names: readonly string[]): string =>
+  `${names.join(', ')}: a contract without its handler cannot be served. Add one, and give the worker what that returns: ` +
+  'contract.handler(async (args, ctx) => ...).'

@@ -78,6 +78,8 @@ export interface HubErrorDetails {
   task?: string
   /** The request's id, once there is one. */
   id?: string
+  /** Overrides the table, where more is known: what was given up before it was sent certainly did not run. */
+  ran?: 'no' | 'maybe' | 'yes' | undefined
   /** Overrides the table, as a failing handler may. */
   retryable?: boolean | undefined
   /** Of a failed task: the HTTP status that its handler chose. */
@@ -110,7 +112,7 @@ export class HubError extends Error {
     super(message ?? row.meaning, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
     this.kind = kind
-    this.ran = row.ran
+    this.ran = details.ran ?? row.ran
     this.status = (kind === 'TaskFailed' ? details.status : undefined) ?? row.status
     this.retryable = details.retryable ?? row.retryable
     this.task = details.task
@@ -119,9 +121,9 @@ export class HubError extends Error {
   }
 
   /** The fields that JSON.stringify and loggers should see; the stack is not among them. */
-  toJSON(): WireError & { task?: string | undefined; id?: string | undefined } {
-    const { code, message, retryable, task, id, data } = this
-    return { code, message, retryable, task, id, data }
+  toJSON(): WireError & Pick<HubError, 'ran' | 'task' | 'id'> {
+    const { code, message, ran, retryable, task, id, data } = this
+    return { code, message, ran, retryable, task, id, data }
   }
 }
 

@@ -1,12 +1,23 @@
 import type { RunLook } from '../figures/worker-look.ts'
 import { isHeldJob } from '../jobs/held-job.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
-import type { Handler, NestedOptions, TaskContext, TaskLog } from '../task/task.ts'
+import {
+  type Called,
+  calledName,
+  type Declaration,
+  type Given,
+  type Handler,
+  type NestedOptions,
+  nestedOptionNames,
+  type TaskContext,
+  type TaskLog,
+} from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import type { Timed } from '../wire/deadlines.ts'
 import type { HubError } from '../wire/errors.ts'
 import { Abandoned } from '../wire/failures.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
+import { refuseHubOptions } from '../wire/options.ts'
 
 /** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
 export const abandonAfterMs = 1000
@@ -88,7 +99,10 @@ export class Run implements TaskContext, Timed {
     return Math.max(0, this.deadline - monotonicMs())
   }
 
-  call(task: string, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
+  call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
+  async call(given: Called, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
+    const task = calledName(given)
+    refuseHubOptions(`ctx.call ${task}`, options, nestedOptionNames)
     const remaining = this.remainingMs()
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal

@@ -18,6 +18,7 @@ import { checkTasks, type Guards, type Task, type TaskMiddleware } from '../task
 import { signalAfter } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
+import { namesOf, wrongOptions } from '../wire/options.ts'
 import { RedisClock } from '../wire/redis-clock.ts'
 import { type CommonParts, type Crew, makeCrew } from './crew.ts'
 import { Handlers } from './handlers.ts'
@@ -38,6 +39,10 @@ export type WorkerOptions = Partial<Omit<Settings, 'name'>> &
     // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results go together here
     tasks: readonly Task<any, any>[]
   }
+
+/** Its options that are no settings. */
+const others: readonly string[] = ['tasks', 'onStart', 'lastWords'] satisfies (keyof WorkerOptions)[]
+const stopOptionNames = namesOf<{ graceMs?: number }>({ graceMs: true })
 
 /** How long start() waits for Redis. */
 const patienceMs = 2000
@@ -70,9 +75,9 @@ export class Worker {
   /** @throws ConfigError */
   constructor(options: WorkerOptions) {
     const { events } = this
-    const { tasks: given, onStart, lastWords, ...own } = options
+    const settings = readSettings('worker', { options, others, env: process.env })
+    const { tasks: given, onStart, lastWords } = options ?? {}
     this.#hooks = new Hooks({ onStart, lastWords })
-    const settings = readSettings('worker', { options: own, env: process.env })
     const { statsd, slots: size, jobSlots = Math.ceil(size / 2) } = settings
     const threads = new Threads(reason => events.emit('problem', { where: 'threads', reason }))
     this.#threads = threads
@@ -249,9 +254,12 @@ export class Worker {
 
   /**
    * Stops taking work, lets what runs finish for `graceMs` (default: the setting, 10 s), puts the rest back, and says
-   * goodbye to the registry. Never rejects. A second call may shorten the grace of the first.
+   * goodbye to the registry. A second call may shorten the grace of the first.
+   * @throws ConfigError for an option that there is not, and nothing else
    */
   stop(options: { graceMs?: number } = {}): Promise<void> {
+    const wrong = wrongOptions(options, stopOptionNames)
+    if (wrong !== undefined) return Promise.reject(new ConfigError(`stop: ${wrong}`))
     const graceMs = options.graceMs ?? this.#common.settings.graceMs
     const timer = setTimeout(() => this.#graceOver.abort(), graceMs)
     this.#stopped ??= this.#shutDown().catch(error =>

@@ -116,6 +116,29 @@ describe('worker', () => {
     expect(debugged.err).toMatch(/\n\s+at fail \(.*throws\.mjs:2:9\)/)
   })
 
+  it('serves what the handler of a contract returned, and says that a contract alone cannot be served', async () => {
+    const contract = "export const resize = defineTask('resize:1.0', { threads: 1 })\n"
+    const handled = 'export const served = resize.handler(async args => ({ served: args }))\n'
+    const text = (code: string) =>
+      `import { defineTask } from ${JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)}\n${code}`
+    writeFileSync(join(cli.folder, 'contracts.mjs'), text(contract))
+    writeFileSync(join(cli.folder, 'both.mjs'), text(contract + handled))
+    writeFileSync(join(cli.folder, 'other.mjs'), text(`${contract}export const a = defineTask('a:1.0', {}, () => 1)\n`))
+    for (const modules of [['./contracts.mjs'], ['./other.mjs']]) {
+      const { code, err } = await run(['worker', ...modules])
+      expect(err).toContain('resize:1.0: a contract without its handler cannot be served. Add one')
+      expect(err).toContain('contract.handler(async (args, ctx) => ...)')
+      expect(err).not.toMatch(/\n\s+at /)
+      expect(code).toBe(2)
+    }
+    const worker = start(['worker', './both.mjs'])
+    await worker.shows('contracts are passed over')
+    await worker.shows('worker started')
+    expect((await run(['call', 'resize:1.0', '{"n":1}'])).out.trim()).toBe('{"served":{"n":1}}')
+    worker.signal('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+  })
+
   it('refuses a Redis that would drop requests', async () => {
     await cli.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
     try {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,44 +7,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { onPath } from '../../tools/apt.mjs'
 import { ensureBuild } from '../support/cli-fixture.ts'
+import { type Block, codeBlocks, documents } from '../support/code-blocks.ts'
 import { read } from '../support/protocol-document.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const fixture = useRegistry()
-const documents = [
-  'README.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter(name => name.endsWith('.md'))
-    .map(name => `docs/${name}`),
-]
-
-interface Block {
-  document: string
-  line: number
-  language: string
-  /** It is parsed, and not run. */
-  isOutline: boolean
-  text: string
-}
-
-const blocksOf = (document: string): Block[] => {
-  const blocks: Block[] = []
-  let text: string[] | undefined
-  for (const [at, line] of read(document).split('\n').entries()) {
-    const fence = /^```(\S*)( outline)?$/.exec(line)
-    if (!fence) text?.push(line)
-    else if (text) {
-      blocks.at(-1)!.text = `${text.join('\n')}\n`
-      text = undefined
-    } else {
-      blocks.push({ document, line: at + 1, language: fence[1]!, isOutline: fence[2] !== undefined, text: '' })
-      text = []
-    }
-  }
-  return blocks
-}
-const blocks = documents.flatMap(blocksOf)
+const blocks = codeBlocks()
 const ofLanguage = (language: string, isOutline: boolean) =>
   blocks.filter(block => block.language === language && block.isOutline === isOutline)
 

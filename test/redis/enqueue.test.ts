@@ -50,7 +50,7 @@ describe('a job', () => {
     const hub = it_.hub()
     expect(await failure(hub.enqueue('strict:1.0', {}))).toMatchObject({ code: 'InvalidArgs' })
     const wrong: [object, RegExp][] = [
-      [{ delay: 5 }, /there is no option 'delay'\. Known are queue, delayMs/],
+      [{ delay: 5 }, /there is no option 'delay'; did you mean 'delayMs'\?$/],
       [{ delayMs: -1 }, /delayMs must be milliseconds/],
       [{ delayMs: 1, at: 5 }, /not both/],
       [{ at: 'tomorrow' }, /at must be a Date/],

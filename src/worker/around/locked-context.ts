@@ -1,4 +1,12 @@
-import type { NestedOptions, TaskContext, TaskLog } from '../../task/task.ts'
+import {
+  type Called,
+  calledName,
+  type Declaration,
+  type Given,
+  type NestedOptions,
+  type TaskContext,
+  type TaskLog,
+} from '../../task/task.ts'
 import type { Lock } from './lock.ts'
 
 /** What a handler sees that runs under a lock: its signal fires when that is lost, too. */
@@ -50,9 +58,10 @@ export class LockedContext implements TaskContext {
     return this.#inner.remainingMs()
   }
 
-  call(task: string, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
+  call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
+  call(task: Called, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    return this.#inner.call(task, args, { ...options, signal })
+    return this.#inner.call(calledName(task), args, { ...options, signal })
   }
 
   /** The handler is done. */

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto'
 import { isTransient } from '../../redis/connection.ts'
 import type { TaskRequest } from '../../task/task.ts'
 import { ConfigError, messageOf, PutOff } from '../../wire/errors.ts'
+import { refuseOptions } from '../../wire/options.ts'
 
 /** Which requests share a lock or a rate. */
 export interface Sharing {
   /** Full names of the tasks that it is for. Default all of the worker. */
   tasks?: readonly string[]
   /** Requests with equal texts share; undefined: this request is left alone. Default: all of a task share. */
-  key?: (args: never, task: string) => string | number | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: they are of whatever tasks share it
+  key?: (args: any, task: string) => string | number | undefined
   /** For several tasks that share: 1 to 64 letters, digits, and _ . -. Default: each task has its own. */
   name?: string
 }
 
 /** Throws ConfigError for options that there are not, or that cannot work. */
 export const checkSharing = (of: string, options: Sharing, own: readonly string[]): void => {
+  refuseOptions(of, options, new Set(['tasks', 'key', 'name', ...own]))
   const { tasks, key, name } = options
-  for (const option of Object.keys(options))
-    if (!['tasks', 'key', 'name', ...own].includes(option))
-      throw new ConfigError(`${of}: there is no option '${option}'.`)
   if (tasks !== undefined && !(Array.isArray(tasks) && tasks.every(task => typeof task === 'string')))
     throw new ConfigError(`${of}: 'tasks' must be an array of full names of tasks, like ['report:1.0'].`)
   if (key !== undefined && typeof key !== 'function')
@@ -38,7 +38,7 @@ export const sharedName = ({ tasks, key, name }: Sharing, { task, args }: TaskRe
   if (tasks && !tasks.includes(task)) return undefined
   const shared = name ?? task
   if (!key) return shared
-  const text = key(args as never, task)
+  const text = key(args, task)
   if (text === undefined) return undefined
   if (typeof text !== 'string' && typeof text !== 'number')
     throw new TypeError(`The key of ${task} must be a text or a number, not ${typeof text}.`)

@@ -1,11 +1,14 @@
 import type { TaskContext, TaskMiddleware, TaskRun } from '../../task/task.ts'
 import { monotonicMs } from '../../wire/clock.ts'
 import { ConfigError, PutOff } from '../../wire/errors.ts'
+import { namesOf, refuseOptions } from '../../wire/options.ts'
 
 export interface TimingLogOptions {
   /** Only what ran for so long is logged, and as a warning. Default: everything, as information. */
   overMs?: number
 }
+
+const optionNames = namesOf<TimingLogOptions>({ overMs: true })
 
 /**
  * One line of the log for each run, with its phases in milliseconds: `backlogMs` in Redis, `queueMs` in this worker, `execMs` in what is
@@ -14,8 +17,8 @@ export interface TimingLogOptions {
  * @throws ConfigError
  */
 export const timingLog = (options: TimingLogOptions = {}): TaskMiddleware => {
-  const { overMs, ...unknown } = options
-  for (const option of Object.keys(unknown)) throw new ConfigError(`timingLog: there is no option '${option}'.`)
+  refuseOptions('timingLog', options, optionNames)
+  const { overMs } = options
   if (overMs !== undefined && !(overMs >= 0)) throw new ConfigError("timingLog: 'overMs' must be milliseconds.")
   return next => async (request, ctx) => {
     const started = monotonicMs()

@@ -1,6 +1,16 @@
 import { inspect } from 'node:util'
 import type { MessagePort } from 'node:worker_threads'
-import type { NestedOptions, TaskContext, TaskLog } from '../../task/task.ts'
+import {
+  type Called,
+  calledName,
+  type Declaration,
+  type Given,
+  type NestedOptions,
+  nestedOptionNames,
+  type TaskContext,
+  type TaskLog,
+} from '../../task/task.ts'
+import { refuseHubOptions } from '../../wire/options.ts'
 import { encodePayload, invalid, PayloadProblem } from '../../wire/payload.ts'
 import { unpackError } from './carried-error.ts'
 import { type FromThread, sharedMs, type ThreadRequest, type ToThread } from './messages.ts'
@@ -44,7 +54,11 @@ export class ThreadContext implements TaskContext {
     return Math.max(0, this.#deadline - sharedMs())
   }
 
-  async call(task: string, args?: unknown, { timeoutMs, queue, signal }: NestedOptions = {}): Promise<unknown> {
+  call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
+  async call(called: Called, args?: unknown, given: NestedOptions = {}): Promise<unknown> {
+    const task = calledName(called)
+    refuseHubOptions(`ctx.call ${task}`, given, nestedOptionNames)
+    const { timeoutMs, queue, signal } = given
     const call = ++this.#lastCall
     const text = args === undefined ? undefined : argsOf(task, args)
     const options = { ...(timeoutMs === undefined ? {} : { timeoutMs }), queue }

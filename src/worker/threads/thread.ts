@@ -1,6 +1,6 @@
 // What the threads of a pool run. It is loaded by its name (thread-pool.ts), not imported.
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
-import { tasksIn } from '../../task/exported.ts'
+import { contractsIn, tasksIn } from '../../task/exported.ts'
 import type { Task } from '../../task/task.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
 import { encodePayload, PayloadProblem } from '../../wire/payload.ts'
@@ -36,7 +36,11 @@ export default async ({ port }: { port: MessagePort }): Promise<ThreadOutcome> =
 const taskOf = ({ task: name, module }: ThreadRequest, exported: object): Task => {
   const task = tasksIn(exported).find(({ name: { full } }) => full === name)
   if (task) return task
-  throw new TaskError(`${module} does not export ${name}, so no thread can run it. Export what defineTask returned.`)
+  const isContract = contractsIn(exported).some(({ name: { full } }) => full === name)
+  const hint = isContract
+    ? 'It exports the contract alone: give .handler() the module that exports what it returns.'
+    : 'Export what defineTask returned.'
+  throw new TaskError(`${module} does not export ${name}, so no thread can run it. ${hint}`)
 }
 
 /** JSON, as it would be in the main thread: what structured cloning makes of a class with a toJSON is something else. */

@@ -1,0 +1,84 @@
+import { maxTimeoutMs } from '../wire/clock.ts'
+import { ConfigError } from '../wire/errors.ts'
+import { type Backoff, backoffKinds, isBackoff, isWait } from '../wire/job-part.ts'
+import { refuseOptions } from '../wire/options.ts'
+import type { JsonSchema } from './schema.ts'
+
+/** How a task is declared. Everything but the handler is published to the registry. */
+export interface TaskOptions<A = JsonSchema, R = JsonSchema> {
+  /** What it does, in Markdown; the first line is shown in lists. */
+  description?: string
+  /** JSON Schema (2020-12) of the arguments. Without one anything is accepted. */
+  args?: A
+  /** JSON Schema of the result. Without one any JSON is. */
+  result?: R
+  /** For calls that give no time of their own. Default 5000. */
+  timeoutMs?: number
+  /** True when running twice does no harm: then a call is run again elsewhere if its worker dies. Default false. */
+  idempotent?: boolean
+  /** How long it may run as a job. Default 30 minutes. */
+  jobTimeoutMs?: number
+  /** How often a job is tried again when it fails, unless the job itself says otherwise. Default 25. */
+  retries?: number
+  /** How long it waits before that. A function returns milliseconds, or undefined for a job that is to be given up. Default `exponential`. */
+  backoff?: TaskBackoff
+  /** For a handler that computes: it runs in threads of this task's own, so many at once. Default: in the main thread. */
+  threads?: number
+  /** Where these threads find the task: `import.meta.url` of a module that exports it. `pshub worker` knows that by itself. */
+  module?: string
+}
+
+/** `attempt`: how often it has failed by now. */
+export type TaskBackoff = Backoff | ((error: unknown, attempt: number) => number | undefined)
+
+const optionTypes: Record<keyof TaskOptions, string> = {
+  description: 'string',
+  args: 'object',
+  result: 'object',
+  timeoutMs: 'number',
+  idempotent: 'boolean',
+  jobTimeoutMs: 'number',
+  retries: 'number',
+  backoff: '',
+  threads: 'number',
+  module: 'string',
+}
+
+const optionNames = new Set(Object.keys(optionTypes))
+
+/** @throws ConfigError for an option that there is not, or that cannot work */
+export const checkOptions = (fullName: string, options: object, known: ReadonlySet<string> = optionNames): void => {
+  refuseOptions(fullName, options, known)
+  for (const [key, value] of Object.entries(options)) {
+    const type = optionTypes[key as keyof TaskOptions]
+    const actual = Array.isArray(value) ? 'array' : typeof value
+    if (value !== undefined && type !== '' && actual !== type)
+      throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
+  }
+  const { timeoutMs, jobTimeoutMs, retries, backoff, threads, module } = options as TaskOptions
+  for (const [key, ms] of Object.entries({ timeoutMs, jobTimeoutMs }))
+    if (ms !== undefined && !(ms > 0 && ms <= maxTimeoutMs))
+      throw new ConfigError(`${fullName}: '${key}' must be above 0 and at most ${maxTimeoutMs} (a day).`)
+  if (retries !== undefined && !isWait(retries))
+    throw new ConfigError(`${fullName}: 'retries' must be a whole number of at least 0.`)
+  if (backoff !== undefined && typeof backoff !== 'function' && !isBackoff(backoff))
+    throw new ConfigError(`${fullName}: 'backoff' must be ${backoffKinds}, or a function.`)
+  if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1))
+    throw new ConfigError(`${fullName}: 'threads' must be a whole number of at least 1.`)
+  if (module !== undefined && !module.startsWith('file:'))
+    throw new ConfigError(
+      `${fullName}: 'module' must be the URL of a file: import.meta.url of the module that exports it.`,
+    )
+}
+
+/** Beside what else is on its card, which nobody reads when it is longer than maxCardLength. */
+const maxDeclaration = 250_000
+
+/** @throws ConfigError where nobody could read its card */
+export const checkLength = (fullName: string, { description, args, result }: TaskOptions<unknown, unknown>): void => {
+  const { length } = JSON.stringify([description, args, result])
+  if (length > maxDeclaration)
+    throw new ConfigError(
+      `${fullName}: its description and schemas are ${length} characters of JSON; at most ${maxDeclaration} fit on a card of the registry.`,
+    )
+}

@@ -1,0 +1,103 @@
+// Uses of the package that must compile, with the types that they must have: by the compiler that this project uses and, as
+// types.test.ts does it, by older ones. Nothing of it is run.
+import { defineTask, type Hub, type Job, type TaskContext, type WithPhases, Worker } from 'pshub'
+
+type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+/** Does not compile where the type of a value is another one. */
+function is<Expected>() {
+  return { of<Actual>(_value: Actual, ..._same: IsSame<Actual, Expected> extends true ? [] : [never]): void {} }
+}
+
+const box = {
+  type: 'object',
+  properties: { width: { type: 'integer' }, mode: { enum: ['fit', 'fill'] } },
+  required: ['width'],
+  additionalProperties: false,
+} as const
+
+export const resize = defineTask('resize:1.0', { args: box }, ({ width }) => ({ width: width / 2, made: new Date() }))
+export const state = defineTask(
+  'state:1.0',
+  { result: { type: 'object', properties: { state: { enum: ['ok', 'bad'] } }, required: ['state'] } },
+  // A literal, in an asynchronous function with parameters, keeps its type.
+  async (_args, ctx) => (ctx.attempt > 1 ? { state: 'bad' } : { state: 'ok' }),
+)
+export const ping = defineTask('ping:1.0', { args: { type: 'object', additionalProperties: false } }, () => 'pong')
+export const quiet = defineTask('quiet:1.0', {}, () => {})
+export const either = defineTask('either:1.0', {}, (_args, ctx) => (ctx.isJob ? { n: 1 } : Promise.resolve('later')))
+export const contract = defineTask('contract:1.0', { args: box, result: { type: 'array', items: { type: 'number' } } })
+export const open = defineTask('open:1.0', { args: box })
+
+export const calls = async (hub: Hub) => {
+  is<{ width: number; made: string }>().of(await hub.call(resize, { width: 1, mode: 'fit' }))
+  is<WithPhases<{ width: number; made: string }>>().of(await hub.call(resize, { width: 1 }, { phases: true }))
+  is<{ state: 'ok' | 'bad' }>().of(await hub.call(state))
+  is<string>().of(await hub.call(ping))
+  is<string>().of(await hub.call(ping, undefined, { timeoutMs: 100 }))
+  is<null>().of(await hub.call(quiet))
+  is<string | { n: number }>().of(await hub.call(either, 'anything'))
+  is<number[]>().of(await hub.call(contract, { width: 1 }))
+  is<unknown>().of(await hub.call(open, { width: 1 }))
+  is<unknown>().of(await hub.call('resize:1.0', { width: 1 }))
+  is<WithPhases>().of(await hub.call('resize:1.0', {}, { phases: true }))
+  // @ts-expect-error its arguments are required
+  hub.call(resize)
+  // @ts-expect-error one of them is
+  hub.call(resize, {})
+  // @ts-expect-error it has none
+  hub.call(ping, { width: 1 })
+}
+
+export const gathers = async (hub: Hub) => {
+  const page = await hub.gather({
+    size: [resize, { width: 1, mode: 'fill' }],
+    named: ['resize:1', { width: 1 }],
+    pong: [ping],
+  })
+  if (page.size.ok) is<{ width: number; made: string }>().of(page.size.value)
+  if (page.named.ok) is<unknown>().of(page.named.value)
+  if (page.pong.ok) is<string>().of(page.pong.value)
+  // @ts-expect-error there is no such name
+  page.other
+}
+
+export const jobs = async (hub: Hub) => {
+  const job = await hub.enqueue(resize, { width: 1 }, { delayMs: 5, tracked: true })
+  is<Job<{ width: number; made: string }>>().of(job)
+  is<{ width: number; made: string }>().of(await job.result())
+  is<Job<string>>().of(await hub.enqueue(ping))
+  await hub.enqueueMany([[resize, { width: 1 }], ['resize:1.0', { width: 1 }], [ping]])
+  await hub.enqueueMany([1, 2].map(width => [resize, { width }]))
+  await hub.enqueueMany([1, 2].map(width => ['resize:1.0', { width }, { delayMs: width }]))
+  const chain = await hub.chain([
+    [resize, { width: 1 }],
+    [contract, { mode: 'fit' }, { pass: 'width' }],
+  ])
+  is<number[]>().of(await chain.result())
+  const batch = await hub.batch([[resize, { width: 1 }]], { then: [contract, { width: 1 }], failed: [ping] })
+  is<Job<number[]> | undefined>().of(batch.after)
+  is<Job<string> | undefined>().of(batch.failed)
+  await hub.schedule('nightly', { cron: '@daily' }, resize, { width: 1 }, { retries: 2 })
+  await hub.schedule('pinged', { cron: '@daily' }, ping)
+  // @ts-expect-error its arguments are required
+  hub.schedule('nightly', { cron: '@daily' }, resize)
+  // @ts-expect-error its arguments are required
+  hub.enqueue(resize)
+}
+
+export const handled = contract.handler(async ({ width }, ctx) => {
+  is<number>().of(width)
+  is<{ width: number; made: string }>().of(await ctx.call(resize, { width }))
+  is<unknown>().of(await ctx.call('resize:1.0'))
+  return [width]
+})
+export const opened = open.handler(({ mode }) => ({ mode }), { threads: 2, module: import.meta.url })
+export const opens = async (hub: Hub) =>
+  is<{ mode: 'fit' | 'fill' | undefined }>().of(await hub.call(opened, { width: 1 }))
+
+// @ts-expect-error its result does not fit the contract
+contract.handler(() => ['a'])
+// @ts-expect-error a contract cannot be served
+new Worker({ tasks: [contract] })
+export const worker = () => new Worker({ tasks: [handled, opened, resize, state, ping, quiet, either] })
+export const context = (ctx: TaskContext) => ctx.call(ping, {}, { timeoutMs: 5, queue: 'q' })
