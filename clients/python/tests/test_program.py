@@ -1,4 +1,4 @@
-"""The command pshub-worker, metrics, logs, statistics of many tasks."""
+"""The command pshub-worker-py, metrics, logs, statistics of many tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pshub.wire.phases import Phases
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "pshub.cli", *arguments]
+    command = [sys.executable, "-m", "pshub", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 

@@ -170,7 +170,7 @@ def test_without_cronsim_it_is_said(
 ) -> None:
     hub.schedule("late", {"cron": "0 0 1 1 *"}, "tick:1.0", {}, queue="q")
     server.client.zadd(f"{PREFIX}ticks", {"late": time.time() * 1000 - 60_000})
-    why = "schedules need the package cronsim; install pshub[schedules]"
+    why = "schedules need the package cronsim; install pshub-client[schedules]"
     monkeypatch.setattr(schedule_entry, "NO_CRON", why)
     monkeypatch.setattr("pshub.worker.roles.tick.NO_CRON", why)
     monkeypatch.setattr(Tick, "is_able", False)

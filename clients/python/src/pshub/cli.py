@@ -1,4 +1,4 @@
-"""The command ``pshub-worker``."""
+"""The command ``pshub-worker-py``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SAME_PRESS_S = 0.25
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="pshub-worker",
+        prog="pshub-worker-py",
         description="Serves every task that the modules declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets "
         "what runs finish within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is "
         "away it goes on trying. The log is lines of JSON on stderr. kill -TTIN <pid> has it write there where each thread is.",
@@ -94,7 +94,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         worker = Worker(options.pop("redis", None), tasks=_tasks_in(modules), **options)
     except ConfigError as error:
-        print(f"pshub-worker: {error}", file=sys.stderr)
+        print(f"pshub-worker-py: {error}", file=sys.stderr)
         return 2
     except Exception:
         logger.exception("a module failed while it was loaded")
@@ -123,7 +123,7 @@ def _serve(worker: Worker) -> int:
         try:
             worker.start()
         except ConfigError as error:
-            print(f"pshub-worker: {error}", file=sys.stderr)
+            print(f"pshub-worker-py: {error}", file=sys.stderr)
             state["code"] = 2
             told.set()
 
@@ -138,7 +138,3 @@ def _serve(worker: Worker) -> int:
     sys.stderr.flush()
     # Handlers that were given up may still run; they must not keep the process.
     os._exit(state["code"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,12 +4,12 @@ require "optparse"
 require "pshub"
 
 module Pshub
-  # The command pshub-worker.
+  # The command pshub-worker-rb.
   class CLI
     # One Ctrl-C can arrive twice: from the terminal, and passed on by whatever runs this.
     SAME_PRESS_S = 0.25
     BANNER = <<~TEXT
-      Usage: pshub-worker [options] file.rb ...
+      Usage: pshub-worker-rb [options] file.rb ...
 
       Serves every task that the files declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish
       within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is away it goes on
@@ -31,7 +31,7 @@ module Pshub
       worker = Worker.new(tasks: load_tasks(files), **@options)
       serve(worker)
     rescue ConfigError, OptionParser::ParseError => e
-      warn "pshub-worker: #{e.message}"
+      warn "pshub-worker-rb: #{e.message}"
       2
     end
 
@@ -116,7 +116,7 @@ module Pshub
     def start(worker, told)
       worker.start
     rescue ConfigError => e
-      warn "pshub-worker: #{e.message}"
+      warn "pshub-worker-rb: #{e.message}"
       told << 2
     end
   end

@@ -155,7 +155,7 @@ module Pshub
     def no_workers(called, cards, queue)
       queues = cards.map(&:queue).uniq.join(", ")
       if queue.nil?
-        start = "Start one: pshub-worker <file> --queue #{queues}"
+        start = "Start one: pshub-worker-rb <file> --queue #{queues}"
         return NoWorkers.new("No live worker provides #{cards.map(&:task).uniq.join(', ')}. #{start}", task: called)
       end
 
