@@ -29,7 +29,7 @@ def done_end(request: Request, result: str, queue: str) -> Optional[JobEnd]:
 def failed_end(request: Request, task: Optional[Task], error: ToldError, raised: Optional[BaseException]) -> JobEnd:
     """Of a job that failed: another try, if it may have one, or none any more. ``raised`` is what its handler raised."""
     job: JobPart = request.job or {}
-    text = failure_text(error.code, error.message)
+    text = failure_text(error.own or error.code, error.message, error.status)
     failures = job.get("tries", 0) + 1
     retries = job.get("retries")
     if retries is None:

@@ -40,7 +40,7 @@ class JobEnds:
             return unrun(request.held_id, "cancelled")
         end = failed_end(request, self._tasks.get(request.task), outcome.error, outcome.raised)
         if end.outcome == "dead":
-            self._tell_dead(request, f"{outcome.error.code}: {outcome.error.message}")
+            self._tell_dead(request, f"{outcome.error.own or outcome.error.code}: {outcome.error.message}")
         else:
             self._events.emit(
                 "job:retried",
