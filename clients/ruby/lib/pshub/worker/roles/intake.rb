@@ -224,7 +224,7 @@ module Pshub
       def tell_failure(request, error, job)
         told = { queue: @queue_name, task: request.task, id: request.id }
         case job.outcome
-        when "dead" then @events.emit("job:dead", **told, reason: "#{error['code']}: #{error['message']}")
+        when "dead" then @events.emit("job:dead", **told, reason: "#{error['own'] || error['code']}: #{error['message']}")
         when "retry"
           attempt = (request.job || {}).fetch("tries", 0) + 1
           @events.emit("job:retried", **told, attempt: attempt, delay_ms: job.delay_ms, code: error["code"])
