@@ -23,7 +23,7 @@ describe('durations', () => {
     ['1m', 60_000],
     ['1h', 3_600_000],
     ['1d', 86_400_000],
-    ['250', 250],
+    ['250', 250_000],
     ['0', 0],
     [' 3s ', 3000],
   ])('%s is %d ms', (text, ms) => expect(parseDuration(text, '--x')).toBe(ms))

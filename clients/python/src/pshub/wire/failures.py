@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+import json
+from typing import Any, Dict, List
 
 from .errors import HubError, TaskError, ToldError, is_failed_status, is_own_code, message_of
 from .payload import PayloadProblem, encode_payload
@@ -15,6 +16,14 @@ def verdict_of(error: HubError) -> ToldError:
     """What the worker itself found wrong with the arguments or the result."""
     told: Dict[str, Any] = {"code": error.code, "message": error.message, "retryable": False}
     return ToldError(error.code, error.message, _with_data(told, error.data))
+
+
+def problems_of(error: ToldError) -> List[Dict[str, str]]:
+    """What was found wrong with the arguments or the result, field by field; nothing for other errors."""
+    if error.code not in ("InvalidArgs", "InvalidResult"):
+        return []
+    problems: List[Dict[str, str]] = json.loads(error.text).get("data", {}).get("problems", [])
+    return problems
 
 
 def failure_of(raised: BaseException) -> ToldError:

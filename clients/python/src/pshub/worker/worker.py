@@ -51,6 +51,11 @@ class Worker:
         return self._crew.id if self._crew else None
 
     @property
+    def redis(self) -> RedisTarget:
+        """Which Redis it serves."""
+        return self._settings.redis
+
+    @property
     def busy(self) -> int:
         """Requests that run now."""
         return self._crew.slots.busy if self._crew else 0
