@@ -56,7 +56,7 @@ def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> Optional[HubErro
     if not isinstance(called, str):
         return NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
     if queue is not None and not is_queue_name(queue):
-        given = repr(queue[:80]) if isinstance(queue, str) else type(queue).__name__
+        given = f"'{queue[:80]}'" if isinstance(queue, str) else type(queue).__name__
         return InvalidArgs(f"queue must be the name of a queue, not {given}.", task=called)
     if timeout_s is None:
         return None

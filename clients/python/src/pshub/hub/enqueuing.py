@@ -222,7 +222,7 @@ def _checked_name(called: Any) -> str:
 
 def check_queue(queue: Any) -> None:
     if not is_queue_name(queue):
-        raise InvalidArgs(f"queue must be the name of a queue, not {str(queue)[:80]!r}.")
+        raise InvalidArgs(f"queue must be the name of a queue, not '{str(queue)[:80]}'.")
 
 
 def _timeout_of(options: Mapping[str, Any]) -> float:

@@ -69,7 +69,7 @@ class Resolver:
         """
         wanted = parse_called_name(called)
         if wanted is None:
-            raise NoSuchTask(f"{called[:120]!r} is not a task name. Write name:1.0, name:1 or name.")
+            raise NoSuchTask(f"'{called[:120]}' is not a task name. Write name:1.0, name:1 or name.")
         is_exact = wanted.minor is not None
         if is_exact:
             # Nearly always the task has one card, and this is all that is read of cards.

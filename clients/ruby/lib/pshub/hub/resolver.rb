@@ -46,7 +46,7 @@ module Pshub
     # is named. Raises NoSuchTask, NoWorkers, or the connection's error.
     def resolve(called, queue, purpose = :hub)
       wanted = Names.parse_called(called)
-      raise NoSuchTask, "#{called[0, 120].inspect} is not a task name. Write name:1.0, name:1 or name." unless wanted
+      raise NoSuchTask, "'#{called[0, 120]}' is not a task name. Write name:1.0, name:1 or name." unless wanted
 
       if wanted.minor
         # Nearly always the task has one card, and this is all that is read of cards.

@@ -24,6 +24,9 @@ module Pshub
       with_data(known.merge(chosen_of(raised)), data_of(raised))
     end
 
+    # What was found wrong with the arguments or the result, field by field; nothing for other errors.
+    def problems_of(error) = %w[InvalidArgs InvalidResult].include?(error["code"]) ? error.dig("data", "problems") || [] : []
+
     # What the handler chose: it travels in the place of the code (see #worded), and what is measured counts by the code.
     def chosen_of(raised)
       return {} unless raised.is_a?(TaskError)

@@ -3,6 +3,7 @@
 require "monitor"
 require_relative "../../jobs/verdict"
 require_relative "../../wire/clock"
+require_relative "../../wire/failures"
 require_relative "../../wire/message"
 require_relative "../../wire/payload"
 require_relative "../../wire/phases"
@@ -241,7 +242,8 @@ module Pshub
 
       def tell(request, error, raised, phases)
         @events.emit("task:settled", task: request.task, queue: @queue_name, id: request.id, ok: error.empty?,
-                                     code: error["code"], message: error["message"], raised: raised, us: phases)
+                                     code: error["code"], message: error["message"], problems: Failures.problems_of(error),
+                                     raised: raised, us: phases)
       end
 
       def refuse(request, worker_id, error, slot = nil)
