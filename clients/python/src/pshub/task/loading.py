@@ -19,7 +19,7 @@ class BrokenModule(Exception):
     """A module was found, and broke while it was loaded."""
 
 
-def load_tasks(names: Sequence[str], folder: str) -> List[Task]:
+def load_tasks(names: Sequence[str], folder: str) -> List[Task[Any]]:
     """
     The tasks of these modules: names of modules, or paths of files from ``folder``. A task that is in several counts once.
 
@@ -27,7 +27,7 @@ def load_tasks(names: Sequence[str], folder: str) -> List[Task]:
     """
     # As where Python itself runs something: what lies there can be imported.
     sys.path.insert(0, folder)
-    found: List[Task] = []
+    found: List[Task[Any]] = []
     for name in names:
         tasks = tasks_of(_load(name, Path(folder, name)))
         if not tasks:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, List, NamedTuple, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Type
 
 from .payload import encode_payload
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
 
 
 class HubError(Exception):
@@ -148,7 +151,7 @@ def _why_not_own(code: Any) -> str:
     return f"The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is {shown}."
 
 
-def is_failed_status(status: Any) -> bool:
+def is_failed_status(status: Any) -> "TypeGuard[float]":
     return isinstance(status, (int, float)) and not isinstance(status, bool) and 400 <= status <= 599 and status == int(status)
 
 

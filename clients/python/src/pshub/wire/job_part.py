@@ -126,8 +126,9 @@ def read_failure(value: Any) -> Optional[JobFailure]:
         "code": text_of(value.get("code"), 64),
         "message": text_of(value.get("message"), MAX_FAILURE_MESSAGE),
     }
-    if is_failed_status(value.get("status")):
-        failure["status"] = int(value["status"])
+    status = value.get("status")
+    if is_failed_status(status):
+        failure["status"] = int(status)
     return failure
 
 

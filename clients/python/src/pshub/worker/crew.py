@@ -47,7 +47,7 @@ class Crew:
     def __init__(
         self,
         settings: Settings,
-        tasks: Mapping[str, Task],
+        tasks: Mapping[str, Task[Any]],
         events: Events,
         post: Callable[..., None],
         nested: NestedCalls,
@@ -73,7 +73,7 @@ class Crew:
         self._executor = Executor(tasks, settings.slots, settings.max_payload_bytes, post, nested.call)
         self._make_roles(tasks)
 
-    def _make_roles(self, tasks: Mapping[str, Task]) -> None:
+    def _make_roles(self, tasks: Mapping[str, Task[Any]]) -> None:
         queue, commands, slots, events = self._queue, self._commands, self.slots, self.events
         worker_id = self._worker_id
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))

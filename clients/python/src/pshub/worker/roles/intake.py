@@ -44,7 +44,7 @@ class Intake:
         self,
         keys: Keys,
         queue_name: str,
-        tasks: Mapping[str, Task],
+        tasks: Mapping[str, Task[Any]],
         executor: Executor,
         slots: Slots,
         clock: RedisClock,
