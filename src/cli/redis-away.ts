@@ -1,13 +1,13 @@
 import type { Events } from '../figures/events.ts'
-import { explained } from '../redis/refusals.ts'
+import { explained, isAboutRights } from '../redis/refusals.ts'
 import { describeTarget, type RedisTarget } from '../redis/target.ts'
 import { HubError } from '../wire/errors.ts'
 
-/** Redis cannot be reached: the same sentence from every command, with what to do about it. */
+/** Redis cannot be reached or does not let us in: the same sentence from every command, with what to do about it. */
 export class RedisAway extends HubError {
   constructor(target: RedisTarget, reason: string) {
-    const where = `Redis at ${describeTarget(target)}`
-    super('NotEnqueued', `${where} could not be reached: ${explained(reason)}; set --redis or PSHUB_REDIS.`)
+    const how = isAboutRights(reason) ? 'does not let us in' : 'could not be reached'
+    super('NotEnqueued', `Redis at ${describeTarget(target)} ${how}: ${explained(reason)}; set --redis or PSHUB_REDIS.`)
   }
 }
 

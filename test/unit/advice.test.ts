@@ -61,8 +61,7 @@ describe('advice.json', () => {
   )
 
   it('a Redis that is away', () => {
-    const { redis, reason, told } = advice.away
-    expect(new RedisAway(redis, reason).message).toBe(told)
+    for (const { redis, reason, told } of advice.away) expect(new RedisAway(redis, reason).message).toBe(told)
   })
 
   it.each(advice.durations.cases as { text: string; ms: number | null }[])('a duration: "$text"', ({ text, ms }) => {

@@ -59,8 +59,8 @@ def test_keys_of_arguments_are_in_no_line(caplog: Any) -> None:
 
 
 def test_a_redis_that_is_away() -> None:
-    away = ADVICE["away"]
-    assert away_text(away["redis"], away["reason"]) == away["told"]
+    for away in ADVICE["away"]:
+        assert away_text(away["redis"], away["reason"]) == away["told"]
     assert away_text({"host": "db", "password": "secret"}, "gone").startswith("Redis at db:6379 could not be reached: gone;")
 
 

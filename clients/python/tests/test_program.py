@@ -138,7 +138,7 @@ def test_a_wrong_password_is_told_as_what_it_is(make_server: Callable[..., Serve
         finally:
             worker.kill()
             worker.wait()
-    assert lines[-1]["msg"].startswith(f"Redis at {server.url} could not be reached: {wrong}")
+    assert lines[-1]["msg"].startswith(f"Redis at {server.url} does not let us in: {wrong}")
     assert {(line["level"], line["msg"]) for line in lines[:-1]} == {("error", "Redis does not let us in; trying again")}
     assert all(line["reason"].startswith(wrong) for line in lines[:-1]) and "guess" not in str(lines)
     with Hub(url) as hub:

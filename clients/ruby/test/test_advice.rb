@@ -52,8 +52,7 @@ class TestAdvice < PshubTest
   end
 
   def test_a_redis_that_is_away
-    away = ADVICE["away"]
-    assert_equal away["told"], Pshub::Away.text(away["redis"], away["reason"])
+    ADVICE["away"].each { |row| assert_equal row["told"], Pshub::Away.text(row["redis"], row["reason"]) }
     text = Pshub::Away.text({ host: "db", password: "secret" }, "gone")
     assert text.start_with?("Redis at db:6379 could not be reached: gone;"), text
   end

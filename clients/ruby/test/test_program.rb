@@ -104,7 +104,7 @@ class TestProgram < PshubTest
     own_server.client.call("CONFIG", "SET", "requirepass", "secret")
     url = server.url.sub("//", "//:guess@")
     lines = started(url) { |_, said| said.call.lines.map { |line| JSON.parse(line) } }
-    assert lines.last["msg"].start_with?("Redis at #{server.url} could not be reached: #{WRONG}"), lines.last
+    assert lines.last["msg"].start_with?("Redis at #{server.url} does not let us in: #{WRONG}"), lines.last
     told = lines[0..-2].map { |line| [line["level"], line["msg"], line["reason"][0, WRONG.length]] }.uniq
     assert_equal [["error", "Redis does not let us in; trying again", WRONG]], told
     refute_includes lines.to_s, "guess"

@@ -1,16 +1,17 @@
-"""A Redis that cannot be reached, in a sentence with what to do about it."""
+"""A Redis that cannot be reached or does not let us in, in a sentence with what to do about it."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional
 
 from ..figures.events import Events
-from .refusals import explained
+from .refusals import explained, is_about_rights
 from .target import RedisTarget, describe_target
 
 
 def away_text(target: RedisTarget, reason: str) -> str:
-    return f"Redis at {describe_target(target)} could not be reached: {explained(reason)}; set --redis or PSHUB_REDIS."
+    how = "does not let us in" if is_about_rights(reason) else "could not be reached"
+    return f"Redis at {describe_target(target)} {how}: {explained(reason)}; set --redis or PSHUB_REDIS."
 
 
 def watch_redis(events: Events, target: RedisTarget) -> Callable[[], Optional[str]]:
