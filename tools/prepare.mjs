@@ -32,7 +32,7 @@ export const install = () => {
   run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
 }
 
-/** The library of Redis Functions in the packages of other languages: written by the build, and not in git. */
+/** The library of Redis Functions in the packages of other languages: written by the build, and in git for those who have no Node. */
 export const libraryCopies = ['clients/python/src/pshub/redis', 'clients/ruby/lib/pshub/redis']
   .map(folder => join(root, folder))
   .filter(existsSync)

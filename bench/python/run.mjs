@@ -39,7 +39,7 @@ const celery = (pool, count) =>
     ...['--without-gossip', '--without-mingle', '--without-heartbeat'],
   ])
 const workers = {
-  'pshub, 16 slots': () => startProcess('pshub-worker', ['pshub_tasks.py', '--slots', '16', '--redis', server.url]),
+  'pshub, 16 slots': () => startProcess('pshub-worker-py', ['pshub_tasks.py', '--slots', '16', '--redis', server.url]),
   'celery, 2 processes': () => celery('prefork', '2'),
   'celery, 16 threads': () => celery('threads', '16'),
 }

@@ -10,9 +10,9 @@ Gem::Specification.new do |spec|
   spec.authors = ["the pshub authors"]
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.0"
-  spec.files = Dir["lib/**/*.{rb,lua}", "exe/*", "README.md"]
+  spec.files = Dir["lib/**/*.{rb,lua}", "exe/*", "README.md", "LICENSE"]
   spec.bindir = "exe"
-  spec.executables = ["pshub-worker"]
+  spec.executables = ["pshub-worker-rb"]
   # 5.0 and 5.1 have no way to read the answers of a pipeline in which one is an error.
   spec.add_dependency "redis", ">= 4.8", "< 6", *(0..8).map { |patch| "!= 5.0.#{patch}" }, "!= 5.1.0"
   # Not needed but for schedules: hubs that make them, and workers that keep them up.

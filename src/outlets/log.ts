@@ -75,9 +75,10 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
         `Task ${fields.task} is served in queue ${fields.first} too, which had it first: callers go there while it has live workers. They reach this worker only by naming queue ${fields.queue}.`,
       ),
     ),
-    events.on('redis:down', fields => {
-      if (!isAboutRights(fields.reason)) log.warn(fields, 'lost Redis; trying again')
-      else log.error({ ...fields, reason: explained(fields.reason) }, 'Redis does not let us in; trying again')
+    events.on('redis:down', event => {
+      const fields = { ...event, reason: explained(event.reason) }
+      if (isAboutRights(event.reason)) log.error(fields, 'Redis does not let us in; trying again')
+      else log.warn(fields, 'lost Redis; trying again')
     }),
   ]
   // What only a verbose log says must not cost the others an event.

@@ -119,6 +119,7 @@ export class Worker {
       loop: new LoopDelay(),
       fetch: new FetchLoop({ commands, waiting, pool, order: new QueueOrder(entries) }),
       keepalive: new Keepalive({ settings, pulse, blockedLines: blockedLines(logger), onProblem: problem }),
+      onRegistered: crew => this.#tellStarted(crew),
       startSpan: queue => tracing && ((request, queueMs) => tracing.startRun(request, queue, queueMs)),
       tasksOf: queue => this.#find.tasksOf(queue),
       serves: queue => this.#find.serves(queue),
@@ -198,8 +199,6 @@ export class Worker {
         .untilFit()
         .then(() => this.#find.look())
         .then(() => this.#serve())
-    if (this.#state !== 'running') return
-    for (const crew of this.#crews) this.#tellStarted(crew)
   }
 
   #tellStarted({ workerId, queue }: Crew): void {
@@ -215,9 +214,7 @@ export class Worker {
   #add(queue: string): void {
     const crew = makeCrew(this.#common, queue)
     this.#crews.push(crew)
-    if (!this.#isServing) return
-    crew.beat.start()
-    this.#tellStarted(crew)
+    if (this.#isServing) crew.beat.start()
   }
 
   #serve(): void {

@@ -38,12 +38,12 @@ const workers = {
   Python: {
     file: 'greet_tasks.py',
     text: python,
-    start: (file: string) => [join(dirname(pythonEnv()), 'pshub-worker'), file],
+    start: (file: string) => [join(dirname(pythonEnv()), 'pshub-worker-py'), file],
   },
   Ruby: {
     file: 'greet_tasks.rb',
     text: ruby,
-    start: (file: string) => [rubyEnv(), '-I', join(clients, 'ruby/lib'), join(clients, 'ruby/exe/pshub-worker'), file],
+    start: (file: string) => [rubyEnv(), '-I', join(clients, 'ruby/lib'), join(clients, 'ruby/exe/pshub-worker-rb'), file],
   },
 }
 

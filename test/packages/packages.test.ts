@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -32,6 +32,15 @@ const project = (name: string, files: Record<string, string>): string => {
   mkdirSync(path)
   for (const [file, text] of Object.entries(files)) writeFileSync(join(path, file), text)
   return path
+}
+
+/** What a clone has of a folder, and nothing that was built beside it. */
+const tracked = (part: string): string => {
+  const files = execFileSync('git', ['ls-files', '-z', part], { cwd: root, encoding: 'utf8' })
+    .split('\0')
+    .filter(Boolean)
+  for (const file of files) cpSync(join(root, file), join(folder, 'clone', file))
+  return join(folder, 'clone', part)
 }
 
 interface Installed {
@@ -92,9 +101,10 @@ with Hub() as hub:
     print(hub.call("where:1.0", queue="python"))`,
     })
     const site = join(path, 'site')
-    await run(python, ['-m', 'pip', 'wheel', '-q', '--no-deps', '-w', path, join(root, 'clients/python')])
+    // The wheel is made of the source package: both are whole.
+    await run(python, ['-m', 'build', '--outdir', path, tracked('clients/python')])
     await run(python, ['-m', 'pip', 'install', '-q', '--no-deps', '--target', site, oneIn(path, '.whl')])
-    const worker = [python, join(site, 'bin/pshub-worker'), 'tasks', '--queue', 'python']
+    const worker = [python, join(site, 'bin/pshub-worker-py'), 'tasks', '--queue', 'python']
     const answer = await serveAndCall({
       cwd: path,
       env: { PYTHONPATH: `${site}:${path}` },
@@ -116,12 +126,12 @@ hub.close`,
     })
     const gems = join(path, 'gems')
     const gem = join(path, 'pshub.gem')
-    await run(ruby, ['-S', 'gem', 'build', 'pshub.gemspec', '--output', gem], { cwd: join(root, 'clients/ruby') })
+    await run(ruby, ['-S', 'gem', 'build', 'pshub.gemspec', '--output', gem], { cwd: tracked('clients/ruby') })
     const options = ['--local', '--ignore-dependencies', '--no-document', '--install-dir', gems]
     await run(ruby, ['-S', 'gem', 'install', ...options, gem])
     const path_ = execFileSync(ruby, ['-e', 'print Gem.path.join(":")'], { encoding: 'utf8' })
     const env = { GEM_PATH: `${gems}:${path_}` }
-    const worker = [ruby, join(gems, 'bin/pshub-worker'), 'tasks.rb', '--queue', 'ruby']
+    const worker = [ruby, join(gems, 'bin/pshub-worker-rb'), 'tasks.rb', '--queue', 'ruby']
     const answer = await serveAndCall({ cwd: path, env, worker, call: [ruby, 'call.rb'] })
     expect(answer).toMatch(`${gems}/gems/pshub-`)
     expect(existsSync(join(answer, 'lib/pshub/redis/library.lua'))).toBe(true)

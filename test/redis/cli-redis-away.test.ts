@@ -100,6 +100,12 @@ describe('while Redis is away', () => {
     await late.stop()
     await worker.shows('lost Redis')
     worker.signal('SIGTERM')
-    expect((await worker.ended).code).toBe(0)
+    const { code, err } = await worker.ended
+    expect(code).toBe(0)
+    // It says that it has started once Redis knows it, and not before.
+    const said = ['Trying until it is there', 'connected to Redis', 'worker started', 'worker stopped']
+    const places = said.map(text => err.indexOf(text))
+    expect(places).toEqual([...places].sort((a, b) => a - b))
+    expect(err.split('worker started')).toHaveLength(2)
   })
 })

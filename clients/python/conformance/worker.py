@@ -46,6 +46,8 @@ def add_more(x: int, y: int) -> int:
 def fail(args: Any) -> None:
     if isinstance(args, dict) and args.get("retryable"):
         raise TaskError("the disk is full", retryable=True, data={"disk": "sda1"})
+    if isinstance(args, dict) and ("code" in args or "status" in args):
+        raise TaskError("it failed", code=args.get("code"), http_status=args.get("status"))
     raise ValueError("it failed")
 
 

@@ -212,11 +212,11 @@ def make_proxy() -> Iterator[Callable[[Server], Proxy]]:
 
 
 class WorkerProcess:
-    """``pshub-worker`` with tests/tasks.py, in a process of its own."""
+    """``pshub-worker-py`` with tests/tasks.py, in a process of its own."""
 
     def __init__(self, server: Server, *arguments: str) -> None:
         self.log = tempfile.TemporaryFile()
-        command = [sys.executable, "-m", "pshub.cli", str(HERE / "tasks.py"), "--redis", server.url, *arguments]
+        command = [sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", server.url, *arguments]
         self.process = subprocess.Popen(command, stderr=self.log)
         self.server = server
         eventually(self._is_registered, 20, "the worker's registration")

@@ -100,7 +100,7 @@ def test_no_workers(server: Server, worker: Worker) -> None:
         assert hub.call("add:1.0", x=1) == 3
         worker.stop()
         eventually(lambda: _code(hub, "add:1.0") == "NoWorkers", 4)
-        with pytest.raises(NoWorkers, match="pshub-worker"):
+        with pytest.raises(NoWorkers, match="pshub-worker-py"):
             hub.call("add:1.0", x=1)
     # What was called before that was known waits in the list; the next worker drops it unstarted.
     following = Worker(server.url, tasks=TASKS).start()

@@ -114,7 +114,7 @@ def test_a_stopped_worker_settles_nothing(server: Server, start_worker: Start) -
         worker.signal(signal.SIGCONT)
         # It goes on under a new id, and can be called.
         eventually(lambda: set(server.client.hkeys("pshub:workers")) - before, 8)
-        assert "lease was lost" in worker.said()
+        assert "the lease ended" in worker.said()
         for n in range(20):
             assert hub.call("add:1.0", x=n) == n + 2
     eventually(lambda: server.held() == [])

@@ -35,7 +35,7 @@ def test_parts() -> None:
 
 def test_failures() -> None:
     for case in _JOBS["failures"]:
-        assert failure_text(case["code"], case["message"]) == case["text"]
+        assert failure_text(case["code"], case["message"], case.get("status")) == case["text"]
 
 
 def test_uniques() -> None:

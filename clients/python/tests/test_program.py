@@ -1,20 +1,22 @@
-"""The command pshub-worker, metrics, logs, statistics of many tasks."""
+"""The command pshub-worker-py, metrics, logs, statistics of many tasks."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Callable, List
 
 import pytest
 
 from conftest import HERE, Server, eventually
-from pshub import Hub, TaskFailed, Worker, task
+from pshub import Hub, NotEnqueued, TaskFailed, Worker, task
 from pshub.figures.callers import MAX_CALLERS, OTHER_CALLERS, Callers
 from pshub.figures.recent_failures import RecentFailures
 from pshub.figures.task_stats import TaskStats
@@ -22,28 +24,151 @@ from pshub.wire.phases import Phases
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "pshub.cli", *arguments]
+    command = [sys.executable, "-m", "pshub", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
-def test_usage(tmp_path: Path, server: Server) -> None:
-    empty, broken = tmp_path / "empty.py", tmp_path / "broken.py"
-    empty.write_text("x = 1\n")
-    broken.write_text("raise RuntimeError('no')\n")
+def test_usage(server: Server) -> None:
     assert run("--version").stdout.strip() == "0.1.0"
     assert run().returncode == 2
-    without = run(str(empty), "--redis", server.url)
-    assert without.returncode == 2 and "declares no task" in without.stderr
-    assert run(str(broken), "--redis", server.url).returncode == 1
-    assert run("no.such.module", "--redis", server.url).returncode == 1
     slots = run(str(HERE / "tasks.py"), "--slots", "0")
-    assert slots.returncode == 2 and "slots" in slots.stderr
+    assert slots.returncode == 2 and "--slots must be a whole number from 1 to 256; it is 0." in slots.stderr
+    level = subprocess.run(
+        [sys.executable, "-m", "pshub", str(HERE / "tasks.py")], capture_output=True, text=True, timeout=30,
+        env={**os.environ, "PSHUB_LOG_LEVEL": "loud"}, check=False,
+    )  # fmt: skip
+    wrong = "pshub-worker-py: PSHUB_LOG_LEVEL must be debug, info, warn, error or silent; it is 'loud'.\n"
+    assert (level.returncode, level.stderr) == (2, wrong)
     server.client.config_set("maxmemory-policy", "allkeys-lru")
     try:
         unfit = run(str(HERE / "tasks.py"), "--redis", server.url)
         assert unfit.returncode == 2 and "allkeys-lru" in unfit.stderr
     finally:
         server.client.config_set("maxmemory-policy", "noeviction")
+
+
+def test_times() -> None:
+    tasks = str(HERE / "tasks.py")
+    for flag in ("--grace", "--lease"):
+        wrong = run(tasks, flag, "ten")
+        said = f"{flag} must be a duration like 500ms, 2s, 1m, 1h or 1d (a bare number is seconds), not 'ten'.\n"
+        assert (wrong.returncode, wrong.stderr) == (2, f"pshub-worker-py: {said}")
+        assert f"{flag} time" in run("--help").stdout
+    for lease in ("1", "1s", "1000ms"):
+        assert "--lease must be a number of seconds from 2 to 600; it is 1.0." in run(tasks, "--lease", lease).stderr
+    assert "--grace must be a number of seconds from 0 to 3600; it is 7200.0." in run(tasks, "--grace", "2h").stderr
+
+
+def test_what_is_served_is_a_module_that_declares_tasks(tmp_path: Path) -> None:
+    modules = {
+        "empty.py": "x = 1\n",
+        "broken.py": "def act():\n    {}['port']\n\nact()\n",
+        "needy.py": "import nowhere_to_be_found\n",
+        "torn.py": "def f(:\n",
+        "wrong.py": "from pshub import task\n@task('no name')\ndef f(): ...\n",
+    }
+    for name, text in modules.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "folder").mkdir()
+    cases = [
+        ("empty.py", 2, "empty.py declares no task. Declare one with @task."),
+        ("broken.py", 1, f"broken.py failed while it was loaded: KeyError: 'port' ({tmp_path}/broken.py:2)."),
+        ("needy.py", 1, f"needy.py could not be loaded: No module named 'nowhere_to_be_found' ({tmp_path}/needy.py:1)."),
+        ("torn.py", 1, f"torn.py could not be loaded: invalid syntax ({tmp_path}/torn.py:1)."),
+        ("wrong.py", 2, "wrong.py: 'no name' is not a task name. Write name:major.minor"),
+        ("nix.py", 2, f"There is no module nix.py ({tmp_path}/nix.py)."),
+        ("no.such", 2, f"There is no module no.such: neither the file {tmp_path}/no/such.py nor a package of that name."),
+        ("folder", 2, "folder is a directory; give the path of a module in it."),
+    ]
+    for name, code, said in cases:
+        command = [sys.executable, "-m", "pshub", name]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, cwd=tmp_path)
+        assert ended.returncode == code and ended.stderr.startswith(f"pshub-worker-py: {said}"), ended.stderr
+        assert ended.stderr.count("\n") == 1 and "Traceback" not in ended.stderr
+
+
+def test_a_file_may_be_called_as_a_module_of_others_and_use_its_neighbours(tmp_path: Path, server: Server) -> None:
+    (tmp_path / "json.py").write_text("import besides\nfrom pshub import task\n@task('a:1.0')\ndef a(): return besides.value\n")
+    (tmp_path / "besides.py").write_text("value = 7\n")
+    worker = subprocess.Popen([sys.executable, "-m", "pshub", str(tmp_path / "json.py"), "--redis", server.url, "--grace", "500ms"])
+    try:
+        eventually(lambda: server.client.hlen("pshub:workers") == 1, 20, "the worker's registration")
+        with Hub(server.url) as hub:
+            assert hub.call("a:1.0") == 7
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(15) == 0
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def test_it_has_started_once_redis_knows_it_and_not_before(make_server: Callable[..., Server]) -> None:
+    server = make_server()
+    server.kill()
+    with tempfile.TemporaryFile() as log:
+        command = [sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", f"{server.url.replace('//', '//me:se@cret@')}"]
+        worker = subprocess.Popen(command, stderr=log)
+        try:
+            said = lambda: os.pread(log.fileno(), 1 << 20, 0).decode()  # noqa: E731
+            eventually(lambda: "Trying until it is there." in said(), 10, "what it says of Redis")
+            assert f"Redis at {server.url} could not be reached: " in said() and "worker started" not in said()
+            assert "se@cret" not in said()
+            server.start()
+            server.client.execute_command("ACL", "SETUSER", "me", "on", ">se@cret", "~*", "&*", "+@all")
+            eventually(lambda: "worker started" in said(), 20, "its start")
+            assert server.client.hlen("pshub:workers") == 1 and said().count("worker started") == 1
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(15) == 0
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+def test_a_wrong_password_is_told_as_what_it_is(make_server: Callable[..., Server], caplog: Any) -> None:
+    server = make_server()
+    server.client.config_set("requirepass", "secret")
+    url = server.url.replace("//", "//:guess@")
+    wrong = "Redis does not accept this user or password; correct them in its URL, redis://user:password@host (WRONGPASS "
+    with tempfile.TemporaryFile() as log:
+        worker = subprocess.Popen([sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", url], stderr=log)
+        try:
+            said = lambda: os.pread(log.fileno(), 1 << 20, 0).decode()  # noqa: E731
+            eventually(lambda: "Trying until it is there." in said(), 10, "what it says of Redis")
+            lines = [json.loads(line) for line in said().splitlines()]
+        finally:
+            worker.kill()
+            worker.wait()
+    assert lines[-1]["msg"].startswith(f"Redis at {server.url} does not let us in: {wrong}")
+    assert {(line["level"], line["msg"]) for line in lines[:-1]} == {("error", "Redis does not let us in; trying again")}
+    assert all(line["reason"].startswith(wrong) for line in lines[:-1]) and "guess" not in str(lines)
+    with Hub(url) as hub:
+        with pytest.raises(NotEnqueued, match="^Redis could not be asked where a:1.0 runs: Redis does not accept this user"):
+            hub.call("a:1.0", timeout=2)
+    # Also where a program logs in its own way, with no more than the text of a line.
+    texts = [record.getMessage() for record in caplog.records if record.name == "pshub"]
+    assert any(text.startswith("Redis does not let us in; trying again role=hub") and wrong in text for text in texts)
+
+
+def test_a_redis_that_cannot_write_to_its_disk_is_told_as_what_it_is(make_server: Callable[..., Server]) -> None:
+    server = make_server()
+    with Worker(server.url, tasks=[task("a:1.0")(lambda: 1)]), Hub(server.url) as hub:
+        assert hub.call("a:1.0") == 1
+        # Its dump cannot be renamed to a name that a folder has.
+        Path(server.client.config_get("dir")["dir"], "dump.rdb").mkdir()
+        server.client.config_set("save", "3600 1")
+        server.client.bgsave()
+        eventually(lambda: "MISCONF" in _refusal_of(server), 10, "the failure to save")
+        with pytest.raises(NotEnqueued, match=r"^Redis refused the request: Redis cannot write to its disk \(MISCONF "):
+            hub.call("a:1.0")
+        server.client.config_set("save", "")
+
+
+def _refusal_of(server: Server) -> str:
+    try:
+        server.client.set("x", 1)
+    except Exception as error:
+        return f"MISCONF {error}" if "RDB" in str(error) else str(error)
+    return ""
 
 
 def test_log_lines_hold_no_payload(server: Server, start_worker: Any) -> None:

@@ -170,7 +170,7 @@ def test_without_cronsim_it_is_said(
 ) -> None:
     hub.schedule("late", {"cron": "0 0 1 1 *"}, "tick:1.0", {}, queue="q")
     server.client.zadd(f"{PREFIX}ticks", {"late": time.time() * 1000 - 60_000})
-    why = "schedules need the package cronsim; install pshub[schedules]"
+    why = "schedules need the package cronsim; install pshub-client[schedules]"
     monkeypatch.setattr(schedule_entry, "NO_CRON", why)
     monkeypatch.setattr("pshub.worker.roles.tick.NO_CRON", why)
     monkeypatch.setattr(Tick, "is_able", False)
@@ -180,7 +180,7 @@ def test_without_cronsim_it_is_said(
     assert problems[0][1]["reason"].startswith("nobody keeps the schedules of queue q up, and this worker cannot: schedules need")
     # It leaves the turn to those who can.
     assert server.client.get(f"{PREFIX}ticker") is None and server.client.get(f"{PREFIX}turn") is not None
-    with pytest.raises(ConfigError, match=r"Schedules need the package cronsim; install pshub\[schedules\]"):
+    with pytest.raises(ConfigError, match=r"Schedules need the package cronsim; install pshub-client\[schedules\]"):
         hub.schedule("x", {"cron": "* * * * *"}, "tick:1.0", queue="q")
     with pytest.raises(ConfigError):
         hub.schedules("q").resume("late")

@@ -28,6 +28,7 @@ task("add:1.0", **ADDITION, description: "Adds two integers.") { |args| args["x"
 task("add:1.1", **ADDITION, description: "Adds two integers and one.") { |args| args["x"] + args["y"] + 1 }
 task "fail:1.0" do |args|
   raise Pshub::TaskError.new("the disk is full", retryable: true, data: { disk: "sda1" }) if args.is_a?(Hash) && args["retryable"]
+  raise Pshub::TaskError.new("it failed", code: args["code"], http_status: args["status"]) if args.is_a?(Hash) && args.any?
 
   raise "it failed"
 end

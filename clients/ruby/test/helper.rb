@@ -156,10 +156,10 @@ module Support
     end
   end
 
-  # exe/pshub-worker with test/tasks.rb, in a process of its own.
+  # exe/pshub-worker-rb with test/tasks.rb, in a process of its own.
   class WorkerProcess
     COMMAND = [
-      RbConfig.ruby, "-I", File.expand_path("../lib", __dir__), File.expand_path("../exe/pshub-worker", __dir__),
+      RbConfig.ruby, "-I", File.expand_path("../lib", __dir__), File.expand_path("../exe/pshub-worker-rb", __dir__),
       File.expand_path("tasks.rb", __dir__)
     ].freeze
 

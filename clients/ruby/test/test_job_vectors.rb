@@ -25,7 +25,7 @@ class TestJobVectors < Minitest::Test
 
   def test_failures
     JOBS["failures"].each do |each|
-      assert_equal each["text"], Pshub::JobPart.failure_text(*each.values_at("code", "message")), each.inspect
+      assert_equal each["text"], Pshub::JobPart.failure_text(*each.values_at("code", "message", "status")), each.inspect
     end
   end
 

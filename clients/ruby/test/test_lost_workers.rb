@@ -89,7 +89,7 @@ class TestLostWorkers < PshubTest
     before = server.client.hkeys("pshub:workers")
     process.signal("CONT")
     eventually("its new identity") { (server.client.hkeys("pshub:workers") - before).any? }
-    assert_includes process.said, "lease was lost"
+    assert_includes process.said, "the lease ended"
     20.times { |x| assert_equal x + 2, calling.call("add:1.0", { x: x }) }
     eventually("the release") { server.held.empty? }
   end

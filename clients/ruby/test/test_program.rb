@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "helper"
+require "tempfile"
 
 # The command, and what hostile messages must not do.
 class TestProgram < PshubTest
@@ -14,20 +15,123 @@ class TestProgram < PshubTest
     end
   end
 
-  def test_wrong_usage
-    assert_equal 2, run_worker.last
-    assert_match(/there is no file nix.rb/, run_worker("nix.rb").first)
-    assert_match(/invalid option: --slits/, run_worker("--slits", "1").first)
-    assert_match(/declares no task/, run_worker(code: "1").first)
-    output, status = run_worker("--slots", "0", code: 'task("a:1.0") { 1 }')
-    assert_equal [true, 2], [output.include?("option slots must be a whole number"), status]
+  def said_of(name, code, folder)
+    File.write(File.join(folder, name), code) if code
+    output, status = Open3.capture2e(*WorkerProcess::COMMAND[0..-2], name, chdir: folder)
+    [status.exitstatus, output]
   end
 
-  def test_a_file_that_fails_while_it_is_loaded
-    output, status = run_worker(code: 'raise "no"')
-    line = JSON.parse(output)
-    assert_equal [1, "error", "a file failed while it was loaded"], [status, line["level"], line["msg"]]
-    assert_match(/RuntimeError: no/, line["stack"])
+  def test_wrong_usage
+    assert_equal 2, run_worker.last
+    assert_match(/invalid option: --slits/, run_worker("--slits", "1").first)
+    output, status = run_worker("--slots", "0", code: 'task("a:1.0") { 1 }')
+    assert_equal ["pshub-worker-rb: --slots must be a whole number from 1 to 256; it is 0.\n", 2], [output, status]
+    output, status = run_worker("--log-level", "loud", code: 'task("a:1.0") { 1 }')
+    assert_equal ["pshub-worker-rb: --log-level must be debug, info, warn, error or silent; it is 'loud'.\n", 2], [output, status]
+  end
+
+  def test_times
+    %w[--grace --lease].each do |flag|
+      output, status = run_worker(flag, "ten", code: 'task("a:1.0") { 1 }')
+      wrong = "#{flag} must be a duration like 500ms, 2s, 1m, 1h or 1d (a bare number is seconds), not 'ten'."
+      assert_equal ["pshub-worker-rb: #{wrong}\n", 2], [output, status]
+    end
+    %w[1 1s 1000ms].each do |lease|
+      output, = run_worker("--lease", lease, code: 'task("a:1.0") { 1 }')
+      assert_includes output, "--lease must be a number of seconds from 2 to 600; it is 1.0."
+    end
+    assert_includes run_worker("--grace", "2h", code: "").first, "declares no task"
+    assert_includes run_worker("--grace", "2h", code: 'task("a:1.0") { 1 }').first, "from 0 to 3600; it is 7200.0."
+  end
+
+  def test_what_is_served_is_a_file_that_declares_tasks
+    Dir.mktmpdir do |given|
+      folder = File.realpath(given)
+      Dir.mkdir(File.join(folder, "folder"))
+      [
+        ["empty.rb", "1", 2, "empty.rb declares no task. Declare one with task.\n"],
+        ["broken.rb", "def act\n  {}.fetch('port')\nend\nact\n", 1,
+         "broken.rb failed while it was loaded: KeyError: key not found: \"port\" (#{folder}/broken.rb:2).\n"],
+        ["needy.rb", "require 'nowhere_to_be_found'", 1,
+         "needy.rb could not be loaded: cannot load such file -- nowhere_to_be_found (#{folder}/needy.rb:1).\n"],
+        ["torn.rb", "def f(\nend end", 1, "torn.rb could not be loaded: #{folder}/torn.rb:"],
+        ["wrong.rb", "task('no name') { 1 }", 2, "wrong.rb: 'no name' is not a task name. Write name:major.minor"],
+        ["nix.rb", nil, 2, "There is no file nix.rb (#{folder}/nix.rb).\n"],
+        ["folder", nil, 2, "folder is a directory; give the path of a file in it.\n"]
+      ].each do |name, code, exit_code, said|
+        status, output = said_of(name, code, folder)
+        assert_equal [exit_code, "pshub-worker-rb: #{said}"], [status, output[0, "pshub-worker-rb: #{said}".length]], output
+        assert_equal 1, output.lines.size, output
+      end
+    end
+  end
+
+  # A worker that cannot get at its Redis yet; gives what it has said so far.
+  def started(url)
+    log = Tempfile.new("pshub")
+    pid = Process.spawn(*WorkerProcess::COMMAND, "--redis", url, "--grace", "500ms", err: log.path)
+    said = -> { File.read(log.path) }
+    eventually("what it says of Redis") { said.call.include?("Trying until it is there.") }
+    yield pid, said
+  ensure
+    begin
+      Process.kill("KILL", pid)
+      Process.wait(pid)
+    rescue SystemCallError
+      # It has ended by itself.
+    end
+    log&.close!
+  end
+
+  def test_it_has_started_once_redis_knows_it_and_not_before
+    own_server.kill
+    started(server.url.sub("//", "//me:se%40cret@")) do |pid, said|
+      assert_includes said.call, "Redis at #{server.url} could not be reached: "
+      refute_includes said.call, "worker started"
+      refute_includes said.call, "cret"
+      server.start
+      server.client.call("ACL", "SETUSER", "me", "on", ">se@cret", "~*", "&*", "+@all")
+      eventually("its start", patience: 20) { said.call.include?("worker started") }
+      assert_equal [1, 1], [server.client.hlen("pshub:workers"), said.call.scan("worker started").size]
+      Process.kill("TERM", pid)
+      assert_predicate Process.wait2(pid).last, :success?
+    end
+  end
+
+  WRONG = "Redis does not accept this user or password; correct them in its URL, redis://user:password@host (WRONGPASS "
+
+  def test_a_wrong_password_is_told_as_what_it_is
+    own_server.client.call("CONFIG", "SET", "requirepass", "secret")
+    url = server.url.sub("//", "//:guess@")
+    lines = started(url) { |_, said| said.call.lines.map { |line| JSON.parse(line) } }
+    assert lines.last["msg"].start_with?("Redis at #{server.url} does not let us in: #{WRONG}"), lines.last
+    told = lines[0..-2].map { |line| [line["level"], line["msg"], line["reason"][0, WRONG.length]] }.uniq
+    assert_equal [["error", "Redis does not let us in; trying again", WRONG]], told
+    refute_includes lines.to_s, "guess"
+    error = assert_raises(Pshub::NotEnqueued) { hub(url).call("a:1.0", {}, timeout: 2) }
+    assert error.message.start_with?("Redis could not be asked where a:1.0 runs: #{WRONG}"), error.message
+  end
+
+  def test_a_redis_that_cannot_write_to_its_disk_is_told_as_what_it_is
+    own_server
+    worker(declare("a:1.0") { 1 })
+    calling = hub
+    assert_equal 1, calling.call("a:1.0")
+    # Its dump cannot be renamed to a name that a folder has.
+    Dir.mkdir(File.join(server.client.call("CONFIG", "GET", "dir").last, "dump.rdb"))
+    server.client.call("CONFIG", "SET", "save", "3600 1")
+    server.client.call("BGSAVE")
+    eventually("the failure to save") { refusal.include?("MISCONF") }
+    error = assert_raises(Pshub::NotEnqueued) { calling.call("a:1.0") }
+    assert error.message.start_with?("Redis refused the request: Redis cannot write to its disk (MISCONF "), error.message
+    server.client.call("CONFIG", "SET", "save", "")
+  end
+
+  def refusal
+    server.client.set("x", 1)
+    ""
+  rescue Redis::CommandError => e
+    e.message
   end
 
   def test_help_names_all_options

@@ -44,7 +44,7 @@ class TestQueuesOfTask < PshubTest
   def test_a_killed_worker_leaves_it_to_the_other_queue
     victim = worker_process("--queue", "prod")
     survivor = worker_process("--queue", "default")
-    eventually("the word") { survivor.said.include?("another queue had this task first") }
+    eventually("the word") { survivor.said.include?("which had it first") }
     calling = hub
     assert_equal victim.pid, calling.call("again:1.0", { ms: 0 })
     victim.signal("KILL")

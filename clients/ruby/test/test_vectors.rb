@@ -89,7 +89,7 @@ class TestVectors < Minitest::Test
       told = { "code" => error.code, "message" => error.message, "ran" => error.ran, "retryable" => error.retryable,
                "status" => error.http_status, "data" => error.data }
       assert_equal each["expected"], told
-      assert_instance_of Pshub.const_get(error.code), error
+      assert_instance_of Pshub.const_get(error.kind), error
     end
   end
 

@@ -1,4 +1,4 @@
-"""The moon worker, in Python. Started as ``pshub-worker examples.demo.moon.tasks --queue moon``."""
+"""The moon worker, in Python. Started as ``pshub-worker-py examples.demo.moon.tasks --queue moon``."""
 
 from __future__ import annotations
 

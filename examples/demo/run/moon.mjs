@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from '../../../tools/prepare.mjs'
 
-const args = ['pshub.cli', 'examples.demo.moon.tasks', '--queue', 'moon', '--slots', '4', '--grace', '2']
+const args = ['pshub', 'examples.demo.moon.tasks', '--queue', 'moon', '--slots', '4', '--grace', '2']
 
 /** pip is a process of that process: they are a group, which can be stopped as one. */
 const ownGroup = process.platform !== 'win32'

@@ -10,6 +10,7 @@ export const beatsPerLease = 4
 export class BeatLoop {
   readonly #context: WorkerContext
   readonly #onBeat: (beat: Beat) => void
+  readonly #onRegistered: () => void
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
   #registered: string | undefined
@@ -17,10 +18,11 @@ export class BeatLoop {
   #sentAt = Number.NEGATIVE_INFINITY
   #underWay: Promise<boolean> | undefined
 
-  /** `onBeat` is told of each beat that kept the lease, or took a new one. */
-  constructor(context: WorkerContext, onBeat: (beat: Beat) => void) {
+  /** `onBeat` is told of each beat that kept the lease, or took a new one; `onRegistered` once, of the first. */
+  constructor(context: WorkerContext, onBeat: (beat: Beat) => void, onRegistered: () => void) {
     this.#context = context
     this.#onBeat = onBeat
+    this.#onRegistered = onRegistered
   }
 
   start(): void {
@@ -65,6 +67,7 @@ export class BeatLoop {
   }
 
   async #beat(): Promise<boolean> {
+    const isFirst = this.#registered === undefined
     try {
       let beat = await this.#renew()
       if (!beat.held) {
@@ -72,6 +75,7 @@ export class BeatLoop {
         beat = await this.#renew()
       }
       this.#onBeat(beat)
+      if (isFirst && beat.held) this.#onRegistered()
       return beat.held
     } catch (error) {
       this.#report(error as Error)

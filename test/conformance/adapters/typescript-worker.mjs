@@ -34,6 +34,7 @@ const tasks = [
   defineTask('add:1.1', { ...addition, description: 'Adds two integers and one.' }, ({ x, y }) => x + y + 1),
   defineTask('fail:1.0', {}, args => {
     if (args?.retryable) throw new TaskError('the disk is full', { retryable: true, data: { disk: 'sda1' } })
+    if (args?.code || args?.status) throw new TaskError('it failed', { code: args.code, status: args.status })
     throw new Error('it failed')
   }),
   defineTask('bad_result:1.0', { result: integer }, () => 'no integer'),

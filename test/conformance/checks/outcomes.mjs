@@ -40,6 +40,15 @@ export const outcomeChecks = [
     },
   },
   {
+    name: 'TaskFailed, under a code and a status that the handler chose',
+    run: async pair => {
+      const chosen = await failure(pair.call('fail:1.0', { code: 'NoSuchCity', status: 404 }), 'NoSuchCity', 'yes')
+      deepEqual([chosen.message, chosen.retryable, chosen.status], ['it failed', false, 404])
+      const bare = await failure(pair.call('fail:1.0', { status: 422 }), 'TaskFailed', 'yes')
+      deepEqual([bare.message, bare.retryable, bare.status], ['it failed', false, 422])
+    },
+  },
+  {
     name: 'TaskFailed, retryable and with data',
     run: async pair => {
       const error = await failure(pair.call('fail:1.0', { retryable: true }), 'TaskFailed', 'yes')

@@ -2,18 +2,24 @@
 
 require "optparse"
 require "pshub"
+require "pshub/redis/away"
+require "pshub/settings/duration"
+require "pshub/task/loading"
 
 module Pshub
-  # The command pshub-worker.
+  # The command pshub-worker-rb.
   class CLI
     # One Ctrl-C can arrive twice: from the terminal, and passed on by whatever runs this.
     SAME_PRESS_S = 0.25
+    NAME = "pshub-worker-rb"
+    LEVELS = %w[debug info warn error silent].freeze
     BANNER = <<~TEXT
-      Usage: pshub-worker [options] file.rb ...
+      Usage: pshub-worker-rb [options] file.rb ...
 
       Serves every task that the files declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish
       within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is away it goes on
       trying. The log is lines of JSON on stderr. kill -TTIN <pid> has it write there where each thread is.
+      A time is a number of seconds, or has a unit: 500ms, 2s, 1m, 1h, 1d.
 
     TEXT
 
@@ -22,17 +28,19 @@ module Pshub
 
     def initialize
       @options = {}
-      @level = ENV.fetch("PSHUB_LOG_LEVEL", "info")
     end
 
     def main(arguments)
       files = parser.parse(arguments)
       log_to_stderr
-      worker = Worker.new(tasks: load_tasks(files), **@options)
+      worker = Worker.new(tasks: Loading.tasks(files), **@options)
       serve(worker)
     rescue ConfigError, OptionParser::ParseError => e
-      warn "pshub-worker: #{e.message}"
+      warn "#{NAME}: #{as_flag(e.message)}"
       2
+    rescue Loading::Broken => e
+      warn "#{NAME}: #{e.message}"
+      1
     end
 
     private
@@ -44,43 +52,31 @@ module Pshub
         parser.on("--slots N", Integer, "calls to run at once (4)") { |v| @options[:slots] = v }
         parser.on("--job-slots N", Integer, "how many of these may run jobs (half)") { |v| @options[:job_slots] = v }
         parser.on("--namespace NAME", "prefix of all keys (pshub)") { |v| @options[:namespace] = v }
-        parser.on("--grace SECONDS", Float, "what runs may take when it is told to stop (10)") { |v| @options[:grace] = v }
-        parser.on("--lease SECONDS", Float, "others take over when it is silent for this long (4)") { |v| @options[:lease] = v }
+        parser.on("--grace TIME", "what runs may take when it is told to stop (10s)") { |v| time(:grace, v) }
+        parser.on("--lease TIME", "others take over when it is silent for this long (4s)") { |v| time(:lease, v) }
         parser.on("--max-payload-bytes N", Integer, "largest arguments or result (1 MiB)") { |v| @options[:max_payload_bytes] = v }
         parser.on("--max-backlog N", Integer, "requests that may wait in the queue (10000)") { |v| @options[:max_backlog] = v }
         parser.on("--statsd HOST:PORT", "send metrics there") { |v| @options[:statsd] = v }
-        parser.on("--log-level LEVEL", %w[debug info warn error silent], "info") { |v| @level = v }
+        parser.on("--log-level LEVEL", "debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)") { |v| @level = v }
         parser.on("--version") { puts(VERSION) || exit }
       end
     end
 
+    def time(name, text) = @options[name] = Duration.parse(text, "--#{name}")
+
+    # What is wrong with an option, as who typed a flag knows it.
+    def as_flag(message) = message.sub(/\Aoption (\w+)/) { "--#{Regexp.last_match(1).tr('_', '-')}" }
+
     def log_to_stderr
       $stderr.sync = true
-      level = { "silent" => Logger::UNKNOWN + 1 }.fetch(@level) { Logger.const_get(@level.upcase) }
-      Pshub.logger = Logger.new($stderr, level: level, progname: "pshub", formatter: Log::JsonLines.new)
-    rescue NameError
-      raise ConfigError, "PSHUB_LOG_LEVEL must be debug, info, warn, error or silent; it is #{@level.inspect}."
-    end
+      level = @level || [ENV.fetch("PSHUB_LOG_LEVEL", ""), "info"].find { |each| !each.empty? }
+      unless LEVELS.include?(level)
+        origin = @level ? "--log-level" : "PSHUB_LOG_LEVEL"
+        raise ConfigError, "#{origin} must be debug, info, warn, error or silent; it is '#{level}'."
+      end
 
-    def load_tasks(files)
-      raise ConfigError, "name a file that declares tasks" if files.empty?
-
-      TOPLEVEL_BINDING.receiver.extend(DSL)
-      files.each { |file| load_file(file) }
-      Pshub.tasks
-    end
-
-    def load_file(file)
-      before = Pshub.tasks.size
-      raise ConfigError, "there is no file #{file}" unless File.file?(file)
-
-      load File.expand_path(file)
-      raise ConfigError, "#{file} declares no task with task." if Pshub.tasks.size == before
-    rescue ConfigError
-      raise
-    rescue StandardError, ScriptError => e
-      Log.write(:error, "a file failed while it was loaded", { file: file }, e)
-      exit!(1)
+      least = level == "silent" ? Logger::UNKNOWN + 1 : Logger.const_get(level.upcase)
+      Pshub.logger = Logger.new($stderr, level: least, progname: "pshub", formatter: Log::JsonLines.new)
     end
 
     # Signals are only noted where they come; what they ask for is done by threads, so that a second one is heard meanwhile.
@@ -97,7 +93,8 @@ module Pshub
         end
       end
       trap("TTIN") { write_stacks }
-      starting = Thread.new { start(worker, told) }
+      away = Away.new(worker.events, worker.redis)
+      starting = Thread.new { start(worker, told, away) }
       code = told.pop
       Thread.new { starting.join && worker.stop }.join if code.zero?
       $stdout.flush
@@ -113,10 +110,12 @@ module Pshub
       $stderr.write("#{parts.join("\n")}\n")
     end
 
-    def start(worker, told)
+    def start(worker, told, away)
       worker.start
+      reason = away.text
+      Log.write(:error, "#{reason} Trying until it is there.", {}) if reason && told.empty?
     rescue ConfigError => e
-      warn "pshub-worker: #{e.message}"
+      warn "#{NAME}: #{e.message}"
       told << 2
     end
   end

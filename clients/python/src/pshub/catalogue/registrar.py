@@ -58,7 +58,7 @@ class _Placed(NamedTuple):
 
 class Registrar:
     def __init__(
-        self, keys: Keys, queue: Queue, tasks: Mapping[str, Task], settings: Settings, events: Events
+        self, keys: Keys, queue: Queue, tasks: Mapping[str, Task[Any]], settings: Settings, events: Events
     ) -> None:
         self._keys = keys
         self._catalogue = Catalogue(keys, unreadable_teller(events))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Callable, Mapping, Optional, Union
 
+from ..task.task import Task
 from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, problem_error
 from ..wire.keys import is_queue_name
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
@@ -25,6 +26,15 @@ def arguments_of(args: Any, named: Mapping[str, Any]) -> Any:
 def name_of(called: Called) -> Any:
     name = getattr(called, "name", called)
     return getattr(name, "full", name)
+
+
+def reader_of(called: Called) -> Callable[[Any], Any]:
+    """What makes of a result what is promised of the task that was called."""
+    return called.read_result if isinstance(called, Task) else _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def wrong_call(called: Any, timeout: Any, queue: Any, is_closed: bool) -> Optional[HubError]:
@@ -56,7 +66,7 @@ def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> Optional[HubErro
     if not isinstance(called, str):
         return NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
     if queue is not None and not is_queue_name(queue):
-        given = repr(queue[:80]) if isinstance(queue, str) else type(queue).__name__
+        given = f"'{queue[:80]}'" if isinstance(queue, str) else type(queue).__name__
         return InvalidArgs(f"queue must be the name of a queue, not {given}.", task=called)
     if timeout_s is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple, overload
 
 from ..figures.events import Events
 from ..outlets.log import log_events
@@ -12,9 +12,10 @@ from ..outlets.statsd import send_metrics
 from ..queue.pause import check_queue_name
 from ..redis.target import RedisTarget
 from ..settings.read import read_settings
+from ..task.task import R, Task
 from ..wire.clock import now_s
 from ..wire.errors import HubClosed, HubError
-from .arguments import MISSING, Called, arguments_of, name_of, wrong_call
+from .arguments import MISSING, Called, arguments_of, name_of, reader_of, wrong_call
 from .call import Outgoing
 from .dispatch import Dispatch
 from .gather import Entry, Outcome, entries_of
@@ -37,6 +38,34 @@ class AsyncHub(AsyncJobCalls):
         self._dispatch: Optional[Dispatch] = None
         self._owner: Tuple[int, Optional[asyncio.AbstractEventLoop]] = (0, None)
         self._is_closed = False
+
+    @overload
+    async def call(
+        self,
+        task: Task[R],
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> R: ...
+
+    @overload
+    async def call(
+        self,
+        task: str,
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> Any: ...
 
     async def call(
         self,
@@ -70,10 +99,11 @@ class AsyncHub(AsyncJobCalls):
         out = Outgoing(called, args, timeout, traceparent, settle, tracestate, queue)
         dispatch.begin(out)
         try:
-            return await future
+            value = await future
         except asyncio.CancelledError:
             dispatch.cancel(out)
             raise
+        return reader_of(task)(value)
 
     async def gather(
         self,

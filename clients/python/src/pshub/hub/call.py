@@ -116,7 +116,10 @@ class Call:
     def abandon(self) -> None:
         """The caller gave up."""
         self.abandoned = True
-        self.fail(Aborted(f"The caller gave up waiting for {self.task}.", task=self.task, id=self.id))
+        was_sent = self.pushed or self.in_doubt or self._earlier
+        self.fail(
+            Aborted(f"The caller gave up waiting for {self.task}.", task=self.task, id=self.id, ran=None if was_sent else "no")
+        )
 
     def expire(self) -> None:
         now = now_s()

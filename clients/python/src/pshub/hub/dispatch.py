@@ -112,7 +112,7 @@ class Dispatch:
         if lookup is not None:
             lookup.cancel()
         # Between two tries, or before the first one.
-        out.settle(None, Aborted(f"The caller gave up before {out.called} was sent.", task=out.called))
+        out.settle(None, Aborted(f"The caller gave up before {out.called} was sent.", task=out.called, ran="no"))
 
     async def pause(self, queue: str) -> int:
         return await self.ask(lambda commands: pause_queue(commands, self.keys, queue), f"Queue {queue} could not be paused")
@@ -213,14 +213,14 @@ class Dispatch:
             return False
         again = Call(call.out, self, call, error)
         self._expect(again)
-        self.events.emit("call:retried", task=call.task, id=call.id, next_id=again.id, code=error.code)
+        self.events.emit("call:retried", task=call.task, id=call.id, next_id=again.id, code=error.kind)
         asyncio.get_running_loop().call_later(wait, self._outbox_of(call.queue).add, again)
         return True
 
     def on_settled(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
         if self.events.has("call:settled"):
             ms = (now_s() - call.out.started_at) * 1000
-            code = error.code if error else None
+            code = error.kind if error else None
             self.events.emit("call:settled", task=call.task, id=call.id, ok=error is None, code=code, ms=ms, us=us)
 
     # The way of a call.

@@ -19,7 +19,7 @@ from ..wire.clock import now_s
 from ..wire.errors import HubClosed, HubError, InvalidArgs, NoSuchJob, NoSuchTask, hub_error
 from ..wire.ids import new_id
 from ..wire.keys import Keys, is_id, is_queue_name
-from .arguments import encode_args, name_of
+from .arguments import encode_args, name_of, reader_of
 from .resolver import Resolver, Route
 from .routes import Routes
 
@@ -56,11 +56,11 @@ class Enqueuing:
         self._events = events
         self._outboxes: Dict[str, JobOutbox] = {}
 
-    async def enqueue(self, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]) -> AsyncJob:
+    async def enqueue(self, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]) -> AsyncJob[Any]:
         end = now_s() + _timeout_of(options) / 1000
         step = self._step_of(await self._route_of(_checked_name(called), options, end), args, options, True)
         twins = await self._send(step.queue, [self.message_of([step])], end)
-        return AsyncJob(hosts, step.queue, twins.get(0, step.id), step.task, bool(twins))
+        return AsyncJob(hosts, step.queue, twins.get(0, step.id), step.task, bool(twins), read=reader_of(called))
 
     async def enqueue_many(self, entries: Sequence[EnqueueEntry], options: Mapping[str, Any]) -> EnqueuedMany:
         """All are checked before the first is sent; then each batch of them is in Redis as a whole or not at all."""
@@ -207,7 +207,8 @@ def parts_of(entry: EnqueueEntry) -> Tuple[Any, Any, Mapping[str, Any]]:
     """Task, arguments and options of an entry. Raises InvalidArgs."""
     if not isinstance(entry, (list, tuple)) or not 1 <= len(entry) <= 3:
         raise InvalidArgs("it must be (task, args, options).")
-    called, args, own = (*entry, *({}, {})[len(entry) - 1 :])
+    given: List[Any] = [*entry, {}, {}]
+    called, args, own = given[:3]
     if own is not None and not isinstance(own, dict):
         raise InvalidArgs("its options must be a dict.")
     return called, args, own or {}
@@ -222,7 +223,7 @@ def _checked_name(called: Any) -> str:
 
 def check_queue(queue: Any) -> None:
     if not is_queue_name(queue):
-        raise InvalidArgs(f"queue must be the name of a queue, not {str(queue)[:80]!r}.")
+        raise InvalidArgs(f"queue must be the name of a queue, not '{str(queue)[:80]}'.")
 
 
 def _timeout_of(options: Mapping[str, Any]) -> float:

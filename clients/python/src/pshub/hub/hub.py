@@ -8,7 +8,7 @@ import math
 import os
 import threading
 import weakref
-from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Tuple, TypeVar
+from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Tuple, TypeVar, overload
 
 from ..figures.events import Events
 from ..outlets.log import log_events
@@ -16,8 +16,9 @@ from ..outlets.statsd import send_metrics
 from ..queue.pause import check_queue_name
 from ..redis.target import RedisTarget
 from ..settings.read import read_settings
+from ..task.task import R, Task
 from ..wire.errors import HubClosed, HubError, NotEnqueued
-from .arguments import MISSING, Called, arguments_of, name_of, wrong_call
+from .arguments import MISSING, Called, arguments_of, name_of, reader_of, wrong_call
 from .call import Outgoing
 from .dispatch import Dispatch
 from .gather import Outcome, entries_of
@@ -52,6 +53,34 @@ class Hub(JobCalls):
         self._is_closed = False
         _hubs.add(self)
 
+    @overload
+    def call(
+        self,
+        task: Task[R],
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> R: ...
+
+    @overload
+    def call(
+        self,
+        task: str,
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> Any: ...
+
     def call(
         self,
         task: Called,
@@ -67,7 +96,7 @@ class Hub(JobCalls):
         """
         Calls a task and waits for its result.
 
-        :param task: ``name:1.0``, ``name:1`` or ``name``; or what ``@task`` made
+        :param task: ``name:1.0``, ``name:1`` or ``name``; or what ``@task`` made: then the result is what its function's hint says
         :param args: any JSON value; or give the arguments by name
         :param timeout: seconds; default: the task's own, 5 s unless it says otherwise
         :param queue: only workers of this queue count; default: the queue that had the task first, while it has live workers, else
@@ -80,6 +109,34 @@ class Hub(JobCalls):
             task, args, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate, **named
         ).result()
 
+    @overload
+    def submit(
+        self,
+        task: Task[R],
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> PendingCall[R]: ...
+
+    @overload
+    def submit(
+        self,
+        task: str,
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> PendingCall[Any]: ...
+
     def submit(
         self,
         task: Called,
@@ -91,17 +148,17 @@ class Hub(JobCalls):
         traceparent: Optional[str] = None,
         tracestate: Optional[str] = None,
         **named: Any,
-    ) -> PendingCall:
+    ) -> PendingCall[Any]:
         """The same without waiting: call ``result()`` of what it returns, or ``cancel()``. Raises only TypeError."""
         args = arguments_of(args, named)
         called = name_of(task)
         wrong = wrong_call(called, timeout, queue, self._is_closed)
         if wrong is not None:
-            pending = PendingCall(None, None)
+            pending: PendingCall[Any] = PendingCall(None, None)
             pending._settle(None, wrong)
             return pending
         thread, dispatch = self._started()
-        pending = PendingCall(thread, dispatch)
+        pending = PendingCall(thread, dispatch, reader_of(task))
         out = pending.out = Outgoing(called, args, timeout, traceparent, pending._settle, tracestate, queue)
         route = dispatch.routes.known(called, queue)
         if route is not None:

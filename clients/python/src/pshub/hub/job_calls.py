@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Sequence, TypeVar
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Sequence, TypeVar, overload
 
 from ..jobs.batch import AsyncBatch
 from ..jobs.blocking import Batch, Chain, DeadJobs, Job, Schedules
@@ -12,6 +12,7 @@ from ..jobs.enqueue_options import EnqueueOptions
 from ..jobs.job import AsyncChain, AsyncJob
 from ..jobs.schedule_entry import ScheduleTimes
 from ..jobs.schedules import AsyncSchedules, Schedule
+from ..task.task import R, Task
 from .arguments import Called
 from .dispatch import Dispatch
 from .enqueuing import EnqueuedMany, EnqueueEntry, check_queue
@@ -30,7 +31,13 @@ class JobCalls:
         """Runs it on the hub's own thread, for which it may take so long, beside what Redis takes."""
         raise NotImplementedError
 
-    def enqueue(self, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]") -> Job:
+    @overload
+    def enqueue(self, task: Task[R], args: Any = ..., /, **options: "Unpack[EnqueueOptions]") -> Job[R]: ...
+
+    @overload
+    def enqueue(self, task: str, args: Any = ..., /, **options: "Unpack[EnqueueOptions]") -> Job[Any]: ...
+
+    def enqueue(self, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]") -> Job[Any]:
         """
         Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
 
@@ -136,7 +143,7 @@ class JobCalls:
         check_queue(queue)
         return DeadJobs(self._run, queue)
 
-    def job(self, id: str, /, *, queue: Optional[str] = None) -> Job:
+    def job(self, id: str, /, *, queue: Optional[str] = None) -> Job[Any]:
         """
         A tracked job, wherever it was enqueued.
 
@@ -153,7 +160,13 @@ class AsyncJobCalls:
         """The calls of the running loop. Raises HubClosed."""
         raise NotImplementedError
 
-    async def enqueue(self, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]") -> AsyncJob:
+    @overload
+    async def enqueue(self, task: Task[R], args: Any = ..., /, **options: "Unpack[EnqueueOptions]") -> AsyncJob[R]: ...
+
+    @overload
+    async def enqueue(self, task: str, args: Any = ..., /, **options: "Unpack[EnqueueOptions]") -> AsyncJob[Any]: ...
+
+    async def enqueue(self, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]") -> AsyncJob[Any]:
         """As of Hub."""
         return await self._asked().enqueuing.enqueue(task, args, options, self._asked)
 
@@ -197,7 +210,7 @@ class AsyncJobCalls:
         check_queue(queue)
         return AsyncDeadJobs(self._asked, queue)
 
-    async def job(self, id: str, /, *, queue: Optional[str] = None) -> AsyncJob:
+    async def job(self, id: str, /, *, queue: Optional[str] = None) -> AsyncJob[Any]:
         """As of Hub."""
         return await self._asked().enqueuing.job(id, queue, self._asked)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Optional
+from typing import Any, Callable, Generic, Optional
 
+from ..task.task import R_co
 from ..wire.clock import now_s
 from ..wire.errors import HubError, OutcomeUnknown
 from .call import Outgoing
@@ -16,10 +17,14 @@ from .loop import LoopThread
 _PATIENCE_S = 0.2
 
 
-class PendingCall:
+class PendingCall(Generic[R_co]):
     """A call that is under way; what ``Hub.submit`` returns."""
 
-    def __init__(self, thread: Optional[LoopThread], dispatch: Optional[Dispatch]) -> None:
+    def __init__(
+        self, thread: Optional[LoopThread], dispatch: Optional[Dispatch], read: Callable[[Any], Any] = lambda value: value
+    ) -> None:
+        """``read`` makes of a result what its caller is given."""
+        self._read = read
         self._thread = thread
         self._dispatch = dispatch
         self._lock = threading.Lock()
@@ -44,19 +49,23 @@ class PendingCall:
         if self._thread is not None and self._dispatch is not None and self.out is not None:
             self._thread.post(self._dispatch.cancel, self.out)
 
-    def result(self) -> Any:
+    def result(self) -> R_co:
         """Waits for the result. Raises HubError by the call's deadline at the latest."""
         self._wait()
         if self._error is not None:
             raise self._error
-        return self._value
+        value: R_co = self._read(self._value)
+        return value
 
     def outcome(self) -> Outcome:
         """The same without raising."""
         self._wait()
         started_at = self.out.started_at if self.out else now_s()
         ms = ((self._ended_at or now_s()) - started_at) * 1000
-        return Outcome(self._error is None, self._value, self._error, ms)
+        try:
+            return Outcome(True, self.result(), None, ms)
+        except HubError as error:
+            return Outcome(False, None, error, ms)
 
     def _wait(self) -> None:
         try:

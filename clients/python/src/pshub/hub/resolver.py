@@ -69,7 +69,7 @@ class Resolver:
         """
         wanted = parse_called_name(called)
         if wanted is None:
-            raise NoSuchTask(f"{called[:120]!r} is not a task name. Write name:1.0, name:1 or name.")
+            raise NoSuchTask(f"'{called[:120]}' is not a task name. Write name:1.0, name:1 or name.")
         is_exact = wanted.minor is not None
         if is_exact:
             # Nearly always the task has one card, and this is all that is read of cards.
@@ -161,7 +161,7 @@ class Resolver:
         queues = ", ".join(dict.fromkeys(card.queue for card in cards))
         if queue is None:
             names = ", ".join(dict.fromkeys(card.task for card in cards))
-            start = f"Start one: pshub-worker <module> --queue {queues}"
+            start = f"Start one: pshub-worker-py <module> --queue {queues}"
             return NoWorkers(f"No live worker provides {names}. {start}", task=called)
         elsewhere = await self._live_of(cards, None, "hub")
         where = f"It is served in queue {elsewhere.queue}." if elsewhere else f"Nor does one elsewhere; known in: {queues}."

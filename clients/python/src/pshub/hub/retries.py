@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..wire.errors import HubError
+from ..wire.errors import HubError, TaskFailed
 
 #: Tries of one call, the first included.
 MAX_TRIES = 3
@@ -15,7 +15,7 @@ def may_retry(error: HubError, idempotent: bool) -> bool:
     """
     if error.code == "NotEnqueued":
         return True
-    return idempotent and (error.code == "OutcomeUnknown" or (error.code == "TaskFailed" and error.retryable))
+    return idempotent and (error.code == "OutcomeUnknown" or (isinstance(error, TaskFailed) and error.retryable))
 
 
 class RetryBudget:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Awaitable, Callable, List, Optional, Protocol, TypeVar
+from typing import Any, Awaitable, Callable, Generic, List, Optional, Protocol, TypeVar
 
+from ..task.task import R_co
 from .batch import AsyncBatch, BatchStatus
 from .dead import KEEP, AsyncDeadJobs, DeadJob
 from .job import DEFAULT_RESULT_MS, AsyncChain, AsyncJob, JobHost
@@ -24,7 +25,7 @@ class Run(Protocol):
 _ALL = math.inf
 
 
-class Job:
+class Job(Generic[R_co]):
     """
     A job that was enqueued. Only a tracked one can tell of itself. It may be used from all threads, and after a fork.
 
@@ -34,7 +35,7 @@ class Job:
     :ivar is_twin: True when it was there already: another one of the same uniqueness, which goes on in its stead
     """
 
-    def __init__(self, run: Run, job: AsyncJob) -> None:
+    def __init__(self, run: Run, job: AsyncJob[R_co]) -> None:
         self.id = job.id
         self.queue = job.queue
         self.task = job.task
@@ -54,7 +55,7 @@ class Job:
         """
         return self._run(lambda host: self._job.on(host).status())
 
-    def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
+    def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> R_co:
         """
         Waits for its end, without polling, and returns its result.
 
@@ -93,7 +94,7 @@ class Chain:
 
     def __init__(self, run: Run, chain: AsyncChain) -> None:
         self.id = chain.id
-        self.steps = [Job(run, step) for step in chain.steps]
+        self.steps: List[Job[Any]] = [Job(run, step) for step in chain.steps]
         self._run = run
         self._chain = chain
 
@@ -159,7 +160,7 @@ class Schedules:
         """It goes on with its next time; those that passed meanwhile are not made up for. Raises ConfigError without cronsim."""
         return self._run(lambda host: self._on(host).resume(name))
 
-    def run(self, name: str) -> Optional[Job]:
+    def run(self, name: str) -> Optional[Job[Any]]:
         """Enqueues its job now; its times stay as they are. None where there is no such schedule."""
         found = self._run(lambda host: self._on(host).run(name))
         return None if found is None else Job(self._run, found)

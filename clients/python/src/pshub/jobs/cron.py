@@ -20,7 +20,7 @@ _DAY_S = 86_400
 _ZONE = re.compile(r"[A-Z][A-Za-z0-9_+-]*(?:/[A-Z][A-Za-z0-9_+-]*)*")
 
 #: Why schedules cannot be made here, and what to do about it; None where they can.
-NO_CRON = None if _CronSim is not None else "schedules need the package cronsim; install pshub[schedules]"
+NO_CRON = None if _CronSim is not None else "schedules need the package cronsim; install pshub-client[schedules]"
 
 
 def next_ms(cron: str, zone_name: str, after_ms: float) -> Optional[int]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, TypeVar
+from typing import Any, Awaitable, Callable, Dict, Generic, List, Mapping, Optional, Protocol, Sequence, TypeVar
 
 from ..queue.job_queue import JobQueue
 from ..redis.connection import Connection
+from ..task.task import R_co
 from ..wire.clock import Stop, now_s, settle, within
 from ..wire.errors import Aborted, Expired, HubClosed, HubError, NoSuchJob, NotEnqueued, Timeout, from_wire
 from ..wire.ids import new_id
@@ -46,7 +47,7 @@ class JobHost(Protocol):
     def queue_of(self, name: str) -> JobQueue: ...
 
 
-class AsyncJob:
+class AsyncJob(Generic[R_co]):
     """
     A job that was enqueued. Only a tracked one can tell of itself.
 
@@ -57,9 +58,17 @@ class AsyncJob:
     """
 
     def __init__(
-        self, host: Callable[[], JobHost], queue: str, id: str, task: str, is_twin: bool = False, is_to_come: bool = False
+        self,
+        host: Callable[[], JobHost],
+        queue: str,
+        id: str,
+        task: str,
+        is_twin: bool = False,
+        is_to_come: bool = False,
+        read: Callable[[Any], Any] = lambda value: value,
     ) -> None:
-        """``is_to_come``: it is enqueued when others have ended."""
+        """``is_to_come``: it is enqueued when others have ended. ``read`` makes of a result what is given out."""
+        self._read = read
         self.id = id
         self.queue = queue
         self.task = task
@@ -70,9 +79,9 @@ class AsyncJob:
     def __repr__(self) -> str:
         return f"<job {self.id} of {self.task} in queue {self.queue}>"
 
-    def on(self, host: JobHost) -> "AsyncJob":
+    def on(self, host: JobHost) -> "AsyncJob[R_co]":
         """The same job, asked over another host."""
-        return AsyncJob(lambda: host, self.queue, self.id, self.task, self.is_twin, self._is_to_come)
+        return AsyncJob(lambda: host, self.queue, self.id, self.task, self.is_twin, self._is_to_come, self._read)
 
     async def status(self) -> JobStatus:
         """
@@ -83,7 +92,7 @@ class AsyncJob:
         """
         return self._known(await self._record()).status
 
-    async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
+    async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> R_co:
         """
         Waits for its end, without polling, and returns its result.
 
@@ -91,6 +100,10 @@ class AsyncJob:
         :raises HubError: the class of its last failure when it is dead; Expired; Aborted when it was cancelled; Timeout when it has not
             ended by then; NoSuchJob; NotEnqueued; HubClosed
         """
+        value: R_co = self._read(await self._raw_result(timeout_ms))
+        return value
+
+    async def _raw_result(self, timeout_ms: float) -> Any:
         host = self._host()
         end = now_s() + timeout_ms / 1000
         ticket = new_id()
@@ -196,7 +209,7 @@ class AsyncChain:
     def __init__(self, host: Callable[[], JobHost], id: str, steps: Sequence[Place]) -> None:
         self.id = id
         self._host = host
-        self.steps = [
+        self.steps: List[AsyncJob[Any]] = [
             AsyncJob(host, queue, step_id(id, at), task, is_to_come=at > 0) for at, (queue, task) in enumerate(steps)
         ]
 
@@ -227,11 +240,11 @@ class AsyncChain:
             await _keep_away(host, step)
 
 
-async def _keep_away(host: JobHost, step: AsyncJob) -> None:
+async def _keep_away(host: JobHost, step: AsyncJob[Any]) -> None:
     await host.ask(lambda connection: host.queue_of(step.queue).withdraw(connection, step.id, True))
 
 
-async def _status_of(step: AsyncJob) -> JobStatus:
+async def _status_of(step: AsyncJob[Any]) -> JobStatus:
     try:
         return await step.status()
     except NoSuchJob:

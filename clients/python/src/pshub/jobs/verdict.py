@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from ..queue.job_queue import JobEnd
 from ..task.task import Task, TaskBackoff
@@ -26,10 +26,10 @@ def done_end(request: Request, result: str, queue: str) -> Optional[JobEnd]:
     return JobEnd(request.held_id, "done", 0, result, following_of(request, result, queue))
 
 
-def failed_end(request: Request, task: Optional[Task], error: ToldError, raised: Optional[BaseException]) -> JobEnd:
+def failed_end(request: Request, task: Optional[Task[Any]], error: ToldError, raised: Optional[BaseException]) -> JobEnd:
     """Of a job that failed: another try, if it may have one, or none any more. ``raised`` is what its handler raised."""
     job: JobPart = request.job or {}
-    text = failure_text(error.code, error.message)
+    text = failure_text(error.own or error.code, error.message, error.status)
     failures = job.get("tries", 0) + 1
     retries = job.get("retries")
     if retries is None:

@@ -6,64 +6,105 @@ import json
 import logging
 import sys
 import time
-from typing import Any, Dict
+from typing import Any, Dict, Mapping, Optional
 
 from ..figures.events import Events
+from ..redis.refusals import explained, is_about_rights
 
 logger = logging.getLogger("pshub")
 
+_DEBUG, _INFO, _WARN, _ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
+#: Level and text of the lines that say no more than their event; the same as in the other languages (clients/vectors/advice.json).
+_LINES = {
+    "call:settled": (_DEBUG, "call settled"),
+    "call:retried": (_DEBUG, "a failed try is followed by another one"),
+    "request:expired": (_DEBUG, "its time was up, so it was not started"),
+    "request:redelivered": (_DEBUG, "its worker was lost; another one will run it"),
+    "jobs:enqueued": (_DEBUG, "jobs enqueued"),
+    "schedule:tick": (_DEBUG, "the time of a schedule came"),
+    "job:retried": (_INFO, "a job failed; it is tried again"),
+    "reply:late": (_INFO, "a reply came after its call was over"),
+    "worker:started": (_INFO, "worker started"),
+    "worker:stopped": (_INFO, "worker stopped"),
+    "queue:paused": (_INFO, "the queue is paused; what is held is finished, nothing is taken"),
+    "queue:resumed": (_INFO, "the queue is served again"),
+    "redis:up": (_INFO, "connected to Redis"),
+    "schema:unused": (_WARN, "a schema of the registry is not used here; the worker judges"),
+    "registry:unreadable": (_WARN, "something in Redis cannot be read and counts as absent"),
+    "task:conflict": (_WARN, "live workers declare this task with different schemas"),
+    "request:malformed": (_WARN, "something in the list is not a request and was dropped"),
+    "request:handedback": (_WARN, "handed back: only another worker of this queue has this task"),
+    "lease:lost": (_WARN, "the lease ended; going on under a new id"),
+    "worker:lost": (_WARN, "a worker was lost; what it held was taken over"),
+    "request:unserved": (_ERROR, "a request without a deadline for a task that nobody here provides; it was ended"),
+    "job:dead": (_ERROR, "a job was given up; it is kept with the dead ones"),
+    "problem": (_ERROR, "problem"),
+}
+
+
+class Line:
+    """A text with fields. Any formatter shows both; the one of JSON lines as members."""
+
+    def __init__(self, message: str, fields: Mapping[str, Any]) -> None:
+        self.message = message
+        self.fields = {name: value for name, value in fields.items() if value is not None}
+
+    def __str__(self) -> str:
+        return " ".join([self.message, *(f"{name}={value}" for name, value in self.fields.items())])
+
 
 def log_events(events: Events) -> None:
-    def line(level: int, message: str, *names: str) -> Any:
-        def write(event: Dict[str, Any]) -> None:
-            if logger.isEnabledFor(level):
-                told = {name: event[name] for name in names if event.get(name) is not None}
-                logger.log(level, message, extra={"pshub": told})
+    """Turns events into log lines; the one place that words them."""
 
-        return write
+    def teller(level: int, message: str) -> Any:
+        return lambda event: _write(level, message, event)
 
-    def settled(event: Dict[str, Any]) -> None:
-        if event["ok"] or not logger.isEnabledFor(logging.WARNING):
-            return
-        told = {name: event[name] for name in ("task", "id", "code", "message")}
-        raised = event.get("raised")
-        logger.warning("task failed", extra={"pshub": told}, exc_info=raised)
+    for name, (level, message) in _LINES.items():
+        # Nearly nobody looks at these, and a listener costs each call something.
+        if level > _DEBUG or logger.isEnabledFor(_DEBUG):
+            events.on(name, teller(level, message))
+    events.on("task:elsewhere", _task_elsewhere)
+    events.on("task:settled", _task_settled)
+    events.on("redis:down", _redis_down)
 
-    def elsewhere(event: Dict[str, Any]) -> None:
-        message = (
-            f"Task {event['task']} is served in queue {event['first']} too, which had it first: callers go there while it has live "
-            f"workers. They reach this worker only by naming queue {event['queue']}."
-        )
-        logger.warning("%s", message, extra={"pshub": dict(event)})
 
-    warn, info = logging.WARNING, logging.INFO
-    events.on("redis:down", line(warn, "Redis is away", "role", "reason"))
-    events.on("redis:up", line(info, "connected to Redis", "role"))
-    events.on("problem", line(warn, "problem", "where", "reason"))
-    events.on("schema:unused", line(warn, "a schema of the registry is not used", "task", "reason"))
-    events.on("task:conflict", line(warn, "live workers declare the task with different schemas", "task", "queue", "other"))
-    unreadable = "something in Redis cannot be read and counts as absent"
-    events.on("registry:unreadable", line(warn, unreadable, "key", "field", "reason"))
-    events.on("task:elsewhere", elsewhere)
-    events.on("task:settled", settled)
-    events.on("request:malformed", line(warn, "a list element that is not a request was dropped", "queue", "reason"))
-    events.on("request:handedback", line(info, "put back for another worker", "queue", "task", "count"))
-    events.on("request:unserved", line(warn, "no worker takes this task", "queue", "task", "code", "answered"))
-    again = "its worker was lost; another one will run it"
-    events.on("request:redelivered", line(logging.DEBUG, again, "queue", "task", "id", "losses"))
-    dead = "a job was given up; it is kept with the dead ones"
-    events.on("job:dead", line(logging.ERROR, dead, "queue", "task", "id", "reason"))
-    ticked = "the time of a schedule came"
-    events.on("schedule:tick", line(logging.DEBUG, ticked, "queue", "name", "task", "tick_ms", "is_skipped"))
-    events.on("worker:started", line(info, "worker started", "worker", "queue", "slots", "tasks"))
-    events.on("worker:stopped", line(info, "worker stopped", "worker", "queue", "handed_back", "abandoned"))
-    paused = "the queue is paused; what is held is finished, nothing is taken"
-    events.on("queue:paused", line(info, paused, "worker", "queue", "paused_ms"))
-    events.on("queue:resumed", line(info, "the queue is served again", "worker", "queue"))
-    events.on("worker:lost", line(warn, "took over from a lost worker", "worker", "queue", "adopted", "by"))
-    events.on("lease:lost", line(warn, "the lease was lost; going on under a new id", "worker", "queue", "aborted"))
-    events.on("reply:late", line(info, "a reply came too late", "id"))
-    events.on("call:retried", line(info, "calling again", "task", "id", "next_id", "code"))
+def _write(level: int, message: str, fields: Mapping[str, Any], raised: Optional[BaseException] = None) -> None:
+    if logger.isEnabledFor(level):
+        logger.log(level, Line(message, fields), exc_info=raised)
+
+
+def _task_settled(event: Dict[str, Any]) -> None:
+    if event["ok"]:
+        return
+    fields = {name: event[name] for name in ("task", "queue", "id", "code")}
+    code, raised = event["code"], event.get("raised")
+    # Where a handler failed is for its authors, who read this log; callers never see it.
+    _write(_WARN, "task failed", {**fields, "reason": _reason_of(event)}, raised if code == "TaskFailed" else None)
+
+
+def _reason_of(event: Dict[str, Any]) -> str:
+    """In words that are not the payload's: what a handler says is its author's choice, keys of arguments and results are not."""
+    problems = event.get("problems")
+    if not problems:
+        return str(event["message"])
+    told = (problem["message"] for problem in problems[:5])
+    return "; ".join(dict.fromkeys("not JSON" if text.startswith("not JSON") else text for text in told))
+
+
+def _task_elsewhere(event: Dict[str, Any]) -> None:
+    message = (
+        f"Task {event['task']} is served in queue {event['first']} too, which had it first: callers go there while it has live "
+        f"workers. They reach this worker only by naming queue {event['queue']}."
+    )
+    _write(_WARN, message, event)
+
+
+def _redis_down(event: Dict[str, Any]) -> None:
+    fields = {**event, "reason": explained(event["reason"])}
+    if is_about_rights(event["reason"]):
+        _write(_ERROR, "Redis does not let us in; trying again", fields)
+    else:
+        _write(_WARN, "lost Redis; trying again", fields)
 
 
 class JsonLines(logging.Formatter):
@@ -75,8 +116,10 @@ class JsonLines(logging.Formatter):
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "name": record.name,
         }
-        line.update(getattr(record, "pshub", {}))
-        line["msg"] = record.getMessage()
+        told = record.msg
+        if isinstance(told, Line):
+            line.update(told.fields)
+        line["msg"] = told.message if isinstance(told, Line) else record.getMessage()
         if record.exc_info:
             line["stack"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)

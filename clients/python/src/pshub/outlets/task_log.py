@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any, Dict
 
-from .log import logger
+from .log import Line, logger
 
 
 class TaskLog:
@@ -18,7 +18,7 @@ class TaskLog:
 
     def _log(self, level: int, message: str, fields: Dict[str, Any]) -> None:
         if logger.isEnabledFor(level):
-            logger.log(level, message, extra={"pshub": {**self._marks, **fields}})
+            logger.log(level, Line(message, {**self._marks, **fields}))
 
     def debug(self, message: str, **fields: Any) -> None:
         self._log(logging.DEBUG, message, fields)

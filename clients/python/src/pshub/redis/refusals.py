@@ -100,3 +100,8 @@ def explained(message: str) -> str:
             return f"{advice} ({clause})"
     # Redis quotes the arguments of a command that it does not know, and those are payloads.
     return first.split(", with args beginning with: ")[0][:200].rstrip(".")
+
+
+def is_about_rights(message: str) -> bool:
+    """Redis does not let this user in, or not do this: it stays so until somebody changes a setting."""
+    return re.match(r"(WRONGPASS|NOAUTH|NOPERM)\b", message) is not None

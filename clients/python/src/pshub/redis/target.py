@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Mapping, Optional, Union
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,3 +21,11 @@ def check_target(value: Any) -> Optional[str]:
     database = "" if url.scheme == "unix" else url.path.strip("/")
     database = parse_qs(url.query).get("db", [database])[0]
     return "must not name a database: use 0 and the option 'namespace'" if database not in ("", "0") else None
+
+
+def describe_target(target: RedisTarget) -> str:
+    """The target as text that can be shown: no user, no password."""
+    if not isinstance(target, str):
+        return str(target.get("path") or f"{target.get('host', '127.0.0.1')}:{target.get('port', 6379)}")
+    # Up to the last @, because a password may hold one; options after ? may be secrets too.
+    return re.sub(r"(?s)\?.*$", "", re.sub(r"(?s)//.*@", "//", target))

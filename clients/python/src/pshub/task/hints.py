@@ -28,6 +28,7 @@ class Parameter(NamedTuple):
 class Signature(NamedTuple):
     args: Schema
     result: Optional[Schema]
+    convert_result: Convert
     description: str
     parameters: List[Parameter]
     #: Takes names that its signature does not list.
@@ -95,10 +96,11 @@ def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any]
         args = properties["args"]
     else:
         args = _object(properties, required, None if takes_any else False)
-    result = None
+    result, convert_result = None, None
     if "return" in hints:
-        result = schema_of(hints["return"], f"{what}: its result")[0] or None
-    return Signature(args, result, description, parameters, takes_any, takes_whole, context)
+        schema, convert_result = schema_of(hints["return"], f"{what}: its result")
+        result = schema or None
+    return Signature(args, result, convert_result, description, parameters, takes_any, takes_whole, context)
 
 
 def _object(properties: Dict[str, Schema], required: List[str], rest: Optional[bool]) -> Schema:

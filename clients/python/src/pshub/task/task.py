@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Generic, Iterable, List, Mapping, Optional, TypeVar, Union
 
-from ..wire.errors import ConfigError
+from ..wire.errors import ConfigError, InvalidResult, message_of
 from ..wire.job_part import BACKOFF_KINDS, Backoff, is_backoff, is_wait
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
 from .hints import Signature, read_signature
 from .schema import Validate, compile_own
+
+R = TypeVar("R")
+#: What the function of a task returns.
+R_co = TypeVar("R_co", covariant=True)
 
 DEFAULT_TIMEOUT_S = 5.0
 #: Longest time of a call.
@@ -28,13 +32,16 @@ class TaskContext:
     """What a handler is told about its call: its parameter ``ctx`` gets it, or one with this class, or one made of it, as its hint."""
 
 
-class Task:
-    """A declared task: give it to a Worker, or to ``hub.call``. Calling it calls the function itself."""
+class Task(Generic[R_co]):
+    """
+    A declared task: give it to a Worker, or to ``hub.call``, whose result then is what the function's hint says. Calling it calls the
+    function itself.
+    """
 
     def __init__(
         self,
         name: TaskName,
-        function: Callable[..., Any],
+        function: Callable[..., R_co],
         signature: Signature,
         args: Optional[Mapping[str, Any]],
         result: Optional[Mapping[str, Any]],
@@ -68,7 +75,7 @@ class Task:
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name.name)
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> R_co:
         return self.function(*args, **named)
 
     def __repr__(self) -> str:
@@ -91,6 +98,16 @@ class Task:
         if signature.context is not None:
             named[signature.context] = context
         return self.function(**named)
+
+    def read_result(self, value: Any) -> R_co:
+        """A result as it travelled, as the function's hint promises it: an instance, where that is a class. Raises InvalidResult."""
+        convert = self._signature.convert_result if self.result is self._signature.result else None
+        try:
+            read: R_co = convert(value) if convert else value
+            return read
+        except Exception as error:
+            told = f"The result of {self.name.full} is not what its function promises here: {message_of(error)}."
+            raise InvalidResult(told, task=self.name.full) from error
 
     def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> Dict[str, Any]:
         card: Dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
@@ -124,7 +141,7 @@ def task(
     job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
     retries: Optional[int] = None,
     backoff: Optional[TaskBackoff] = None,
-) -> Callable[[Callable[..., Any]], Task]:
+) -> Callable[[Callable[..., R]], Task[R]]:
     """
     Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.
 
@@ -145,7 +162,7 @@ def task(
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_TIMEOUT_S:
         raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {MAX_TIMEOUT_S:.0f} seconds (a day).")
 
-    def declare(function: Callable[..., Any]) -> Task:
+    def declare(function: Callable[..., R]) -> Task[R]:
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
         signature = _signature_of(function, name, args is not None, result is not None)
@@ -203,9 +220,9 @@ def _without_hints(function: Callable[..., Any]) -> Callable[..., Any]:
     return bare
 
 
-def check_tasks(tasks: Iterable[Any]) -> Dict[str, Task]:
+def check_tasks(tasks: Iterable[Any]) -> Dict[str, Task[Any]]:
     """The tasks of a worker by name. Raises ConfigError for anything that @task did not make, and for a task given twice."""
-    by_name: Dict[str, Task] = {}
+    by_name: Dict[str, Task[Any]] = {}
     for each in tasks:
         if not isinstance(each, Task):
             raise ConfigError(f"'tasks' holds {each!r}, which @task did not make.")
@@ -217,9 +234,9 @@ def check_tasks(tasks: Iterable[Any]) -> Dict[str, Task]:
     return by_name
 
 
-def tasks_of(module: Any) -> List[Task]:
+def tasks_of(module: Any) -> List[Task[Any]]:
     """All tasks in a module's namespace: by themselves, or in a list or a dict."""
-    found: Dict[int, Task] = {}
+    found: Dict[int, Task[Any]] = {}
     for value in list(vars(module).values()):
         inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
         for each in inner:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Type
+import json
+import re
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Type
 
 from .payload import encode_payload
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
 
 
 class HubError(Exception):
@@ -12,11 +17,11 @@ class HubError(Exception):
     Every way in which a call can fail. Catch a subclass to decide by code; look at ``ran`` when all that counts is whether it is
     safe to call again.
 
-    :ivar code: the name of the class
+    :ivar code: the name of the class; of a ``TaskFailed`` the one that its handler chose, if it chose one
     :ivar ran: ``no``, ``maybe`` or ``yes``: whether the handler was started
     :ivar retryable: whether a later try may succeed
     :ivar data: structured details: ``{"problems": [...]}`` of invalid arguments, the handler's own of a failed task
-    :ivar http_status: the HTTP status that fits
+    :ivar http_status: the HTTP status that fits; of a ``TaskFailed`` the one that its handler chose, if it chose one
     :ivar task: ``name:version`` as far as it is known
     :ivar id: the request's id, once there was one
     """
@@ -31,9 +36,12 @@ class HubError(Exception):
         id: Optional[str] = None,
         retryable: Optional[bool] = None,
         data: Any = None,
+        ran: Optional[str] = None,
     ) -> None:
         self.message = self.meaning if message is None else message
         super().__init__(self.message)
+        if ran is not None:
+            self.ran = ran
         if retryable is not None:
             self.retryable = retryable
         self.data = data
@@ -42,14 +50,19 @@ class HubError(Exception):
 
     def to_json(self) -> Dict[str, Any]:
         """What may be told to others: no stack, no cause."""
-        told = {"code": self.code, "message": self.message, "retryable": self.retryable}
+        told = {"code": self.code, "message": self.message, "ran": self.ran, "retryable": self.retryable}
         for name in ("task", "id", "data"):
             if getattr(self, name) is not None:
                 told[name] = getattr(self, name)
         return told
 
+    @property
+    def kind(self) -> str:
+        """The code in pshub's own table: ``TaskFailed`` where the handler chose one of its own. What is measured counts by it."""
+        return type(self).code
+
     def __reduce__(self) -> Any:
-        return (_rebuilt, (self.code, self.message, self.task, self.id, self.retryable, self.data))
+        return (hub_error, (self.kind, self.message), self.__dict__)
 
 
 class NotEnqueued(HubError):
@@ -107,7 +120,7 @@ class Aborted(HubError):
 
 
 class TaskFailed(HubError):
-    pass
+    """The handler failed. It may have chosen a code and an HTTP status of its own for that, with ``TaskError``."""
 
 
 class InvalidResult(HubError):
@@ -123,47 +136,92 @@ def hub_error(code: str, message: Optional[str] = None, **details: Any) -> HubEr
     return ERROR_CLASSES.get(code, TaskFailed)(message, **details)
 
 
-def _rebuilt(code: str, message: str, task: Any, id: Any, retryable: bool, data: Any) -> HubError:
-    return hub_error(code, message, task=task, id=id, retryable=retryable, data=data)
+_OWN_CODE = re.compile("[A-Z][A-Za-z0-9]{0,63}")
+
+
+def is_own_code(code: Any) -> bool:
+    """What a handler may call a failure of its own: short, and never what pshub says itself."""
+    return isinstance(code, str) and code not in ERROR_CLASSES and _OWN_CODE.fullmatch(code) is not None
+
+
+def _why_not_own(code: Any) -> str:
+    if isinstance(code, str) and code in ERROR_CLASSES:
+        return f"{code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity."
+    shown = json.dumps(code, default=repr)
+    return f"The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is {shown}."
+
+
+def is_failed_status(status: Any) -> "TypeGuard[float]":
+    return isinstance(status, (int, float)) and not isinstance(status, bool) and 400 <= status <= 599 and status == int(status)
 
 
 def from_wire(error: Dict[str, Any], **details: Any) -> HubError:
     """The error of a reply."""
-    retryable = error.get("retryable")
+    retryable, code, status = error.get("retryable"), error["code"], error.get("status")
     if isinstance(retryable, bool):
         details["retryable"] = retryable
-    return hub_error(error["code"], error["message"], data=error.get("data"), **details)
+    rebuilt = hub_error(code, error["message"], data=error.get("data"), **details)
+    if isinstance(rebuilt, TaskFailed):
+        if is_own_code(code):
+            rebuilt.code = code
+        if is_failed_status(status):
+            rebuilt.http_status = int(status)
+    return rebuilt
 
 
 class ToldError(NamedTuple):
     """What the caller of a request is told of a failure."""
 
+    #: One of pshub's own.
     code: str
     message: str
     #: All of it, as JSON.
     text: str
+    #: What the handler chose: a code, and an HTTP status.
+    own: Optional[str] = None
+    status: Optional[int] = None
 
 
 def told_error(code: str, message: str, retryable: bool = False) -> ToldError:
     return ToldError(code, message, encode_payload({"code": code, "message": message, "retryable": retryable}))
 
 
+class ConfigError(Exception):
+    """A setting, a declaration or a command line that cannot work; raised before anything is started."""
+
+
 class TaskError(Exception):
     """
-    Raised by a handler to say more than a message: whether a retry may help, and structured data for the caller. A job is tried again
-    unless ``retryable`` is False; a call only where it is True.
+    Raised by a handler to say more than a message. The caller gets a ``TaskFailed`` with all of it.
+
+    :param code: a name of its own for what went wrong, as ``NoSuchCity``: a capital, then letters and digits, 64 at most. Default:
+        ``TaskFailed``
+    :param http_status: the HTTP status that fits, 400 to 599. Default: 500
+    :param retryable: whether a retry may help. A job is tried again unless this is False; a call only where it is True
+    :param data: structured data for the caller
+    :raises ConfigError: for a code that is pshub's own or badly formed, and for another status
     """
 
-    def __init__(self, message: str, *, retryable: Optional[bool] = None, data: Any = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: Optional[str] = None,
+        http_status: Optional[int] = None,
+        retryable: Optional[bool] = None,
+        data: Any = None,
+    ) -> None:
         super().__init__(message)
+        if code not in (None, "TaskFailed") and not is_own_code(code):
+            raise ConfigError(_why_not_own(code))
+        if http_status is not None and not (isinstance(http_status, int) and is_failed_status(http_status)):
+            raise ConfigError(f"The http_status of a TaskError is a whole number from 400 to 599, not {http_status!r}.")
+        self.code = code or "TaskFailed"
+        self.http_status = http_status
         self.retryable = retryable or False
         #: ``retryable`` was said to be False.
         self.is_final = retryable is False
         self.data = data
-
-
-class ConfigError(Exception):
-    """A setting, a declaration or a command line that cannot work; raised before anything is started."""
 
 
 def problem_error(code: str, problems: List[Dict[str, str]], task: Optional[str], id: Optional[str] = None) -> HubError:

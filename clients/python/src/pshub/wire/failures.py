@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+import json
+from typing import Any, Dict, List
 
-from .errors import HubError, TaskError, ToldError, message_of
+from .errors import HubError, TaskError, ToldError, is_failed_status, is_own_code, message_of
 from .payload import PayloadProblem, encode_payload
 
 _MAX_MESSAGE_LENGTH = 2000
@@ -17,6 +18,14 @@ def verdict_of(error: HubError) -> ToldError:
     return ToldError(error.code, error.message, _with_data(told, error.data))
 
 
+def problems_of(error: ToldError) -> List[Dict[str, str]]:
+    """What was found wrong with the arguments or the result, field by field; nothing for other errors."""
+    if error.code not in ("InvalidArgs", "InvalidResult"):
+        return []
+    problems: List[Dict[str, str]] = json.loads(error.text).get("data", {}).get("problems", [])
+    return problems
+
+
 def failure_of(raised: BaseException) -> ToldError:
     """What the caller is told of a failure: class, message and the handler's own data, never a stack. Never raises."""
     message = message_of(raised)[:_MAX_MESSAGE_LENGTH]
@@ -24,13 +33,20 @@ def failure_of(raised: BaseException) -> ToldError:
     try:
         text = _failure_text(raised, told)
     except BaseException:
-        text = encode_payload({**told, "message": type(raised).__name__})
-    return ToldError("TaskFailed", message, text)
+        told["message"] = type(raised).__name__
+        text = encode_payload(told)
+    own = None if told["code"] == "TaskFailed" else told["code"]
+    return ToldError("TaskFailed", message, text, own, told.get("status"))
 
 
 def _failure_text(raised: BaseException, told: Dict[str, Any]) -> str:
     if isinstance(raised, TaskError):
         told["retryable"] = raised.retryable is True
+        # As far as it is still what may be said: both can have been assigned since.
+        if is_own_code(raised.code):
+            told["code"] = raised.code
+        if is_failed_status(raised.http_status):
+            told["status"] = int(raised.http_status)
         return _with_data(told, raised.data)
     if not isinstance(raised, HubError):
         return encode_payload(told)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 
+from .errors import is_failed_status
 from .foreign import LATEST_MS, is_count, text_of
 from .payload import STRINGS, SURROGATES, compact
 
@@ -30,11 +31,17 @@ _MAX_SAFE_INTEGER = 2**53 - 1
 _BRACKETS = re.compile(r"[{}\[\]]")
 
 
-class JobFailure(TypedDict):
+class _Failure(TypedDict):
     #: Redis milliseconds.
     at: int
+    #: One of the error table, or the handler's own.
     code: str
     message: str
+
+
+class JobFailure(_Failure, total=False):
+    #: The HTTP status that the handler chose.
+    status: int
 
 
 class JobPart(TypedDict, total=False):
@@ -69,9 +76,11 @@ def job_part_text(part: Mapping[str, Any]) -> str:
     return _without_brackets(whole(compact(part)))
 
 
-def failure_text(code: str, message: str) -> str:
+def failure_text(code: str, message: str, status: Optional[int] = None) -> str:
     """A failure as functions in Redis take it: JSON without its braces, to which they add the time."""
-    failure = {"code": code, "message": message[:MAX_FAILURE_MESSAGE]}
+    failure: Dict[str, Any] = {"code": code, "message": message[:MAX_FAILURE_MESSAGE]}
+    if status is not None:
+        failure["status"] = status
     return _without_brackets(whole(compact(failure)))[1:-1]
 
 
@@ -112,11 +121,15 @@ def read_failure(value: Any) -> Optional[JobFailure]:
     if not isinstance(value, dict):
         return None
     at = value.get("at")
-    return {
+    failure: JobFailure = {
         "at": int(at) if is_count(at, LATEST_MS) else 0,
         "code": text_of(value.get("code"), 64),
         "message": text_of(value.get("message"), MAX_FAILURE_MESSAGE),
     }
+    status = value.get("status")
+    if is_failed_status(status):
+        failure["status"] = int(status)
+    return failure
 
 
 def is_wait(value: Any, most: float = LONGEST_WAIT_MS) -> bool:

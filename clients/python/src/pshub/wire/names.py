@@ -33,7 +33,7 @@ def parse_task_name(full: Any) -> TaskName:
     parsed = try_parse_task_name(full)
     if parsed is None:
         raise ConfigError(
-            f"{str(full)[:120]!r} is not a task name. Write name:major.minor, as in 'resize_image:1.0' "
+            f"'{str(full)[:120]}' is not a task name. Write name:major.minor, as in 'resize_image:1.0' "
             "(a letter first, then letters, digits, and _ . / -)."
         )
     return parsed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any, Callable, Optional, Set
+from typing import Any, Callable, Optional, Set, overload
 
 from ..outlets.task_log import TaskLog
-from ..task.task import TaskContext
+from ..task.task import R, Task, TaskContext
 from ..wire.clock import now_s
 from ..wire.errors import HubError
 from ..wire.message import Request
@@ -82,6 +82,30 @@ class Context(TaskContext):
     def log(self) -> TaskLog:
         """A log whose lines carry the task and the request's id."""
         return TaskLog(self.task, self.id)
+
+    @overload
+    def call(
+        self,
+        task: Task[R],
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
+    ) -> R: ...
+
+    @overload
+    def call(
+        self,
+        task: str,
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
+    ) -> Any: ...
 
     def call(
         self,

@@ -47,7 +47,7 @@ class Crew:
     def __init__(
         self,
         settings: Settings,
-        tasks: Mapping[str, Task],
+        tasks: Mapping[str, Task[Any]],
         events: Events,
         post: Callable[..., None],
         nested: NestedCalls,
@@ -73,7 +73,7 @@ class Crew:
         self._executor = Executor(tasks, settings.slots, settings.max_payload_bytes, post, nested.call)
         self._make_roles(tasks)
 
-    def _make_roles(self, tasks: Mapping[str, Task]) -> None:
+    def _make_roles(self, tasks: Mapping[str, Task[Any]]) -> None:
         queue, commands, slots, events = self._queue, self._commands, self.slots, self.events
         worker_id = self._worker_id
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
@@ -105,7 +105,7 @@ class Crew:
         )  # fmt: skip
         self._beat = BeatLoop(
             queue, commands, self.settings.lease, self._clock, worker_id, self._become_new, lambda: self.state == "running",
-            self._tick.is_able, self._publish, self._on_beat, self._problem("beat"),
+            self._tick.is_able, self._publish, self._on_beat, self._tell_started, self._problem("beat"),
         )  # fmt: skip
         self._farewell = Farewell(
             queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._problem("stop"),
@@ -137,14 +137,6 @@ class Crew:
             self._serve()
         else:
             self._spawn(self._serve_when_fit())
-        if self.state == "running":
-            self.events.emit(
-                "worker:started",
-                worker=self.id,
-                queue=self._queue.name,
-                slots=self.slots.size,
-                tasks=list(self._registrar._tasks),
-            )
 
     async def stop(self, grace_s: float) -> None:
         """Takes no more work, lets what runs finish for ``grace_s``, puts the rest back. A second call may shorten the first."""
@@ -246,6 +238,15 @@ class Crew:
         self._adopt.on_beat(beat.ended)
         self._due.on_beat(beat)
         self._tick.on_beat(beat)
+
+    def _tell_started(self) -> None:
+        self.events.emit(
+            "worker:started",
+            worker=self.id,
+            queue=self._queue.name,
+            slots=self.slots.size,
+            tasks=list(self._registrar._tasks),
+        )
 
     def _on_due_bell(self) -> None:
         self._due.on_bell()

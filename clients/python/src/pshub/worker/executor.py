@@ -43,7 +43,7 @@ class Execution(NamedTuple):
 class _Run:
     """One running request, with its deadline."""
 
-    def __init__(self, executor: "Executor", request: Request, task: Task, received_at: float, end: float, done: Any) -> None:
+    def __init__(self, executor: "Executor", request: Request, task: Task[Any], received_at: float, end: float, done: Any) -> None:
         self.executor = executor
         self.request = request
         self.task = task
@@ -72,7 +72,7 @@ class Executor:
 
     def __init__(
         self,
-        tasks: Mapping[str, Task],
+        tasks: Mapping[str, Task[Any]],
         slots: int,
         max_payload_bytes: int,
         post: Callable[..., None],
@@ -182,7 +182,7 @@ class Executor:
             # Also SystemExit: a handler must not end a thread that serves others.
             return Outcome(error=failure_of(raised), raised=raised)
 
-    def _result_of(self, task: Task, value: Any, request: Request) -> Outcome:
+    def _result_of(self, task: Task[Any], value: Any, request: Request) -> Outcome:
         try:
             text = encode_payload(value)
         except PayloadProblem as problem:

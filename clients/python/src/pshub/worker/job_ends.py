@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 from ..figures.events import Events
 from ..jobs.verdict import done_end, failed_end, unrun
@@ -14,7 +14,7 @@ from .executor import Execution, Outcome
 
 
 class JobEnds:
-    def __init__(self, queue_name: str, tasks: Mapping[str, Task], events: Events, counters: Dict[str, int]) -> None:
+    def __init__(self, queue_name: str, tasks: Mapping[str, Task[Any]], events: Events, counters: Dict[str, int]) -> None:
         self._queue_name = queue_name
         self._tasks = tasks
         self._events = events
@@ -40,7 +40,7 @@ class JobEnds:
             return unrun(request.held_id, "cancelled")
         end = failed_end(request, self._tasks.get(request.task), outcome.error, outcome.raised)
         if end.outcome == "dead":
-            self._tell_dead(request, f"{outcome.error.code}: {outcome.error.message}")
+            self._tell_dead(request, f"{outcome.error.own or outcome.error.code}: {outcome.error.message}")
         else:
             self._events.emit(
                 "job:retried",

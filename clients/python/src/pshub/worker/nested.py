@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ..figures.events import Events
-from ..hub.arguments import name_of, wrong_arguments
+from ..hub.arguments import name_of, reader_of, wrong_arguments
 from ..hub.call import Outgoing
 from ..hub.dispatch import Dispatch
 from ..hub.loop import LoopThread
@@ -29,12 +29,12 @@ class NestedCalls:
         called = name_of(task)
         wrong = wrong_arguments(called, timeout_s, queue)
         if wrong is None and context.cancelled:
-            wrong = Aborted(f"The call of {context.task} was over before {called} was called.", task=called)
+            wrong = Aborted(f"The call of {context.task} was over before {called} was called.", task=called, ran="no")
         if wrong is not None:
             raise wrong
         if self._dispatch is None:
             self._dispatch = Dispatch(self._settings, self._events, name=self._settings.queue)
-        pending = PendingCall(self._thread, self._dispatch)
+        pending: PendingCall[Any] = PendingCall(self._thread, self._dispatch, reader_of(task))
         limit = None if timeout_s == float("inf") else timeout_s
         out = pending.out = Outgoing(called, args, limit, context.traceparent, pending._settle, context.tracestate, queue)
         context._watch(pending)

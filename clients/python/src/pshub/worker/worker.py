@@ -32,7 +32,7 @@ class Worker:
     :raises ConfigError: for what cannot work
     """
 
-    def __init__(self, redis: Optional[RedisTarget] = None, *, tasks: Iterable[Task], **options: Any) -> None:
+    def __init__(self, redis: Optional[RedisTarget] = None, *, tasks: Iterable[Task[Any]], **options: Any) -> None:
         settings = self._settings = read_settings("worker", {"redis": redis, **options})
         if (settings.job_slots or 0) > settings.slots:
             raise ConfigError(f"job_slots is {settings.job_slots}, but this worker has {settings.slots} slots in all.")
@@ -49,6 +49,11 @@ class Worker:
     def id(self) -> Optional[str]:
         """Changes when the lease was lost. None before the start."""
         return self._crew.id if self._crew else None
+
+    @property
+    def redis(self) -> RedisTarget:
+        """Which Redis it serves."""
+        return self._settings.redis
 
     @property
     def busy(self) -> int:

@@ -16,7 +16,7 @@ module Pshub
     def wrong(called, timeout, queue)
       return NoSuchTask.new("The task must be a name like my_task:1.0, or what task made.") unless called.is_a?(String)
       unless queue.nil? || Keys.queue_name?(queue)
-        return InvalidArgs.new("queue must be the name of a queue, not #{queue.inspect[0, 80]}.", task: called)
+        return InvalidArgs.new("queue must be the name of a queue, not #{Keys.shown(queue)}.", task: called)
       end
       return nil if timeout.nil?
 

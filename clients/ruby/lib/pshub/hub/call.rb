@@ -51,6 +51,12 @@ module Pshub
       NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)
     end
 
+    # What its caller is told who gave up.
+    def abandoned_error
+      message = "The caller gave up waiting for #{task}."
+      Aborted.new(message, task: task, id: @id, ran: sent? || @earlier ? nil : "no")
+    end
+
     # What it is told when its hub is closed.
     def closed_error
       details = { task: task, id: @id }

@@ -111,12 +111,11 @@ module Pshub
       @lock.synchronize do
         attempt = call.attempt
         early = "The caller gave up before #{call.called} was sent."
-        return call.settle(nil, Aborted.new(early, task: call.called)) unless attempt
+        return call.settle(nil, Aborted.new(early, task: call.called, ran: "no")) unless attempt
         return if attempt.settled
 
         attempt.abandoned = true
-        message = "The caller gave up waiting for #{attempt.task}."
-        finish(attempt, nil, Aborted.new(message, task: attempt.task, id: attempt.id))
+        finish(attempt, nil, attempt.abandoned_error)
       end
     end
 
@@ -256,7 +255,7 @@ module Pshub
       call.settle(value, error)
       return unless @events.any?("call:settled")
 
-      @events.emit("call:settled", task: attempt.task, id: attempt.id, ok: error.nil?, code: error&.code,
+      @events.emit("call:settled", task: attempt.task, id: attempt.id, ok: error.nil?, code: error&.kind,
                                    ms: (Clock.now - call.started_at) * 1000, us: phases)
     end
 
@@ -282,7 +281,7 @@ module Pshub
 
       again = Attempt.new(call, tail(call), attempt, error, wait_s)
       expect(again)
-      @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.code)
+      @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.kind)
       true
     end
 

@@ -147,7 +147,7 @@ module Pshub
     def checked_queue(queue)
       return queue if Keys.queue_name?(queue)
 
-      raise InvalidArgs, "queue must be the name of a queue, not #{queue.inspect[0, 80]}."
+      raise InvalidArgs, "queue must be the name of a queue, not #{Keys.shown(queue)}."
     end
 
     def send_now(queue, messages, finish)

@@ -46,7 +46,7 @@ module Pshub
     # is named. Raises NoSuchTask, NoWorkers, or the connection's error.
     def resolve(called, queue, purpose = :hub)
       wanted = Names.parse_called(called)
-      raise NoSuchTask, "#{called[0, 120].inspect} is not a task name. Write name:1.0, name:1 or name." unless wanted
+      raise NoSuchTask, "'#{called[0, 120]}' is not a task name. Write name:1.0, name:1 or name." unless wanted
 
       if wanted.minor
         # Nearly always the task has one card, and this is all that is read of cards.
@@ -155,7 +155,7 @@ module Pshub
     def no_workers(called, cards, queue)
       queues = cards.map(&:queue).uniq.join(", ")
       if queue.nil?
-        start = "Start one: pshub-worker <file> --queue #{queues}"
+        start = "Start one: pshub-worker-rb <file> --queue #{queues}"
         return NoWorkers.new("No live worker provides #{cards.map(&:task).uniq.join(', ')}. #{start}", task: called)
       end
 

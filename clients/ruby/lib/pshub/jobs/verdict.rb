@@ -27,7 +27,7 @@ module Pshub
 
     # What becomes of a job that failed, or could not be run. +error+ is as the wire has it, +raised+ what its handler raised.
     def failed(request, task, error, raised)
-      text = JobPart.failure_text(error["code"], error["message"])
+      text = JobPart.failure_text(error["own"] || error["code"], error["message"], error["status"])
       part = request.job || {}
       failures = part.fetch("tries", 0) + 1
       final = HOPELESS.include?(error["code"]) || (raised.is_a?(TaskError) && raised.final?)

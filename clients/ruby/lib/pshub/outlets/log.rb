@@ -2,6 +2,7 @@
 
 require "logger"
 require "time"
+require_relative "../redis/refusals"
 require_relative "../wire/errors"
 
 module Pshub
@@ -16,46 +17,71 @@ module Pshub
 
   # Log lines of what happens. No payload is ever in one.
   module Log
-    # Per event: level, message, and what is told of the event.
+    # Level and text of the lines that say no more than their event; the same as in the other languages (clients/vectors/advice.json).
     LINES = {
-      "redis:down" => [:warn, "Redis is away", %i[role reason]],
-      "redis:up" => [:info, "connected to Redis", %i[role]],
-      "problem" => [:warn, "problem", %i[where reason]],
-      "schema:unused" => [:warn, "a schema of the registry is not used", %i[task reason]],
-      "task:elsewhere" => [
-        :warn, "another queue had this task first: callers go there while it has live workers, and come here only by naming this queue",
-        %i[task queue first]
-      ],
-      "registry:unreadable" => [:warn, "something in Redis cannot be read and counts as absent", %i[key field reason]],
-      "task:conflict" => [:warn, "live workers declare the task with different schemas", %i[task queue other]],
-      "request:malformed" => [:warn, "a list element that is not a request was dropped", %i[queue reason]],
-      "request:handedback" => [:info, "put back for another worker", %i[queue task count]],
-      "request:unserved" => [:warn, "no worker takes this task", %i[queue task code answered]],
-      "request:expired" => [:debug, "its time was up, so it was not started", %i[queue task id]],
-      "job:dead" => [:error, "a job was given up; it is kept with the dead ones", %i[queue task id reason]],
-      "schedule:tick" => [:debug, "the time of a schedule came", %i[queue name task tick_ms skipped]],
-      "request:redelivered" => [:debug, "its worker was lost; another one will run it", %i[queue task id losses]],
-      "worker:started" => [:info, "worker started", %i[worker queue slots tasks]],
-      "worker:stopped" => [:info, "worker stopped", %i[worker queue handed_back abandoned]],
-      "queue:paused" => [:info, "the queue is paused; what is held is finished, nothing is taken", %i[worker queue paused_ms]],
-      "queue:resumed" => [:info, "the queue is served again", %i[worker queue]],
-      "worker:lost" => [:warn, "took over from a lost worker", %i[worker queue adopted by]],
-      "lease:lost" => [:warn, "the lease was lost; going on under a new id", %i[worker queue aborted]],
-      "reply:late" => [:info, "a reply came too late", %i[id]],
-      "call:retried" => [:info, "calling again", %i[task id next_id code]]
+      "call:settled" => [:debug, "call settled"],
+      "call:retried" => [:debug, "a failed try is followed by another one"],
+      "request:expired" => [:debug, "its time was up, so it was not started"],
+      "request:redelivered" => [:debug, "its worker was lost; another one will run it"],
+      "jobs:enqueued" => [:debug, "jobs enqueued"],
+      "schedule:tick" => [:debug, "the time of a schedule came"],
+      "job:retried" => [:info, "a job failed; it is tried again"],
+      "reply:late" => [:info, "a reply came after its call was over"],
+      "worker:started" => [:info, "worker started"],
+      "worker:stopped" => [:info, "worker stopped"],
+      "queue:paused" => [:info, "the queue is paused; what is held is finished, nothing is taken"],
+      "queue:resumed" => [:info, "the queue is served again"],
+      "redis:up" => [:info, "connected to Redis"],
+      "schema:unused" => [:warn, "a schema of the registry is not used here; the worker judges"],
+      "registry:unreadable" => [:warn, "something in Redis cannot be read and counts as absent"],
+      "task:conflict" => [:warn, "live workers declare this task with different schemas"],
+      "request:malformed" => [:warn, "something in the list is not a request and was dropped"],
+      "request:handedback" => [:warn, "handed back: only another worker of this queue has this task"],
+      "lease:lost" => [:warn, "the lease ended; going on under a new id"],
+      "worker:lost" => [:warn, "a worker was lost; what it held was taken over"],
+      "request:unserved" => [:error, "a request without a deadline for a task that nobody here provides; it was ended"],
+      "job:dead" => [:error, "a job was given up; it is kept with the dead ones"],
+      "problem" => [:error, "problem"]
     }.freeze
 
     module_function
 
+    # Turns events into log lines; the one place that words them.
     def watch(events)
-      LINES.each do |name, (level, message, names)|
-        events.on(name) { |event| write(level, message, event.slice(*names).compact) }
+      LINES.each do |name, (level, message)|
+        # Nearly nobody looks at these, and a listener costs each call something.
+        events.on(name) { |event| write(level, message, event.compact) } unless level == :debug && !Pshub.logger.debug?
       end
-      events.on("task:settled") do |event|
-        next if event[:ok]
+      events.on("task:elsewhere") { |event| task_elsewhere(event) }
+      events.on("task:settled") { |event| task_settled(event) unless event[:ok] }
+      events.on("redis:down") { |event| redis_down(event) }
+    end
 
-        write(:warn, "task failed", event.slice(:task, :id, :code, :message).compact, event[:raised])
-      end
+    def task_elsewhere(event)
+      message = "Task #{event[:task]} is served in queue #{event[:first]} too, which had it first: callers go there while it has " \
+                "live workers. They reach this worker only by naming queue #{event[:queue]}."
+      write(:warn, message, event)
+    end
+
+    def task_settled(event)
+      fields = event.slice(:task, :queue, :id, :code).merge(reason: reason_of(event))
+      # Where a handler failed is for its authors, who read this log; callers never see it.
+      write(:warn, "task failed", fields, event[:code] == "TaskFailed" ? event[:raised] : nil)
+    end
+
+    # In words that are not the payload's: what a handler says is its author's choice, keys of arguments and results are not.
+    def reason_of(event)
+      problems = event[:problems]
+      return event[:message] if problems.nil? || problems.empty?
+
+      problems.first(5).map { |each| each["message"].sub(/\Anot JSON: .*/m, "not JSON") }.uniq.join("; ")
+    end
+
+    def redis_down(event)
+      fields = { **event, reason: Refusals.explained(event[:reason]) }
+      return write(:error, "Redis does not let us in; trying again", fields) if Refusals.about_rights?(event[:reason])
+
+      write(:warn, "lost Redis; trying again", fields)
     end
 
     def write(level, message, fields, raised = nil)

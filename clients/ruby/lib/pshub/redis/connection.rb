@@ -176,7 +176,9 @@ module Pshub
     end
 
     def down(reason)
-      @events.emit("redis:down", role: @role, reason: reason) if @down_reason.nil?
+      # An outage that turns into a refusal, of a password that was changed for one, is told once more.
+      news = @down_reason.nil? || (reason.match?(/\A[A-Z]{3,} /) && reason != @down_reason)
+      @events.emit("redis:down", role: @role, reason: reason) if news
       @down_reason = reason
     end
   end

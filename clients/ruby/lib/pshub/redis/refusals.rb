@@ -31,5 +31,8 @@ module Pshub
       # Redis quotes the arguments of a command that it does not know, and those are payloads.
       first.sub(/, with args beginning with: .*/, "")[0, 200].delete_suffix(".")
     end
+
+    # Redis does not let this user in, or not do this: it stays so until somebody changes a setting.
+    def about_rights?(message) = message.match?(/\A(WRONGPASS|NOAUTH|NOPERM)\b/)
   end
 end

@@ -70,7 +70,7 @@ module Pshub
     end
   end
 
-  # Declares tasks: <tt>extend Pshub::DSL</tt>, or Pshub.task. Files given to pshub-worker have it already.
+  # Declares tasks: <tt>extend Pshub::DSL</tt>, or Pshub.task. Files given to pshub-worker-rb have it already.
   module DSL
     # Declares a task. The block gets the arguments as they come in JSON (hashes have strings as keys) and a Context; what it
     # returns is the result.

@@ -32,28 +32,34 @@ module Pshub
   # Every way in which a call can fail. Rescue a subclass to decide by code; look at +ran+ when all that counts is whether it is
   # safe to call again.
   class HubError < StandardError
+    # +code+:: the name of the class; of a TaskFailed the one that its handler chose, if it chose one
     # +ran+:: +no+, +maybe+ or +yes+: whether the handler was started
     # +retryable+:: whether a later try may succeed
+    # +http_status+:: the HTTP status that fits; of a TaskFailed the one that its handler chose, if it chose one
     # +data+:: details: <tt>{"problems" => [...]}</tt> of invalid arguments, the handler's own of a failed task
     # +task+, +id+:: +name:version+ and the request's id, as far as they are known
-    attr_reader :retryable, :data, :task, :id
+    attr_reader :code, :ran, :retryable, :http_status, :data, :task, :id
 
-    def initialize(message = nil, task: nil, id: nil, retryable: nil, data: nil)
+    def initialize(message = nil, task: nil, id: nil, retryable: nil, data: nil, ran: nil, code: nil, http_status: nil)
+      row = ERROR_TABLE.fetch(kind)
       super(message || row.meaning)
       @task = task
       @id = id
       @retryable = retryable.nil? ? row.retryable : retryable
       @data = data
+      @ran = ran || row.ran
+      @code = code || kind
+      @http_status = http_status || row.http_status
     end
 
-    def code = self.class::CODE
-    def ran = row.ran
-    def http_status = row.http_status
-    def row = ERROR_TABLE.fetch(code)
+    # The code in pshub's own table: +TaskFailed+ where the handler chose one of its own. What is measured counts by it.
+    def kind = self.class::CODE
 
     # What may be told to others: no backtrace, no cause.
     def to_h
-      { "code" => code, "message" => message, "retryable" => retryable, "task" => task, "id" => id, "data" => data }.compact
+      {
+        "code" => code, "message" => message, "ran" => ran, "retryable" => retryable, "task" => task, "id" => id, "data" => data
+      }.compact
     end
   end
 
@@ -61,13 +67,29 @@ module Pshub
     [code, const_set(code, Class.new(HubError) { const_set(:CODE, code) })]
   end.freeze
 
-  # Raised by a handler to say more than a message: whether a retry may help, and details for the caller. A job is tried again unless
-  # +retryable+ is false; a call, which nobody else would know to be harmless, only where it is true.
-  class TaskError < StandardError
-    attr_reader :data
+  # A setting, a declaration or a command line that cannot work; raised before anything is started.
+  class ConfigError < StandardError; end
 
-    def initialize(message = nil, retryable: nil, data: nil)
+  # Raised by a handler to say more than a message. The caller gets a TaskFailed with all of it.
+  class TaskError < StandardError
+    attr_reader :code, :http_status, :data
+
+    # +code+:: a name of its own for what went wrong, as +NoSuchCity+: a capital, then letters and digits, 64 at most. Default: +TaskFailed+
+    # +http_status+:: the HTTP status that fits, 400 to 599. Default: 500
+    # +retryable+:: whether a retry may help. A job is tried again unless this is false; a call, which nobody else would know to be
+    #               harmless, only where it is true
+    # +data+:: details for the caller
+    #
+    # Raises ConfigError for a code that is pshub's own or badly formed, and for another status.
+    def initialize(message = nil, code: nil, http_status: nil, retryable: nil, data: nil)
       super(message)
+      raise ConfigError, Errors.why_not_own(code) unless [nil, "TaskFailed"].include?(code) || Errors.own_code?(code)
+      unless http_status.nil? || (http_status.is_a?(Integer) && Errors.failed_status?(http_status))
+        raise ConfigError, "The http_status of a TaskError is a whole number from 400 to 599, not #{http_status.inspect}."
+      end
+
+      @code = code || "TaskFailed"
+      @http_status = http_status
       @retryable = retryable
       @data = data
     end
@@ -76,9 +98,6 @@ module Pshub
     # Whether it was said that it would fail again.
     def final? = @retryable == false
   end
-
-  # A setting, a declaration or a command line that cannot work; raised before anything is started.
-  class ConfigError < StandardError; end
 
   # What is said about errors.
   module Errors
@@ -91,9 +110,26 @@ module Pshub
 
     # The error of a reply.
     def from_wire(error, **details)
-      retryable = error["retryable"]
+      code, retryable, status = error.values_at("code", "retryable", "status")
       details[:retryable] = retryable if [true, false].include?(retryable)
-      make(error["code"], error["message"], data: error["data"], **details)
+      unless ERROR_CLASSES.key?(code) && code != "TaskFailed"
+        details[:code] = code if own_code?(code)
+        details[:http_status] = status.to_i if failed_status?(status)
+      end
+      make(code, error["message"], data: error["data"], **details)
+    end
+
+    # What a handler may call a failure of its own: short, and never what pshub says itself.
+    def own_code?(code) = code.is_a?(String) && code.match?(/\A[A-Z][A-Za-z0-9]{0,63}\z/) && !ERROR_TABLE.key?(code)
+
+    def failed_status?(status) = status.is_a?(Numeric) && status.real? && status.between?(400, 599) && status == status.to_i
+
+    def why_not_own(code)
+      if ERROR_TABLE.key?(code)
+        return "#{code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity."
+      end
+
+      "The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is #{code.inspect}."
     end
 
     # An InvalidArgs or InvalidResult whose message names each offending field.

@@ -13,7 +13,7 @@ module Pshub
 
     # What the worker itself has to say.
     def told(error)
-      with_data({ "code" => error.code, "message" => error.message, "retryable" => false }, error.data)
+      with_data({ "code" => error.kind, "message" => error.message, "retryable" => false }, error.data)
     end
 
     # What the caller is told of a failure: message and the handler's own data, never a stack.
@@ -21,8 +21,22 @@ module Pshub
       message = Errors.message_of(raised)[0, MAX_MESSAGE_LENGTH]
       retryable = raised.is_a?(TaskError) && raised.retryable
       known = { "code" => "TaskFailed", "message" => message, "retryable" => retryable }
-      with_data(known, data_of(raised))
+      with_data(known.merge(chosen_of(raised)), data_of(raised))
     end
+
+    # What was found wrong with the arguments or the result, field by field; nothing for other errors.
+    def problems_of(error) = %w[InvalidArgs InvalidResult].include?(error["code"]) ? error.dig("data", "problems") || [] : []
+
+    # What the handler chose: it travels in the place of the code (see #worded), and what is measured counts by the code.
+    def chosen_of(raised)
+      return {} unless raised.is_a?(TaskError)
+
+      own = raised.code if Errors.own_code?(raised.code)
+      { "own" => own, "status" => raised.http_status }.compact
+    end
+
+    # A failure as it is told to others: under the code that the handler chose, where it did.
+    def worded(error) = { **error.except("own"), "code" => error["own"] || error["code"] }
 
     # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
     def data_of(raised)

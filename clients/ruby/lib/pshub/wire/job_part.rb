@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "errors"
 require_relative "foreign"
 require_relative "payload"
 
@@ -26,8 +27,9 @@ module Pshub
     def text(part) = without_brackets(JSON.generate(whole(part)))
 
     # A failure as functions in Redis take it: JSON without its braces, to which they add the time.
-    def failure_text(code, message)
-      without_brackets(JSON.generate({ "code" => code, "message" => whole(message)[0, MAX_FAILURE_MESSAGE] }))[1..-2]
+    def failure_text(code, message, status = nil)
+      told = { "code" => code, "message" => whole(message)[0, MAX_FAILURE_MESSAGE], "status" => status }.compact
+      without_brackets(JSON.generate(told))[1..-2]
     end
 
     # Braces and brackets inside the texts of some JSON, as escapes.
@@ -71,7 +73,9 @@ module Pshub
       return [] unless value.is_a?(Hash)
 
       at = count(value["at"], 8_640_000_000_000_000) || 0
-      [{ "at" => at, "code" => Foreign.text(value["code"], 64), "message" => Foreign.text(value["message"], MAX_FAILURE_MESSAGE) }]
+      told = { "code" => Foreign.text(value["code"], 64), "message" => Foreign.text(value["message"], MAX_FAILURE_MESSAGE) }
+      chosen = Errors.failed_status?(value["status"]) ? { "status" => value["status"].to_i } : {}
+      [{ "at" => at, **told, **chosen }]
     end
 
     def wait?(value, most = LONGEST_WAIT_MS) = Foreign.count?(value, most)

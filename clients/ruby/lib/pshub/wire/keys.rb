@@ -11,6 +11,9 @@ module Pshub
     def self.queue_name?(value) = value.is_a?(String) && value.match?(QUEUE)
     def self.namespace?(value) = value.is_a?(String) && value.match?(NAMESPACE)
 
+    # What was given in the place of a name, for people.
+    def self.shown(value) = value.is_a?(String) ? "'#{value[0, 80]}'" : value.class.name
+
     # The keys of one queue. All share its hash tag, so that each function touches one slot of a Cluster.
     class OfQueue
       attr_reader :calls, :bell, :jobs, :job_bell, :due_bell, :dead, :cron, :ticks, :leases, :cancelled, :reporter, :paused

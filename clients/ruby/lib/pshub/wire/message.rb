@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "failures"
 require_relative "job_part"
 require_relative "keys"
 require_relative "payload"
@@ -77,7 +78,7 @@ module Pshub
 
     # The reply of a request that did not end well; its +error+ goes through #told here, on whatever way it comes.
     def error_reply(request, error, worker, phases = nil)
-      json = Payload.compact(told(request, error))
+      json = Payload.compact(Failures.worded(told(request, error)))
       %({"id":"#{request.id}","ok":false,"error":#{json},"worker":"#{worker}"#{phases && ",#{phases.json}"}})
     end
 

@@ -24,7 +24,7 @@ module Pshub
 
     def parse(full)
       try_parse(full) or raise ConfigError,
-        "#{full.to_s[0, 120].inspect} is not a task name. Write name:major.minor, as in 'resize_image:1.0' " \
+        "'#{full.to_s[0, 120]}' is not a task name. Write name:major.minor, as in 'resize_image:1.0' " \
         "(a letter first, then letters, digits, and _ . / -)."
     end
 

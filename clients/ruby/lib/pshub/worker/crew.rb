@@ -75,7 +75,6 @@ module Pshub
       elsif unfit.empty? then serve
       else refuse(unfit)
       end
-      @events.emit("worker:started", worker: @worker_id, queue: @queue.name, slots: @slots.size, tasks: @tasks.keys)
     end
 
     # Takes no more work, lets what runs finish for so many seconds, puts the rest back. A second call may shorten the first.
@@ -148,6 +147,11 @@ module Pshub
     rescue StandardError
       @intake.measures.repeat
       raise
+    end
+
+    # The first beat was held: others see this worker from now on.
+    def registered
+      @events.emit("worker:started", worker: @worker_id, queue: @queue.name, slots: @slots.size, tasks: @tasks.keys)
     end
 
     def beaten(beat)

@@ -64,6 +64,9 @@ module Pshub
     # Changes when the lease was lost. nil before the start.
     def id = @crew&.worker_id
 
+    # Which Redis it serves.
+    def redis = @settings.redis
+
     # Requests that run now.
     def busy = @crew ? @crew.busy : 0
 

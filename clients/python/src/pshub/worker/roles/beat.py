@@ -31,6 +31,7 @@ class BeatLoop:
         ticks: bool,
         publish: Callable[[int], Awaitable[None]],
         on_beat: Callable[[Beat], None],
+        on_registered: Callable[[], None],
         on_problem: Callable[[Exception], None],
     ) -> None:
         self._queue = queue
@@ -46,6 +47,8 @@ class BeatLoop:
         #: What the registry should know, sent behind each beat; given Redis' milliseconds.
         self._publish = publish
         self._on_beat = on_beat
+        #: Told once, of the first beat that was held.
+        self._on_registered = on_registered
         self._on_problem = on_problem
         self._stopping = Stop()
         self._loop: Optional["asyncio.Task[None]"] = None
@@ -98,12 +101,15 @@ class BeatLoop:
             await sleep(max(0.05, every - (now_s() - started_at)), self._stopping)
 
     async def _beat(self) -> Optional[Beat]:
+        is_first = self._registered is None
         try:
             beat = await self._renew()
             if not beat.held:
                 self._on_lost()
                 beat = await self._renew()
             self._on_beat(beat)
+            if is_first and beat.held:
+                self._on_registered()
             return beat
         except Exception as error:
             self._report(error)

@@ -12,6 +12,7 @@ from ...task.task import Task
 from ...wire.answers import Claimed, ClaimedRequest
 from ...wire.clock import now_s, spawn
 from ...wire.errors import ToldError, told_error
+from ...wire.failures import problems_of
 from ...wire.keys import Keys
 from ...wire.message import MalformedMessage, Request, decode_request, error_reply, leading_id, ok_reply, told
 from ...wire.phases import Phases
@@ -43,7 +44,7 @@ class Intake:
         self,
         keys: Keys,
         queue_name: str,
-        tasks: Mapping[str, Task],
+        tasks: Mapping[str, Task[Any]],
         executor: Executor,
         slots: Slots,
         clock: RedisClock,
@@ -270,6 +271,7 @@ class Intake:
                 ok=error is None,
                 code=error and error.code,
                 message=error.message if error else "",
+                problems=problems_of(error) if error else [],
                 raised=outcome.raised,
                 us=us,
             )

@@ -13,7 +13,7 @@ module Pshub
       # A short lease is renewed more often: a beat that is late by half of it must not pass for a death.
       PER_LEASE = 4
 
-      # +crew+ is asked for #worker_id, #serving? and #ticks?, and told #become_new, #publish, #beaten and #problem.
+      # +crew+ is asked for #worker_id, #serving? and #ticks?, and told #become_new, #publish, #beaten, #registered (once) and #problem.
       def initialize(crew, queue, connection, lease_s, clock)
         @crew = crew
         @queue = queue
@@ -39,12 +39,14 @@ module Pshub
       # Returns the beat when the lease is held, nil when the connection is gone again.
       def beat_now
         @beating.synchronize do
+          first = @registered.nil?
           beat = renew
           unless beat.held
             @crew.become_new
             beat = renew
           end
           @crew.beaten(beat)
+          @crew.registered if first && beat.held
           beat
         end
       rescue NotConnected, ConnectionLost

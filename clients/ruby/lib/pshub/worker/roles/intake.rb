@@ -3,6 +3,7 @@
 require "monitor"
 require_relative "../../jobs/verdict"
 require_relative "../../wire/clock"
+require_relative "../../wire/failures"
 require_relative "../../wire/message"
 require_relative "../../wire/payload"
 require_relative "../../wire/phases"
@@ -224,7 +225,7 @@ module Pshub
       def tell_failure(request, error, job)
         told = { queue: @queue_name, task: request.task, id: request.id }
         case job.outcome
-        when "dead" then @events.emit("job:dead", **told, reason: "#{error['code']}: #{error['message']}")
+        when "dead" then @events.emit("job:dead", **told, reason: "#{error['own'] || error['code']}: #{error['message']}")
         when "retry"
           attempt = (request.job || {}).fetch("tries", 0) + 1
           @events.emit("job:retried", **told, attempt: attempt, delay_ms: job.delay_ms, code: error["code"])
@@ -241,7 +242,8 @@ module Pshub
 
       def tell(request, error, raised, phases)
         @events.emit("task:settled", task: request.task, queue: @queue_name, id: request.id, ok: error.empty?,
-                                     code: error["code"], message: error["message"], raised: raised, us: phases)
+                                     code: error["code"], message: error["message"], problems: Failures.problems_of(error),
+                                     raised: raised, us: phases)
       end
 
       def refuse(request, worker_id, error, slot = nil)

@@ -1,0 +1,27 @@
+"""A Redis that cannot be reached or does not let us in, in a sentence with what to do about it."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional
+
+from ..figures.events import Events
+from .refusals import explained, is_about_rights
+from .target import RedisTarget, describe_target
+
+
+def away_text(target: RedisTarget, reason: str) -> str:
+    how = "does not let us in" if is_about_rights(reason) else "could not be reached"
+    return f"Redis at {describe_target(target)} {how}: {explained(reason)}; set --redis or PSHUB_REDIS."
+
+
+def watch_redis(events: Events, target: RedisTarget) -> Callable[[], Optional[str]]:
+    """Follows the connection that carries commands. What it returns says that it is away, and why; None while it is up."""
+    away: List[Optional[str]] = ["no answer in time"]
+
+    def follow(reason: Optional[str], event: Dict[str, Any]) -> None:
+        if event["role"].endswith(" commands"):
+            away[0] = reason
+
+    events.on("redis:up", lambda event: follow(None, event))
+    events.on("redis:down", lambda event: follow(event["reason"], event))
+    return lambda: None if away[0] is None else away_text(target, away[0])

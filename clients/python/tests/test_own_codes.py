@@ -1,0 +1,130 @@
+"""Codes and statuses that handlers choose for failures which their callers are to expect, and what errors tell of themselves."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any, Callable, Dict, List
+
+import pytest
+
+from conftest import Server, eventually
+from job_tasks import hub, serve  # noqa: F401
+from pshub import Aborted, ConfigError, Hub, HubError, TaskError, TaskFailed, Worker, task
+
+Serve = Callable[..., Worker]
+
+
+@task("city:1.0", idempotent=True)
+def city(name: str) -> str:
+    raise TaskError(f"no such city: {name}", code="NoSuchCity", http_status=404, data={"name": name})
+
+
+def test_the_caller_is_told_what_the_handler_chose(server: Server, hub: Hub, serve: Serve) -> None:
+    settled: List[Dict[str, Any]] = []
+    hub.events.on("call:settled", settled.append)
+    serve(city)
+    with pytest.raises(TaskFailed) as failed:
+        hub.call("city:1.0", name="Atlantis")
+    error = failed.value
+    assert (error.code, error.kind, error.http_status) == ("NoSuchCity", "TaskFailed", 404)
+    assert (error.ran, error.retryable, error.data) == ("yes", False, {"name": "Atlantis"})
+    told = error.to_json()
+    assert (told["code"], told["ran"], told["message"]) == ("NoSuchCity", "yes", "no such city: Atlantis")
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is TaskFailed and again.http_status == 404 and again.to_json() == told
+    # What is measured has names that are bounded.
+    assert [event["code"] for event in settled] == ["TaskFailed"]
+    eventually(lambda: "TaskFailed" in str(server.client.hvals("pshub:failures")), 5, "the failure among the recent ones")
+    assert "TaskFailed" in str(server.client.hvals("pshub:taskstats"))
+    assert "NoSuchCity" not in str([server.client.hvals(f"pshub:{kept}") for kept in ("taskstats", "failures")])
+
+
+def test_a_job_keeps_it_too(hub: Hub, serve: Serve) -> None:
+    serve(city)
+    job = hub.enqueue("city:1.0", {"name": "Atlantis"}, tracked=True, retries=0)
+    with pytest.raises(TaskFailed) as failed:
+        job.result(timeout_ms=10_000)
+    assert (failed.value.code, failed.value.http_status) == ("NoSuchCity", 404)
+    error = job.status().error
+    assert error is not None and (error["code"], error.get("status")) == ("NoSuchCity", 404)
+    [dead] = hub.dead(job.queue).list(code="NoSuchCity")
+    assert dead.errors[-1].get("status") == 404
+
+
+def test_what_a_handler_may_choose() -> None:
+    chosen = TaskError("x", code="NoSuchCity", http_status=422, retryable=False, data=[1])
+    again = pickle.loads(pickle.dumps(chosen))
+    assert (again.code, again.http_status, again.is_final, again.data, str(again)) == ("NoSuchCity", 422, True, [1], "x")
+    assert TaskError("x", code="TaskFailed", http_status=599).code == "TaskFailed"
+    assert (TaskError("x").code, TaskError("x").http_status) == ("TaskFailed", None)
+    with pytest.raises(ConfigError, match="^Timeout is a code of pshub itself"):
+        TaskError("x", code="Timeout")
+    for code in ("noSuchCity", "No such city", "", "N" * 65, "NoSuchCity\n", 7, ["NoSuchCity"]):
+        with pytest.raises(ConfigError, match="begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is"):
+            TaskError("x", code=code)  # type: ignore[arg-type]
+    for status in (399, 600, 404.5, "404", True):
+        with pytest.raises(ConfigError, match="a whole number from 400 to 599, not"):
+            TaskError("x", http_status=status)  # type: ignore[arg-type]
+
+
+def test_what_was_assigned_later_is_told_only_where_it_may_be(hub: Hub, serve: Serve) -> None:
+    @task("lying:1.0")
+    def lying() -> None:
+        error = TaskError("x")
+        error.code, error.http_status = "NotEnqueued", 200  # type: ignore[assignment]
+        raise error
+
+    serve(lying)
+    with pytest.raises(TaskFailed) as failed:
+        hub.call("lying:1.0")
+    assert (failed.value.code, failed.value.http_status, failed.value.ran) == ("TaskFailed", 500, "yes")
+
+
+def test_retryable_counts_as_of_any_failed_task(hub: Hub, serve: Serve) -> None:
+    tries: List[int] = []
+
+    @task("busy:1.0", idempotent=True)
+    def busy() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            raise TaskError("busy", code="Busy", retryable=True)
+        return "done"
+
+    serve(busy)
+    assert hub.call("busy:1.0") == "done" and len(tries) == 2
+
+
+def test_a_call_that_is_cancelled_before_it_was_sent_was_certainly_not_run(server: Server) -> None:
+    server.client.config_set("requirepass", "secret")
+    server.client.execute_command("AUTH", "secret")
+    try:
+        # Redis does not let it in, so that nothing of it is sent.
+        with Hub(server.url) as hub:
+            pending = hub.submit("any:1.0", timeout=5)
+            pending.cancel()
+            with pytest.raises(Aborted) as given_up:
+                pending.result()
+            assert given_up.value.ran == "no" and given_up.value.to_json()["ran"] == "no"
+            assert pickle.loads(pickle.dumps(given_up.value)).ran == "no"
+    finally:
+        server.client.config_set("requirepass", "")
+    assert Aborted().ran == "maybe" and json.loads(json.dumps(HubError("x").to_json()))["ran"] == "yes"
+
+
+def test_a_call_that_is_cancelled_while_it_runs_may_have_run(hub: Hub, serve: Serve) -> None:
+    begun: List[int] = []
+
+    @task("slow:1.0")
+    def slow(ctx: Any) -> None:
+        begun.append(1)
+        ctx.aborted.wait(5)
+
+    serve(slow)
+    pending = hub.submit("slow:1.0", timeout=5)
+    eventually(lambda: bool(begun), 5, "the handler")
+    pending.cancel()
+    with pytest.raises(Aborted) as given_up:
+        pending.result()
+    assert given_up.value.ran == "maybe"

@@ -1,0 +1,97 @@
+"""A type checker sees what calls return."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, List, Optional, Tuple
+
+import pytest
+
+from conftest import HERE
+from job_tasks import hub, serve  # noqa: F401
+from pshub import Context, Hub, InvalidResult, Worker, task
+
+LIBRARY = HERE.parent / "src"
+
+
+def mypy(file: Path, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(file)]
+    # As for a user: what the package says of itself counts, and what is wrong inside of it is no matter of the user's.
+    environment = {**os.environ, "MYPYPATH": ""}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path, env=environment)
+
+
+def test_calls_return_what_the_task_returns(tmp_path: Path) -> None:
+    assert (LIBRARY / "pshub/py.typed").exists()
+    checked = mypy(HERE / "typed_calls.py", tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    # It does look: the same with one false claim.
+    wrong = tmp_path / "wrong.py"
+    text = (HERE / "typed_calls.py").read_text(encoding="utf-8")
+    wrong.write_text(text.replace("hub.call(total, [1, 2]), int)", "hub.call(total, [1, 2]), str)"), encoding="utf-8")
+    checked = mypy(wrong, tmp_path)
+    assert checked.returncode == 1 and checked.stdout.count("error:") == 1 and '"int"' in checked.stdout, checked.stdout
+
+
+@dataclass
+class Size:
+    width: int
+    height: int
+
+
+@task("size:1.0")
+def size(width: int) -> Size:
+    return Size(width, width * 2)
+
+
+@task("pair:1.0")
+def pair(size: Size) -> Tuple[Optional[Size], int]:
+    return (size if size.width else None, size.height)
+
+
+@task("outer:1.0")
+def outer(ctx: Context) -> int:
+    return ctx.call(size, width=3).height
+
+
+def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(
+    hub: Hub, serve: Callable[..., Worker]  # noqa: F811
+) -> None:
+    serve(size, pair, outer)
+    assert hub.call(size, width=1) == Size(1, 2)
+    assert hub.call("size:1.0", width=1) == {"width": 1, "height": 2}
+    assert hub.call(pair, size=Size(0, 5)) == (None, 5)
+    assert hub.call(pair, {"size": {"width": 1, "height": 5}}) == (Size(1, 5), 5)
+    assert hub.call(outer) == 6
+    assert hub.submit(size, width=2).outcome().value == Size(2, 4)
+    assert hub.gather(one=(size, {"width": 2}))["one"].value == Size(2, 4)
+    assert hub.enqueue(size, {"width": 4}, tracked=True).result(timeout_ms=10_000) == Size(4, 8)
+
+
+def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:  # noqa: F811
+    import asyncio
+
+    from pshub import AsyncHub
+
+    serve(size)
+
+    async def run() -> List[Any]:
+        async with AsyncHub(hub._settings.redis) as asking:
+            job = await asking.enqueue(size, {"width": 4}, tracked=True)
+            found = await asking.gather(one=(size, {"width": 2}))
+            return [await asking.call(size, width=1), found["one"].value, await job.result(timeout_ms=10_000)]
+
+    assert asyncio.run(run()) == [Size(1, 2), Size(2, 4), Size(4, 8)]
+
+
+def test_another_result_than_the_hint_promises_is_told(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F811
+    serve(task("size:1.0")(lambda width: {"breadth": width}))
+    assert hub.call("size:1.0", width=1) == {"breadth": 1}
+    with pytest.raises(InvalidResult, match="^The result of size:1.0 is not what its function promises here: ") as failed:
+        hub.call(size, width=1)
+    assert failed.value.ran == "yes"
+    assert isinstance(hub.submit(size, width=1).outcome().error, InvalidResult)

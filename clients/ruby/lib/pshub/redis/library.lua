@@ -1,0 +1,1457 @@
+#!lua name=pshub_1
+-- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.
+local revision = 3
+local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HEXISTS","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"DEL","<namespace>:{<queue>}:duebell"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"}}}
+-- What several functions of the library use. Each of them has the text of a file of its own, of the operation's name, and gets
+-- KEYS and ARGV as that file's header says. A line `-- flags:` there names how Redis is to run it: `allow-oom` on a full Redis
+-- too, with all that it writes; without it a full Redis refuses it before its first line. `no-writes` changes nothing.
+-- No `elseif` in any of them: the server that is embedded in the demo finds their ends by counting words, and that one has no end of
+-- its own.
+
+-- Redis' clock in microseconds, as text: as a number it would lose its last digits when it is made a text again.
+local function now_us_text()
+  local time = redis.call('TIME')
+  return time[1] .. string.sub('00000' .. time[2], -6)
+end
+
+-- Redis' clock in whole milliseconds.
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Wakes one of those who wait at a bell. One token is enough: who takes it rings again while something is left.
+local function ring(bell)
+  if redis.call('LLEN', bell) == 0 then redis.call('RPUSH', bell, '1') end
+end
+
+-- Held ids: a job's begins with job:, and what was adopted with lost:, in front of that.
+local function is_lost(held_id)
+  return string.sub(held_id, 1, 5) == 'lost:'
+end
+local function is_job(held_id)
+  return string.sub(is_lost(held_id) and string.sub(held_id, 6) or held_id, 1, 4) == 'job:'
+end
+
+-- What is to be done elsewhere begins with out:.
+local function is_out(held_id)
+  return string.sub(held_id, 1, 4) == 'out:'
+end
+local function plain_id(held_id)
+  local id = is_lost(held_id) and string.sub(held_id, 6) or held_id
+  return string.sub(id, 1, 4) == 'job:' and string.sub(id, 5) or id
+end
+
+-- How a request begins that did not come by hand: at, ttl, id.
+local leading = '^{"at":(%d+),"ttl":(%d+),"id":"([%w_-]+)"'
+
+local leading_and_behind = leading .. '()'
+
+-- Whether what a worker held may be run twice: any job, and a call whose caller said so.
+local function may_repeat(held_id, message)
+  return is_job(held_id) or string.find(message, leading .. ',"idempotent":true,') ~= nil
+end
+
+-- Whether its deadline has passed, as far as that can be seen.
+local function is_over(message, now_us)
+  local at, ttl = string.match(message, leading)
+  return at ~= nil and ttl ~= '0' and tonumber(at) + tonumber(ttl) * 1000 <= now_us
+end
+
+-- A message without its last brace and the mark before it, and how many workers died holding it; nil for what has no such end.
+-- Marks are spliced in as text: a payload is never decoded and encoded again.
+local function without_mark(message)
+  local last = string.find(message, '}%s*$')
+  if not last then return nil, 0 end
+  local body = string.sub(message, 1, last - 1)
+  local mark, losses = string.match(string.sub(body, -24), '(,"losses":(%d+))$')
+  mark = mark or string.match(string.sub(body, -15), '(,"started":true)$')
+  return mark and string.sub(body, 1, -#mark - 1) or body, tonumber(losses or 0)
+end
+
+-- What several functions of the library use of jobs; shared.lua comes before it, and its head says what holds for all of these texts.
+
+-- What belongs to the same queue as its list of jobs: all of its keys begin alike. Functions are given that list, and find what
+-- else there is of jobs beside it.
+local function beside(jobs, name)
+  return string.sub(jobs, 1, -5) .. name
+end
+
+-- The lists of jobs, in the order in which they are taken.
+local function lists_of(jobs)
+  return { jobs .. ':high', jobs, jobs .. ':low' }
+end
+
+-- What a job has beside its arguments: its `job`, an object right behind its id; nil where it has none. No text in there has a brace
+-- or a bracket of its own, so that it ends where they are balanced. Nothing else is taken out: each text costs as much as the search.
+local function part_of(message)
+  return string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":(%b{})')
+end
+
+-- The same, read. It may be anything: then it is as good as none.
+local function options_of(message)
+  local part = part_of(message)
+  if not part then return {} end
+  local done, options = pcall(cjson.decode, part)
+  return done and type(options) == 'table' and options or {}
+end
+
+-- The list that a job belongs into.
+local function list_of(jobs, message)
+  local part = part_of(message)
+  if part and string.find(part, '"priority":"high"', 1, true) then return jobs .. ':high' end
+  if part and string.find(part, '"priority":"low"', 1, true) then return jobs .. ':low' end
+  return jobs
+end
+
+-- A job with its leading fields; one that was pushed by hand gets the id that it is held under.
+local function with_lead(message, id, now)
+  if string.match(message, leading) then return message end
+  return string.format('{"at":%d000,"ttl":0,"id":"%s",', now, id) .. (string.match(message, '^%s*{(.*)$') or '}')
+end
+
+-- For how long a job keeps others of its uniqueness away, as text.
+local function unique_ms(options)
+  return string.format('%d', tonumber(options.uniqueMs) or 86400000)
+end
+
+-- Notes how a tracked job fares. Somebody else's key in the place of its record costs the record alone.
+local function note_job(jobs, id, options, ...)
+  if options.keep then redis.pcall('HSET', beside(jobs, 'job:' .. id), ...) end
+end
+
+-- Whether a tracked job is not wanted any more. One that waits or runs goes on as if nothing were, until somebody looks.
+local function is_cancelled(jobs, id, options)
+  return options.keep ~= nil and redis.pcall('HGET', beside(jobs, 'job:' .. id), 'cancel') == '1'
+end
+
+-- Puts a job back at the head of its list, as if it had not been taken.
+local function return_job(jobs, id, message, side)
+  redis.call(side or 'LPUSH', list_of(jobs, message), message)
+  local options = options_of(message)
+  if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
+end
+
+-- How many jobs wait to be taken.
+local function jobs_waiting(jobs)
+  local count = 0
+  for _, list in ipairs(lists_of(jobs)) do count = count + redis.call('LLEN', list) end
+  return count
+end
+
+-- The first time in a sorted set of times, or nil. What is somebody else's has none.
+local function first_of(set)
+  local head = redis.pcall('ZRANGE', set, 0, 0, 'WITHSCORES')
+  local time = not head.err and tonumber(head[2]) or nil
+  -- What is no time, an infinite one for example, comes never, or has come long ago.
+  return time and time < 1e16 and math.max(0, time) or nil
+end
+
+-- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
+local function next_due(jobs)
+  local scheduled, retry = first_of(beside(jobs, 'scheduled')), first_of(beside(jobs, 'retries'))
+  return scheduled and retry and math.min(scheduled, retry) or scheduled or retry
+end
+
+-- Puts jobs where they wait for their time (when it comes, job, when, job, ...), and wakes a worker that sets its clock by the first
+-- of them when all others are later.
+local function postpone(jobs, name, later)
+  local first, before = later[1], next_due(jobs)
+  for i = 3, #later, 2 do first = math.min(first, later[i]) end
+  redis.call('ZADD', beside(jobs, name), unpack(later))
+  if not before or first < before then ring(beside(jobs, 'duebell')) end
+end
+
+-- A job has come to its end: what it kept from others is free again, and its record, if it has one, says so and goes in time.
+-- Returns who waits for it: ticket, hub, ticket, hub, ...
+local function end_job(jobs, id, options, state, now, ...)
+  if type(options.unique) == 'string' then
+    local lock = beside(jobs, 'unique:' .. options.unique)
+    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
+  end
+  local keep = tonumber(options.keep)
+  if not keep then return {} end
+  local record = beside(jobs, 'job:' .. id)
+  local fields, waiters = redis.pcall('HGETALL', record), {}
+  if fields.err then return {} end
+  for i = 1, #fields, 2 do
+    local ticket = string.match(fields[i], '^wait:(.+)$')
+    if ticket then
+      waiters[#waiters + 1] = ticket
+      waiters[#waiters + 1] = fields[i + 1]
+      redis.call('HDEL', record, fields[i])
+    end
+  end
+  redis.call('HSET', record, 'state', state, 'ended', string.format('%d', now), ...)
+  redis.call('PEXPIRE', record, string.format('%d', math.max(1, keep)))
+  return waiters
+end
+
+-- An error of these, which somebody else's keys cause, is to come before anything was changed.
+local function try_lists(jobs, bell)
+  for _, list in ipairs(lists_of(jobs)) do redis.call('LLEN', list) end
+  redis.call('LLEN', bell)
+  redis.call('LLEN', beside(jobs, 'duebell'))
+  redis.call('ZCARD', beside(jobs, 'scheduled'))
+end
+
+-- One command for all that go into a list: one for each was a third of what it costs Redis to enqueue many.
+local function waits(added, list, text)
+  added.waiting = added.waiting or {}
+  local texts = added.waiting[list] or {}
+  texts[#texts + 1] = text
+  added.waiting[list] = texts
+end
+
+-- Puts one job into its queue, unless one of the same uniqueness is there, whose id is returned, or it was cancelled before it came.
+-- What is to be done with it its `job` says: `due` (Redis ms) or `delay` (ms), `priority`, `unique` with `uniqueMs`, `keep`. A job that is
+-- not due yet has its due time as its `at`. `message`: without its `at`. `added`: those of one step, for which arrive() is to be called.
+local function add_job(jobs, at, message, added)
+  local text = '{"at":' .. at .. ',' .. message
+  if not string.find(message, '^"ttl":%d+,"id":"[%w_-]+","job":{') then return waits(added, jobs, text) end
+  local now, id, options = math.floor(at / 1000), string.match(message, '"id":"([%w_-]+)"'), options_of(text)
+  if is_cancelled(jobs, id, options) then return nil end
+  if type(options.unique) == 'string' then
+    local there = redis.pcall('SET', beside(jobs, 'unique:' .. options.unique), id, 'NX', 'GET', 'PX', unique_ms(options))
+    if type(there) == 'string' and there ~= id then
+      -- Who waits for a step of a chain is not to wait for one that never comes.
+      if options.chain then end_job(jobs, id, { keep = options.keep }, 'cancelled', now) end
+      return there
+    end
+  end
+  local due = tonumber(options.due) or now + (tonumber(options.delay) or 0)
+  if options.keep then
+    local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
+    note_job(jobs, id, options, 'state', due > now and 'scheduled' or 'waiting', 'task', task or '', 'enqueued',
+      string.format('%d', now), 'due', string.format('%d', due), 'unique', options.unique or '')
+    -- Somebody may wait for it already.
+    redis.pcall('PERSIST', beside(jobs, 'job:' .. id))
+  end
+  if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
+  if due > now then
+    added[#added + 1] = due
+    added[#added + 1] = string.format('{"at":%d000,', due) .. message
+    return nil
+  end
+  waits(added, list_of(jobs, text), text)
+end
+
+-- Puts the jobs of one step into their lists, and those away that wait for their time, and tells workers of them.
+local function arrive(jobs, bell, added)
+  for list, texts in pairs(added.waiting or {}) do redis.call('RPUSH', list, unpack(texts)) end
+  if added.waiting then ring(bell) end
+  if added[1] then postpone(jobs, 'scheduled', added) end
+end
+
+-- Ends a batch of which all have ended.
+local function complete_batch(jobs, bell, batch)
+  local record = beside(jobs, 'batch:' .. batch)
+  local total, done, dead, after, failed = unpack(redis.call('HMGET', record, 'total', 'done', 'dead', 'then', 'failed'))
+  done, dead = tonumber(done or 0), tonumber(dead or 0)
+  if not total or done + dead < tonumber(total) or redis.call('HSETNX', record, 'ended', now_ms()) == 0 then return end
+  local message = dead > 0 and failed ~= '' and failed or after
+  local added = {}
+  if message ~= '' then add_job(jobs, now_us_text(), message, added) end
+  arrive(jobs, bell, added)
+  redis.call('DEL', beside(jobs, 'ended:' .. batch))
+  redis.call('PEXPIRE', record, 3600000)
+end
+
+-- One of a batch has ended. Each counts once, however often it is told. What is to follow the last one is put into the queue of the batch.
+local function tally(jobs, bell, batch, id, how)
+  local record = beside(jobs, 'batch:' .. batch)
+  local ended = beside(jobs, 'ended:' .. batch)
+  -- Somebody else's keys in their places cost the batch alone.
+  local opened, is_over = unpack(redis.pcall('HMGET', record, 'opened', 'ended'))
+  if not opened or is_over or redis.pcall('SADD', ended, id) ~= 1 then return end
+  redis.pcall('HINCRBY', record, how == 'done' and 'done' or 'dead', 1)
+  complete_batch(jobs, bell, batch)
+end
+
+-- What is to be done in another queue once something ended here: it is held like a request until it is done there, so that it survives
+-- the worker. As out:<queue>:<id>; returned are these two, for the worker to do it.
+local function send_out(held, outs, queue, id, text)
+  local held_id = 'out:' .. queue .. ':' .. id
+  redis.call('HSET', held, held_id, text)
+  outs[#outs + 1] = held_id
+  outs[#outs + 1] = text
+end
+
+-- Tells the batch of a job, here or in another queue, that it has ended.
+local function tally_of(jobs, bell, held, outs, id, options, how)
+  if type(options.batch) ~= 'string' then return end
+  local queue, batch = string.match(options.batch, '^([%w_.-]+)/([%w_-]+)$')
+  if not queue then return end
+  if queue == string.match(jobs, '{(.-)}') then return tally(jobs, bell, batch, id, how) end
+  send_out(held, outs, queue, id, 'tally ' .. batch .. ' ' .. id .. ' ' .. how)
+end
+
+-- A job with one more failure in it: how many there were, and the last ten of them. `failure` is JSON without its time and braces.
+-- Its time is spliced in as text, like all else: a payload is never decoded and encoded again.
+local max_failures = 10
+local function with_failure(message, id, failure, now)
+  local whole = with_lead(message, id, now)
+  local at, ttl, own, behind = string.match(whole, leading_and_behind)
+  local rest = string.sub(whole, behind)
+  local part, after = string.match(rest, '^,"job":(%b{})(.*)$')
+  part = part or '{}'
+  local tries, failures, others = string.match(part, '^{"tries":(%d+),"errors":(%b[])(.*)}$')
+  if not tries then
+    tries, failures = 0, '[]'
+    others = #part > 2 and ',' .. string.sub(part, 2, -2) or ''
+  end
+  local kept = {}
+  for each in string.gmatch(string.sub(failures, 2, -2), '%b{}') do kept[#kept + 1] = each end
+  kept[#kept + 1] = string.format('{"at":%d,%s}', now, failure)
+  local from = math.max(1, #kept - max_failures + 1)
+  local head = string.format('{"at":%s,"ttl":%s,"id":"%s"', at, ttl, own)
+  local tried = string.format('"tries":%d,"errors":[', math.min(tries + 1, 1000000))
+  return head .. ',"job":{' .. tried .. table.concat(kept, ',', from) .. ']' .. others .. '}' .. (after or rest)
+end
+
+-- Keeps a job that is given up. The oldest make room, and go when they are too old. Returns how many did.
+local function bury(jobs, message, now, most, age_ms)
+  local dead = beside(jobs, 'dead')
+  redis.call('ZADD', dead, now, message)
+  local old = redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - age_ms)
+  return old + redis.call('ZREMRANGEBYRANK', dead, 0, -1 - most)
+end
+
+redis.register_function{ function_name = 'pshub_1_push', callback = function(KEYS, ARGV)
+-- push: put requests at the end of a queue's list, all of them calls of one hub.
+--
+-- KEYS[1]  LIST    pshub:{<queue>}:calls
+-- KEYS[2]  LIST    pshub:{<queue>}:bell
+-- KEYS[3]  STRING  pshub:{<queue>}:pushed:<hub>
+-- ARGV[1]  number of this push; a hub counts its pushes per queue and has one under way at a time
+-- ARGV[2]  ms for which the number is remembered, so that a repeated push is a no-op
+-- ARGV[3]  longest length the list may reach; what does not fit is refused, from the end of the batch
+-- ARGV[4]  Redis' time when the ttls were counted, as the hub knows it (us), or 0
+-- ARGV[5..]  requests without their `at`: "ttl":<ms>,"id":"<id>",...}
+-- Returns  { accepted, length of the list before, at (us, as text) }, and behind that, unless both are 0,
+--          1 if this push had been done before, ms taken off
+--
+-- All that can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is
+-- pushed: an error answer means that nothing was enqueued.
+local count = #ARGV - 4
+if count > 1000 then return redis.error_reply('ERR at most 1000 requests in one push') end
+local at = now_us_text()
+local length = redis.call('LLEN', KEYS[1])
+local accepted = math.max(0, math.min(count, tonumber(ARGV[3]) - length))
+local silent = redis.call('LLEN', KEYS[2]) == 0
+
+local before = redis.call('SET', KEYS[3], ARGV[1] .. ':' .. accepted .. ':' .. at, 'PX', ARGV[2], 'GET')
+if before then
+  local number, done, done_at = string.match(before, '^(%d+):(%d+):(%d+)$')
+  if number and tonumber(number) >= tonumber(ARGV[1]) then
+    -- A lower number is the late copy of a push that was given up: a cut connection may still deliver what it was sent.
+    redis.call('SET', KEYS[3], before, 'PX', ARGV[2])
+    return { number == ARGV[1] and tonumber(done) or 0, length, done_at, 1, 0 }
+  end
+end
+
+-- A push that was long on its way, because a process or the network had a pause, must not outlive its callers' deadlines.
+local late = 0
+if ARGV[4] ~= '0' then late = math.floor((at - ARGV[4]) / 1000) end
+-- Hubs allow for less than this.
+if late < 2 then late = 0 end
+local function in_time(message)
+  local ttl, behind = string.match(message, '^"ttl":(%d+)()')
+  if not ttl or ttl == '0' then return message end
+  return string.format('"ttl":%d', math.max(1, tonumber(ttl) - late)) .. string.sub(message, behind)
+end
+
+if accepted > 0 then
+  -- `at` is spliced in as text: decoding and encoding a payload here would turn [] into {} and round big integers.
+  local prefix = '{"at":' .. at .. ','
+  local messages = {}
+  for i = 1, accepted do messages[i] = prefix .. (late == 0 and ARGV[i + 4] or in_time(ARGV[i + 4])) end
+  redis.call('RPUSH', KEYS[1], unpack(messages))
+  if silent then redis.call('RPUSH', KEYS[2], '1') end
+end
+if late == 0 then return { accepted, length, at } end
+return { accepted, length, at, 0, late }
+end }
+
+redis.register_function{ function_name = 'pshub_1_claim', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- claim: take requests for idle slots, popping and recording them as held in one step. The only way to take work.
+-- Calls go before jobs, and jobs get no more slots than they are given; of jobs those of the higher priority go first.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:calls
+-- KEYS[2]  LIST  pshub:{<queue>}:bell
+-- KEYS[3]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[4]  ZSET  pshub:{<queue>}:leases
+-- KEYS[5]  LIST  pshub:{<queue>}:jobs
+-- KEYS[6]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  worker id
+-- ARGV[2]  idle slots: the most that is taken, 1000 at most
+-- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
+-- ARGV[4]  bytes beyond which nothing more is taken: one request may exceed them
+-- flags:   allow-oom
+-- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... },
+--            how many of the requests are calls: the rest are jobs, jobs left }
+--          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
+--            a worker that is woken by a lone call about a microsecond
+--          or { now, -1 } when the worker holds no lease: then nothing was taken.
+--
+-- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
+-- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
+-- for another queue is held by this worker, which finds it when it next compares what it holds.
+-- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
+-- A job is held as job:<id>: whoever puts it back knows its list by that.
+local max_drops = 1000
+-- So many are popped blindly. How many more at once, the largest of those says: what turns out to be too much goes back.
+local first_page = 8
+
+local now_text = now_us_text()
+local now = tonumber(now_text)
+
+-- Without a lease nobody would ever look for what this worker holds.
+local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
+if not lease or lease * 1000 < now then return { now_text, -1 } end
+
+local requests, held, named, origins = {}, {}, {}, {}
+local bytes_left = tonumber(ARGV[4])
+local taken, dropped, cancelled, largest = 0, 0, 0, 1
+
+-- What a job that carries more than its arguments wants done when it starts. False for one that was cancelled.
+local function begin(message, id)
+  local options = options_of(message)
+  if options.keep then
+    if is_cancelled(KEYS[5], id, options) then
+      tally_of(KEYS[5], KEYS[6], KEYS[3], {}, id, options, 'cancelled')
+      end_job(KEYS[5], id, options, 'cancelled', math.floor(now / 1000))
+      cancelled = cancelled + 1
+      return false
+    end
+    note_job(KEYS[5], id, options, 'state', 'running', 'started', string.format('%d', now / 1000), 'worker', ARGV[1])
+  end
+  if options['until'] == 'started' and type(options.unique) == 'string' then
+    local lock = beside(KEYS[5], 'unique:' .. options.unique)
+    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
+  end
+  return true
+end
+
+-- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
+local function take(list, most, prefix)
+  local last, page = taken + most, first_page
+  while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
+    local count = math.min(page, last - taken)
+    local batch = redis.call('LPOP', list, count)
+    if not batch then return 0 end
+    for i = 1, #batch do
+      local message = batch[i]
+      if bytes_left <= 0 then
+        for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end
+        return -1
+      end
+      local at, ttl, id, behind = string.match(message, leading_and_behind)
+      local is_wanted = true
+      if prefix == '' then
+        is_wanted = not at or ttl == '0' or tonumber(at) + tonumber(ttl) * 1000 > now
+        if not is_wanted then dropped = dropped + 1 end
+      else
+        if id and string.sub(message, behind, behind + 7) == ',"job":{' then is_wanted = begin(message, id) end
+      end
+      if is_wanted then
+        taken = taken + 1
+        bytes_left = bytes_left - #message
+        if #message > largest then largest = #message end
+        if not id then
+          id = 'hand-' .. now_text .. '-' .. taken
+          named[#named + 1] = taken
+          named[#named + 1] = id
+        end
+        requests[taken] = message
+        origins[taken] = list
+        held[taken * 2 - 1] = prefix .. id
+        held[taken * 2] = message
+      end
+    end
+    if #batch < count then return 0 end
+    page = math.max(1, math.floor(bytes_left / largest))
+  end
+  return -1
+end
+
+local wanted = math.min(1000, tonumber(ARGV[2]))
+local left, jobs_left = take(KEYS[1], wanted, ''), 0
+local calls = taken
+local room = math.min(tonumber(ARGV[3]), wanted - taken)
+if ARGV[3] ~= '0' then jobs_left = -1 end
+if room > 0 then
+  for _, list in ipairs(lists_of(KEYS[5])) do
+    jobs_left = take(list, calls + room - taken, 'job:')
+    if jobs_left ~= 0 then break end
+  end
+end
+
+if taken > 0 then
+  -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.
+  local done = redis.pcall('HSET', KEYS[3], unpack(held))
+  if type(done) == 'table' and done.err then
+    for i = taken, 1, -1 do redis.call('LPUSH', origins[i], requests[i]) end
+    return done
+  end
+end
+
+-- Wakes the next worker for what is left.
+if left ~= 0 then
+  left = redis.call('LLEN', KEYS[1])
+  if left > 0 then ring(KEYS[2]) end
+end
+-- A worker that may take jobs has perhaps taken their token, and then had no slot for them.
+if jobs_left ~= 0 then
+  jobs_left = jobs_waiting(KEYS[5])
+  if jobs_left > 0 then ring(KEYS[6]) end
+end
+if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] then return { now_text, requests } end
+return { now_text, requests, left, dropped, named, calls, jobs_left }
+end }
+
+redis.register_function{ function_name = 'pshub_1_reply', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- reply: put replies on a hub's list, which goes by itself when its hub is gone.
+--
+-- KEYS[1]  LIST  pshub:reply:{<hub>}
+-- ARGV[1]  ms for which the list lives after its last reply
+-- ARGV[2..]  replies
+-- flags:   allow-oom
+-- Returns  1
+redis.call('RPUSH', KEYS[1], unpack(ARGV, 2))
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1
+end }
+
+redis.register_function{ function_name = 'pshub_1_beat', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- beat: renew a worker's lease, or take the first one.
+--
+-- KEYS[1]  ZSET  pshub:{<queue>}:leases
+-- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
+-- KEYS[3]  STRING  pshub:{<queue>}:reporter
+-- KEYS[4]  LIST  pshub:{<queue>}:calls
+-- KEYS[5]  STRING  pshub:{<queue>}:paused
+-- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[7]  LIST  pshub:{<queue>}:jobs
+-- ARGV[1]  worker id
+-- ARGV[2]  ms from now to the lease's end
+-- ARGV[3]  1 to take a lease under a new id, 0 to renew
+-- ARGV[4]  ms for which a cancelled id is kept
+-- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
+-- ARGV[6]  ms for which this worker is the one that looks after what is due, or 0 if it does not
+-- ARGV[7]  the same for the times of schedules
+-- flags:   allow-oom
+-- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
+--            { other workers whose leases have ended },
+--            { length of the list, at of its first request (us, as text; empty when it has none),
+--              jobs that wait to be taken, since when the one of them is due that has been for the longest (us, as text; empty when there
+--              is none or it does not say), jobs that wait for their time, for their next try, and that were given up },
+--            since when the queue is paused (ms, as text), or empty if it is not,
+--            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
+--            the same of schedules,
+--            who asks what this worker is doing };
+--          the fifth one is empty for a worker that does not report, the seventh and the eighth are missing or empty for one that does not
+--          look after what is due, the last one is missing where nobody asks.
+--          Without the lease there are only the first five
+--
+-- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
+-- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
+-- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
+-- Somebody else's keys must not cost the lease: what is not needed for it is asked for with pcall.
+-- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
+-- after what is due; that two of them do, or none for a moment, does no harm but for the time.
+-- Nobody claims without a lease, and nobody gets one without being told of a pause.
+local now_text = now_us_text()
+local now = math.floor(now_text / 1000)
+redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[4]))
+
+if ARGV[3] == '0' then
+  local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
+  local held = not lease and redis.pcall('HLEN', KEYS[6])
+  if lease and tonumber(lease) == 0 or held and (type(held) ~= 'number' or held == 0) then
+    return { now_text, 0, {}, {}, {} }
+  end
+end
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[1])
+local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('(%d', now), 'LIMIT', 0, 16)
+
+-- How many are in a set; somebody else's key has none.
+local function count_of(set)
+  local count = redis.pcall('ZCARD', set)
+  return type(count) == 'number' and count or 0
+end
+
+-- What a message of a list, or nothing, says that it was pushed or due at (us), as text.
+local function at_of(head)
+  return type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),') or ''
+end
+
+-- Of each list the first one is looked at, and of those whose time has come and that are not there yet.
+local function job_figures(jobs)
+  local waiting, oldest = 0, nil
+  for _, list in ipairs(lists_of(jobs)) do
+    local length, at = redis.pcall('LLEN', list), tonumber(at_of(redis.pcall('LINDEX', list, 0)))
+    if type(length) == 'number' then waiting = waiting + length end
+    if at and (not oldest or at < oldest) then oldest = at end
+  end
+  local due = next_due(jobs)
+  if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
+  return waiting, oldest and string.format('%d', oldest) or ''
+end
+
+local figures = {}
+if (ARGV[5] or '0') ~= '0' then
+  local reporter = redis.pcall('GET', KEYS[3])
+  if reporter == false or reporter == ARGV[1] then
+    redis.pcall('SET', KEYS[3], ARGV[1], 'PX', ARGV[5])
+    local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
+    if type(length) == 'number' then
+      figures = { length, at_of(head) }
+      if KEYS[7] then
+        figures[3], figures[4] = job_figures(KEYS[7])
+        for _, name in ipairs({ 'scheduled', 'retries', 'dead' }) do figures[#figures + 1] = count_of(beside(KEYS[7], name)) end
+      end
+    end
+  end
+end
+
+-- What is no time is somebody else's too.
+local paused = redis.pcall('GET', KEYS[5])
+if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 then paused = '' end
+local cancelled = redis.pcall('ZRANGE', KEYS[2], 0, 999, 'REV')
+if cancelled.err then cancelled = {} end
+
+-- A worker of an earlier revision does not name the seventh key.
+if not KEYS[7] then return { now_text, 1, cancelled, ended, figures, paused } end
+local asks = beside(KEYS[7], 'inspect:' .. ARGV[1])
+local asked_by = redis.pcall('GET', asks)
+if type(asked_by) == 'string' then redis.pcall('DEL', asks) end
+if type(asked_by) ~= 'string' or not string.find(asked_by, '^[%w_-]+$') or #asked_by > 64 then asked_by = nil end
+
+if (ARGV[6] or '0') == '0' then
+  if asked_by then return { now_text, 1, cancelled, ended, figures, paused, '', '', asked_by } end
+  return { now_text, 1, cancelled, ended, figures, paused }
+end
+-- Whether it is this worker's turn, for a while.
+local function has_turn(name, ms)
+  local turn = beside(KEYS[7], name)
+  local holder = redis.pcall('GET', turn)
+  if (ms or '0') == '0' or holder ~= false and holder ~= ARGV[1] then return false end
+  redis.pcall('SET', turn, ARGV[1], 'PX', ms)
+  return true
+end
+local due = has_turn('turn', ARGV[6]) and next_due(KEYS[7])
+local tick = has_turn('ticker', ARGV[7]) and first_of(beside(KEYS[7], 'ticks'))
+local function text_of(ms) return ms and string.format('%d', ms) or '' end
+return { now_text, 1, cancelled, ended, figures, paused, text_of(due), text_of(tick), asked_by }
+end }
+
+redis.register_function{ function_name = 'pshub_1_handback', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- handback: put held requests back into their lists, as they are, and wake a worker.
+--
+-- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[2]  LIST  pshub:{<queue>}:calls
+-- KEYS[3]  LIST  pshub:{<queue>}:bell
+-- KEYS[4]  LIST  pshub:{<queue>}:jobs
+-- KEYS[5]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  head, for work that was waiting longest, or tail, for a request that only another worker can run
+-- ARGV[2..]  held ids
+-- flags:   allow-oom
+-- Returns  how many went back
+--
+-- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing. What is held as
+-- job:<id> goes back to the jobs.
+-- An error of these, which somebody else's keys cause, comes before anything was moved.
+redis.call('LLEN', KEYS[2])
+redis.call('LLEN', KEYS[3])
+redis.call('LLEN', KEYS[4])
+redis.call('LLEN', KEYS[5])
+for _, list in ipairs(lists_of(KEYS[4])) do redis.call('LLEN', list) end
+local head = ARGV[1] == 'head'
+local from, to, step = 2, #ARGV, 1
+if head then from, to, step = #ARGV, 2, -1 end
+local calls, jobs = 0, 0
+for i = from, to, step do
+  local message = redis.call('HGET', KEYS[1], ARGV[i])
+  if message and not is_out(ARGV[i]) then
+    redis.call('HDEL', KEYS[1], ARGV[i])
+    if is_job(ARGV[i]) then
+      return_job(KEYS[4], plain_id(ARGV[i]), message, head and 'LPUSH' or 'RPUSH')
+      jobs = jobs + 1
+    else
+      redis.call(head and 'LPUSH' or 'RPUSH', KEYS[2], message)
+      calls = calls + 1
+    end
+  end
+end
+if calls > 0 then ring(KEYS[3]) end
+if jobs > 0 then ring(KEYS[5]) end
+return calls + jobs
+end }
+
+redis.register_function{ function_name = 'pshub_1_leave', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- leave: a worker's last step. Puts back what it holds, as far as that may be run by another one, and gives up its lease, in
+-- one step, so that nothing is ever held without a lease.
+--
+-- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[2]  LIST  pshub:{<queue>}:calls
+-- KEYS[3]  LIST  pshub:{<queue>}:bell
+-- KEYS[4]  ZSET  pshub:{<queue>}:leases
+-- KEYS[5]  LIST  pshub:{<queue>}:jobs
+-- KEYS[6]  LIST  pshub:{<queue>}:jobbell
+-- KEYS[7]  STRING  pshub:{<queue>}:reporter
+-- ARGV[1]  worker id
+-- ARGV[2..]  held ids that were started and whose replies are not confirmed
+-- flags:   allow-oom
+-- Returns  how many went back to the heads of their lists
+--
+-- A call that was started goes back with a mark, if it may be run twice. All else that was started, here or by a lost worker before
+-- (lost:<id>), and what is to be done in other queues (out:<queue>:<id>), stays held under a lease that has ended: the next worker of the
+-- queue adopts it. Jobs go back as they are, to their own list.
+-- An error of these, which somebody else's keys cause, comes before anything was moved.
+redis.call('LLEN', KEYS[2])
+redis.call('LLEN', KEYS[3])
+redis.call('LLEN', KEYS[5])
+redis.call('LLEN', KEYS[6])
+for _, list in ipairs(lists_of(KEYS[5])) do redis.call('LLEN', list) end
+redis.call('HLEN', KEYS[1])
+redis.call('ZSCORE', KEYS[4], ARGV[1])
+for i = 2, #ARGV do
+  local message = not is_lost(ARGV[i]) and not is_out(ARGV[i]) and redis.call('HGET', KEYS[1], ARGV[i])
+  if message then
+    local body, losses = without_mark(message)
+    if body and may_repeat(ARGV[i], message) then
+      -- That workers died holding it says as much, and more; nobody is told of a job.
+      if losses == 0 and not is_job(ARGV[i]) then redis.call('HSET', KEYS[1], ARGV[i], body .. ',"started":true}') end
+    else
+      redis.call('HDEL', KEYS[1], ARGV[i])
+      redis.call('HSET', KEYS[1], 'lost:' .. ARGV[i], message)
+    end
+  end
+end
+
+local held = redis.call('HKEYS', KEYS[1])
+local returned, kept = 0, 0
+for i = #held, 1, -1 do
+  if is_lost(held[i]) or is_out(held[i]) then
+    kept = kept + 1
+  else
+    local message = redis.call('HGET', KEYS[1], held[i])
+    redis.call('HDEL', KEYS[1], held[i])
+    if is_job(held[i]) then
+      return_job(KEYS[5], plain_id(held[i]), message)
+    else
+      redis.call('LPUSH', KEYS[2], message)
+    end
+    returned = returned + 1
+  end
+end
+
+if kept > 0 then
+  redis.call('ZADD', KEYS[4], 0, ARGV[1])
+else
+  redis.call('ZREM', KEYS[4], ARGV[1])
+end
+-- The next one that beats reports the queue, and looks after what is due.
+if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
+for _, name in ipairs({ 'turn', 'ticker' }) do
+  local turn = beside(KEYS[5], name)
+  if redis.pcall('GET', turn) == ARGV[1] then redis.call('DEL', turn) end
+end
+-- A token without work wakes nobody any more and would stay.
+if redis.call('LLEN', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) else ring(KEYS[3]) end
+if jobs_waiting(KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end
+if not next_due(KEYS[5]) and not first_of(beside(KEYS[5], 'ticks')) then redis.call('DEL', beside(KEYS[5], 'duebell')) end
+return returned
+end }
+
+redis.register_function{ function_name = 'pshub_1_adopt', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- adopt: take over what a worker held whose lease has ended, a bounded part of it per step, and decide what becomes of it.
+--
+-- KEYS[1]  ZSET  pshub:{<queue>}:leases
+-- KEYS[2]  HASH  pshub:{<queue>}:held:<lost worker>
+-- KEYS[3]  HASH  pshub:{<queue>}:held:<this worker>
+-- KEYS[4]  LIST  pshub:{<queue>}:calls
+-- KEYS[5]  LIST  pshub:{<queue>}:bell
+-- KEYS[6]  LIST  pshub:{<queue>}:jobs
+-- KEYS[7]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  lost worker's id
+-- ARGV[2]  this worker's id
+-- ARGV[3]  the most requests that are moved
+-- ARGV[4]  bytes beyond which nothing more is moved: one request may exceed them
+-- ARGV[5]  how many dead jobs are kept; the oldest make room
+-- ARGV[6]  ms for which they are kept
+-- flags:   allow-oom
+-- Returns  { 1 if nothing is left there, { calls to be answered }, { what went back to its list }, { jobs that are dead now },
+--            { held id, ticket, hub, ... } of those dead jobs somebody waits for, { what is to be done in other queues } }, the others as
+--            held id, text, held id, text, ...;
+--          or { -1 } when the other worker's lease holds or this one's does not
+--
+-- Each of them may have been started. What may run twice goes back to the head of its list, with one more death counted in it, until
+-- three workers have died holding it. Then a job is dead; and any other call is held by this worker, as lost:<id>, in the same step: a
+-- crash at any moment leaves it with one holder, whose lease ends in turn. Only workers can answer it, because replies are not where
+-- the queue is. A call that has expired, and what is no message, goes: nobody waits for it.
+-- From the first step on the lost worker's lease is 0, which its own beat cannot renew.
+local max_losses = 3
+
+local now_us = tonumber(now_us_text())
+local now = math.floor(now_us / 1000)
+local mine = redis.call('ZSCORE', KEYS[1], ARGV[2])
+if not mine or tonumber(mine) < now then return { -1 } end
+local theirs = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if theirs and tonumber(theirs) >= now then return { -1 } end
+
+-- An error of these, which somebody else's keys cause, comes before anything was moved.
+redis.call('HLEN', KEYS[3])
+redis.call('LLEN', KEYS[4])
+redis.call('LLEN', KEYS[5])
+redis.call('LLEN', KEYS[6])
+redis.call('LLEN', KEYS[7])
+try_lists(KEYS[6], KEYS[7])
+redis.call('ZCARD', beside(KEYS[6], 'dead'))
+-- Somebody else's key under the lost worker's name: then there is nothing to take over, now or later.
+local found = redis.pcall('HRANDFIELD', KEYS[2], ARGV[3])
+if found.err then
+  redis.call('ZREM', KEYS[1], ARGV[1])
+  return { 1, {}, {}, {}, {}, {} }
+end
+
+local to_answer, back, dead, told, outs = {}, {}, {}, {}, {}
+local function note(list, held_id, message)
+  list[#list + 1] = held_id
+  list[#list + 1] = message
+end
+local function hold(held_id, message)
+  redis.call('HSET', KEYS[3], held_id, message)
+  note(to_answer, held_id, message)
+end
+local function put_back(held_id, message)
+  if is_job(held_id) then
+    return_job(KEYS[6], plain_id(held_id), message)
+    ring(KEYS[7])
+  else
+    redis.call('LPUSH', KEYS[4], message)
+    ring(KEYS[5])
+  end
+  note(back, held_id, message)
+end
+local function give_up(held_id, message, losses)
+  local id, options = plain_id(held_id), options_of(message)
+  local failure = string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
+  local failed = with_failure(message, id, failure, now)
+  bury(KEYS[6], failed, now, ARGV[5], ARGV[6])
+  note_job(KEYS[6], id, options, 'tries', options_of(failed).tries, 'error',
+    string.format('{"at":%d,%s}', now, failure))
+  note(dead, held_id, failed)
+  tally_of(KEYS[6], KEYS[7], KEYS[3], outs, id, options, 'dead')
+  local waiters = end_job(KEYS[6], id, options, 'dead', now)
+  for i = 1, #waiters, 2 do
+    note(told, held_id, waiters[i])
+    told[#told + 1] = waiters[i + 1]
+  end
+end
+local function decide(held_id, message)
+  local body, losses = without_mark(message)
+  if not body or not is_job(held_id) and is_over(message, now_us) then return end
+  losses = losses + 1
+  local counted = body .. string.format(',"losses":%d}', math.min(losses, 1000))
+  local may = may_repeat(held_id, message)
+  if may and losses < max_losses then return put_back(held_id, counted) end
+  if is_job(held_id) then return give_up(held_id, counted, losses) end
+  hold('lost:' .. held_id, counted)
+end
+
+local bytes_left = tonumber(ARGV[4])
+for i = 1, #found do
+  if bytes_left <= 0 then break end
+  local message = redis.call('HGET', KEYS[2], found[i])
+  redis.call('HDEL', KEYS[2], found[i])
+  bytes_left = bytes_left - #message
+  -- That of a worker that died before it had answered is decided about.
+  if is_out(found[i]) then
+    redis.call('HSET', KEYS[3], found[i], message)
+    note(outs, found[i], message)
+  else
+    if is_lost(found[i]) then hold(found[i], message) else decide(found[i], message) end
+  end
+end
+local left = redis.call('HLEN', KEYS[2])
+if left > 0 then
+  redis.call('ZADD', KEYS[1], 'XX', 0, ARGV[1])
+else
+  redis.call('ZREM', KEYS[1], ARGV[1])
+end
+return { left > 0 and 0 or 1, to_answer, back, dead, told, outs }
+end }
+
+redis.register_function{ function_name = 'pshub_1_cancel', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- cancel: the caller gave up. Remove its request if it still waits, else leave word for the worker that runs it.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:calls
+-- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
+-- ARGV[1]  request id
+-- ARGV[2]  the request exactly as it lies in the list, or empty when that is not known
+-- ARGV[3]  ms for which the word is kept
+-- flags:   allow-oom
+-- Returns  1 if the request was removed from the list: it certainly never runs; else 0
+--
+-- Looked for among the first and the last thousand requests only: all of Redis waits while a list of millions is searched, for
+-- what its deadline ends anyway. Workers read the words with each beat.
+local reach = 1000
+
+if ARGV[2] ~= '' then
+  for _, from in ipairs({ 1, -1 }) do
+    if redis.call('LPOS', KEYS[1], ARGV[2], 'RANK', from, 'MAXLEN', reach) then
+      return redis.call('LREM', KEYS[1], from, ARGV[2])
+    end
+  end
+end
+redis.call('ZADD', KEYS[2], now_ms(), ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
+return 0
+end }
+
+redis.register_function{ function_name = 'pshub_1_enqueue', callback = function(KEYS, ARGV)
+-- enqueue: put jobs of one hub into a queue: to be run now, or when they are due.
+--
+-- KEYS[1]  LIST    pshub:{<queue>}:jobs
+-- KEYS[2]  LIST    pshub:{<queue>}:jobbell
+-- KEYS[3]  STRING  pshub:{<queue>}:enqueued:<hub>
+-- ARGV[1]  number of this batch; a hub counts its batches per queue and has one under way at a time
+-- ARGV[2]  ms for which the number is remembered, so that a repeated batch is a no-op
+-- ARGV[3..]  jobs without their `at`: "ttl":<ms>,"id":"<id>",...}
+-- Returns  { at (us, as text), 1 if this batch had been taken before or else 0, index, id, index, id, ... }: which of the batch,
+--          counted from 1, are not enqueued, because a job of the same uniqueness is there already, and the id of that one
+--
+-- It is all of the batch or nothing: what can be refused (wrong type, full memory, more than 1000 jobs) is refused before the first
+-- job is written.
+local count = #ARGV - 2
+if count > 1000 then return redis.error_reply('ERR at most 1000 jobs in one batch') end
+local at = now_us_text()
+try_lists(KEYS[1], KEYS[2])
+
+local before = redis.call('GET', KEYS[3])
+local number, answered = string.match(before or '', '^(%d+) (.+)$')
+if number and tonumber(number) >= tonumber(ARGV[1]) then
+  -- A lower number is the late copy of a batch that was given up: a cut connection may still deliver what it was sent.
+  local answer = { at, 1 }
+  if number == ARGV[1] then
+    for text in string.gmatch(answered, '%S+') do answer[#answer + 1] = text end
+    answer[1] = table.remove(answer, 3)
+  end
+  return answer
+end
+
+local added, twins = {}, {}
+for i = 1, count do
+  local there = add_job(KEYS[1], at, ARGV[i + 2], added)
+  if there then
+    twins[#twins + 1] = i
+    twins[#twins + 1] = there
+  end
+end
+arrive(KEYS[1], KEYS[2], added)
+redis.call('SET', KEYS[3], ARGV[1] .. ' ' .. at .. ' ' .. table.concat(twins, ' '), 'PX', ARGV[2])
+return { at, 0, unpack(twins) }
+end }
+
+redis.register_function{ function_name = 'pshub_1_due', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- due: put jobs whose time has come into their lists, a bounded number of them.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- KEYS[2]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  the most that are moved
+-- ARGV[2]  bytes beyond which nothing more is moved: one job may exceed them
+-- flags:   allow-oom
+-- Returns  { now (us, as text), how many were moved, when the next one is due (Redis ms, as text; empty when none waits) }
+--
+-- Who runs it does not matter, nor how often: what is not due stays. The next one may be due already, when there is too much for one
+-- step.
+for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
+redis.call('LLEN', KEYS[2])
+local now_text = now_us_text()
+local now = string.format('%d', math.floor(now_text / 1000))
+local moved, bytes_left = 0, tonumber(ARGV[2])
+
+for _, name in ipairs({ 'scheduled', 'retries' }) do
+  local set, page = beside(KEYS[1], name), 8
+  while moved < tonumber(ARGV[1]) and bytes_left > 0 do
+    local count = math.min(page, ARGV[1] - moved)
+    local found = redis.pcall('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, count)
+    -- Somebody else's key.
+    if found.err or #found == 0 then break end
+    local largest, taken = 1, 0
+    for i = 1, #found do
+      if bytes_left <= 0 then break end
+      return_job(KEYS[1], string.match(found[i], '"id":"([%w_-]+)"'), found[i], 'RPUSH')
+      bytes_left = bytes_left - #found[i]
+      if #found[i] > largest then largest = #found[i] end
+      taken = i
+    end
+    -- They are the first of the set.
+    redis.call('ZREMRANGEBYRANK', set, 0, taken - 1)
+    moved = moved + taken
+    page = math.max(1, math.floor(bytes_left / largest))
+  end
+end
+if moved > 0 then ring(KEYS[2]) end
+local due = next_due(KEYS[1])
+return { now_text, moved, due and string.format('%d', due) or '' }
+end }
+
+redis.register_function{ function_name = 'pshub_1_settle', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- settle: what became of jobs that a worker ran, in the step in which it holds them no more.
+--
+-- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[2]  LIST  pshub:{<queue>}:jobs
+-- KEYS[3]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  how many dead jobs are kept; the oldest make room
+-- ARGV[2]  ms for which they are kept
+-- ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ...  fives, one for each job: its held id; how it ended; ms from now until it is tried
+--          again, or 0; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
+--          is one: behind the name of its queue and a space, where that is another one
+-- flags:   allow-oom
+-- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
+--          counted from 1; and what this worker holds now that is to be done in other queues
+--
+-- How it ended: `done`; `retry`, which waits for its time; `putoff`, the same without having failed: it was not started, because it was not
+-- its time; `dead`; `expired` or `cancelled`, not run or not to its end.
+-- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing.
+try_lists(KEYS[2], KEYS[3])
+redis.call('HLEN', KEYS[1])
+redis.call('ZCARD', beside(KEYS[2], 'retries'))
+redis.call('ZCARD', beside(KEYS[2], 'dead'))
+local at = now_us_text()
+local now = math.floor(at / 1000)
+local dropped, told, outs, added, retries, later = 0, {}, {}, {}, {}, {}
+
+local function finish(id, options, state, ...)
+  tally_of(KEYS[2], KEYS[3], KEYS[1], outs, id, options, state)
+  return end_job(KEYS[2], id, options, state, now, ...)
+end
+
+-- Its time to be wanted goes on while it waits; what is over before its turn comes ends here.
+local function again(id, message, options, delay, state, waiting)
+  local due = now + delay
+  local pushed, ttl = string.match(message, leading)
+  local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
+  if left < 0 or left == 0 and ttl ~= '0' then return finish(id, options, 'expired') end
+  note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
+  waiting[#waiting + 1] = due
+  waiting[#waiting + 1] = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
+  return {}
+end
+
+-- What it kept from others until it started it keeps from them again, unless one of them came meanwhile.
+local function put_off(id, message, options, delay)
+  if options['until'] == 'started' and type(options.unique) == 'string' then
+    redis.pcall('SET', beside(KEYS[2], 'unique:' .. options.unique), id, 'NX', 'PX', unique_ms(options))
+  end
+  return again(id, with_lead(message, id, now), options, delay, 'scheduled', later)
+end
+
+local function follow(following)
+  local queue, message = string.match(following, '^([%w_.-]+) (.*)$')
+  if queue then return send_out(KEYS[1], outs, queue, string.match(message, '"id":"([%w_-]+)"'), message) end
+  if following ~= '' then add_job(KEYS[2], at, following, added) end
+end
+
+local function settle(id, message, outcome, delay, text, following)
+  local options = options_of(message)
+  local is_back = outcome == 'retry' or outcome == 'putoff'
+  if is_back and is_cancelled(KEYS[2], id, options) then outcome = 'cancelled' end
+  if outcome == 'done' then
+    follow(following)
+    return finish(id, options, 'done', 'result', text)
+  end
+  if outcome == 'putoff' then return put_off(id, message, options, delay) end
+  if outcome ~= 'retry' and outcome ~= 'dead' then return finish(id, options, outcome) end
+  local failed = with_failure(message, id, text, now)
+  note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, text))
+  if outcome == 'retry' then return again(id, failed, options, delay, 'retrying', retries) end
+  dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])
+  return finish(id, options, 'dead')
+end
+
+for i = 3, #ARGV, 5 do
+  local message = redis.call('HGET', KEYS[1], ARGV[i])
+  if message then
+    redis.call('HDEL', KEYS[1], ARGV[i])
+    local waiters = settle(plain_id(ARGV[i]), message, ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
+    for k = 1, #waiters, 2 do
+      told[#told + 1] = (i + 2) / 5
+      told[#told + 1] = waiters[k]
+      told[#told + 1] = waiters[k + 1]
+    end
+  end
+end
+arrive(KEYS[2], KEYS[3], added)
+if later[1] then postpone(KEYS[2], 'scheduled', later) end
+if retries[1] then postpone(KEYS[2], 'retries', retries) end
+return { dropped, told, outs }
+end }
+
+redis.register_function{ function_name = 'pshub_1_forward', callback = function(KEYS, ARGV)
+-- forward: jobs that follow one that ended in another queue, each of them once, however often it is sent.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- KEYS[2]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  ms for which it is remembered that it came, unless that is removed before
+-- ARGV[2..]  jobs without their `at`
+-- Returns  how many of them came now
+--
+-- A worker holds such a job under out:<queue>:<id> until it knows that it is here, and removes what remembers it behind that.
+try_lists(KEYS[1], KEYS[2])
+local at, came, added = now_us_text(), 0, {}
+for i = 2, #ARGV do
+  local id = string.match(ARGV[i], '"id":"([%w_-]+)"')
+  if id and redis.call('SET', beside(KEYS[1], 'came:' .. id), '1', 'NX', 'PX', ARGV[1]) then
+    add_job(KEYS[1], at, ARGV[i], added)
+    came = came + 1
+  end
+end
+arrive(KEYS[1], KEYS[2], added)
+return came
+end }
+
+redis.register_function{ function_name = 'pshub_1_batch', callback = function(KEYS, ARGV)
+-- batch: what is to follow when all jobs of a batch have ended, in its queue.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- KEYS[2]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  id of the batch
+-- ARGV[2]  `open` before its first job is enqueued, `close` when all are, or the id of one of its jobs, which has ended
+-- ARGV[3]  open: the job that follows, without its `at`, or empty. close: how many jobs there are. Else `done`, or how else it ended
+-- ARGV[4]  open: the job that follows where one is dead, or empty for the same as else; otherwise empty
+-- ARGV[5]  open: ms until it is forgotten if it is not closed; otherwise 0
+-- Returns  1, or 0 for a batch that is not there
+--
+-- All of it may be sent again. A job counts once.
+try_lists(KEYS[1], KEYS[2])
+local record = beside(KEYS[1], 'batch:' .. ARGV[1])
+if ARGV[2] == 'open' then
+  if redis.call('HSETNX', record, 'then', ARGV[3]) == 1 then
+    redis.call('HSET', record, 'failed', ARGV[4], 'opened', now_ms())
+    redis.call('PEXPIRE', record, ARGV[5])
+  end
+  return 1
+end
+if redis.call('HEXISTS', record, 'then') == 0 then return 0 end
+if ARGV[2] == 'close' then
+  if redis.call('HSETNX', record, 'total', ARGV[3]) == 1 then redis.call('PERSIST', record) end
+  complete_batch(KEYS[1], KEYS[2], ARGV[1])
+else
+  tally(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+end
+return 1
+end }
+
+redis.register_function{ function_name = 'pshub_1_withdraw', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- withdraw: a tracked job is not wanted any more. One that waits never runs; the worker of one that runs is told.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
+-- ARGV[1]  job id
+-- ARGV[2]  ms for which a worker is told
+-- ARGV[3]  ms for which a job is kept away that is to come yet, as a later step of a chain; 0 for any other
+-- flags:   allow-oom
+-- Returns  its state before, or empty when there is no record of it
+--
+-- What waits stays where it is until it would be taken: to look for it would make all of Redis wait. Its record stays until then. Who
+-- waits for its end finds that by looking again.
+local record = beside(KEYS[1], 'job:' .. ARGV[1])
+local state = redis.call('HGET', record, 'state')
+if not state then
+  if ARGV[3] ~= '0' then
+    redis.call('HSET', record, 'state', 'cancelled', 'ended', now_ms(), 'cancel', '1')
+    redis.call('PEXPIRE', record, ARGV[3])
+  end
+  return ''
+end
+if state == 'running' then
+  redis.call('HSET', record, 'cancel', '1')
+  redis.call('ZADD', KEYS[2], now_ms(), 'job:' .. ARGV[1])
+  redis.call('PEXPIRE', KEYS[2], ARGV[2])
+  return state
+end
+if state ~= 'waiting' and state ~= 'scheduled' and state ~= 'retrying' then return state end
+local unique = redis.call('HGET', record, 'unique')
+-- A life of a millisecond would be over at times before it is taken back.
+end_job(KEYS[1], ARGV[1], { keep = 60000, unique = unique or nil }, 'cancelled', now_ms())
+redis.call('HSET', record, 'cancel', '1')
+redis.call('PERSIST', record)
+return state
+end }
+
+redis.register_function{ function_name = 'pshub_1_await', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- await: somebody wants to hear how a tracked job ends.
+--
+-- KEYS[1]  HASH  pshub:{<queue>}:job:<job>
+-- ARGV[1]  ticket: the id that the answer is to carry
+-- ARGV[2]  hub id
+-- ARGV[3]  the most that may wait for one job; further ones look again by themselves
+-- ARGV[4]  ms for which it is noted where there is no record, of a job that is to come yet; 0 for any other
+-- flags:   allow-oom
+-- Returns  the fields of its record, as HGETALL does; empty when there is none
+--
+-- Who asks again about the same ticket waits once.
+local fields = redis.call('HGETALL', KEYS[1])
+local waiting, has_ended = 0, false
+for i = 1, #fields, 2 do
+  if string.sub(fields[i], 1, 5) == 'wait:' then waiting = waiting + 1 end
+  if fields[i] == 'ended' then has_ended = true end
+end
+if (#fields > 0 or ARGV[4] ~= '0') and not has_ended and waiting < tonumber(ARGV[3]) then
+  redis.call('HSET', KEYS[1], 'wait:' .. ARGV[1], ARGV[2])
+  if #fields == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+end
+return fields
+end }
+
+redis.register_function{ function_name = 'pshub_1_revive', callback = function(KEYS, ARGV)
+-- revive: dead jobs get another chance, from their first try on.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- KEYS[2]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1], ARGV[2], ARGV[3], ...  pairs: a job exactly as it lies with the dead ones; what it is to be from now on, without its `at`
+-- Returns  how many of them were there and wait again now
+--
+-- A full Redis refuses it: they are safe where they are.
+for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
+redis.call('LLEN', KEYS[2])
+local revived = 0
+for i = 1, #ARGV, 2 do
+  if redis.call('ZREM', beside(KEYS[1], 'dead'), ARGV[i]) == 1 then
+    local text = '{"at":' .. now_us_text() .. ',' .. ARGV[i + 1]
+    local id, options = string.match(text, '"id":"([%w_-]+)"'), options_of(text)
+    redis.call('RPUSH', list_of(KEYS[1], text), text)
+    local record = beside(KEYS[1], 'job:' .. id)
+    note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
+    if options.keep then
+      redis.pcall('PERSIST', record)
+      redis.pcall('HDEL', record, 'ended', 'error', 'cancel')
+    end
+    revived = revived + 1
+  end
+end
+if revived > 0 then ring(KEYS[2]) end
+return revived
+end }
+
+redis.register_function{ function_name = 'pshub_1_schedule', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- schedule: write, or remove, an entry that has jobs enqueued at its times.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- ARGV[1]  name of the entry
+-- ARGV[2]  the entry as JSON, or empty to remove it
+-- ARGV[3]  its next time, Redis ms, or empty for one that is paused
+-- flags:   allow-oom
+-- Returns  1 if there was an entry of that name
+--
+-- Entries are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. One that is written anew goes on with its new time.
+local cron, ticks, bell = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks'), beside(KEYS[1], 'duebell')
+redis.call('ZCARD', ticks)
+redis.call('LLEN', bell)
+local known = redis.call('HEXISTS', cron, ARGV[1])
+if ARGV[2] == '' then redis.call('HDEL', cron, ARGV[1], ARGV[1] .. ':last') else redis.call('HSET', cron, ARGV[1], ARGV[2]) end
+if ARGV[3] == '' then
+  redis.call('ZREM', ticks, ARGV[1])
+else
+  redis.call('ZADD', ticks, ARGV[3], ARGV[1])
+  ring(bell)
+end
+return known
+end }
+
+redis.register_function{ function_name = 'pshub_1_tick', callback = function(KEYS, ARGV)
+-- tick: the time of an entry has come. One of those who say so enqueues its job, and sets its next time.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- KEYS[2]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  name of the entry
+-- ARGV[2]  the time that has come, Redis ms
+-- ARGV[3]  its next time, Redis ms, or empty for one that has none any more
+-- ARGV[4]  the job, without its `at`, or empty where it is to be passed over
+-- Returns  1, or 0 where another one was quicker, or the entry is another one by now
+--
+-- When it enqueued its job last is noted beside the entry, as <name>:last.
+-- A full Redis refuses it: the time stays as it is, and comes again.
+try_lists(KEYS[1], KEYS[2])
+local ticks = beside(KEYS[1], 'ticks')
+local time = redis.call('ZSCORE', ticks, ARGV[1])
+if not time or tonumber(time) ~= tonumber(ARGV[2]) then return 0 end
+if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) else redis.call('ZADD', ticks, ARGV[3], ARGV[1]) end
+local added = {}
+if ARGV[4] ~= '' then
+  add_job(KEYS[1], now_us_text(), ARGV[4], added)
+  redis.pcall('HSET', beside(KEYS[1], 'cron'), ARGV[1] .. ':last', string.format('%d', now_ms()))
+end
+arrive(KEYS[1], KEYS[2], added)
+return 1
+end }
+
+redis.register_function{ function_name = 'pshub_1_lock', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- lock: take, renew or free a lock that workers of all queues share.
+--
+-- KEYS[1]  HASH  pshub:lock:{<name>}
+-- ARGV[1]  owner: an id of this one run
+-- ARGV[2]  ms for which it is held unless it is renewed; 0 frees it
+-- ARGV[3]  1 to take it where it is free, 0 only to renew it
+-- flags:   allow-oom
+-- Returns  { 1, fencing token (as text) } where this owner holds it, or held it until now; else { 0, ms after which to look again }
+--
+-- A token is higher than all that were given before it: Redis' time in microseconds, or one more than the last. Who wrote with a higher
+-- one keeps who was late from writing. A lease that ended is renewed all the same as long as nobody took the lock.
+-- Who finds it taken is told to look again after about as long as it has been held by then, so that a short lock is not waited for for
+-- long, nor a long one looked at often; one after the other, however many there are; and one of them when the lease would end, in case
+-- its holder died.
+local least_wait, most_wait, apart = 100, 5000, 2
+-- For so long its last token is known, should the clock of another server be behind.
+local memory = 60000
+-- No lease is longer, and turns that are later begin anew.
+local longest, latest_turn = 3600000, 300000
+
+local now = now_ms()
+local lease = tonumber(ARGV[2])
+local owner, fence, since, till, turn, heir, given =
+  unpack(redis.call('HMGET', KEYS[1], 'owner', 'fence', 'since', 'till', 'turn', 'heir', 'lease'))
+till, turn, given = tonumber(till) or 0, tonumber(turn) or 0, tonumber(given) or longest
+
+if owner == ARGV[1] then
+  if lease == 0 then
+    redis.call('HDEL', KEYS[1], 'owner', 'turn', 'heir')
+  else
+    redis.call('HSET', KEYS[1], 'till', string.format('%d', now + lease), 'lease', ARGV[2])
+  end
+  redis.call('PEXPIRE', KEYS[1], string.format('%d', lease + memory))
+  return { 1, fence }
+end
+if lease == 0 or ARGV[3] == '0' then return { 0, 0 } end
+
+if not owner or till <= now then
+  local token = string.format('%d', math.max((tonumber(fence) or 0) + 1, tonumber(now_us_text())))
+  redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'fence', token, 'since', string.format('%d', now), 'till', string.format('%d', now + lease),
+    'lease', ARGV[2])
+  redis.call('HDEL', KEYS[1], 'turn', 'heir')
+  redis.call('PEXPIRE', KEYS[1], string.format('%d', lease + memory))
+  return { 1, token }
+end
+
+-- What is later than that a clock said that was set back since: an owner that lives corrects it, and one that died must not have it.
+if till > now + given then
+  till = now + given
+  redis.call('HSET', KEYS[1], 'till', string.format('%d', till))
+end
+if turn > now + latest_turn then turn = 0 end
+
+local wait = math.max(least_wait, math.min(most_wait, now - (tonumber(since) or now)))
+local look = math.max(now + wait, turn + apart)
+if look > till and tonumber(heir) ~= till then
+  redis.call('HSET', KEYS[1], 'heir', string.format('%d', till))
+  return { 0, till - now }
+end
+redis.call('HSET', KEYS[1], 'turn', string.format('%d', look))
+return { 0, look - now }
+end }
+
+redis.register_function{ function_name = 'pshub_1_admit', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- admit: whether one more may begin of those that share a rate, and if so, note that it does.
+--
+-- KEYS[1]  LIST  pshub:rate:{<name>}
+-- KEYS[2]  STRING  pshub:told:{<name>}
+-- ARGV[1]  how many may begin in a period
+-- ARGV[2]  the period, ms
+-- ARGV[3]  1 for one that comes back when it is told to, so that the next one is told a later time; 0 for one that may not
+-- flags:   allow-oom
+-- Returns  0 when it may begin now; else ms until it may, if no other one comes before it
+--
+-- A sliding window log: of each the time at which it began is kept, of as many as may begin in a period. So there are never more in any
+-- stretch of that length, wherever it begins.
+-- Those that come back are told times one behind the other, so that few come in vain; but none that is more than five minutes off unless
+-- nothing is free before: of those that were told earlier ones some never come, cancelled or over, and would keep others waiting.
+local most_wait = 300000
+
+local now_text = now_us_text()
+local now = tonumber(now_text)
+local most, period = tonumber(ARGV[1]), ARGV[2] * 1000
+local oldest = tonumber(redis.call('LINDEX', KEYS[1], -most) or 0) or 0
+local free = oldest + period
+-- What is later than now a clock said that was set back since: it must not keep all waiting until that time has come again.
+if free <= now or oldest > now then
+  redis.call('RPUSH', KEYS[1], now_text)
+  redis.call('LTRIM', KEYS[1], -most, -1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return 0
+end
+if ARGV[3] == '0' then return math.ceil((free - now) / 1000) end
+local told = redis.pcall('GET', KEYS[2])
+local behind = type(told) == 'string' and (tonumber(told) or 0) + period / most or 0
+local due = math.max(free, math.min(behind, now + most_wait * 1000))
+local wait = math.ceil((due - now) / 1000)
+redis.call('SET', KEYS[2], string.format('%d', due), 'PX', string.format('%d', wait))
+return wait
+end }
+
+redis.register_function{ function_name = 'pshub_1_declare', callback = function(KEYS, ARGV)
+-- declare: publish the cards of tasks for one queue. A task may be in several queues; the one that has it first is in the
+-- field of the task's name, each further one in a field of its own, <task>@<queue>.
+--
+-- KEYS[1]  HASH  pshub:tasks
+-- ARGV[1]  queue
+-- ARGV[2], ARGV[3], ARGV[4], ...  triples: full name of a task; its card; a queue that was found to have no live worker for
+--          it and is not first any more then, or empty
+-- Returns  { full name, queue that has it first, ... } of those that another queue has first
+--
+-- A full Redis refuses it: the registry is only for others to see.
+-- Cards were written by others and may be anything. The queue is looked for at the beginning, where all who write cards have
+-- it; a card that does not tell it there is nobody's, as is one that is too long to be read as a card.
+local elsewhere = {}
+for i = 2, #ARGV, 3 do
+  local task, card, dead = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local present = redis.call('HGET', KEYS[1], task)
+  local first = present and #present <= 262144 and string.match(string.sub(present, 1, 1024), '"queue"%s*:%s*"([%w_.-]+)"')
+  local further = task .. '@' .. ARGV[1]
+  if not first or first == ARGV[1] or first == dead then
+    redis.call('HSET', KEYS[1], task, card)
+    redis.call('HDEL', KEYS[1], further)
+  else
+    redis.call('HSET', KEYS[1], further, card)
+    elsewhere[#elsewhere + 1] = task
+    elsewhere[#elsewhere + 1] = first
+  end
+end
+return elsewhere
+end }
+
+redis.register_function{ function_name = 'pshub_1_denied', flags = { 'no-writes' }, callback = function(KEYS, ARGV)
+-- denied: what the connected user may not do of what a role needs. Redis itself says so: acl_check_cmd runs nothing, needs no
+-- right of its own, and leaves no trace in the server's log of denials.
+--
+-- ARGV[1]  role: a name of `rights`, which is made of the one list of rights
+-- ARGV[2]  namespace
+-- ARGV[3]  queue
+-- flags:   no-writes
+-- Returns  { command, key, command, key, ... }: what is denied; the key is empty where the command concerns none
+local denied = {}
+for _, shape in ipairs(rights[ARGV[1]] or {}) do
+  local words, key = {}, ''
+  for i, word in ipairs(shape) do
+    words[i] = string.gsub(word, '<(%a+)>', { namespace = ARGV[2], queue = ARGV[3] })
+    if words[i] ~= word then key = words[i] end
+  end
+  if not redis.acl_check_cmd(unpack(words)) then
+    local has_parts = words[1] == 'CLIENT' or words[1] == 'FUNCTION'
+    denied[#denied + 1] = has_parts and words[1] .. '|' .. words[2] or words[1]
+    denied[#denied + 1] = key
+  end
+end
+return denied
+end }
+
+redis.register_function{ function_name = 'pshub_1_revision', flags = { 'no-writes' }, callback = function(KEYS, ARGV)
+-- revision: which library this is. A newer one has a higher number and does all that this one does.
+--
+-- flags:   no-writes
+-- Returns  the number
+return revision
+end }

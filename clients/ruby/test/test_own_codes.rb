@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# Codes and statuses that handlers choose for failures which their callers are to expect, and what errors tell of themselves.
+class TestOwnCodes < PshubTest
+  def city
+    declare("city:1.0", idempotent: true) do |args|
+      raise Pshub::TaskError.new("no such city: #{args['name']}", code: "NoSuchCity", http_status: 404, data: { name: args["name"] })
+    end
+  end
+
+  def test_the_caller_is_told_what_the_handler_chose
+    worker(city)
+    calling = hub
+    settled = []
+    calling.events.on("call:settled") { |event| settled << event[:code] }
+    error = assert_raises(Pshub::TaskFailed) { calling.call("city:1.0", { name: "Atlantis" }) }
+    assert_equal ["NoSuchCity", "TaskFailed", 404], [error.code, error.kind, error.http_status]
+    assert_equal ["yes", false, { "name" => "Atlantis" }], [error.ran, error.retryable, error.data]
+    assert_equal ["NoSuchCity", "yes", "no such city: Atlantis"], error.to_h.values_at("code", "ran", "message")
+    [Marshal.load(Marshal.dump(error)), error.dup].each do |again|
+      assert_equal [Pshub::TaskFailed, 404, error.to_h], [again.class, again.http_status, again.to_h]
+    end
+    # What is measured has names that are bounded.
+    assert_equal ["TaskFailed"], settled
+    eventually("the failure among the recent ones") { server.client.hvals("pshub:failures").join.include?("TaskFailed") }
+    assert_includes server.client.hvals("pshub:taskstats").join, "TaskFailed"
+    refute_includes %w[taskstats failures].flat_map { |kept| server.client.hvals("pshub:#{kept}") }.join, "NoSuchCity"
+  end
+
+  def test_a_job_keeps_it_too
+    worker(city)
+    calling = hub
+    job = calling.enqueue("city:1.0", { name: "Atlantis" }, tracked: true, retries: 0)
+    error = assert_raises(Pshub::TaskFailed) { job.result(timeout_ms: 10_000) }
+    assert_equal ["NoSuchCity", 404], [error.code, error.http_status]
+    assert_equal ["NoSuchCity", 404], job.status.error.values_at("code", "status")
+    dead = calling.dead("default").list(code: "NoSuchCity")
+    assert_equal([404], dead.map { |each| each.errors.last["status"] })
+  end
+
+  def test_what_a_handler_may_choose
+    chosen = Pshub::TaskError.new("x", code: "NoSuchCity", http_status: 422, retryable: false, data: [1])
+    again = Marshal.load(Marshal.dump(chosen))
+    assert_equal ["NoSuchCity", 422, true, [1], "x"], [again.code, again.http_status, again.final?, again.data, again.message]
+    assert_equal 599, Pshub::TaskError.new("x", code: "TaskFailed", http_status: 599).http_status
+    assert_equal ["TaskFailed", nil], [Pshub::TaskError.new("x").code, Pshub::TaskError.new("x").http_status]
+    error = assert_raises(Pshub::ConfigError) { Pshub::TaskError.new("x", code: "Timeout") }
+    assert_match(/\ATimeout is a code of pshub itself/, error.message)
+    ["noSuchCity", "No such city", "", "N" * 65, "NoSuchCity\n", 7, :NoSuchCity].each do |code|
+      error = assert_raises(Pshub::ConfigError) { Pshub::TaskError.new("x", code: code) }
+      assert_match(/begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is /, error.message)
+    end
+    [399, 600, 404.5, "404", true].each do |status|
+      error = assert_raises(Pshub::ConfigError) { Pshub::TaskError.new("x", http_status: status) }
+      assert_match(/a whole number from 400 to 599, not /, error.message)
+    end
+  end
+
+  def test_retryable_counts_as_of_any_failed_task
+    tries = 0
+    busy = declare("busy:1.0", idempotent: true) do |_|
+      raise Pshub::TaskError.new("busy", code: "Busy", retryable: true) if (tries += 1) == 1
+
+      "done"
+    end
+    worker(busy)
+    assert_equal ["done", 2], [hub.call("busy:1.0"), tries]
+  end
+
+  def test_a_call_that_is_cancelled_before_it_was_sent_was_certainly_not_run
+    # Nobody answers there, so that nothing of it is sent.
+    calling = hub("redis://127.0.0.1:#{Support.free_port}")
+    pending = calling.submit("any:1.0", {}, timeout: 5)
+    pending.cancel
+    error = assert_raises(Pshub::Aborted) { pending.result }
+    assert_equal %w[no no no], [error.ran, error.to_h["ran"], Marshal.load(Marshal.dump(error)).ran]
+    assert_equal "maybe", Pshub::Aborted.new.ran
+  end
+
+  def test_a_call_that_is_cancelled_while_it_runs_may_have_run
+    begun = Thread::Queue.new
+    worker(declare("slow:1.0") { |_, ctx| (begun << 1) && ctx.wait(5) })
+    pending = hub.submit("slow:1.0", {}, timeout: 5)
+    begun.pop
+    pending.cancel
+    assert_equal "maybe", assert_raises(Pshub::Aborted) { pending.result }.ran
+  end
+end

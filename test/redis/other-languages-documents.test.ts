@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pythonEnv } from '../../tools/python-env.mjs'
+import { rubyEnv } from '../../tools/ruby-env.mjs'
+import { ensureBuild, root } from '../support/cli-fixture.ts'
+import { useRedis } from '../support/hub-fixture.ts'
+import { read } from '../support/protocol-document.ts'
+
+/** What docs/other-languages.md says is run as it stands there: its calls against README's own task, and its tasks. */
+const fixture = useRedis()
+const document = 'docs/other-languages.md'
+
+const blocksIn = (name: string, language: string): string[] =>
+  [...read(name).matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, text]) => text!)
+
+let folder: string
+beforeAll(() => {
+  ensureBuild()
+  folder = mkdtempSync(join(tmpdir(), 'pshub-languages-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const languages = {
+  python: { env: pythonEnv, file: 'images.py', print: 'import json\nprint(json.dumps(size))\nhub.close()' },
+  ruby: { env: rubyEnv, file: 'images.rb', print: 'puts JSON.generate(size)\nhub.close' },
+}
+type Language = keyof typeof languages
+const names = Object.keys(languages) as Language[]
+
+/** Starts a program in the folder, as a reader would have it: with the commands of the installed packages on the PATH. */
+const start = (program: string, args: string[], interpreter: string) => {
+  const path = [dirname(interpreter), join(root, 'clients/ruby/exe'), process.env.PATH].join(delimiter)
+  const own = { PSHUB_REDIS: fixture.url, PSHUB_NAMESPACE: fixture.namespace, RUBYLIB: join(root, 'clients/ruby/lib') }
+  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...own, PATH: path } })
+  let out = ''
+  let said = ''
+  child.stdout.on('data', data => (out += data))
+  child.stderr.on('data', data => (said += data))
+  const ended = new Promise<{ status: number | null; out: string; said: string }>(resolve =>
+    child.once('close', status => resolve({ status, out, said })),
+  )
+  fixture.onEnd(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  return { child, ended, said: () => said }
+}
+
+const interpreterOf = (language: Language, skip: (note?: string) => never): string => {
+  try {
+    return languages[language].env()
+  } catch (error) {
+    const { message } = error as Error
+    console.log(`The documents were not tried in ${language}: ${message}`)
+    return skip(message)
+  }
+}
+
+/** Runs a block that makes `size`, and returns that. */
+const sizeBy = async (language: Language, text: string, interpreter: string) => {
+  writeFileSync(
+    join(folder, 'caller'),
+    `${text.replaceAll('redis://127.0.0.1:6379', fixture.url).replace(/timeout(=|: )0\.5/, 'timeout$15')}\n${languages[language].print}\n`,
+  )
+  const { status, out, said } = await start(interpreter, ['caller'], interpreter).ended
+  expect([status, said]).toEqual([0, ''])
+  return JSON.parse(out)
+}
+
+describe.each(names)('docs/other-languages.md, in %s', language => {
+  it("its call is one of README's own task", { timeout: 60_000 }, async ({ skip }) => {
+    const interpreter = interpreterOf(language, skip)
+    const [task] = blocksIn('README.md', 'js')
+    expect(task).toContain("required: ['width', 'height', 'box']")
+    writeFileSync(join(folder, 'tasks.mjs'), task!.replace("'pshub'", `'${join(root, 'dist/index.js')}'`))
+    const main = join(root, 'dist/cli/main.js')
+    const worker = start(process.execPath, [main, 'worker', './tasks.mjs', '--queue', 'images'], process.execPath)
+    await expect.poll(worker.said, { timeout: 20_000 }).toContain('worker started')
+    const [call] = blocksIn(document, `${language} outline`)
+    expect(await sizeBy(language, call!, interpreter)).toEqual({ width: 800, height: 600 })
+  })
+
+  it('its task is served by its command', { timeout: 60_000 }, async ({ skip }) => {
+    const interpreter = interpreterOf(language, skip)
+    const [call, task] = blocksIn(document, `${language} outline`)
+    writeFileSync(join(folder, languages[language].file), task!)
+    const command = blocksIn(document, 'sh outline').find(line => line.includes(language === 'ruby' ? '-rb' : '-py'))
+    const worker = start('sh', ['-c', `exec ${command}`], interpreter)
+    await expect.poll(worker.said, { timeout: 20_000 }).toContain('worker started')
+    expect(await sizeBy(language, call!, interpreter)).toEqual({ width: 800, height: 600 })
+    const hub = fixture.hub()
+    await expect(hub.call('resize:1.0', { width: 1, height: 1, box: 0 })).rejects.toMatchObject({
+      message: 'there is no such box',
+    })
+    worker.child.kill('SIGTERM')
+    expect((await worker.ended).status).toBe(0)
+  })
+})
