@@ -43,7 +43,13 @@ const workers = {
   Ruby: {
     file: 'greet_tasks.rb',
     text: ruby,
-    start: (file: string) => [rubyEnv(), '-I', join(clients, 'ruby/lib'), join(clients, 'ruby/exe/pshub-worker-rb'), file],
+    start: (file: string) => [
+      rubyEnv(),
+      '-I',
+      join(clients, 'ruby/lib'),
+      join(clients, 'ruby/exe/pshub-worker-rb'),
+      file,
+    ],
   },
 }
 
