@@ -86,7 +86,8 @@ describe('errors', () => {
   })
 
   it('of a code unknown here are failures of the task', () => {
-    expect(fromWire({ code: 'FromTheFuture', message: 'm' }, {}).code).toBe('TaskFailed')
+    const { code, kind, ran } = fromWire({ code: 'FromTheFuture', message: 'm' }, {})
+    expect([code, kind, ran]).toEqual(['FromTheFuture', 'TaskFailed', 'yes'])
     expect(fromWire({ code: 'constructor', message: 'm' }, {}).code).toBe('TaskFailed')
   })
 
