@@ -6,7 +6,7 @@ export default defineConfig({
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: '../../dist/registry/web',
+    outDir: '../dist/web',
     emptyOutDir: true,
     target: 'es2022',
     // No file may be inlined as a data: URL, which the content policy would refuse.

@@ -1,0 +1,94 @@
+// Puts into the package's code what would otherwise lie beside it or be installed along: whoever bundles an application loses files
+// that are read, and packages bring more packages. Each module here stands in for the one of the sources that reads or imports.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { build } from 'esbuild'
+import { root } from './prepare.mjs'
+
+const packageFile = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** Node's own modules as `import`: a `require` of them in an ES module would be one that a second bundler cannot follow. */
+const importedBuiltins = {
+  name: 'imported builtins',
+  setup({ onResolve, onLoad }) {
+    const builtin = /^(node:)?(assert|dgram|dns|fs|net|os|process|util)$/
+    onResolve({ filter: builtin }, ({ path, kind }) =>
+      kind === 'require-call' ? { path, namespace: 'builtin' } : { path, external: true },
+    )
+    onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
+      contents: `export * from '${path}'; export { default } from '${path}'`,
+    }))
+  },
+}
+
+/** For sockets on paths, which hot-shots is not asked for here. */
+const withoutAddon = {
+  name: 'without an addon',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^unix-dgram$/ }, ({ path }) => ({ path, namespace: 'none' }))
+    onLoad({ filter: /./, namespace: 'none' }, () => ({ contents: '' }))
+  },
+}
+
+const bundled = async options => {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    bundle: true,
+    platform: 'node',
+    target: 'node20.19',
+    legalComments: 'none',
+    write: false,
+    metafile: true,
+    logLevel: 'warning',
+    ...options,
+  })
+  return { text: outputFiles[0].text, inputs: Object.keys(metafile.inputs) }
+}
+
+const noticeOf = folder => {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const file = readdirSync(folder).find(each => /^licen[cs]e(\.\w+)?$/i.test(each))
+  if (file === undefined) throw new Error(`${name} has no licence to go with its code.`)
+  return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
+}
+
+/** The licences of packages whose code is in the package, which must go where that goes. */
+const writeNotices = (dist, inputs) => {
+  const packages = inputs
+    .map(input => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1])
+    .filter(folder => folder !== undefined)
+  const notices = [...new Set(packages)].sort().map(folder => noticeOf(join(root, folder)))
+  const title = 'The files of this folder contain code of these packages.\n\n'
+  writeFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), title + notices.join(`\n${'-'.repeat(80)}\n\n`))
+}
+
+/** The functions of Redis, as a module in place of redis/library-sources.ts. */
+export const embedLua = (luaFolder, dist) => {
+  const names = readdirSync(luaFolder).filter(name => name.endsWith('.lua'))
+  const texts = names.sort().map(name => [name.slice(0, -'.lua'.length), readFileSync(join(luaFolder, name), 'utf8')])
+  const code = `const texts = ${JSON.stringify(Object.fromEntries(texts), null, 1)}\nexport const luaSource = name => texts[name]\n`
+  writeFileSync(join(dist, 'redis/library-sources.js'), code)
+}
+
+export const embed = async dist => {
+  embedLua(join(root, 'src/queue/lua'), dist)
+  writeFileSync(join(dist, 'wire/version.js'), `export const version = ${JSON.stringify(packageFile().version)}\n`)
+
+  // Beside the ioredis that is installed: a thread shares no module with its process, and whoever bundles has that only inside the bundle.
+  const thread = await bundled({
+    entryPoints: ['src/worker/roles/keepalive-thread.mjs'],
+    format: 'cjs',
+    minify: true,
+    keepNames: true,
+  })
+  const program = `export const keepaliveProgram = ${JSON.stringify(thread.text)}\n`
+  writeFileSync(join(dist, 'worker/keepalive-program.js'), program)
+
+  const statsd = await bundled({
+    entryPoints: [relative(root, join(dist, 'outlets/statsd/hot-shots.js'))],
+    format: 'esm',
+    plugins: [importedBuiltins, withoutAddon],
+  })
+  writeFileSync(join(dist, 'outlets/statsd/hot-shots.js'), statsd.text)
+  writeNotices(dist, [...thread.inputs, ...statsd.inputs])
+}
