@@ -21,11 +21,11 @@ const importedBuiltins = {
   },
 }
 
-/** For sockets on paths, which hot-shots is not asked for here. */
-const withoutAddon = {
-  name: 'without an addon',
+/** What is tried and done without: an addon for sockets on paths, which hot-shots is not asked for here, and colours of `debug`. */
+const withoutExtras = {
+  name: 'without extras',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^unix-dgram$/ }, ({ path }) => ({ path, namespace: 'none' }))
+    onResolve({ filter: /^(unix-dgram|supports-color)$/ }, ({ path }) => ({ path, namespace: 'none' }))
     onLoad({ filter: /./, namespace: 'none' }, () => ({ contents: '' }))
   },
 }
@@ -80,6 +80,7 @@ export const embed = async dist => {
     format: 'cjs',
     minify: true,
     keepNames: true,
+    plugins: [withoutExtras],
   })
   const program = `export const keepaliveProgram = ${JSON.stringify(thread.text)}\n`
   writeFileSync(join(dist, 'worker/keepalive-program.js'), program)
@@ -87,7 +88,7 @@ export const embed = async dist => {
   const statsd = await bundled({
     entryPoints: [relative(root, join(dist, 'outlets/statsd/hot-shots.js'))],
     format: 'esm',
-    plugins: [importedBuiltins, withoutAddon],
+    plugins: [importedBuiltins, withoutExtras],
   })
   writeFileSync(join(dist, 'outlets/statsd/hot-shots.js'), statsd.text)
   writeNotices(dist, [...thread.inputs, ...statsd.inputs])

@@ -1,7 +1,7 @@
 import type * as Api from '@opentelemetry/api'
 import type { WireError } from '../wire/errors.ts'
+import { latePackage } from '../wire/late-package.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
-import { optionalPackage } from '../wire/optional-package.ts'
 import type { CallPhases } from '../wire/phases.ts'
 import { version } from '../wire/version.ts'
 
@@ -23,7 +23,7 @@ const harmless = <T>(act: () => T): T | undefined => {
 
 /** Undefined where OpenTelemetry is not installed, or not wanted. */
 export const makeTracing = (isWanted: boolean): Tracing | undefined =>
-  harmless(() => (isWanted ? new Tracing(optionalPackage('@opentelemetry/api') as typeof Api) : undefined))
+  harmless(() => (isWanted ? new Tracing(latePackage('@opentelemetry/api') as typeof Api) : undefined))
 
 /** The tracer of one hub or worker. Without an SDK in the process there are no spans, and it costs next to nothing. */
 export class Tracing {

@@ -54,6 +54,8 @@ describe.each(['.', 'bench'])('the lock file in %s', folder => {
   })
 
   it('names no registry', () => {
-    expect(Object.keys(packages).filter(path => packages[path]!.resolved !== undefined && !packages[path]!.link)).toEqual([])
+    expect(
+      Object.keys(packages).filter(path => packages[path]!.resolved !== undefined && !packages[path]!.link),
+    ).toEqual([])
   })
 })
