@@ -13,6 +13,8 @@ export const latePackage = (name: string): unknown => {
     try {
       return createRequire(place)(name)
     } catch (error) {
+      // One that is there and cannot be loaded is told as what it is.
+      if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
       first ??= error
     }
   }

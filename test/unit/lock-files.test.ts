@@ -24,6 +24,7 @@ const read = (...path: string[]) => JSON.parse(readFileSync(join(root, ...path),
 const found = (packages: Record<string, Entry>, folder: string, name: string): Entry | undefined => {
   for (let at = folder; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
     const entry = packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`]
+    if (entry?.link) return packages[entry.resolved!]
     if (entry || at === '') return entry
   }
 }
