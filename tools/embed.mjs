@@ -7,17 +7,21 @@ import { root } from './prepare.mjs'
 
 const packageFile = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** Node's own modules as `import`: a `require` of them in an ES module would be one that a second bundler cannot follow. */
+/**
+ * Node's own modules as `import`: a `require` of them in an ES module would be one that a second bundler cannot follow. What a module
+ * is for `require` is its default export.
+ */
 const importedBuiltins = {
   name: 'imported builtins',
   setup({ onResolve, onLoad }) {
-    const builtin = /^(node:)?(assert|dgram|dns|fs|net|os|process|util)$/
-    onResolve({ filter: builtin }, ({ path, kind }) =>
-      kind === 'require-call' ? { path, namespace: 'builtin' } : { path, external: true },
+    onResolve({ filter: /^(assert|dgram|dns|fs|net|os|process|util)$/ }, ({ path, kind }) =>
+      kind === 'require-call' ? { path, namespace: 'required' } : { path: `node:${path}`, external: true },
     )
-    onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
-      contents: `export * from '${path}'; export { default } from '${path}'`,
+    onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
+      contents: `module.exports = require('imported:${path}').default`,
     }))
+    onResolve({ filter: /^imported:/ }, ({ path }) => ({ path: path.slice('imported:'.length), namespace: 'imported' }))
+    onLoad({ filter: /./, namespace: 'imported' }, ({ path }) => ({ contents: `export { default } from '${path}'` }))
   },
 }
 
