@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { build } from 'esbuild'
+import { writeNotices } from './notices.mjs'
 import { root } from './prepare.mjs'
 
 const packageFile = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -47,23 +48,6 @@ const bundled = async options => {
     ...options,
   })
   return { text: outputFiles[0].text, inputs: Object.keys(metafile.inputs) }
-}
-
-const noticeOf = folder => {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const file = readdirSync(folder).find(each => /^licen[cs]e(\.\w+)?$/i.test(each))
-  if (file === undefined) throw new Error(`${name} has no licence to go with its code.`)
-  return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
-}
-
-/** The licences of packages whose code is in the package, which must go where that goes. */
-const writeNotices = (dist, inputs) => {
-  const packages = inputs
-    .map(input => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1])
-    .filter(folder => folder !== undefined)
-  const notices = [...new Set(packages)].sort().map(folder => noticeOf(join(root, folder)))
-  const title = 'The files of this folder contain code of these packages.\n\n'
-  writeFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), title + notices.join(`\n${'-'.repeat(80)}\n\n`))
 }
 
 /** The functions of Redis, as a module in place of redis/library-sources.ts. */
