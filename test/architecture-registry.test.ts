@@ -101,7 +101,7 @@ describe('the registry', () => {
   const filesOf = (...folders: string[]) =>
     folders.flatMap(folder =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-        .filter(name => /\.(tsx?|mjs|cjs|css|py)$/.test(name))
+        .filter(name => /\.(tsx?|mjs|cjs|css|py)$/.test(name) && !/^(dist|node_modules)\//.test(name))
         .map(name => join(folder, name)),
     )
   const modules = filesOf('registry')

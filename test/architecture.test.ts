@@ -53,7 +53,7 @@ const doors: Record<string, string[]> = {
   queue: ['batches', 'bells', 'guards', 'inspect', 'job-queue', 'numbered', 'pause', 'queue'],
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: ['call-lists', 'cards', 'catalogue', 'forgetting', 'overview', 'registrar'],
-  outlets: ['log', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
+  outlets: ['colour', 'log', 'printable', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
   jobs: [
     'batch',
     'bulk',
@@ -85,8 +85,7 @@ const importers: Record<string, string[]> = {
   croner: ['jobs/cron'],
   ajv: ['task/schema', 'task/schema-problems'],
   pino: ['outlets/log'],
-  'pino-pretty': ['outlets/log'],
-  'hot-shots': ['outlets/statsd/meter'],
+  'hot-shots': ['outlets/statsd/hot-shots'],
   piscina: ['worker/threads/thread-pool', 'worker/threads/thread-run'],
   'unix-dgram': ['outlets/statsd/wire'],
   '@opentelemetry': ['outlets/tracing'],

@@ -67,7 +67,10 @@ const computing = [
   ...(hasPlanted ? [plantedInModel] : []),
 ]
 
-const excluded = [...ofTime, ...computing, plantedInModel].map(file => `--exclude=${file}`)
+/** They fetch what nobody needs otherwise. */
+const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts']
+
+const excluded = [...ofTime, ...computing, plantedInModel, ...ofWhole].map(file => `--exclude=${file}`)
 const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=4', ...excluded)
 const testsThatCompute = {
   ...vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=2', '--testTimeout=120000', ...computing),

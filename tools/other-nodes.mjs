@@ -27,10 +27,18 @@ const find = ({ version }) => {
   return { title: `Node ${number}`, path }
 }
 
-export const otherNodes = () =>
+const had = wanted =>
   whatCanBeHad(
-    versions.map(version => ({ name: `node-${version}`, version })),
+    wanted.map(version => ({ name: `node-${version}`, version })),
     find,
   )
+
+export const otherNodes = () => had(versions)
+
+/**
+ * @param {string} version like 20.19
+ * @returns {{ path?: string, reason?: string }} the program, or why it cannot be had
+ */
+export const otherNode = version => had([version])[0]
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) otherNodes()

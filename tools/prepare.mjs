@@ -14,9 +14,11 @@ export const run = (command, args, options = {}) =>
 
 const changedAt = path => (existsSync(path) ? statSync(path).mtimeMs : 0)
 
+const isMade = /[\\/](dist|node_modules)([\\/]|$)/
+
 const newestIn = folder =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
+    .filter(entry => entry.isFile() && !isMade.test(entry.parentPath.slice(root.length)))
     .reduce((newest, entry) => Math.max(newest, changedAt(join(entry.parentPath, entry.name))), 0)
 
 /** Installs the packages unless those of the present lock file are there already. */
@@ -38,11 +40,13 @@ export const libraryCopies = ['clients/python/src/pshub/redis', 'clients/ruby/li
   .filter(existsSync)
   .map(folder => join(folder, 'library.lua'))
 
-/** Builds dist/ unless it is newer than every source, and all that belongs to it is there. */
+/** Builds what is run, unless it is newer than every source, and all that belongs to it is there. */
 export const build = () => {
   const builtAt = changedAt(join(root, 'dist/.built'))
-  const sources = Math.max(newestIn('src'), newestIn('registry'), changedAt(join(root, 'tsconfig.build.json')))
-  if (builtAt > sources && libraryCopies.every(existsSync)) return
+  const files = ['package.json', 'tsconfig.build.json', 'tools/build.mjs', 'tools/embed.mjs']
+  const sources = Math.max(newestIn('src'), newestIn('registry'), ...files.map(name => changedAt(join(root, name))))
+  const made = [...libraryCopies, join(root, 'registry/dist/web/index.html')]
+  if (builtAt > sources && made.every(existsSync)) return
   run(process.execPath, ['tools/build.mjs'])
 }
 

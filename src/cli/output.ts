@@ -1,4 +1,4 @@
-import { makePaint, type Paint } from './colour.ts'
+import { makePaint, type Paint } from '../outlets/colour.ts'
 import { printableJson } from './printable.ts'
 
 /** One of the two streams, with what a terminal at its end can do. */

@@ -1,6 +1,10 @@
+import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Settings } from '../settings/read.ts'
 import { ConfigError } from '../wire/errors.ts'
+import { version } from '../wire/version.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'
@@ -8,18 +12,48 @@ import { callerOptions } from './options.ts'
 import type { Output } from './output.ts'
 import { onStopSignals } from './stop-signals.ts'
 
-/** What is used of the service, which is loaded when it is wanted: it is built on this library, and not the other way round. */
+/** What is used of the package pshub-registry, which is built on this library, and not the other way round. */
 interface Service {
   startRegistry(
     settings: Partial<Settings>,
   ): Promise<{ url: string; token: string | undefined; close(): Promise<void> }>
 }
 
-const service = 'pshub/registry'
+const service = 'pshub-registry'
+
+/**
+ * The package as the project has it in which this was started, else the one beside pshub itself.
+ * @throws ConfigError where it is not installed, or is of another version
+ */
+const loadService = async (): Promise<Service> => {
+  for (const folder of [process.cwd(), import.meta.dirname]) {
+    const require = createRequire(join(folder, 'index.js'))
+    const path = foundBy(require, service)
+    if (path === undefined) continue
+    const { version: other } = require(`${service}/package.json`) as { version: string }
+    if (other !== version)
+      throw new ConfigError(
+        `${service} ${other} does not fit pshub ${version}: install both in one version, as in: npm install pshub@${version} ${service}@${version}`,
+      )
+    return import(pathToFileURL(path).href)
+  }
+  throw new ConfigError(
+    `The pages are in the package ${service}, which is not installed: npm install ${service}@${version}, and start this again.`,
+  )
+}
+
+const foundBy = (require: NodeJS.Require, name: string): string | undefined => {
+  try {
+    return require.resolve(name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
 
 const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('registry', registryCommand, invocation, 'info')
-  const { startRegistry } = (await import(service)) as Service
+  const { startRegistry } = await loadService()
   let stop = (): void => undefined
   const stopped = new Promise<void>(resolve => {
     stop = resolve
@@ -84,6 +118,7 @@ export const registryCommand: Command = {
   usage: 'registry',
   summary: 'serve the web pages and the HTTP API of the registry',
   about: [
+    'It is the package pshub-registry, which is installed beside pshub: npm install pshub-registry.',
     'Serves pages that show tasks, workers and queues live and run tasks from forms, and an HTTP API: ' +
       'POST /api/call/<task> calls one, /openapi.json describes them all, /metrics is for Prometheus, /healthz for probes.',
     'Who comes needs a token: that of view may look, that of run may run tasks too, that of admin may do everything. ' +

@@ -1,7 +1,7 @@
+import { makePaint } from '../outlets/colour.ts'
 import { describeTarget } from '../redis/target.ts'
 import type { Settings } from '../settings/read.ts'
 import { settingsOf, UsageError } from './arguments.ts'
-import { makePaint } from './colour.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes, type StopSignal, signalCodes } from './exit-codes.ts'

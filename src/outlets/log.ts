@@ -1,9 +1,10 @@
-import { createRequire } from 'node:module'
 import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 import type { EventMap, EventName, Events } from '../figures/events.ts'
 import { explained, isAboutRights } from '../redis/refusals.ts'
 import type { Problem } from '../wire/errors.ts'
+import { makePaint } from './colour.ts'
+import { prettyLine } from './pretty.ts'
 
 export type { Logger }
 
@@ -21,12 +22,9 @@ export const makeLogger = ({ logLevel: level, logFormat }: LogOptions): Logger =
   return pino(options, isPretty ? prettyTo(stderr) : stderr)
 }
 
-/** For people. Loaded when it is wanted, because it takes as long as all the rest of this package. */
 const prettyTo = (stderr: { write(text: string): unknown }): { write(line: string): void } => {
-  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
-  const isColoured = process.env.NO_COLOR === undefined && (isatty(2) || process.env.FORCE_COLOR !== undefined)
-  const pretty = prettyFactory({ colorize: isColoured, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' })
-  return { write: line => void stderr.write(pretty(line) ?? '') }
+  const paint = makePaint(isatty(2), process.env)
+  return { write: line => void stderr.write(prettyLine(line, paint)) }
 }
 
 /** Level and words of the lines that say no more than their event. */

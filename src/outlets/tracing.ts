@@ -1,15 +1,14 @@
-import { createRequire } from 'node:module'
 import type * as Api from '@opentelemetry/api'
 import type { WireError } from '../wire/errors.ts'
+import { latePackage } from '../wire/late-package.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
 import type { CallPhases } from '../wire/phases.ts'
 import { version } from '../wire/version.ts'
 
 /**
- * Spans of OpenTelemetry for calls and runs, where the application has its API installed; `require`, because that can be
- * done without waiting and can fail without harm. Names follow the semantic conventions for RPC, not those for messaging:
- * a call waits for its answer, so its span covers the run (kind CLIENT, and SERVER at the worker). Between PRODUCER and
- * CONSUMER there would be no such bond, and backends would draw no line from service to service.
+ * Spans of OpenTelemetry for calls and runs, where the application has its API installed. Names follow the semantic conventions
+ * for RPC, not those for messaging: a call waits for its answer, so its span covers the run (kind CLIENT, and SERVER at the
+ * worker). Between PRODUCER and CONSUMER there would be no such bond, and backends would draw no line from service to service.
  */
 const system = 'pshub'
 
@@ -24,7 +23,7 @@ const harmless = <T>(act: () => T): T | undefined => {
 
 /** Undefined where OpenTelemetry is not installed, or not wanted. */
 export const makeTracing = (isWanted: boolean): Tracing | undefined =>
-  harmless(() => (isWanted ? new Tracing(createRequire(import.meta.url)('@opentelemetry/api')) : undefined))
+  harmless(() => (isWanted ? new Tracing(latePackage('@opentelemetry/api') as typeof Api) : undefined))
 
 /** The tracer of one hub or worker. Without an SDK in the process there are no spans, and it costs next to nothing. */
 export class Tracing {

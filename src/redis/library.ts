@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { makeKeys } from '../wire/keys.ts'
 import { command } from './client.ts'
 import { isRefusal, type Redis } from './connection.ts'
+import { luaSource } from './library-sources.ts'
 import { probesOf, type Role, roles } from './rights.ts'
 
 /**
@@ -124,8 +124,6 @@ const revisionOf = async (client: Redis): Promise<number | undefined> => {
 const isDenied = (error: Error): boolean => error.message.startsWith('NOPERM')
 const isMissing = (error: Error): boolean => /^ERR Function not found/.test(error.message)
 
-const sourceOf = (name: string): string => readFileSync(new URL(`../queue/lua/${name}.lua`, import.meta.url), 'utf8')
-
 let text: string | undefined
 
 /** The whole library, as it is loaded; packages of other languages carry this text. */
@@ -135,15 +133,15 @@ export const libraryText = (): string => {
     '-- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.',
     `local revision = ${libraryRevision}`,
     `local rights = ${luaOf(rightsTable())}`,
-    sourceOf('shared'),
-    sourceOf('shared-jobs'),
+    luaSource('shared'),
+    luaSource('shared-jobs'),
     ...operations.map(registered),
   ].join('\n')
   return text
 }
 
 const registered = (operation: Operation): string => {
-  const source = sourceOf(operation)
+  const source = luaSource(operation)
   const flags = /^-- flags: +(.+)$/m.exec(source)?.[1]
   const flagList = flags === undefined ? '' : `, flags = { '${flags.split(', ').join("', '")}' }`
   return `redis.register_function{ function_name = '${functionOf(operation)}'${flagList}, callback = function(KEYS, ARGV)\n${source}end }\n`

@@ -42,7 +42,7 @@ describe('a task whose worker has just started', () => {
 
 describe('the JavaScript of all pages together', () => {
   it('is less than 250 kB compressed', () => {
-    const folder = resolve(import.meta.dirname, '../../dist/registry/web/assets')
+    const folder = resolve(import.meta.dirname, '../../registry/dist/web/assets')
     const scripts = readdirSync(folder).filter(name => name.endsWith('.js'))
     const bytes = scripts.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0)
     expect(scripts.length).toBeGreaterThan(0)

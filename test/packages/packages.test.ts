@@ -1,95 +1,75 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pythonEnv } from '../../tools/python-env.mjs'
-import { startServer } from '../../tools/redis-server.mjs'
 import { rubyEnv } from '../../tools/ruby-env.mjs'
-import { ensureBuild, root } from '../support/cli-fixture.ts'
+import { tooNew } from '../support/engines.ts'
+import { filesBelow, installedIn, nodePrograms, nodeProject, run, usePacked } from '../support/packed.ts'
 
 /** Each package as its users get it: packed, installed into an empty project, and a call made from there to a worker there. */
-const run = promisify(execFile)
-let folder: string
-let server: Awaited<ReturnType<typeof startServer>>
-const ends: (() => unknown)[] = []
-
-beforeAll(async () => {
-  ensureBuild()
-  // Not through a link: what is loaded must be seen to come from here.
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'pshub-packages-')))
-  server = await startServer()
-})
-afterAll(async () => {
-  await Promise.all(ends.map(end => end()))
-  await server.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-const project = (name: string, files: Record<string, string>): string => {
-  const path = join(folder, name)
-  mkdirSync(path)
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(path, file), text)
-  return path
-}
-
-/** What a clone has of a folder, and nothing that was built beside it. */
-const tracked = (part: string): string => {
-  const files = execFileSync('git', ['ls-files', '-z', part], { cwd: root, encoding: 'utf8' })
-    .split('\0')
-    .filter(Boolean)
-  for (const file of files) cpSync(join(root, file), join(folder, 'clone', file))
-  return join(folder, 'clone', part)
-}
-
-interface Installed {
-  cwd: string
-  env: Record<string, string>
-  worker: string[]
-  /** Prints the answer of `where:1.0`, which is the file that the package was loaded from. */
-  call: string[]
-}
-
-const serveAndCall = async ({ cwd, env, worker, call }: Installed): Promise<string> => {
-  const options = { cwd, env: { ...process.env, PSHUB_REDIS: server.url, ...env } }
-  const [program, ...args] = worker
-  const child = spawn(program!, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
-  const ended = new Promise(resolve => child.once('exit', resolve))
-  ends.push(async () => {
-    child.kill('SIGTERM')
-    await ended
-  })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (said += data))
-  await expect.poll(() => said, { timeout: 20_000 }).toMatch(/started|serv/i)
-  return (await run(call[0]!, call.slice(1), options)).stdout.trim()
-}
+const packed = usePacked()
 
 const oneIn = (path: string, ending: string) => join(path, readdirSync(path).find(name => name.endsWith(ending))!)
 
-describe('a call from and to what is installed of', () => {
-  it('the npm package', { timeout: 180_000 }, async () => {
-    const path = project('node', {
-      'package.json': '{"private":true,"type":"module"}',
-      'tasks.mjs': `import { defineTask } from 'pshub'
-export const where = defineTask('where:1.0', {}, () => import.meta.resolve('pshub'))`,
-      'call.mjs': `import { Hub } from 'pshub'
-const hub = new Hub()
-console.log(await hub.call('where:1.0', {}, { queue: 'node' }))
-await hub.close()`,
-    })
-    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
-    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', oneIn(folder, '.tgz')]
-    await run('npm', install, { cwd: path })
-    const worker = [join(path, 'node_modules/.bin/pshub'), 'worker', './tasks.mjs', '--queue', 'node']
-    const answer = await serveAndCall({ cwd: path, env: {}, worker, call: [process.execPath, 'call.mjs'] })
-    expect(answer).toContain(join(path, 'node_modules/pshub/dist/'))
+/** Whoever only calls should hardly notice it. */
+const [mostPackages, mostBytes] = [40, 8_000_000]
+const npmInstall = ['install', '--no-audit', '--no-fund', '--prefer-offline']
+
+describe('the npm packages', () => {
+  it('pshub is small, compiles and runs nothing when it is installed, and works', { timeout: 180_000 }, async () => {
+    const cwd = packed.project('node', nodeProject)
+    await run('npm', [...npmInstall, await packed.tarball('pshub')], { cwd })
+    const installed = installedIn(cwd)
+    expect(Object.keys(installed).length, Object.keys(installed).join(' ')).toBeLessThanOrEqual(mostPackages)
+    const files = filesBelow(join(cwd, 'node_modules'))
+    expect(files.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(mostBytes)
+    // npm looks for that in each package, also where it was told not to run it.
+    expect(Object.keys(installed).filter(name => installed[name]!.hasInstallScript)).toEqual([])
+    expect(files.filter(({ path }) => /(^|\/)binding\.gyp$/.test(path))).toEqual([])
+    expect(tooNew(installed)).toEqual([])
+    const answer = await packed.serveAndCall(nodePrograms(cwd, 'node'))
+    expect(answer).toContain(join(cwd, 'node_modules/pshub/dist/'))
   })
 
+  it('pshub-registry is what `pshub registry` asks for, and serves', { timeout: 180_000 }, async () => {
+    const cwd = packed.project('registry', nodeProject)
+    const tarballs = [await packed.tarball('pshub'), await packed.tarball('pshub-registry')]
+    await run('npm', [...npmInstall, tarballs[0]!], { cwd })
+    const pshub = join(cwd, 'node_modules/.bin/pshub')
+    const lacking = await run(pshub, ['registry'], { cwd }).catch(error => error)
+    expect([lacking.code, lacking.stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^The pages are in the package pshub-registry, .*: npm install pshub-registry@\S+, and start this again\.\n$/,
+      ),
+    ])
+    await run('npm', [...npmInstall, ...tarballs], { cwd })
+    const installed = installedIn(cwd)
+    expect(Object.keys(installed).filter(name => installed[name]!.hasInstallScript)).toEqual([])
+    expect(tooNew(installed)).toEqual([])
+    const [, url] = await packed.started([pshub, 'registry', '--port', '0'], { cwd }, /Registry: (http\S+)#token/)
+    const page = await (await fetch(url!)).text()
+    const [script] = /assets\/[\w.-]+\.js/.exec(page)!
+    expect((await fetch(new URL(script, url))).status).toBe(200)
+    expect((await fetch(new URL('healthz', url))).status).toBe(200)
+  })
+
+  it('carry the licences of all code in them, their own too', async () => {
+    for (const name of ['pshub', 'pshub-registry'] as const) {
+      const { stdout } = await run('tar', ['-tzf', await packed.tarball(name)])
+      const files = stdout.split('\n')
+      for (const file of ['LICENSE', 'README.md', 'package.json']) expect(files).toContain(`package/${file}`)
+      expect(files).toContain(`package/dist/${name === 'pshub' ? '' : 'web/'}THIRD-PARTY-LICENSES.txt`)
+      expect(files.filter(file => /\.(lua|tsx|mjs)$/.test(file))).toEqual([])
+    }
+  })
+})
+
+describe('a call from and to what is installed of', () => {
   it('the Python wheel', { timeout: 180_000 }, async ({ skip }) => {
     const python = environmentOf(pythonEnv, skip)
-    const path = project('python', {
+    const path = packed.project('python', {
       'tasks.py': `import pshub
 from pshub import task
 
@@ -102,10 +82,10 @@ with Hub() as hub:
     })
     const site = join(path, 'site')
     // The wheel is made of the source package: both are whole.
-    await run(python, ['-m', 'build', '--outdir', path, tracked('clients/python')])
+    await run(python, ['-m', 'build', '--outdir', path, packed.cloneOf('clients/python')])
     await run(python, ['-m', 'pip', 'install', '-q', '--no-deps', '--target', site, oneIn(path, '.whl')])
     const worker = [python, join(site, 'bin/pshub-worker-py'), 'tasks', '--queue', 'python']
-    const answer = await serveAndCall({
+    const answer = await packed.serveAndCall({
       cwd: path,
       env: { PYTHONPATH: `${site}:${path}` },
       worker,
@@ -117,7 +97,7 @@ with Hub() as hub:
 
   it('the Ruby gem', { timeout: 120_000 }, async ({ skip }) => {
     const ruby = environmentOf(rubyEnv, skip)
-    const path = project('ruby', {
+    const path = packed.project('ruby', {
       'tasks.rb': `Pshub.task("where:1.0") { Gem.loaded_specs["pshub"].full_gem_path }`,
       'call.rb': `require "pshub"
 hub = Pshub::Hub.new
@@ -126,13 +106,13 @@ hub.close`,
     })
     const gems = join(path, 'gems')
     const gem = join(path, 'pshub.gem')
-    await run(ruby, ['-S', 'gem', 'build', 'pshub.gemspec', '--output', gem], { cwd: tracked('clients/ruby') })
+    await run(ruby, ['-S', 'gem', 'build', 'pshub.gemspec', '--output', gem], { cwd: packed.cloneOf('clients/ruby') })
     const options = ['--local', '--ignore-dependencies', '--no-document', '--install-dir', gems]
     await run(ruby, ['-S', 'gem', 'install', ...options, gem])
     const path_ = execFileSync(ruby, ['-e', 'print Gem.path.join(":")'], { encoding: 'utf8' })
     const env = { GEM_PATH: `${gems}:${path_}` }
     const worker = [ruby, join(gems, 'bin/pshub-worker-rb'), 'tasks.rb', '--queue', 'ruby']
-    const answer = await serveAndCall({ cwd: path, env, worker, call: [ruby, 'call.rb'] })
+    const answer = await packed.serveAndCall({ cwd: path, env, worker, call: [ruby, 'call.rb'] })
     expect(answer).toMatch(`${gems}/gems/pshub-`)
     expect(existsSync(join(answer, 'lib/pshub/redis/library.lua'))).toBe(true)
   })

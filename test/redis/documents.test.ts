@@ -25,6 +25,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'pshub-documents-'))
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules/pshub'))
+  symlinkSync(join(root, 'registry'), join(folder, 'node_modules/pshub-registry'))
   symlinkSync(join(root, 'node_modules/fastify'), join(folder, 'node_modules/fastify'))
   mkdirSync(join(folder, 'bin'))
   const main = join(root, 'dist/cli/main.js')

@@ -1,4 +1,6 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readSettings } from '../../src/settings/read.ts'
 import { useCli } from '../support/cli-fixture.ts'
@@ -49,6 +51,28 @@ describe('pshub registry', () => {
     const ended = await running.ended
     expect(ended.code).toBe(0)
     expect(ended.out + ended.err).not.toContain(token)
+  })
+
+  it("takes the package of the project that it is started in, and refuses one that is not of pshub's version", async () => {
+    const folder = join(cli.folder, 'node_modules/pshub-registry')
+    mkdirSync(folder, { recursive: true })
+    const write = (version: string) =>
+      writeFileSync(join(folder, 'package.json'), JSON.stringify({ version, main: 'index.cjs' }))
+    writeFileSync(join(folder, 'index.cjs'), "exports.startRegistry = () => { throw new Error('of the project') }")
+    try {
+      write('9.9.9')
+      const other = await cli.run(['registry'])
+      expect([other.code, other.err]).toEqual([
+        2,
+        expect.stringMatching(
+          /^pshub-registry 9\.9\.9 does not fit pshub \S+: .*npm install pshub@(\S+) pshub-registry@\1\n$/,
+        ),
+      ])
+      write((await cli.run(['--version'])).out.trim())
+      expect((await cli.run(['registry'])).err).toBe('of the project\n')
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 
   it('warns when others can reach it without TLS', async () => {

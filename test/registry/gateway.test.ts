@@ -248,7 +248,7 @@ describe('the log', () => {
 /** In a server of one's own, whose logger is at hand. */
 const registryWithLog = async () => {
   const { default: fastify } = await import('fastify')
-  const { registry: plugin } = await import('pshub/registry')
+  const { registry: plugin } = await import('pshub-registry')
   const { clientOf, tokens } = await import('../support/registry-fixture.ts')
   await fixture.worker([echo, fail])
   let text = ''

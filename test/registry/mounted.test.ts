@@ -1,7 +1,7 @@
 import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import fastify from 'fastify'
-import { registry as plugin } from 'pshub/registry'
+import { registry as plugin } from 'pshub-registry'
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'

@@ -1,6 +1,6 @@
 /** What the text of a module imports, as it is written there. */
 export const importedBy = (text: string) =>
-  [...text.matchAll(/from '([^']+)'|(?:import|import\.meta\.url\))\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
+  [...text.matchAll(/from '([^']+)'|(?:import|import\.meta\.url\)|latePackage)\('([^']+)'\)/g)].map(m => m[1] ?? m[2]!)
 
 /** Walks all imports. Returns how many modules it met. @throws Error that names the first circle */
 export const walkWithoutCircle = (graph: ReadonlyMap<string, readonly string[]>): number => {

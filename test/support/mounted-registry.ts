@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify'
-import { registry as plugin } from 'pshub/registry'
+import { registry as plugin } from 'pshub-registry'
 import type { Role } from '../../registry/contract.ts'
 import { TokenBook } from '../../registry/server/tokens.ts'
 import { type RegistryFixture, tokens } from './registry-fixture.ts'

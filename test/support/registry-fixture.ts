@@ -1,4 +1,4 @@
-import { type RunningRegistry, type StandaloneOptions, startRegistry } from 'pshub/registry'
+import { type RunningRegistry, type StandaloneOptions, startRegistry } from 'pshub-registry'
 import type { Role } from '../../registry/contract.ts'
 import { type Fixture, useRedis } from './hub-fixture.ts'
 

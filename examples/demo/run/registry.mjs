@@ -1,5 +1,5 @@
 // The registry beside the demo: its tasks live, and a form to run each of them.
-import { startRegistry } from 'pshub/registry'
+import { startRegistry } from 'pshub-registry'
 
 /**
  * @param {{ url: string }} redis

@@ -1,5 +1,5 @@
-import { StatsD } from 'hot-shots'
 import { formats, type Line, type Metric, type Tags } from '../metrics.ts'
+import { openStatsd, type StatsdClient } from './hot-shots.ts'
 import type { Outlet } from './outlet.ts'
 
 export interface StatsdOptions {
@@ -18,9 +18,6 @@ export interface StatsdOptions {
 const maxTimings = 100
 /** Fits into a datagram on every network. */
 const maxDatagram = 1400
-
-/** hot-shots' own way to send a finished line; its types leave it out. */
-type LineSender = { send(line: string): void }
 
 /**
  * A metric with the first of its tags; `by` the value of the next one there are more. So no key is put together for each call.
@@ -42,13 +39,13 @@ class Series {
  */
 export class Meter {
   readonly #options: StatsdOptions
-  readonly #client: StatsD
+  readonly #client: StatsdClient
   readonly #series = new Map<Metric, Series>()
   readonly #timer: NodeJS.Timeout
 
   constructor(outlet: Outlet, options: StatsdOptions) {
     this.#options = options
-    this.#client = new StatsD({
+    this.#client = openStatsd({
       protocol: 'stream',
       stream: outlet,
       maxBufferSize: maxDatagram,
@@ -111,7 +108,7 @@ export class Meter {
   }
 
   #send(line: string): void {
-    ;(this.#client as unknown as LineSender).send(line)
+    this.#client.send(line)
   }
 
   #seriesOf(metric: Metric, tags: Tags): Series {

@@ -1,10 +1,10 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { lookup } from 'node:dns'
-import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { Writable } from 'node:stream'
 import type { StatsdAddress } from '../../settings/statsd-address.ts'
 import { ConfigError, messageOf } from '../../wire/errors.ts'
+import { latePackage } from '../../wire/late-package.ts'
 
 /** A way to a daemon. */
 export interface Wire {
@@ -116,7 +116,7 @@ const openUnix = (create: CreateUnixSocket, path: string, failed: (error: Error)
 /** Node itself has no datagrams on paths. */
 const loadUnixSockets = (): CreateUnixSocket => {
   try {
-    return createRequire(import.meta.url)('unix-dgram').createSocket
+    return (latePackage('unix-dgram') as { createSocket: CreateUnixSocket }).createSocket
   } catch (cause) {
     const advice = "install it with 'npm install unix-dgram' (it is compiled), or use udp://host:port"
     const [reason] = messageOf(cause).split('\n')

@@ -5,6 +5,7 @@ import { shownForMs } from '../../queue/inspect.ts'
 import type { Queue } from '../../queue/queue.ts'
 import { clientArguments } from '../../redis/target.ts'
 import type { Settings } from '../../settings/read.ts'
+import { keepaliveProgram } from '../keepalive-program.ts'
 
 /** The heap of the thread; it needs a few MB even with a client of Redis loaded. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
@@ -82,7 +83,8 @@ export class Keepalive {
     const { leaseMs, maxBlockedMs } = settings
     const { memory, tasks } = pulse
     const [clientOf, identities] = [this.#clientOf(), [...this.#identities.values()]]
-    const thread = new Thread(new URL('./keepalive-thread.mjs', import.meta.url), {
+    const thread = new Thread(keepaliveProgram, {
+      eval: typeof keepaliveProgram === 'string',
       workerData: { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines, identities },
       // Loaders and hooks of the application have nothing to do there.
       execArgv: [],

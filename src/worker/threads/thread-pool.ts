@@ -1,8 +1,10 @@
-import { extname } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Piscina } from 'piscina'
 import type { Handler, Task } from '../../task/task.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
+import { latePackage } from '../../wire/late-package.ts'
 import { ThreadRun } from './thread-run.ts'
 
 /** Threads that nothing needs end after this long: each holds some 10 MB and what its module holds. */
@@ -10,6 +12,25 @@ const idleTimeoutMs = 30_000
 
 /** Marks the threads' data: code can see there that it is in one. */
 export const threadMark = 'pshubTaskThread'
+
+/** The file that threads run, beside this one; undefined in a bundle, which has no files. */
+const threadFile = (): string | undefined => {
+  const own = import.meta.url as string | undefined
+  if (own === undefined) return undefined
+  const path = fileURLToPath(own)
+  const file = join(dirname(path), `thread${extname(path)}`)
+  return existsSync(file) ? file : undefined
+}
+
+/** Why no thread can be started here; undefined where they can. */
+export const whyNoThreads = (): string | undefined => {
+  try {
+    latePackage('piscina')
+  } catch {
+    return 'the package piscina is not installed beside it'
+  }
+  return threadFile() === undefined ? 'the file that threads run is not here' : undefined
+}
 
 /**
  * The threads of one task: started when a run needs one, at most `task.threads`. What waits for one waits here, in order: the
@@ -20,7 +41,7 @@ export class ThreadPool {
   readonly #onProblem: (reason: string) => void
   readonly #waiting: ThreadRun[] = []
   readonly #given = new Set<ThreadRun>()
-  #pool: Promise<Piscina> | undefined
+  #pool: Piscina | undefined
   #isStopped = false
   /** Why a thread ended that ran nothing. */
   #lastDeath = 'it ended before it was ready'
@@ -40,8 +61,7 @@ export class ThreadPool {
   /** Ends all threads, and what still runs in them. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    const pool = await this.#pool
-    await pool?.destroy()
+    await this.#pool?.destroy()
   }
 
   #next(): void {
@@ -51,10 +71,8 @@ export class ThreadPool {
   async #give(run: ThreadRun): Promise<void> {
     this.#given.add(run)
     try {
-      this.#pool ??= this.#open()
-      const pool = await this.#pool
       if (this.#isStopped) run.fail(new TaskError('The worker was stopped.'))
-      if (!run.isSettled) await run.in(pool)
+      if (!run.isSettled) await run.in((this.#pool ??= this.#open()))
     } catch (error) {
       run.fail(error)
     }
@@ -62,11 +80,10 @@ export class ThreadPool {
     this.#next()
   }
 
-  /** Loaded by the first run: it costs all others 30 ms. */
-  async #open(): Promise<Piscina> {
-    const { Piscina } = await import('piscina')
+  #open(): Piscina {
+    const { Piscina } = latePackage('piscina') as typeof import('piscina')
     const pool = new Piscina({
-      filename: fileURLToPath(new URL(`./thread${extname(import.meta.url)}`, import.meta.url)),
+      filename: threadFile()!,
       minThreads: 0,
       maxThreads: this.#task.threads!,
       idleTimeout: idleTimeoutMs,

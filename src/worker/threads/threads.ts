@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import type { Task } from '../../task/task.ts'
 import { ConfigError } from '../../wire/errors.ts'
-import { ThreadPool, threadMark } from './thread-pool.ts'
+import { ThreadPool, threadMark, whyNoThreads } from './thread-pool.ts'
 
 /** The threads of one worker: a pool for each task that asked for some. */
 export class Threads {
@@ -49,6 +49,12 @@ export class Threads {
       throw new ConfigError(
         `${full} has ${task.threads} threads, but this worker has ${slots} slots, and each run takes one: ` +
           `give it ${task.threads} slots at least, or the task fewer threads.`,
+      )
+    const reason = whyNoThreads()
+    if (reason !== undefined)
+      throw new ConfigError(
+        `${full} has threads, which need pshub as it is installed, and ${reason}: keep pshub out of the bundle ` +
+          `(esbuild --external:pshub, 'externals' of webpack) and install it beside that.`,
       )
     const pool = new ThreadPool(task, this.#onProblem)
     this.#pools.set(full, pool)

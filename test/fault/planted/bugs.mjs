@@ -2,6 +2,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { embedLua } from '../../../tools/embed.mjs'
 import { root } from '../../../tools/prepare.mjs'
 
 /** `row` is the fault that must show it, by what it `breaks`; each edit replaces a text that must be there exactly once. */
@@ -109,10 +110,14 @@ const replaceOnce = (text, find, replacement, file) => {
 export const plant = ({ edits }) => {
   const folder = mkdtempSync(join(tmpdir(), 'pshub-planted-'))
   for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true })
+  // The build has the functions of Redis as text in a module; a bug in one is planted into its file, and the module made again.
+  const lua = join(folder, 'dist/queue/lua')
+  cpSync(join(root, 'src/queue/lua'), lua, { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   for (const [file, find, replacement] of edits) {
     const path = join(folder, 'dist', file)
     writeFileSync(path, replaceOnce(readFileSync(path, 'utf8'), find, replacement, file))
   }
+  embedLua(lua, join(folder, 'dist'))
   return { dist: join(folder, 'dist'), remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
