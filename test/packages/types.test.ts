@@ -31,7 +31,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'pshub-types-'))
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules/pshub'))
-  for (const name of ['@types', 'fastify'])
+  for (const name of ['pshub-registry', '@types', 'fastify'])
     symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
 }, 120_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
