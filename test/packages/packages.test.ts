@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { pythonEnv } from '../../tools/python-env.mjs'
@@ -55,12 +55,15 @@ describe('the npm packages', () => {
     expect((await fetch(new URL('healthz', url))).status).toBe(200)
   })
 
-  it('carry the licences of all code in them, their own too', async () => {
+  it('carry the licences of all code in them, and the documents that README links to', async () => {
     for (const name of ['pshub', 'pshub-registry'] as const) {
       const { stdout } = await run('tar', ['-tzf', await packed.tarball(name)])
       const files = stdout.split('\n')
       for (const file of ['LICENSE', 'README.md', 'package.json']) expect(files).toContain(`package/${file}`)
       expect(files).toContain(`package/dist/${name === 'pshub' ? '' : 'web/'}THIRD-PARTY-LICENSES.txt`)
+      const readme = readFileSync(join(root, name === 'pshub' ? '' : 'registry', 'README.md'), 'utf8')
+      const linked = [...readme.matchAll(/\]\(((?:docs\/|[A-Z]+\.md)[^)#]*)/g)].map(([, path]) => `package/${path}`)
+      for (const path of linked) expect(files).toContain(path)
       expect(files.filter(file => /\.(lua|tsx|mjs)$/.test(file))).toEqual([])
     }
   })
