@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { pythonEnv } from '../../tools/python-env.mjs'
 import { rubyEnv } from '../../tools/ruby-env.mjs'
+import { root } from '../support/cli-fixture.ts'
 import { tooNew } from '../support/engines.ts'
-import { filesBelow, installedIn, nodePrograms, nodeProject, run, usePacked } from '../support/packed.ts'
+import { filesBelow, installedIn, nodePrograms, nodeProject, npmInstall, run, usePacked } from '../support/packed.ts'
 
 /** Each package as its users get it: packed, installed into an empty project, and a call made from there to a worker there. */
 const packed = usePacked()
@@ -14,7 +15,6 @@ const oneIn = (path: string, ending: string) => join(path, readdirSync(path).fin
 
 /** Whoever only calls should hardly notice it. */
 const [mostPackages, mostBytes] = [40, 8_000_000]
-const npmInstall = ['install', '--no-audit', '--no-fund', '--prefer-offline']
 
 describe('the npm packages', () => {
   it('pshub is small, compiles and runs nothing when it is installed, and works', { timeout: 180_000 }, async () => {

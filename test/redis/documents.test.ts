@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { onPath } from '../../tools/apt.mjs'
-import { ensureBuild } from '../support/cli-fixture.ts'
 import { type Block, codeBlocks, documents } from '../support/code-blocks.ts'
+import { run as install, nodeProject, npmInstall, usePacked } from '../support/packed.ts'
 import { read } from '../support/protocol-document.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+const packed = usePacked()
 const fixture = useRegistry()
 const blocks = codeBlocks()
 const ofLanguage = (language: string, isOutline: boolean) =>
@@ -20,26 +20,19 @@ const ofLanguage = (language: string, isOutline: boolean) =>
 let folder: string
 let children: ChildProcess[] = []
 
-beforeAll(() => {
-  ensureBuild()
-  folder = mkdtempSync(join(tmpdir(), 'pshub-documents-'))
-  mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(root, join(folder, 'node_modules/pshub'))
-  symlinkSync(join(root, 'registry'), join(folder, 'node_modules/pshub-registry'))
-  symlinkSync(join(root, 'node_modules/fastify'), join(folder, 'node_modules/fastify'))
-  mkdirSync(join(folder, 'bin'))
-  const main = join(root, 'dist/cli/main.js')
-  writeFileSync(join(folder, 'bin/pshub'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 })
-  writeFileSync(join(folder, 'bin/npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 })
-}, 120_000)
+/** A reader's folder: empty, but for what README has them install. */
+beforeAll(async () => {
+  folder = packed.project('reader', nodeProject)
+  const tarballs = await Promise.all((['pshub', 'pshub-registry'] as const).map(name => packed.tarball(name)))
+  await install('npm', [...npmInstall, ...tarballs], { cwd: folder })
+}, 180_000)
 afterEach(() => {
   for (const { pid } of children) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   children = []
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const environment = () => ({
-  PATH: [join(folder, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
+  PATH: [join(folder, 'node_modules/.bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
   HOME: folder,
   PSHUB_REDIS: fixture.url,
   PSHUB_NAMESPACE: fixture.namespace,

@@ -20,6 +20,8 @@ import type { LockedPackage } from './engines.ts'
 
 export const run = promisify(execFile)
 
+export const npmInstall = ['install', '--no-audit', '--no-fund', '--prefer-offline']
+
 export interface Installed {
   cwd: string
   env: Record<string, string>
