@@ -208,6 +208,22 @@ def test_who_waits_finds_it_by_looking_again_where_nobody_told(server: Server, h
     ending.join()
 
 
+def test_many_go_in_writes_that_keep_redis_from_nothing_else_for_long(server: Server, hub: Hub) -> None:
+    def writes(**options: Any) -> int:
+        def calls() -> int:
+            return server.client.info("commandstats").get("cmdstat_fcall", {"calls": 0})["calls"]
+
+        before = calls()
+        hub.enqueue_many([("any:1.0", n) for n in range(600)], queue="q", **options)
+        return calls() - before
+
+    writes()
+    assert writes() == 3
+    # Each of these takes Redis longer.
+    assert 6 <= writes(delay_ms=60_000) <= 12
+    assert 6 <= writes(tracked=True) <= 12
+
+
 def test_many_jobs_are_enqueued_at_once_and_run_once(hub: Hub, serve: Serve) -> None:
     seen: Dict[int, int] = {}
     lock = threading.Lock()

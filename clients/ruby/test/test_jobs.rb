@@ -217,4 +217,19 @@ class TestJobs < PshubTest
     # Two at a time; waits for bells that nobody ends would take two seconds each.
     assert_includes 500..1500, ms - begun
   end
+
+  def test_many_go_in_writes_that_keep_redis_from_nothing_else_for_long
+    calling = hub
+    calls = -> { server.client.info("commandstats").dig("fcall", "calls").to_i }
+    writes = lambda do |**options|
+      before = calls.call
+      calling.enqueue_many(Array.new(600) { |n| ["any:1.0", n] }, queue: "q", **options)
+      calls.call - before
+    end
+    writes.call
+    assert_equal 3, writes.call
+    # Each of these takes Redis longer.
+    assert_includes 6..12, writes.call(delay_ms: 60_000)
+    assert_includes 6..12, writes.call(tracked: true)
+  end
 end

@@ -9,7 +9,7 @@ from ..figures.events import Events
 from ..jobs.chain import Step, step_message
 from ..jobs.enqueue_options import DEFAULT_ENQUEUE_MS, shape_of
 from ..jobs.job import AsyncJob, JobHost
-from ..jobs.job_outbox import JobOutbox
+from ..jobs.job_outbox import JobOutbox, weight_of
 from ..jobs.schedule_entry import check_times
 from ..jobs.schedules import AsyncSchedules, Schedule
 from ..queue.batches import batches_of
@@ -113,7 +113,7 @@ class Enqueuing:
 
         async def send_queue(queue: str, places: List[int]) -> None:
             nonlocal enqueued, twins
-            for batch in batches_of(places, lambda place: len(messages[place])):
+            for batch in batches_of(places, lambda place: weight_of(messages[place])):
                 found = await self._send(queue, [messages[place] for place in batch], now_s() + timeout_s)
                 for at, id in found.items():
                     ids[batch[at]] = id

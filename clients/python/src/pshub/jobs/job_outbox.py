@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any, Awaitable, Callable, Dict, List, Optional, Sequence
 
 from ..queue.batches import MAX_BATCH_BYTES, MAX_COUNT
@@ -17,12 +18,23 @@ from ..wire.errors import hub_error, message_of
 _DOUBT = "The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived."
 
 
+_CARRIES = re.compile(r'"ttl":\d+,"id":"[\w-]+","job":')
+
+
+def weight_of(message: str) -> float:
+    """
+    What a job counts for in a write. One that carries more than its arguments takes Redis some 30 us, another one 4: a hundred of these
+    are 3 ms in which it does nothing else.
+    """
+    return len(message) + (MAX_BATCH_BYTES / 100 if _CARRIES.match(message) else 0)
+
+
 class _Parcel:
     """Jobs that are acknowledged together."""
 
     def __init__(self, messages: Sequence[str], timeout_ms: float, on_expired: Callable[["_Parcel"], None]) -> None:
         self.messages = messages
-        self.chars = sum(map(len, messages))
+        self.weight = sum(map(weight_of, messages))
         self.timeout_ms = timeout_ms
         self.deadline = now_s() + timeout_ms / 1000
         self.in_doubt = False
@@ -97,15 +109,15 @@ class JobOutbox:
 
     def _next_batch(self) -> List[_Parcel]:
         batch: List[_Parcel] = []
-        count = chars = taken = 0
+        count = weight = taken = 0
         for parcel in self._waiting:
-            is_full = count + len(parcel.messages) > MAX_COUNT or chars + parcel.chars > MAX_BATCH_BYTES
+            is_full = count + len(parcel.messages) > MAX_COUNT or weight + parcel.weight > MAX_BATCH_BYTES
             if count > 0 and is_full:
                 break
             taken += 1
             if not parcel.settled:
                 count += len(parcel.messages)
-                chars += parcel.chars
+                weight += parcel.weight
                 batch.append(parcel)
         del self._waiting[:taken]
         return batch

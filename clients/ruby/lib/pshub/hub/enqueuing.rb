@@ -71,7 +71,7 @@ module Pshub
       ids = steps.map(&:id)
       enqueued = twins = 0
       steps.each_index.group_by { |place| steps[place].queue }.each do |queue, places|
-        Batches.of(places) { |place| messages[place].bytesize }.each do |batch|
+        Batches.of(places) { |place| JobOutbox.weight_of(messages[place]) }.each do |batch|
           found = send_now(queue, messages.values_at(*batch), Clock.now + timeout_s)
           found.each { |at, id| ids[batch[at]] = id }
           enqueued += batch.size

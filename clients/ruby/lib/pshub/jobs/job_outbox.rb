@@ -13,8 +13,15 @@ module Pshub
   class JobOutbox
     DOUBT = "The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived."
 
+    CARRIES = /\A"ttl":\d+,"id":"[\w-]+","job":/
+    private_constant :CARRIES
+
+    # What a job counts for in a write. One that carries more than its arguments takes Redis some 30 us, another one 4: a hundred of
+    # these are 3 ms in which it does nothing else.
+    def self.weight_of(message) = message.bytesize + (CARRIES.match?(message) ? Batches::MAX_BYTES / 100 : 0)
+
     # Jobs that are acknowledged together. +twins+ are those, by place, that are there already, once it is settled; else +error+.
-    Parcel = Struct.new(:messages, :bytes, :settled, :in_doubt, :setback, :twins, :error)
+    Parcel = Struct.new(:messages, :weight, :settled, :in_doubt, :setback, :twins, :error)
 
     def initialize(connection, queue, hub_id, closing)
       @connection = connection
@@ -35,7 +42,7 @@ module Pshub
     # Enqueues jobs, all of them or none: at most 256, and about 1 MB. Returns when they are in Redis, with those, by place, that are not
     # because another one of their uniqueness is there. Raises NotEnqueued, OutcomeUnknown, HubClosed.
     def enqueue(messages, timeout_s)
-      parcel = Parcel.new(messages, messages.sum(&:bytesize))
+      parcel = Parcel.new(messages, messages.sum { |message| JobOutbox.weight_of(message) })
       @lock.synchronize do
         raise HubClosed if @closing.set?
 
@@ -85,11 +92,11 @@ module Pshub
 
     # As many as fit into one write; a parcel stays whole.
     def part_of(parcels)
-      count = bytes = 0
+      count = weight = 0
       parcels.take_while do |parcel|
-        fits = count.zero? || (count + parcel.messages.size <= Batches::MOST && bytes + parcel.bytes <= Batches::MAX_BYTES)
+        fits = count.zero? || (count + parcel.messages.size <= Batches::MOST && weight + parcel.weight <= Batches::MAX_BYTES)
         count += parcel.messages.size
-        bytes += parcel.bytes
+        weight += parcel.weight
         fits
       end
     end
