@@ -24,7 +24,7 @@ module Support
   def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
 
   # What the block returns once that is something; a condition instead of a sleep.
-  def eventually(what = "it", patience: 10)
+  def eventually(what = "it", patience: 30)
     finish = Pshub::Clock.now + patience
     loop do
       found = yield

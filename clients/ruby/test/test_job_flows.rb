@@ -26,7 +26,8 @@ class TestJobFlows < PshubTest
     assert_equal [other.id, 1], [many.ids.first, many.twins]
     worker(noting)
     [twin, other].each(&:result)
-    eventually("the third") { @tries.size == 3 }
+    eventually("the third") { @tries.size >= 3 }
+    assert_equal 3, @tries.size, @tries.inspect
     refute_predicate calling.enqueue("note:1.0", { a: 1, b: [1, 2] }, unique: true), :twin?
   end
 

@@ -32,7 +32,7 @@ class TestLostWorkers < PshubTest
   def test_sigterm_finishes_what_runs_and_leaves_the_rest
     process = worker_process("--slots", "1", "--grace", "5")
     calling = hub
-    running = calling.submit("stubborn:1.0", { ms: 1000 }, timeout: 15)
+    running = calling.submit("stubborn:1.0", { ms: 3000 }, timeout: 15)
     eventually { server.held_count == 1 }
     waiting = calling.submit("add:1.0", { x: 1 }, timeout: 15)
     eventually { server.waiting == 1 }
@@ -50,7 +50,7 @@ class TestLostWorkers < PshubTest
     process = worker_process("--grace", "0.3")
     calling = hub
     stubborn = calling.submit("stubborn:1.0", { ms: 15_000 }, timeout: 20)
-    again = calling.submit("again:1.0", { ms: 3000 }, timeout: 20)
+    again = calling.submit("again:1.0", { ms: 5000 }, timeout: 20)
     eventually { server.held_count == 2 }
     process.signal("TERM")
     assert_match(/stopped/, assert_raises(Pshub::WorkerLost) { stubborn.result }.message)
