@@ -205,7 +205,7 @@ const whyNotOwn = (code: unknown): string =>
     : `The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is ${shown(code)}.`
 
 /** What somebody gave in the place of something else: a text in quotes, cut where it is long. */
-const shown = (given: unknown): string => {
+export const shown = (given: unknown): string => {
   try {
     const text = typeof given === 'string' ? JSON.stringify(given) : String(given)
     return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text
