@@ -1,6 +1,6 @@
 import { type ErrorCode, HubError, type HubErrorDetails } from '../wire/errors.ts'
 import { isQueueName } from '../wire/keys.ts'
-import { namesOf, wrongOptions } from '../wire/options.ts'
+import { namesOf, wrongOptions, wrongWait } from '../wire/options.ts'
 import type { CallPhases } from '../wire/phases.ts'
 
 export interface CallOptions<P extends boolean = boolean> {
@@ -47,13 +47,10 @@ export const wrongCall = (called: string, options: CallOptions): HubError | unde
     const given = typeof queue === 'string' ? `'${(queue as string).slice(0, 80)}'` : typeof queue
     return refusal(called, 'InvalidArgs', `queue must be the name of a queue, not ${given}.`)
   }
-  if (timeoutMs !== undefined && !(timeoutMs > 0)) {
-    // A nested call whose time is up comes here with 0; it certainly was not sent.
-    if (typeof timeoutMs === 'number' && timeoutMs <= 0)
-      return refusal(called, 'Expired', `No time was left for ${called}.`)
-    const given = JSON.stringify(timeoutMs)
-    return refusal(called, 'InvalidArgs', `timeoutMs must be a number of milliseconds, not ${given}.`)
-  }
+  const wrongly = wrongWait(options)
+  if (wrongly !== undefined) return refusal(called, 'InvalidArgs', `call ${called}: ${wrongly}`)
+  // A nested call whose time is up comes here with 0; it certainly was not sent.
+  if (timeoutMs !== undefined && timeoutMs <= 0) return refusal(called, 'Expired', `No time was left for ${called}.`)
   if (signal?.aborted)
     return refusal(called, 'Aborted', `The signal had fired before ${called} was called.`, {
       ran: 'no',

@@ -11,7 +11,7 @@ import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { type Called, calledName } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
-import { HubError } from '../wire/errors.ts'
+import { HubError, shown } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { isId, isQueueName, type Keys } from '../wire/keys.ts'
 import type { TraceContext } from '../wire/message.ts'
@@ -275,6 +275,8 @@ export const checkQueue = (queue: unknown): void => {
 
 const timeoutOf = (what: string, { timeoutMs = defaultEnqueueMs }: EnqueueOptions): number => {
   if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs
-  const given = JSON.stringify(timeoutMs)
-  throw new HubError('InvalidArgs', `enqueue ${what}: timeoutMs must be a number of milliseconds, not ${given}.`)
+  throw new HubError(
+    'InvalidArgs',
+    `enqueue ${what}: timeoutMs must be a number of milliseconds, not ${shown(timeoutMs)}.`,
+  )
 }

@@ -4,7 +4,7 @@ import { monotonicMs, within } from '../wire/clock.ts'
 import { fromWire, HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import type { Reply } from '../wire/message.ts'
-import { namesOf, refuseHubOptions } from '../wire/options.ts'
+import { namesOf, refuseHubOptions, refuseWait } from '../wire/options.ts'
 import { hasEnded, type JobRecord, type JobStatus, readJobRecord } from './job-record.ts'
 
 /** What a job needs of its hub. */
@@ -78,6 +78,7 @@ export class Job<R = unknown> {
    */
   async result(options: ResultOptions = {}): Promise<R> {
     refuseHubOptions(`result of job ${this.id}`, options, resultNames)
+    refuseWait(`result of job ${this.id}`, options)
     const { timeoutMs = 30_000, signal } = options
     const { closing, hubId } = this.#host
     const end = monotonicMs() + timeoutMs
@@ -213,6 +214,7 @@ export class Chain<R = unknown> {
    */
   async result(options: ResultOptions = {}): Promise<R> {
     refuseHubOptions(`result of chain ${this.id}`, options, resultNames)
+    refuseWait(`result of chain ${this.id}`, options)
     const { timeoutMs = 30_000, signal } = options
     const end = monotonicMs() + timeoutMs
     let result: unknown

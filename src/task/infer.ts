@@ -58,13 +58,27 @@ type FromOpenObject<S> = S extends { additionalProperties: infer A }
 type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
 
 /**
- * The type of what a caller receives of a value that went through JSON: nothing is null, a Date a text, and so is what else has a toJSON
- * whatever that makes of it.
+ * The type of what a caller receives of a value that went through JSON: nothing is null, and absent where it is a property's, a Date a text,
+ * and so is what else has a toJSON whatever that makes of it. Functions and symbols do not travel, nor what maps and sets hold.
  */
 export type Received<T> = unknown extends T ? T : T extends void ? null : AsJson<T>
 
-type AsJson<T> = T extends string | number | boolean | null | undefined
+type AsJson<T> = unknown extends T
   ? T
-  : T extends { toJSON(): infer J }
-    ? AsJson<J>
-    : { [K in keyof T]: AsJson<T[K]> }
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends { toJSON(): infer J }
+      ? AsJson<J>
+      : T extends readonly unknown[]
+        ? { [I in keyof T]: AsElement<T[I]> }
+        : T extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
+          ? { [key: string]: never }
+          : { [K in keyof T as T[K] extends Untold | undefined ? ToldOf<T[K], K> : K]: AsJson<T[K]> }
+
+/** A list keeps its length: what cannot be told in it is null. */
+type AsElement<T> = unknown extends T ? T : T extends Untold | undefined ? null : AsJson<T>
+
+type Untold = ((...args: never[]) => unknown) | symbol
+
+/** Whether a property that may be absent is anything else when it is there. */
+type ToldOf<T, K> = [Extract<T, Untold>] extends [never] ? K : never

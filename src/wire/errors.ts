@@ -158,7 +158,7 @@ export class TaskError extends Error {
     const { code = 'TaskFailed', status } = options
     if (code !== 'TaskFailed' && !isOwnCode(code)) throw new ConfigError(whyNotOwn(code))
     if (status !== undefined && !isFailedStatus(status))
-      throw new ConfigError(`The status of a TaskError is a whole number from 400 to 599, not ${String(status)}.`)
+      throw new ConfigError(`The status of a TaskError is a whole number from 400 to 599, not ${shown(status)}.`)
     this.code = code
     this.status = status
     this.retryable = options.retryable ?? false
@@ -202,7 +202,19 @@ export const isOwnCode = (code: unknown): code is OwnCode =>
 const whyNotOwn = (code: unknown): string =>
   isErrorCode(code)
     ? `${code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity.`
-    : `The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is ${JSON.stringify(code)}.`
+    : `The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is ${shown(code)}.`
+
+/** What somebody gave in the place of something else: a text in quotes, cut where it is long. */
+export const shown = (given: unknown): string => {
+  try {
+    const text = typeof given === 'string' ? JSON.stringify(given) : String(given)
+    return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text
+  } catch {
+    return typeof given
+  }
+}
+
+const mostShown = 80
 
 export const isFailedStatus = (status: unknown): status is number =>
   Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599

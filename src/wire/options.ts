@@ -1,4 +1,4 @@
-import { ConfigError, HubError } from './errors.ts'
+import { ConfigError, HubError, shown } from './errors.ts'
 import { nearNames } from './names.ts'
 
 /** The names of all options of one kind; the compiler sees to it that none is forgotten. */
@@ -33,3 +33,21 @@ export const refuseHubOptions = (of: string, options: unknown, known: ReadonlySe
   const wrong = wrongOptions(options, known, what)
   if (wrong !== undefined) throw new HubError('InvalidArgs', `${of}: ${wrong}`)
 }
+
+/** What is wrong with how long somebody would wait, as a sentence. A text is no time: what adds to it would make '500' something else. */
+export const wrongWait = ({ timeoutMs, signal }: { timeoutMs?: unknown; signal?: unknown }): string | undefined => {
+  if (timeoutMs !== undefined && (typeof timeoutMs !== 'number' || Number.isNaN(timeoutMs)))
+    return `timeoutMs must be a number of milliseconds, not ${shown(timeoutMs)}.`
+  if (!signal || isSignal(signal)) return undefined
+  const hint = isSignal((signal as Partial<AbortController>).signal) ? '; give the signal of the controller' : ''
+  return `signal must be an AbortSignal, not ${shown(signal)}${hint}.`
+}
+
+/** @throws HubError InvalidArgs that begins with `of` */
+export const refuseWait = (of: string, options: { timeoutMs?: unknown; signal?: unknown }): void => {
+  const wrong = wrongWait(options)
+  if (wrong !== undefined) throw new HubError('InvalidArgs', `${of}: ${wrong}`)
+}
+
+/** Of this realm, or of a package that stands in for it. */
+const isSignal = (given: unknown): boolean => typeof (given as AbortSignal | undefined)?.addEventListener === 'function'

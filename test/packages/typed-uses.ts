@@ -25,6 +25,16 @@ export const state = defineTask(
 export const ping = defineTask('ping:1.0', { args: { type: 'object', additionalProperties: false } }, () => 'pong')
 export const quiet = defineTask('quiet:1.0', {}, () => {})
 export const either = defineTask('either:1.0', {}, (_args, ctx) => (ctx.isJob ? { n: 1 } : Promise.resolve('later')))
+export const mixed = defineTask('mixed:1.0', {}, () => ({
+  row: {} as unknown,
+  rows: [] as unknown[],
+  late: undefined as Date | undefined,
+  list: [1, undefined, () => 2],
+  pair: ['a', new Date()] as [string, Date],
+  held: new Map([['a', 1]]),
+  act: () => 3,
+  mark: Symbol('mark'),
+}))
 export const contract = defineTask('contract:1.0', { args: box, result: { type: 'array', items: { type: 'number' } } })
 export const open = defineTask('open:1.0', { args: box })
 
@@ -36,6 +46,16 @@ export const calls = async (hub: Hub) => {
   is<string>().of(await hub.call(ping, undefined, { timeoutMs: 100 }))
   is<null>().of(await hub.call(quiet))
   is<string | { n: number }>().of(await hub.call(either, 'anything'))
+  // As JSON brings it: what is not known stays so, lists have null for what cannot travel, objects nothing.
+  const { held, ...rest } = await hub.call(mixed)
+  is<{
+    row: unknown
+    rows: unknown[]
+    late: string | undefined
+    list: (number | null)[]
+    pair: [string, string]
+  }>().of(rest)
+  is<never>().of(held.a!)
   is<number[]>().of(await hub.call(contract, { width: 1 }))
   is<unknown>().of(await hub.call(open, { width: 1 }))
   is<unknown>().of(await hub.call('resize:1.0', { width: 1 }))

@@ -97,6 +97,12 @@ describe('handlers that fail', () => {
       expect(taskError({ code }), String(code)).toThrow(/begins with a capital and has at most 64 letters and digits/)
     for (const status of [200, 399, 600, 404.5, '404', null])
       expect(taskError({ status }), String(status)).toThrow(/whole number from 400 to 599/)
+    const ring: unknown[] = []
+    ring.push(ring)
+    for (const code of [5n, Symbol('N'), ring, Object.create(null)])
+      expect(taskError({ code }), typeof code).toThrow(/as NoSuchCity; this is (5|Symbol\(N\)||object)\.$/)
+    expect(taskError({ code: 'N'.repeat(10_000) })).toThrow(/this is "N{79}…\.$/)
+    expect(taskError({ status: '404' })).toThrow(/to 599, not "404"\.$/)
     expect(taskError({ code: 'TaskFailed', status: 599 })().status).toBe(599)
   })
 

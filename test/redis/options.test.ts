@@ -5,6 +5,41 @@ import { failure, useRedis } from '../support/hub-fixture.ts'
 const it_ = useRedis()
 const task = defineTask('a:1.0', {}, args => args)
 
+describe('how long somebody would wait', () => {
+  it('is a number, and a signal is one', async () => {
+    await it_.worker([task])
+    const hub = it_.hub()
+    const job = await hub.enqueue('a:1.0', {}, { tracked: true })
+    const chain = await hub.chain([['a:1.0', {}]])
+    const waits: [string, (options: object) => Promise<unknown>][] = [
+      ['call a:1.0', options => hub.call('a:1.0', {}, options)],
+      [`result of job ${job.id}`, options => job.result(options)],
+      [`result of chain ${chain.id}`, options => chain.result(options)],
+    ]
+    const controller = new AbortController()
+    for (const [what, wait] of waits) {
+      for (const [timeoutMs, shown] of [
+        ['500', '"500"'],
+        [true, 'true'],
+        [[5], '5'],
+        [5n, '5'],
+        [Number.NaN, 'NaN'],
+      ])
+        expect(await failure(wait({ timeoutMs })), `${what} ${shown}`).toMatchObject({
+          code: 'InvalidArgs',
+          message: `${what}: timeoutMs must be a number of milliseconds, not ${shown}.`,
+        })
+      expect(await failure(wait({ signal: controller })), what).toMatchObject({
+        code: 'InvalidArgs',
+        message: `${what}: signal must be an AbortSignal, not [object AbortController]; give the signal of the controller.`,
+      })
+      expect(await failure(wait({ signal: 5 })), what).toMatchObject({ code: 'InvalidArgs' })
+    }
+    await job.result({ timeoutMs: 5000, signal: controller.signal })
+    it_.allowLeftovers()
+  })
+})
+
 describe('an option that there is not', () => {
   it('is refused by what calls and enqueues, with the one that was meant', async () => {
     await it_.worker([task])

@@ -82,6 +82,54 @@ def test_what_was_assigned_later_is_told_only_where_it_may_be(hub: Hub, serve: S
     assert (failed.value.code, failed.value.http_status, failed.value.ran) == ("TaskFailed", 500, "yes")
 
 
+class NoSuchStreet(TaskError):
+    code = "NoSuchStreet"
+    http_status = 404
+
+    def __init__(self, street: str) -> None:
+        self.street = street
+
+
+@task("street:1.0", retries=0)
+def street(known: bool = False) -> None:
+    if known:
+        raise TaskError("closed")
+    raise NoSuchStreet("Elm Street")
+
+
+def test_a_class_of_the_handlers_own_may_say_them_and_need_not_call_ours(hub: Hub, serve: Serve) -> None:
+    serve(street, slots=1)
+    job = hub.enqueue(street, tracked=True)
+    with pytest.raises(TaskFailed, match="^Elm Street$") as failed:
+        job.result(timeout_ms=10_000)
+    assert (failed.value.code, failed.value.http_status) == ("NoSuchStreet", 404)
+    # The slot is free again.
+    with pytest.raises(TaskFailed, match="^Elm Street$") as failed:
+        hub.call(street)
+    assert (failed.value.code, failed.value.http_status) == ("NoSuchStreet", 404)
+
+
+def test_what_a_class_says_is_checked_as_what_is_given() -> None:
+    class Gone(TaskError):
+        code = "Gone"
+        http_status = 410
+
+    assert (Gone("x").code, Gone("x").http_status, Gone("x").is_final) == ("Gone", 410, False)
+    assert (Gone("x", http_status=404).http_status, Gone("x", retryable=False).is_final) == (404, True)
+    Gone.code = "Timeout"
+    with pytest.raises(ConfigError, match="^Timeout is a code of pshub itself"):
+        Gone("x")
+
+
+def test_what_was_given_instead_is_shown_and_cut() -> None:
+    with pytest.raises(ConfigError, match="this is \"École\"[.]$"):
+        TaskError("x", code="École")
+    with pytest.raises(ConfigError, match=f"this is \"{'N' * 79}…[.]$"):
+        TaskError("x", code="N" * 10_000)
+    with pytest.raises(ConfigError, match="to 599, not \"404\"[.]$"):
+        TaskError("x", http_status="404")  # type: ignore[arg-type]
+
+
 def test_retryable_counts_as_of_any_failed_task(hub: Hub, serve: Serve) -> None:
     tries: List[int] = []
 

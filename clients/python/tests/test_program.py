@@ -47,18 +47,6 @@ def test_usage(server: Server) -> None:
         server.client.config_set("maxmemory-policy", "noeviction")
 
 
-def test_times() -> None:
-    tasks = str(HERE / "tasks.py")
-    for flag in ("--grace", "--lease"):
-        wrong = run(tasks, flag, "ten")
-        said = f"{flag} must be a duration like 500ms, 2s, 1m, 1h or 1d (a bare number is seconds), not 'ten'.\n"
-        assert (wrong.returncode, wrong.stderr) == (2, f"pshub-worker-py: {said}")
-        assert f"{flag} time" in run("--help").stdout
-    for lease in ("1", "1s", "1000ms"):
-        assert "--lease must be a number of seconds from 2 to 600; it is 1.0." in run(tasks, "--lease", lease).stderr
-    assert "--grace must be a number of seconds from 0 to 3600; it is 7200.0." in run(tasks, "--grace", "2h").stderr
-
-
 def test_what_is_served_is_a_module_that_declares_tasks(tmp_path: Path) -> None:
     modules = {
         "empty.py": "x = 1\n",

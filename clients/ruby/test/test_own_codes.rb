@@ -58,6 +58,33 @@ class TestOwnCodes < PshubTest
     end
   end
 
+  class NoSuchStreet < Pshub::TaskError
+    def initialize(street) = (@street = street)
+    def code = "NoSuchStreet"
+    def http_status = @street == "Elm" ? 404 : 700
+    def message = "no such street"
+    def data = @street == "Oak" ? raise("oak") : nil
+  end
+
+  def test_what_a_class_of_the_handlers_own_says_is_told_where_it_may_be
+    worker(declare("street:1.0", retries: 0) { |args| raise NoSuchStreet.new(args["name"]) }, slots: 1)
+    calling = hub
+    told = %w[Elm Fir Oak].map do |name|
+      error = assert_raises(Pshub::TaskFailed) { calling.call("street:1.0", { name: name }) }
+      [error.code, error.http_status, error.message]
+    end
+    said = "no such street"
+    assert_equal [["NoSuchStreet", 404, said], ["NoSuchStreet", 500, said], ["TaskFailed", 500, said]], told
+    assert_equal({ "own" => "NoSuchStreet" }, Pshub::Failures.of(NoSuchStreet.new("Fir")).slice("own", "status"))
+  end
+
+  def test_what_was_given_instead_is_shown_and_cut
+    error = assert_raises(Pshub::ConfigError) { Pshub::TaskError.new("x", code: "N\xff") }
+    assert_match(/this is "N\\xFF"\.\z/, error.message)
+    error = assert_raises(Pshub::ConfigError) { Pshub::TaskError.new("x", code: "N" * 10_000) }
+    assert_match(/this is "N{79}…\.\z/, error.message)
+  end
+
   def test_retryable_counts_as_of_any_failed_task
     tries = 0
     busy = declare("busy:1.0", idempotent: true) do |_|

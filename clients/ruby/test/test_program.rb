@@ -22,8 +22,15 @@ class TestProgram < PshubTest
   end
 
   def test_wrong_usage
-    assert_equal 2, run_worker.last
-    assert_match(/invalid option: --slits/, run_worker("--slits", "1").first)
+    [
+      [[], "Name a file that declares tasks, as in: pshub-worker-rb images.rb"],
+      [%w[--slits 1], "There is no option --slits. Did you mean --slots?"],
+      [%w[tasks.rb --slot=1], "There is no option --slot. Did you mean --job-slots or --slots?"],
+      [%w[tasks.rb --max 1], "There is no option --max. Did you mean --max-backlog or --max-payload-bytes?"],
+      [%w[tasks.rb --queue], "--queue needs a value."]
+    ].each { |arguments, said| assert_equal ["pshub-worker-rb: #{said}\n", 2], run_worker(*arguments) }
+    output, status = run_worker("--slots", "none", code: 'task("a:1.0") { 1 }')
+    assert_equal ["pshub-worker-rb: --slots must be a whole number from 1 to 256; it is \"none\".\n", 2], [output, status]
     output, status = run_worker("--slots", "0", code: 'task("a:1.0") { 1 }')
     assert_equal ["pshub-worker-rb: --slots must be a whole number from 1 to 256; it is 0.\n", 2], [output, status]
     output, status = run_worker("--log-level", "loud", code: 'task("a:1.0") { 1 }')

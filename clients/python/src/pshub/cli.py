@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, NoReturn, Optional
 
 from .outlets.log import log_to_stderr
 from .redis.away import watch_redis
 from .settings.duration import parse_duration
 from .task.loading import BrokenModule, load_tasks
 from .wire.errors import ConfigError
+from .wire.names import near_names
 from .wire.version import __version__
 from .worker.worker import Worker
 
@@ -29,26 +30,48 @@ _SAME_PRESS_S = 0.25
 _LEVELS = {"debug": "debug", "info": "info", "warn": "warning", "warning": "warning", "error": "error", "silent": "silent"}
 #: Flags that are times, and what they are called in code.
 _TIMES = ("grace", "lease")
+_NUMBERS = ("slots", "job_slots", "max_payload_bytes", "max_backlog")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as the commands of the other languages do."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(re.sub("^argument (--[a-z-]+): expected one argument$", r"\1 needs a value.", message))
+
+    def read(self, arguments: Optional[List[str]]) -> Dict[str, Any]:
+        given, unknown = self.parse_known_args(arguments)
+        if unknown:
+            name = unknown[0].split("=")[0]
+            flags = [flag[2:] for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+            near = " or ".join(f"--{flag}" for flag in near_names(name.lstrip("-"), flags))
+            raise ConfigError(f"There is no option {name}." + (f" Did you mean {near}?" if near else ""))
+        if not given.modules:
+            raise ConfigError(f"Name a module that declares tasks, as in: {_NAME} images.py")
+        return vars(given)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
         prog=_NAME,
+        usage=f"{_NAME} [options] module ...",
+        # What is an abbreviation today may be two options tomorrow.
+        allow_abbrev=False,
         description="Serves every task that the modules declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets "
         "what runs finish within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is "
         "away it goes on trying. The log is lines of JSON on stderr. kill -TTIN <pid> has it write there where each thread is.",
         epilog="A time is a number of seconds, or has a unit: 500ms, 2s, 1m, 1h, 1d.",
     )
-    parser.add_argument("modules", nargs="+", metavar="module", help="package.module, or the path of a file")
+    parser.add_argument("modules", nargs="*", metavar="module", help="package.module, or the path of a file")
     parser.add_argument("--redis", metavar="url", help="default: PSHUB_REDIS, else redis://127.0.0.1:6379")
     parser.add_argument("--queue", metavar="name", help="queue to serve (default)")
-    parser.add_argument("--slots", metavar="n", type=int, help="calls to run at once (4)")
-    parser.add_argument("--job-slots", metavar="n", type=int, help="how many of these may run jobs (half)")
+    parser.add_argument("--slots", metavar="n", help="calls to run at once (4)")
+    parser.add_argument("--job-slots", metavar="n", help="how many of these may run jobs (half)")
     parser.add_argument("--namespace", metavar="name", help="prefix of all keys (pshub)")
     parser.add_argument("--grace", metavar="time", help="what runs may take when it is told to stop (10s)")
     parser.add_argument("--lease", metavar="time", help="others take over when it is silent for this long (4s)")
-    parser.add_argument("--max-payload-bytes", metavar="n", type=int, help="largest arguments or result (1 MiB)")
-    parser.add_argument("--max-backlog", metavar="n", type=int, help="requests that may wait in the queue (10000)")
+    parser.add_argument("--max-payload-bytes", metavar="n", help="largest arguments or result (1 MiB)")
+    parser.add_argument("--max-backlog", metavar="n", help="requests that may wait in the queue (10000)")
     parser.add_argument("--statsd", metavar="host:port", help="send metrics there")
     parser.add_argument("--log-level", metavar="level", help="debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)")
     parser.add_argument("--version", action="version", version=__version__)
@@ -65,7 +88,13 @@ def _level_of(flag: Optional[str]) -> str:
 
 def _options_of(given: Dict[str, Any]) -> Dict[str, Any]:
     options = {name: value for name, value in given.items() if value is not None}
-    return {name: parse_duration(value, f"--{name}") if name in _TIMES else value for name, value in options.items()}
+    for name in options:
+        if name in _TIMES:
+            options[name] = parse_duration(options[name], f"--{name}")
+        elif name in _NUMBERS and re.fullmatch("-?[0-9]{1,15}", options[name]):
+            # What is none is refused with those that are out of range.
+            options[name] = int(options[name])
+    return options
 
 
 def _as_flag(message: str) -> str:
@@ -86,8 +115,8 @@ def _write_stacks(*_: Any) -> None:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Exit codes: 0 stopped gracefully, 1 a module failed while it was loaded, 2 wrong usage or settings, 128 + n by signal n."""
-    given = vars(_parser().parse_args(arguments))
     try:
+        given = _parser().read(arguments)
         log_to_stderr(_level_of(given.pop("log_level")))
         modules = given.pop("modules")
         options = _options_of(given)

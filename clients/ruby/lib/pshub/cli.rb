@@ -31,11 +31,11 @@ module Pshub
     end
 
     def main(arguments)
-      files = parser.parse(arguments)
+      files = files_of(arguments)
       log_to_stderr
       worker = Worker.new(tasks: Loading.tasks(files), **@options)
       serve(worker)
-    rescue ConfigError, OptionParser::ParseError => e
+    rescue ConfigError => e
       warn "#{NAME}: #{as_flag(e.message)}"
       2
     rescue Loading::Broken => e
@@ -45,22 +45,49 @@ module Pshub
 
     private
 
+    def files_of(arguments)
+      known = parser
+      files = known.parse(arguments)
+      raise ConfigError, "Name a file that declares tasks, as in: #{NAME} images.rb" if files.empty?
+
+      files
+    rescue OptionParser::InvalidOption, OptionParser::AmbiguousOption => e
+      name = e.args.first.split("=").first
+      raise ConfigError, "There is no option #{name}.#{near(name, known)}"
+    rescue OptionParser::MissingArgument => e
+      raise ConfigError, "#{e.args.first} needs a value."
+    rescue OptionParser::ParseError => e
+      raise ConfigError, e.message
+    end
+
+    def near(flag, parser)
+      flags = parser.to_a.filter_map { |line| line[/\A\s+--([a-z-]+)/, 1] }
+      found = Names.near(flag.sub(/\A-+/, ""), flags).map { |each| "--#{each}" }
+      found.empty? ? "" : " Did you mean #{found.join(" or ")}?"
+    end
+
     def parser
       OptionParser.new(BANNER) do |parser|
+        # What is an abbreviation today may be two options tomorrow.
+        parser.require_exact = true
         parser.on("--redis URL", "default: PSHUB_REDIS, else redis://127.0.0.1:6379") { |v| @options[:redis] = v }
         parser.on("--queue NAME", "queue to serve (default)") { |v| @options[:queue] = v }
-        parser.on("--slots N", Integer, "calls to run at once (4)") { |v| @options[:slots] = v }
-        parser.on("--job-slots N", Integer, "how many of these may run jobs (half)") { |v| @options[:job_slots] = v }
+        parser.on("--slots N", "calls to run at once (4)") { |v| number(:slots, v) }
+        parser.on("--job-slots N", "how many of these may run jobs (half)") { |v| number(:job_slots, v) }
         parser.on("--namespace NAME", "prefix of all keys (pshub)") { |v| @options[:namespace] = v }
         parser.on("--grace TIME", "what runs may take when it is told to stop (10s)") { |v| time(:grace, v) }
         parser.on("--lease TIME", "others take over when it is silent for this long (4s)") { |v| time(:lease, v) }
-        parser.on("--max-payload-bytes N", Integer, "largest arguments or result (1 MiB)") { |v| @options[:max_payload_bytes] = v }
-        parser.on("--max-backlog N", Integer, "requests that may wait in the queue (10000)") { |v| @options[:max_backlog] = v }
+        parser.on("--max-payload-bytes N", "largest arguments or result (1 MiB)") { |v| number(:max_payload_bytes, v) }
+        parser.on("--max-backlog N", "requests that may wait in the queue (10000)") { |v| number(:max_backlog, v) }
         parser.on("--statsd HOST:PORT", "send metrics there") { |v| @options[:statsd] = v }
         parser.on("--log-level LEVEL", "debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)") { |v| @level = v }
+        parser.on("-h", "--help") { puts(parser) || exit }
         parser.on("--version") { puts(VERSION) || exit }
       end
     end
+
+    # What is none is refused with those that are out of range.
+    def number(name, text) = @options[name] = text.match?(/\A-?\d{1,15}\z/) ? text.to_i : text
 
     def time(name, text) = @options[name] = Duration.parse(text, "--#{name}")
 

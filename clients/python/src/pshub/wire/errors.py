@@ -147,8 +147,16 @@ def is_own_code(code: Any) -> bool:
 def _why_not_own(code: Any) -> str:
     if isinstance(code, str) and code in ERROR_CLASSES:
         return f"{code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity."
-    shown = json.dumps(code, default=repr)
-    return f"The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is {shown}."
+    return f"The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is {_shown(code)}."
+
+
+def _shown(given: Any) -> str:
+    """What somebody gave in the place of something else: a text in quotes, cut where it is long."""
+    text = json.dumps(given, ensure_ascii=False) if isinstance(given, str) else repr(given)
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "…"
+
+
+_MOST_SHOWN = 80
 
 
 def is_failed_status(status: Any) -> "TypeGuard[float]":
@@ -202,6 +210,14 @@ class TaskError(Exception):
     :raises ConfigError: for a code that is pshub's own or badly formed, and for another status
     """
 
+    # Also of a subclass whose own __init__ leaves ours out, and of one that says them once for all its instances.
+    code: str = "TaskFailed"
+    http_status: Optional[int] = None
+    retryable: bool = False
+    #: ``retryable`` was said to be False.
+    is_final: bool = False
+    data: Any = None
+
     def __init__(
         self,
         message: str,
@@ -212,16 +228,19 @@ class TaskError(Exception):
         data: Any = None,
     ) -> None:
         super().__init__(message)
-        if code not in (None, "TaskFailed") and not is_own_code(code):
+        code = self.code if code is None else code
+        http_status = self.http_status if http_status is None else http_status
+        if code != "TaskFailed" and not is_own_code(code):
             raise ConfigError(_why_not_own(code))
         if http_status is not None and not (isinstance(http_status, int) and is_failed_status(http_status)):
-            raise ConfigError(f"The http_status of a TaskError is a whole number from 400 to 599, not {http_status!r}.")
-        self.code = code or "TaskFailed"
+            raise ConfigError(f"The http_status of a TaskError is a whole number from 400 to 599, not {_shown(http_status)}.")
+        self.code = code
         self.http_status = http_status
-        self.retryable = retryable or False
-        #: ``retryable`` was said to be False.
-        self.is_final = retryable is False
-        self.data = data
+        if retryable is not None:
+            self.retryable = retryable
+            self.is_final = not retryable
+        if data is not None:
+            self.data = data
 
 
 def problem_error(code: str, problems: List[Dict[str, str]], task: Optional[str], id: Optional[str] = None) -> HubError:

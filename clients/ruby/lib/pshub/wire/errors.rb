@@ -85,7 +85,7 @@ module Pshub
       super(message)
       raise ConfigError, Errors.why_not_own(code) unless [nil, "TaskFailed"].include?(code) || Errors.own_code?(code)
       unless http_status.nil? || (http_status.is_a?(Integer) && Errors.failed_status?(http_status))
-        raise ConfigError, "The http_status of a TaskError is a whole number from 400 to 599, not #{http_status.inspect}."
+        raise ConfigError, "The http_status of a TaskError is a whole number from 400 to 599, not #{Errors.shown(http_status)}."
       end
 
       @code = code || "TaskFailed"
@@ -101,6 +101,8 @@ module Pshub
 
   # What is said about errors.
   module Errors
+    MOST_SHOWN = 80
+
     module_function
 
     # A code that this version does not know is a failed task, as far as a caller can tell.
@@ -120,16 +122,19 @@ module Pshub
     end
 
     # What a handler may call a failure of its own: short, and never what pshub says itself.
-    def own_code?(code) = code.is_a?(String) && code.match?(/\A[A-Z][A-Za-z0-9]{0,63}\z/) && !ERROR_TABLE.key?(code)
+    def own_code?(code) = code.is_a?(String) && code.valid_encoding? && code.match?(/\A[A-Z][A-Za-z0-9]{0,63}\z/) && !ERROR_TABLE.key?(code)
 
     def failed_status?(status) = status.is_a?(Numeric) && status.real? && status.between?(400, 599) && status == status.to_i
+
+    # What somebody gave in the place of something else, cut where it is long.
+    def shown(given) = given.inspect.length > MOST_SHOWN ? "#{given.inspect[0, MOST_SHOWN]}…" : given.inspect
 
     def why_not_own(code)
       if ERROR_TABLE.key?(code)
         return "#{code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity."
       end
 
-      "The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is #{code.inspect}."
+      "The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is #{shown(code)}."
     end
 
     # An InvalidArgs or InvalidResult whose message names each offending field.

@@ -16,12 +16,16 @@ module Pshub
       with_data({ "code" => error.kind, "message" => error.message, "retryable" => false }, error.data)
     end
 
-    # What the caller is told of a failure: message and the handler's own data, never a stack.
+    # What the caller is told of a failure: message and the handler's own data, never a stack. Never raises.
     def of(raised)
       message = Errors.message_of(raised)[0, MAX_MESSAGE_LENGTH]
-      retryable = raised.is_a?(TaskError) && raised.retryable
-      known = { "code" => "TaskFailed", "message" => message, "retryable" => retryable }
-      with_data(known.merge(chosen_of(raised)), data_of(raised))
+      known = { "code" => "TaskFailed", "message" => message, "retryable" => false }
+      return known unless raised.is_a?(TaskError) || raised.is_a?(HubError)
+
+      with_data({ **known, "retryable" => raised.is_a?(TaskError) && raised.retryable == true, **chosen_of(raised) }, data_of(raised))
+    rescue StandardError
+      # A class of the handler's own may have methods that raise in turn.
+      known
     end
 
     # What was found wrong with the arguments or the result, field by field; nothing for other errors.
@@ -32,7 +36,8 @@ module Pshub
       return {} unless raised.is_a?(TaskError)
 
       own = raised.code if Errors.own_code?(raised.code)
-      { "own" => own, "status" => raised.http_status }.compact
+      status = raised.http_status if Errors.failed_status?(raised.http_status)
+      { "own" => own, "status" => status&.to_i }.compact
     end
 
     # A failure as it is told to others: under the code that the handler chose, where it did.
