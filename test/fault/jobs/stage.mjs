@@ -24,6 +24,8 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
   const url = `redis://127.0.0.1:${port}`
   const journal = join(folder, 'journal')
   const members = []
+  /** Those that something was done to, by name: until when what they began may be run elsewhere. */
+  const hit = new Map()
   let server
   let count = 0
   let isEnding = false
@@ -63,6 +65,7 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
       const at = members.indexOf(member)
       if (at === -1) return
       members.splice(at, 1)
+      hit.set(member.name, Date.now())
       if (!isEnding) startMember(queue, workers)
     })
     return member
@@ -72,6 +75,7 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
     url,
     journal,
     members,
+    hit,
     startRedis,
     startMember,
     /** Another one comes in its place once it has gone. */
@@ -83,6 +87,8 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
       member.child.kill('SIGSTOP')
       await sleep(ms)
       member.child.kill('SIGCONT')
+      // It goes on with what it had taken, until it knows that it lost that.
+      hit.set(member.name, Date.now() + 2000)
     },
     async killRedis() {
       const gone = new Promise(resolve => server.once('exit', resolve))
