@@ -7,8 +7,8 @@
 //    and 'skip' do not differ as long as a time is less than a minute late;
 //  - of times that are two minutes late 'once' makes up with one job, and 'skip' with none; both go on with the next time behind that;
 //  - none comes while its entry is paused.
-// How late a time may be says who was there: a worker that dies takes its turn along for a while, and its heir may die as well. While
-// nothing is done to workers and Redis any more, at the end, each second has its job, less than a lease late.
+// None waits while Redis and a worker of its queue are there that nothing is done to, but for the turn of one that died. At the end, when
+// nothing is done to anybody any more, each second has its job, less than a lease late.
 // Where Redis was not killed each job runs once, but for runs of processes that were killed, stopped or told to stop; and none runs that
 // Redis does not know. Where it was killed such a job began just before: its time comes again, with another one.
 
@@ -16,9 +16,11 @@
 const clockMs = 100
 /** Between looking for what is due and taking it. */
 const planMs = 5000
-/** With a kill each half second, of one of two processes. */
-const mostLateMs = 20_000
+/** The turn of a worker that died, a beat of another one, and what a busy machine adds. */
+const turnMs = 5000
 const leaseMs = 2000
+/** Until Redis knows that a run is over. */
+const settleMs = 1000
 /** It is told to forget no more than a second; a busy disk makes that two. */
 const forgottenMs = 3000
 
@@ -42,12 +44,28 @@ const jobsByTask = async redis => {
   return byTask
 }
 
+/** For how long somebody of a queue was there in one piece between two moments. */
+const attendanceOf = ({ outages, presences }) => {
+  let pieces = presences()
+  for (const outage of outages)
+    pieces = pieces.flatMap(piece => [
+      { ...piece, until: Math.min(piece.until, outage.from) },
+      { ...piece, from: Math.max(piece.from, outage.until) },
+    ])
+  return (queue, from, until) => {
+    const own = pieces.filter(piece => piece.queue === queue)
+    return Math.max(0, ...own.map(piece => Math.min(piece.until, until) - Math.max(piece.from, from)))
+  }
+}
+
 /** One time after the other: each is the first one behind the moment at which the one before it came, or behind what was done to it. */
-const checkTimes = ({ id, firstMs, away, missed, steps, pausedAt, resumedAt, removedAt }, jobs, fail) => {
+const checkTimes = (entry, jobs, attendance, fail) => {
+  const { id, queue, firstMs, away, missed, steps, pausedAt, resumedAt, removedAt } = entry
   const due = new Map()
   for (const job of jobs) due.set(job.dueMs, [...(due.get(job.dueMs) ?? []), job.id])
   for (const [dueMs, ids] of due) if (ids.length > 1) fail('two jobs for one time', id, shown(dueMs), ...ids)
-  for (const dueMs of away) {
+  for (const { dueMs, setAt, from } of away) {
+    if (attendance(queue, setAt, from) > turnMs) fail('not taken, though somebody was there', id, shown(dueMs))
     if (missed === 'once' && !due.has(dueMs)) fail('what was missed is not made up for', id, shown(dueMs))
     if (missed === 'skip' && due.has(dueMs)) fail('what was missed is not passed over', id, shown(dueMs))
   }
@@ -55,12 +73,13 @@ const checkTimes = ({ id, firstMs, away, missed, steps, pausedAt, resumedAt, rem
   let before = { dueMs: firstMs - 1000, until: firstMs - 1000 }
   for (const step of [...jobs, ...steps].sort((a, b) => a.from - b.from)) {
     const { kind, dueMs, from } = step
-    if (kind === 'job' && !away.includes(dueMs)) {
+    if (kind === 'job' && !away.some(each => each.dueMs === dueMs)) {
       const next = secondAfter(Math.max(before.until + clockMs, before.dueMs ?? 0))
       if (dueMs % 1000 !== 0) fail('no time of its pattern', id, shown(dueMs))
       if (dueMs > next) fail('lost times', id, `from ${shown(next)} to ${shown(dueMs)}`)
       if (dueMs < before.until - planMs) fail('made up for once more', id, shown(dueMs))
-      if (from - dueMs > mostLateMs) fail('too late', id, shown(dueMs), `${from - dueMs} ms`)
+      if (attendance(queue, dueMs, from) > turnMs)
+        fail('too late, though somebody was there', id, shown(dueMs), `${from - dueMs} ms`)
       if (dueMs > resumedAt && from - dueMs > leaseMs) fail('late, though nothing was in its way', id, shown(dueMs))
       latest = Math.max(latest, from - dueMs)
     }
@@ -73,47 +92,56 @@ const checkTimes = ({ id, firstMs, away, missed, steps, pausedAt, resumedAt, rem
   return latest
 }
 
-/** Starts by job, in the order in which they were written. */
-const startsOf = events => {
-  const starts = new Map()
+/** Runs by job, in the order in which they began. */
+const runsOf = events => {
+  const byJob = new Map()
+  const byRun = new Map()
   for (const { e, id, token, run, at } of events) {
+    if (e === 'end') {
+      const own = byRun.get(run)
+      if (own) own.endedAt = at
+    }
     if (e !== 'start') continue
-    starts.set(id, [...(starts.get(id) ?? []), { token, at, member: run.split('/')[0] }])
+    const own = { token, at, member: run.split('/')[0], endedAt: undefined }
+    byRun.set(run, own)
+    byJob.set(id, [...(byJob.get(id) ?? []), own])
   }
-  return starts
+  return byJob
 }
 
-/** @param mayRepeat whether workers that nobody touched may lose their lease */
-const checkRuns = ({ entry, jobs, starts, hit, redisKills, mayRepeat, fail }) => {
+/** @param mayRepeat whether workers that nothing was done to may lose their lease */
+const checkRuns = ({ entry, jobs, runs, stage, mayRepeat, fail }) => {
   const { id: token } = entry
   const known = new Set(jobs.map(({ id }) => id))
+  /** Whether something was done to its process before it was known to be over. */
+  const wasHit = ({ member, at, endedAt = Number.POSITIVE_INFINITY }) =>
+    stage.hits.some(hit => hit.member === member && hit.until >= at && hit.from <= endedAt + settleMs)
   let forgotten = 0
-  for (const [id, runs] of starts) {
-    if (runs[0].token !== token) continue
+  for (const [id, ofJob] of runs) {
+    if (ofJob[0].token !== token) continue
     const isForgotten = !known.has(id)
     if (isForgotten) forgotten++
-    const began = runs[0].at
-    if (isForgotten && !redisKills.some(at => Math.abs(at - began) < forgottenMs))
+    const began = ofJob[0].at
+    if (isForgotten && !stage.outages.some(({ from }) => Math.abs(from - began) < forgottenMs))
       fail('ran, and Redis knows no such job', token, id)
-    const settled = runs.slice(0, -1).filter(({ member, at }) => at > (hit.get(member) ?? 0))
-    if (redisKills.length === 0 && !mayRepeat && settled.length > 0) fail(`ran ${runs.length} times`, token, id)
+    const mayAgain = stage.outages.length > 0 || mayRepeat || ofJob.slice(0, -1).every(wasHit)
+    if (!mayAgain) fail(`ran ${ofJob.length} times`, token, id)
   }
   return forgotten
 }
 
-/**
- * @param schedules as they were made @param hasEnded whether a job was done or given up @param hit processes that something was done to
- * @param redisKills when Redis was killed
- */
-export const checkSchedules = async ({ redis, events, hasEnded, schedules, hit, redisKills, mayRepeat, fail }) => {
+/** @param schedules as they were made @param hasEnded whether a job was done or given up */
+export const checkSchedules = async ({ redis, stage, events, hasEnded, schedules, mayRepeat, fail }) => {
   for (const what of schedules.found) fail('schedule', what)
-  const starts = startsOf(events)
+  const runs = runsOf(events)
+  // One whose handlers hold it up is not there.
+  const attendance = mayRepeat ? () => 0 : attendanceOf(stage)
   const byTask = await jobsByTask(redis)
   const counts = { times: 0, madeUp: 0, passedOver: 0, forgotten: 0, latestMs: 0 }
   for (const entry of schedules.all) {
     const jobs = byTask.get(`${entry.id}:1.0`) ?? []
-    counts.latestMs = Math.max(counts.latestMs, checkTimes(entry, jobs, fail))
-    counts.forgotten += checkRuns({ entry, jobs, starts, hit, redisKills, mayRepeat, fail })
+    counts.latestMs = Math.max(counts.latestMs, checkTimes(entry, jobs, attendance, fail))
+    counts.forgotten += checkRuns({ entry, jobs, runs, stage, mayRepeat, fail })
     for (const { id, dueMs } of jobs) if (!hasEnded(id)) fail('time whose job never ended', entry.id, shown(dueMs), id)
     counts.times += jobs.length
     counts[entry.missed === 'once' ? 'madeUp' : 'passedOver'] += entry.away.length

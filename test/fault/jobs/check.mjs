@@ -15,13 +15,11 @@ const readJournal = journal =>
       }
     })
 
-/**
- * @param schedules as makeSchedules() made them @param hit processes that something was done to, and until when @param redisKills when Redis was
- * killed: unless it was, no settled job may come back @param mayRepeat handlers hold up processes for longer than a lease
- */
-export const check = async ({ redis, journal, acknowledged, schedules, hit, redisKills, mayRepeat }) => {
-  const isStrict = redisKills.length === 0
-  const events = readJournal(journal)
+/** @param schedules as makeSchedules() made them @param mayRepeat handlers hold up processes for longer than a lease */
+export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat }) => {
+  // Then no settled job may come back.
+  const isStrict = stage.outages.length === 0
+  const events = readJournal(stage.journal)
   const ended = new Map()
   const before = new Map()
   for (const { e, id, run, before: earlier, at } of events) {
@@ -58,7 +56,7 @@ export const check = async ({ redis, journal, acknowledged, schedules, hit, redi
     )
     if (done + gone !== ids.length) fail(`batch that counted ${done + gone} of ${ids.length}`, id)
   }
-  const times = await checkSchedules({ redis, events, hasEnded, schedules, hit, redisKills, mayRepeat, fail })
+  const times = await checkSchedules({ redis, stage, events, hasEnded, schedules, mayRepeat, fail })
   let marks = 0
   for (const key of await redis.keys('pshub:{*')) {
     if (/:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*|ended:.*|cron|ticks)$/.test(key)) fail('left behind', key)

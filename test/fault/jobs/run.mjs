@@ -63,7 +63,6 @@ const end = Date.now() + Number(values.seconds) * 1000
 const redisEvery = Number(values['redis-every']) * 1000
 let nextRedis = redisEvery > 0 ? Date.now() + redisEvery : Number.POSITIVE_INFINITY
 let nextMiss = Date.now() + missEveryMs / 2
-const redisKills = []
 let workersHit = 0
 while (Date.now() < end) {
   await sleep(300 + random() * 400)
@@ -79,7 +78,6 @@ while (Date.now() < end) {
   await running
   await schedules.settled()
   await sleep(1300)
-  redisKills.push(Date.now())
   await stage.killRedis()
   nextRedis = Date.now() + redisEvery
   running = load.run(perSecond)
@@ -110,11 +108,9 @@ await rest()
 const { acknowledged, refused } = load
 const { found, runs, jobs, dead, deadly, marks, times } = await check({
   redis,
-  journal: stage.journal,
   acknowledged,
   schedules,
-  hit: stage.hit,
-  redisKills,
+  stage,
   mayRepeat: fault.mayRepeat ?? false,
 })
 redis.disconnect()
@@ -122,7 +118,7 @@ await hub.close()
 const kept = await stage.end(found.length > 0)
 console.log(
   `${values.fault} ${values.worker} seed ${values.seed}: ${jobs} jobs (${acknowledged.chains.length} chains, ${acknowledged.batches.length} batches) in ${runs} runs, ` +
-    `${dead} dead, ${deadly} of which no handler could do; ${workersHit} workers hit and ${redisKills.length} times Redis killed; ${refused} not acknowledged; ` +
+    `${dead} dead, ${deadly} of which no handler could do; ${workersHit} workers hit and ${stage.outages.length} times Redis killed; ${refused} not acknowledged; ` +
     `${marks} marks of steps that came from another queue are left, and go in time`,
 )
 console.log(

@@ -34,19 +34,19 @@ export const makeSchedules = async (hub, url) => {
   const miss = async entry => {
     const { name, away, missed } = entry
     const dueMs = Math.floor(Date.now() / 1000) * 1000 - awayMs
-    const step = { kind: 'missed', dueMs, from: Date.now(), until: undefined }
+    const step = { kind: 'missed', dueMs, setAt: Date.now(), from: Date.now(), until: undefined }
     await redis.zadd(timesOf(entry), 'XX', dueMs, name)
-    for (let tries = 0; tries < 1200; tries++) {
+    // Where all its workers die it may take a while.
+    for (let tries = 0; tries < 1200 && step.until === undefined; tries++) {
       const lookedAt = Date.now()
-      if (Number(await redis.zscore(timesOf(entry), name)) !== dueMs) {
-        step.until = Date.now()
-        break
-      }
-      step.from = lookedAt
+      const isTaken = Number(await redis.zscore(timesOf(entry), name)) !== dueMs
+      if (isTaken) step.until = Date.now()
+      else step.from = lookedAt
       await sleep(50)
     }
     need(step.until !== undefined, 'nobody took a time for a minute', entry)
-    away.push(dueMs)
+    away.push(step)
+    // What was passed over has left nothing else.
     if (missed === 'skip') entry.steps.push(step)
   }
 
@@ -61,6 +61,7 @@ export const makeSchedules = async (hub, url) => {
     all,
     found,
     miss() {
+      if (underWay.size > 0) return
       for (const entry of all) {
         const done = miss(entry).finally(() => underWay.delete(done))
         underWay.add(done)
