@@ -1,4 +1,4 @@
-// npm run test:faults:jobs: jobs of all kinds, while their workers and their Redis are killed, and what becomes of them.
+// npm run test:faults:jobs: jobs of all kinds and schedules, while their workers and their Redis are killed, and what becomes of them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
