@@ -36,7 +36,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const { calls, bell, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
   const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
     keys.queue(queue)
-  const { inspect, shown } = keys.queue(queue)
+  const { inspect, shown, line, keysOf, running, keyed, fence } = keys.queue(queue)
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
@@ -78,6 +78,10 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       reads(held(id), 'HKEYS HMGET'),
       writes(dueBell, 'LLEN RPUSH'),
       writes(dead, 'ZCARD ZRANGE ZREM'),
+      writes(line('*', '*'), 'RPUSH'),
+      writes(keysOf('*'), 'ZADD ZRANGE ZRANGEBYSCORE ZREM'),
+      writes(running('*'), 'EXISTS HEXISTS'),
+      writes(keyed, 'ZADD ZRANGE ZREM'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
       writes(batch(id), 'HEXISTS HGETALL HMGET HSET HSETNX PERSIST PEXPIRE'),
       writes(batchEnded(id), 'DEL'),
@@ -107,6 +111,11 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(ticks, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
       writes(ticker, 'DEL GET SET'),
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
+      writes(line('*', '*'), 'LINDEX LPOP LPUSH RPUSH'),
+      writes(keysOf('*'), 'ZADD ZCOUNT ZPOPMIN ZRANGE ZRANGEBYSCORE ZREM'),
+      writes(running('*'), 'EXISTS HDEL HEXISTS HGET HGETALL HSET'),
+      writes(keyed, 'ZADD ZRANGE ZRANGEBYSCORE ZREM'),
+      writes(fence, 'GET SET'),
       writes(job(id), 'HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
       writes(batch(id), 'HEXISTS HINCRBY HMGET HSETNX PEXPIRE'),
       writes(batchEnded(id), 'DEL SADD'),
@@ -115,7 +124,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
       runs(reporter, 'DEL GET SET'),
       runs(paused, 'GET'),
-      runs(held(id), 'HDEL HGET HKEYS HLEN HRANDFIELD HSET'),
+      runs(held(id), 'HDEL HEXISTS HGET HKEYS HLEN HRANDFIELD HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
       writes(inspect(id), 'DEL GET'),
       writes(shown(id), 'PEXPIRE RPUSH'),
@@ -157,7 +166,7 @@ export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
 /** What follows a command's name and key, where a command without it would not be one. */
 const rests: Record<string, string[]> = {
   'HDEL HEXISTS HGET HMGET HSTRLEN LPOS LPUSH RPUSH SADD ZREM ZSCORE CLIENT|SETNAME FUNCTION|LOAD': ['_'],
-  'LRANGE LTRIM ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
+  'LRANGE LTRIM ZCOUNT ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
   'LPOP PEXPIRE': ['1'],
   // An admin's is really sent, and finds nothing.
   BLPOP: ['0.001'],

@@ -72,6 +72,14 @@ const queueKeys = (base: string) => ({
   turn: `${base}:turn`,
   /** ZSET: job -> when it was given up, Redis milliseconds. */
   dead: `${base}:dead`,
+  /** LIST: the jobs of one key that wait, in their order. */
+  line: (task: string, key: string) => `${base}:line:${task}:${key}`,
+  /** ZSET: key -> when its first job is due, Redis microseconds, of those of which none runs; HASH: key -> who runs it. */
+  keysOf: (task: string) => `${base}:keys:${task}`,
+  running: (task: string) => `${base}:running:${task}`,
+  /** ZSET: task -> when the first of its keys is due, Redis microseconds; STRING: the last token that a run of a key was given. */
+  keyed: `${base}:keyed`,
+  fence: `${base}:fence`,
   /** HASH: how a tracked job fares. */
   job: (id: string) => `${base}:job:${id}`,
   /** HASH: a batch: what follows it, and how many have ended; SET: these. */

@@ -63,4 +63,3 @@ describe('a connection that breaks while', () => {
     expect(unseen).toEqual([])
   })
 })
-
