@@ -13,7 +13,7 @@ end
 -- Puts a job behind all others of its list, or of its key.
 local function line_up_again(jobs, message, options)
   local key, task = key_of(message, options)
-  if key and line_up(jobs, task, key, message, tonumber(now_us_text())) then return note_first(jobs, task) end
+  if key and line_up(jobs, task, key, message, tonumber(now_us_text())) then return end
   redis.call('RPUSH', list_of(jobs, message), message)
 end
 
@@ -71,8 +71,8 @@ end
 local function line_up_new(jobs, text, options, due, added)
   local key, task = key_of(text, options)
   if not key or not line_up(jobs, task, key, text, due) then return false end
-  added.keyed = added.keyed or {}
-  added.keyed[task] = math.min(due, added.keyed[task] or due)
+  local name = due > tonumber(now_us_text()) and 'later_key' or 'due_key'
+  added[name] = math.min(due, added[name] or due)
   return true
 end
 
@@ -115,15 +115,9 @@ end
 local function arrive(jobs, bell, added)
   for list, texts in pairs(added.waiting or {}) do redis.call('RPUSH', list, unpack(texts)) end
   if added.waiting then ring(bell) end
-  for task, due in pairs(added.keyed or {}) do
-    local before = next_key_due(jobs)
-    note_first(jobs, task)
-    if due <= tonumber(now_us_text()) then
-      ring(bell)
-    else
-      if not before or due <= before then ring(beside(jobs, 'duebell')) end
-    end
-  end
+  if added.due_key then ring(bell) end
+  -- A worker sets its clock by the first of them.
+  if added.later_key and added.later_key <= (next_key_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
   if added[1] then postpone(jobs, 'scheduled', added) end
 end
 

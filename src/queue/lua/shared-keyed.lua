@@ -65,15 +65,14 @@ end
 
 -- Puts a job at the end of its line. False where that cannot be, because something else has its name.
 local function line_up(jobs, task, key, text, due)
-  local keys = beside(jobs, 'keys:' .. task)
-  local is_first = 0
+  local since = string.format('%.0f', due)
   if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 then
-    is_first = redis.pcall('ZADD', keys, 'NX', string.format('%.0f', due), key)
+    local added = redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', since, key)
+    if type(added) ~= 'number' then return false end
+    if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', since, task) end
   end
-  local length = type(is_first) == 'number' and redis.pcall('RPUSH', line_of(jobs, task, key), text)
-  if type(length) == 'number' then return true end
-  if is_first == 1 then redis.call('ZREM', keys, key) end
-  return false
+  -- A key without a line goes as soon as somebody takes it.
+  return type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) == 'number'
 end
 
 -- Whether a key runs for another job: that of this one was taken for lost.
