@@ -36,7 +36,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const { calls, bell, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
   const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
     keys.queue(queue)
-  const { inspect, shown, line, keysOf, running, keyed, fence } = keys.queue(queue)
+  const { inspect, shown, line, keysOf, running, keyed, lined, fence } = keys.queue(queue)
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
@@ -52,6 +52,10 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(cron, 'HGETALL'),
     reads(ticks, 'ZRANGE'),
     reads(held(id), 'HKEYS HLEN HMGET'),
+    reads(line('*', '*'), 'LLEN LRANGE'),
+    reads([keysOf('*'), keyed], 'ZRANGE'),
+    reads(running('*'), 'HKEYS'),
+    reads(lined, 'HVALS'),
   ]
   const calling = [
     sends('FCALL TIME INFO CLIENT|SETNAME'),
@@ -78,10 +82,11 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       reads(held(id), 'HKEYS HMGET'),
       writes(dueBell, 'LLEN RPUSH'),
       writes(dead, 'ZCARD ZRANGE ZREM'),
-      writes(line('*', '*'), 'RPUSH'),
-      writes(keysOf('*'), 'ZADD ZRANGEBYSCORE'),
-      writes(running('*'), 'HEXISTS'),
+      writes(line('*', '*'), 'LLEN LRANGE LREM RPUSH'),
+      writes(keysOf('*'), 'ZADD ZRANGE ZRANGEBYSCORE'),
+      writes(running('*'), 'HEXISTS HKEYS'),
       writes(keyed, 'ZADD ZRANGE'),
+      writes(lined, 'HINCRBY HVALS'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
       writes(batch(id), 'HEXISTS HGETALL HMGET HSET HSETNX PERSIST PEXPIRE'),
       writes(batchEnded(id), 'DEL'),
@@ -115,6 +120,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(keysOf('*'), 'ZADD ZCOUNT ZPOPMIN ZRANGE ZRANGEBYSCORE'),
       writes(running('*'), 'EXISTS HDEL HEXISTS HGET HGETALL HSET'),
       writes(keyed, 'ZADD ZRANGE ZRANGEBYSCORE ZREM'),
+      writes(lined, 'HDEL HINCRBY HVALS'),
       writes(fence, 'GET SET'),
       writes(job(id), 'HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
       writes(batch(id), 'HEXISTS HINCRBY HMGET HSETNX PEXPIRE'),

@@ -79,6 +79,8 @@ const queueKeys = (base: string) => ({
   running: (task: string) => `${base}:running:${task}`,
   /** ZSET: task -> when the first of its keys is due, Redis microseconds; STRING: the last token that a run of a key was given. */
   keyed: `${base}:keyed`,
+  /** HASH: task -> how many jobs its lines have. */
+  lined: `${base}:lined`,
   fence: `${base}:fence`,
   /** HASH: how a tracked job fares. */
   job: (id: string) => `${base}:job:${id}`,

@@ -194,6 +194,34 @@ describe('jobs with a key', () => {
     await it_.redis.zrem(keys.queue('q').leases, 'ghost')
   }, 12_000)
 
+  it('are listed and counted where they wait, with when they are due, and can be cancelled there', async () => {
+    const { task, of } = noting({}, ({ n }) => (n === 1 ? pause(600) : undefined))
+    const worker = await it_.worker([task], { slots: 1 })
+    const hub = it_.hub()
+    await hub.enqueue('sync:1.0', { key: 'a', n: 1 }, { key: 'a' })
+    await eventually(() => worker.busy === 1)
+    const tracked = await hub.enqueue('sync:1.0', { key: 'a', n: 2 }, { key: 'a', tracked: true })
+    const plain = await hub.enqueue('sync:1.0', { key: 'a', n: 3 }, { key: 'a' })
+    await hub.enqueue('sync:1.0', { key: 'b', n: 4 }, { key: 'b', delayMs: 60_000 })
+    const { jobs, counts } = await hub.jobs({ state: 'waiting' })
+    expect(counts).toMatchObject([{ waiting: 3 }])
+    expect(jobs.map(({ id, dueMs }) => [id, dueMs !== undefined])).toEqual([
+      [tracked.id, false],
+      [plain.id, false],
+      [expect.any(String), true],
+    ])
+    const [queue] = await hub.queues()
+    expect(queue).toMatchObject({ jobs: 3 })
+    expect(await tracked.cancel()).toBe(true)
+    expect(await hub.cancelJob(plain.id, { queue: 'q' })).toBe(true)
+    expect(await hub.cancelJob(jobs[2]!.id!, { queue: 'q' })).toBe(true)
+    await eventually(() => worker.busy === 0)
+    // The key that is to wait for its time goes when that has come.
+    await eventually(async () => !(await it_.keys()).some(key => /:(line|running):/.test(key)))
+    expect(of('a').map(({ n }) => n)).toEqual([1])
+    it_.allowLeftovers()
+  })
+
   it('are refused with what to do about it', async () => {
     const plain = defineTask('plain:1.0', {}, () => undefined)
     await it_.worker([noting().task, plain])

@@ -11,6 +11,7 @@ import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { enqueueWithKeys } from '../support/keyed-work.ts'
 import { cancelInBulk, lookAtJobs } from '../support/looking-at-jobs.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.ts'
@@ -184,41 +185,6 @@ const lookAtRecord = async (username: string) => {
   expect((await findJobRecord(client, makeKeys(server.namespace), 'next', ['other', 'q']))?.status.state).toBe('done')
 }
 
-/** Jobs with keys: that hold others, let them pass, wait for their time, follow others, come back from a lost worker, and are given up. */
-const enqueueWithKeys = async (hub: Hub) => {
-  const { redis } = server
-  const done: unknown[] = []
-  const worker = await server.worker(keyedTasks(done), { redis: (await rights.users('q')).worker, queue: 'q' })
-  const [a, b] = [{ key: 'a' }, { key: 'b', backoff: 20 }]
-  await hub.enqueue('ordered:1.0', { n: 1, ms: 1500 }, a)
-  await eventually(() => worker.busy === 1)
-  await hub.enqueue('ordered:1.0', { n: 2 }, { ...a, delayMs: 50 })
-  await hub.enqueue('ordered:1.0', { n: 3, fails: true }, b)
-  await hub.enqueue('passes:1.0', { n: 4, fails: true }, b)
-  await hub.chain([
-    ['own:1.0', 1],
-    ['ordered:1.0', { n: 5 }, { key: 'c' }],
-  ])
-  await eventually(() => done.length === 5, 6000)
-  const part = '"job":{"key":"d"},"task":"ordered:1.0","args":{"n":6}'
-  await redis.hset(keys().held('gone'), 'job:d', `{"at":1,"ttl":0,"id":"d",${part}}`)
-  await redis.zadd(keys().leases, 1, 'gone')
-  await eventually(() => done.length === 6)
-  expect(done.toSorted()).toEqual([1, 2, 3, 4, 5, 6])
-  await worker.stop()
-}
-
-const keyedTasks = (done: unknown[]) => {
-  const handler = async (args: unknown, ctx: { attempt: number }) => {
-    const { n, ms = 0, fails } = args as { n: number; ms?: number; fails?: boolean }
-    await sleep(ms)
-    if (fails && ctx.attempt === 1) throw new Error('not yet')
-    done.push(n)
-  }
-  const ordered = defineTask('ordered:1.0', { keyed: 'ordered' }, handler)
-  return [ordered, defineTask('passes:1.0', { keyed: 'ordered', onFailure: 'pass' }, handler), tasks[0]!]
-}
-
 /** A worker dies, a claim's answer was lost, and there is work for another worker and for none. */
 const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   const lost = failure(hub.call('once:1.0', { n: 1, ms: 60_000 }, { timeoutMs: 60_000 }))
@@ -266,7 +232,7 @@ describe('users with exactly the listed rights', () => {
     await breakInbox()
     await loseThings(hub, worker, other)
     const enqueuer = server.hub({ redis: urls.jobs })
-    await enqueueWithKeys(enqueuer)
+    await enqueueWithKeys(server, enqueuer, urls.worker)
     await enqueueInEveryWay(enqueuer, worker)
     const viewer = server.hub({ redis: urls.view })
     expect(await viewer.slowCalls()).toContainEqual(expect.objectContaining({ worker: worker.id }))

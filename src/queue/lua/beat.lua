@@ -68,7 +68,7 @@ local function job_figures(jobs)
     if type(length) == 'number' then waiting = waiting + length end
     if at and (not oldest or at < oldest) then oldest = at end
   end
-  waiting = waiting + keys_due(jobs)
+  waiting = waiting + jobs_lined(jobs)
   local _, since = first_keyed(jobs, now_text)
   if since and (not oldest or since < oldest) then oldest = since end
   local due = next_due(jobs)

@@ -5,6 +5,7 @@
 --   keys:<task>        ZSET  key -> when it is due (us): each that has jobs in its line, and none that runs
 --   running:<task>     HASH  key -> <fence> <worker> <job id>: each of which one runs
 --   keyed              ZSET  task -> when the first of its keys is due (us), +inf while all of them run; none that has no keys
+--   lined              HASH  task -> how many jobs its lines have
 --   fence              STRING  the last token that was given, for a minute
 --
 -- A key is in at most one of `keys` and `running`: so one job of it runs at a time, however many workers there are, and no worker owns
@@ -27,12 +28,19 @@ local function keyed_tasks(jobs)
   return tasks.err and {} or tasks
 end
 
--- Notes when the first key of a task is due.
+-- Counts what comes into the lines of a task, and what leaves them.
+local function count_lined(jobs, task, by)
+  redis.pcall('HINCRBY', beside(jobs, 'lined'), task, by)
+end
+
+-- Notes when the first key of a task is due. Where there is none, and none runs, there is nothing in its lines.
 local function note_first(jobs, task)
   local index = beside(jobs, 'keyed')
   local first = redis.pcall('ZRANGE', beside(jobs, 'keys:' .. task), 0, 0, 'WITHSCORES')[2]
   if not first and redis.pcall('EXISTS', beside(jobs, 'running:' .. task)) == 1 then first = '+inf' end
-  if first then redis.pcall('ZADD', index, first, task) else redis.pcall('ZREM', index, task) end
+  if first then return redis.pcall('ZADD', index, first, task) end
+  redis.pcall('ZREM', index, task)
+  redis.pcall('HDEL', beside(jobs, 'lined'), task)
 end
 
 -- The task whose key has been due for the longest, and since when; nil when none is due. `now`: us, as text.
@@ -51,6 +59,13 @@ local function next_key_due(jobs)
     if due and due < 1e19 and (not next or due < next) then next = due end
   end
   return next
+end
+
+-- How many jobs there are in all lines.
+local function jobs_lined(jobs)
+  local counts, count = redis.pcall('HVALS', beside(jobs, 'lined')), 0
+  for i = 1, counts.err and 0 or #counts do count = count + math.max(0, tonumber(counts[i]) or 0) end
+  return count
 end
 
 -- How many keys are due.
@@ -72,7 +87,9 @@ local function line_up(jobs, task, key, text, due)
     if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', since, task) end
   end
   -- A key without a line goes as soon as somebody takes it.
-  return type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) == 'number'
+  if type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) ~= 'number' then return false end
+  count_lined(jobs, task, 1)
+  return true
 end
 
 -- Whether a key runs for another job: that of this one was taken for lost.
@@ -96,6 +113,7 @@ end
 local function come_back(jobs, id, message, options, due)
   local key, task = key_of(message, options)
   if not key or type(redis.pcall('LPUSH', line_of(jobs, task, key), message)) ~= 'number' then return false end
+  count_lined(jobs, task, 1)
   if runs_for_another(jobs, task, key, id) then return true end
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
   redis.pcall('ZADD', beside(jobs, 'keys:' .. task), string.format('%.0f', due), key)
@@ -113,7 +131,10 @@ end
 local function take_key(jobs, task)
   local key = redis.pcall('ZPOPMIN', beside(jobs, 'keys:' .. task))[1]
   local message = key and redis.pcall('LPOP', line_of(jobs, task, key))
-  if type(message) == 'string' then return key, message end
+  if type(message) == 'string' then
+    count_lined(jobs, task, -1)
+    return key, message
+  end
   note_first(jobs, task)
 end
 
