@@ -95,7 +95,7 @@ const oldestDueMs = async (
     return found?.[1] === undefined ? undefined : Number(found[1])
   })
   const firstKey = catalogue
-    .askIfAllowed<string[]>(client, [], 'zrange', keyed, '-inf', nowMs * 1000, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    .askIfAllowed<string[]>(client, [], 'zrange', keyed, 0, 0, 'WITHSCORES')
     .then(found => (found?.[1] === undefined ? undefined : Number(found[1]) / 1000))
   const times = (await Promise.all([...heads, ...firsts, firstKey])).filter(time => Number.isFinite(time)) as number[]
   return times.length === 0 ? undefined : Math.min(...times)

@@ -133,20 +133,29 @@ export class JobSearch {
 
   /** Where jobs of a queue wait to be taken: in its lists, and in the lines of its keys. */
   async *#lists(queue: string): AsyncGenerator<string> {
-    const { jobsHigh, jobs, jobsLow, keyed, keysOf, running, line } = this.#keys.queue(queue)
+    const { jobsHigh, jobs, jobsLow, keyed, keysOf, later, running, line } = this.#keys.queue(queue)
     yield jobsHigh
     yield jobs
     const ask = (name: string, key: string, ...range: number[]) =>
       this.#catalogue.askIfAllowed<string[]>(this.#client, [], name, key, ...range)
     for (const task of (await ask('zrange', keyed, 0, -1)) ?? []) {
       for (const key of (await ask('hkeys', running(task))) ?? []) yield line(task, key)
-      for (let at = 0; ; at += page) {
-        const found = (await ask('zrange', keysOf(task), at, at + page - 1)) ?? []
-        for (const key of found) yield line(task, key)
-        if (found.length < page) break
-      }
+      for await (const key of this.#members(keysOf(task))) yield line(task, key)
+    }
+    for await (const member of this.#members(later)) {
+      const [task, key] = splitAt(member, ' ')
+      yield line(task, key)
     }
     yield jobsLow
+  }
+
+  async *#members(set: string): AsyncGenerator<string> {
+    for (let at = 0; ; at += page) {
+      const ask = this.#catalogue.askIfAllowed<string[]>(this.#client, [], 'zrange', set, at, at + page - 1)
+      const found = (await ask) ?? []
+      yield* found
+      if (found.length < page) return
+    }
   }
 
   async *#pagesOfLists(queue: string, from: number): AsyncGenerator<Element[]> {
@@ -228,6 +237,11 @@ export class JobSearch {
       worker,
     }
   }
+}
+
+const splitAt = (text: string, mark: string): [string, string] => {
+  const at = text.indexOf(mark)
+  return [text.slice(0, at), text.slice(at + 1)]
 }
 
 const matches = ({ id, task, from, job, args }: Request, match: JobMatch): boolean => {

@@ -36,7 +36,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const { calls, bell, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
   const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
     keys.queue(queue)
-  const { inspect, shown, line, keysOf, running, keyed, lined, fence } = keys.queue(queue)
+  const { inspect, shown, line, keysOf, running, keyed, later, lined, fence } = keys.queue(queue)
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
@@ -53,7 +53,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(ticks, 'ZRANGE'),
     reads(held(id), 'HKEYS HLEN HMGET'),
     reads(line('*', '*'), 'LLEN LRANGE'),
-    reads([keysOf('*'), keyed], 'ZRANGE'),
+    reads([keysOf('*'), later, keyed], 'ZRANGE'),
     reads(running('*'), 'HKEYS'),
     reads(lined, 'HVALS'),
   ]
@@ -83,8 +83,9 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(dueBell, 'LLEN RPUSH'),
       writes(dead, 'ZCARD ZRANGE ZREM'),
       writes(line('*', '*'), 'LLEN LRANGE LREM RPUSH'),
-      writes(keysOf('*'), 'ZADD ZRANGE ZRANGEBYSCORE'),
+      writes(keysOf('*'), 'ZADD ZRANGE ZSCORE'),
       writes(running('*'), 'HEXISTS HKEYS'),
+      writes(later, 'ZADD ZRANGE ZSCORE'),
       writes(keyed, 'ZADD ZRANGE'),
       writes(lined, 'HINCRBY HVALS'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
@@ -117,10 +118,11 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(ticker, 'DEL GET SET'),
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
       writes(line('*', '*'), 'LINDEX LPOP LPUSH RPUSH'),
-      writes(keysOf('*'), 'ZADD ZCOUNT ZPOPMIN ZRANGE ZRANGEBYSCORE'),
+      writes(keysOf('*'), 'ZADD ZCARD ZPOPMIN ZRANGE ZSCORE'),
       writes(running('*'), 'EXISTS HDEL HEXISTS HGET HGETALL HSET'),
-      writes(keyed, 'ZADD ZRANGE ZRANGEBYSCORE ZREM'),
-      writes(lined, 'HDEL HINCRBY HVALS'),
+      writes(later, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
+      writes(keyed, 'ZADD ZRANGE ZREM'),
+      writes(lined, 'HDEL HGET HINCRBY HVALS'),
       writes(fence, 'GET SET'),
       writes(job(id), 'HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
       writes(batch(id), 'HEXISTS HINCRBY HMGET HSETNX PEXPIRE'),
@@ -172,7 +174,7 @@ export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
 /** What follows a command's name and key, where a command without it would not be one. */
 const rests: Record<string, string[]> = {
   'HDEL HEXISTS HGET HMGET HSTRLEN LPOS LPUSH RPUSH SADD ZREM ZSCORE CLIENT|SETNAME FUNCTION|LOAD': ['_'],
-  'LRANGE LTRIM ZCOUNT ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
+  'LRANGE LTRIM ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
   'LPOP PEXPIRE': ['1'],
   // An admin's is really sent, and finds nothing.
   BLPOP: ['0.001'],

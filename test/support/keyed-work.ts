@@ -7,7 +7,7 @@ import { queueKeys } from './queue-keys.ts'
 /** Jobs with keys: that hold others, let them pass, wait for their time, follow others, come back from a lost worker, and are given up. */
 export const enqueueWithKeys = async (server: Fixture, hub: Hub, workerUrl: string): Promise<void> => {
   const { redis } = server
-  const { held, leases } = queueKeys(server)
+  const { held, leases, running } = queueKeys(server)
   const done: unknown[] = []
   const worker = await server.worker(keyedTasks(done), { redis: workerUrl, queue: 'q' })
   const [a, b] = [{ key: 'a' }, { key: 'b', backoff: 20 }]
@@ -20,12 +20,16 @@ export const enqueueWithKeys = async (server: Fixture, hub: Hub, workerUrl: stri
     ['own:1.0', 1],
     ['ordered:1.0', { n: 5 }, { key: 'c' }],
   ])
-  await eventually(() => done.length === 5, 6000)
+  await hub.enqueue('ordered:1.0', { n: 7 }, { key: 'e', delayMs: 50 })
+  // Nobody holds what it runs.
+  await redis.hset(running('ordered:1.0'), 'f', '1 nobody g')
+  await hub.enqueue('ordered:1.0', { n: 8 }, { key: 'f' })
+  await eventually(() => done.length === 7, 6000)
   const part = '"job":{"key":"d"},"task":"ordered:1.0","args":{"n":6}'
   await redis.hset(held('gone'), 'job:d', `{"at":1,"ttl":0,"id":"d",${part}}`)
   await redis.zadd(leases, 1, 'gone')
-  await eventually(() => done.length === 6)
-  expect(done.toSorted()).toEqual([1, 2, 3, 4, 5, 6])
+  await eventually(() => done.length === 8)
+  expect(done.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   await worker.stop()
 }
 

@@ -69,7 +69,7 @@ local function job_figures(jobs)
     if at and (not oldest or at < oldest) then oldest = at end
   end
   waiting = waiting + jobs_lined(jobs)
-  local _, since = first_keyed(jobs, now_text)
+  local _, since = first_keyed(jobs)
   if since and (not oldest or since < oldest) then oldest = since end
   local due = next_due(jobs)
   if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end

@@ -123,7 +123,7 @@ end
 -- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
 local function take_by_age(last)
   while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
-    local task, due = first_keyed(KEYS[5], now_text)
+    local task, due = first_keyed(KEYS[5])
     if not task then return take(KEYS[5], last - taken, 'job:') end
     local head = redis.call('LINDEX', KEYS[5], 0)
     local at = head and (tonumber(string.match(head, '^{"at":(%d+)')) or 0)

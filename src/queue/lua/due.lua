@@ -36,6 +36,7 @@ for _, name in ipairs({ 'scheduled', 'retries' }) do
     page = math.max(1, math.floor(bytes_left / largest))
   end
 end
-if moved > 0 or keys_due(KEYS[1]) > 0 then ring(KEYS[2]) end
+moved = moved + stand_due(KEYS[1], ARGV[1] - moved)
+if moved > 0 then ring(KEYS[2]) end
 local due = next_due(KEYS[1])
 return { now_text, moved, due and string.format('%d', due) or '' }

@@ -41,7 +41,7 @@ local function again(id, message, options, delay, state, waiting)
   if waiting then
     leave_line(KEYS[2], id, message, options)
   else
-    if come_back(KEYS[2], id, text, options, due * 1000) then
+    if come_back(KEYS[2], id, text, options, due) then
       -- A worker sets its clock by it, unless that is set for an earlier one.
       held_back = true
       return {}

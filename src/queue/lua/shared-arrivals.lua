@@ -3,8 +3,7 @@
 -- Puts a job back at the head of its list, as if it had not been taken; one with a key at the head of its line.
 local function return_job(jobs, id, message, side)
   local options = options_of(message)
-  local at = tonumber(string.match(message, '^{"at":(%d+)')) or 0
-  if not options.key or not come_back(jobs, id, message, options, at) then
+  if not options.key or not come_back(jobs, id, message, options) then
     redis.call(side or 'LPUSH', list_of(jobs, message), message)
   end
   if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
@@ -33,9 +32,8 @@ end
 
 -- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
 local function next_due(jobs)
-  local key = next_key_due(jobs)
-  local first = key and math.ceil(key / 1000)
-  for _, name in ipairs({ 'scheduled', 'retries' }) do
+  local first
+  for _, name in ipairs({ 'scheduled', 'retries', 'later' }) do
     local time = first_of(beside(jobs, name))
     if time and (not first or time < first) then first = time end
   end
@@ -68,11 +66,10 @@ local function waits(added, list, text)
 end
 
 -- Puts a job with a key into its line. False where it has to do without.
-local function line_up_new(jobs, text, options, due, added)
+local function line_up_new(jobs, text, options, since, due, added)
   local key, task = key_of(text, options)
-  if not key or not line_up(jobs, task, key, text, due) then return false end
-  local name = due > tonumber(now_us_text()) and 'later_key' or 'due_key'
-  added[name] = math.min(due, added[name] or due)
+  if not key or not line_up(jobs, task, key, text, since, due) then return false end
+  if due then added.later = math.min(due, added.later or due) else added.is_due = true end
   return true
 end
 
@@ -102,7 +99,7 @@ local function add_job(jobs, at, message, added)
   end
   if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
   if due > now then text = string.format('{"at":%d000,', due) .. message end
-  if options.key and line_up_new(jobs, text, options, due > now and due * 1000 or tonumber(at), added) then return nil end
+  if options.key and line_up_new(jobs, text, options, tonumber(at), due > now and due, added) then return nil end
   if due > now then
     added[#added + 1] = due
     added[#added + 1] = text
@@ -115,9 +112,9 @@ end
 local function arrive(jobs, bell, added)
   for list, texts in pairs(added.waiting or {}) do redis.call('RPUSH', list, unpack(texts)) end
   if added.waiting then ring(bell) end
-  if added.due_key then ring(bell) end
+  if added.is_due then ring(bell) end
   -- A worker sets its clock by the first of them.
-  if added.later_key and added.later_key <= (next_key_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
+  if added.later and added.later <= (next_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
   if added[1] then postpone(jobs, 'scheduled', added) end
 end
 

@@ -2,14 +2,16 @@
 -- in the order in which they were enqueued, whoever runs them.
 --
 --   line:<task>:<key>  LIST  its jobs that wait
---   keys:<task>        ZSET  key -> when it is due (us): each that has jobs in its line, and none that runs
+--   keys:<task>        ZSET  key -> since when it is due (us): each that has jobs, none that runs, and nothing to wait for
+--   later              ZSET  <task> <key> -> when it is due (ms): the same, where its first job waits for its time
 --   running:<task>     HASH  key -> <fence> <worker> <job id>: each of which one runs
---   keyed              ZSET  task -> when the first of its keys is due (us), +inf while all of them run; none that has no keys
+--   keyed              ZSET  task -> since when the first of its keys is due (us), +inf where none is: each that has jobs in lines, or runs one
 --   lined              HASH  task -> how many jobs its lines have
 --   fence              STRING  the last token that was given, for a minute
 --
--- A key is in at most one of `keys` and `running`: so one job of it runs at a time, however many workers there are, and no worker owns
--- keys. Somebody else's keys in these places cost those jobs their order at most: pcall, and what is no such thing counts as empty.
+-- A key is in one of `keys`, `later` and `running` at most: so one job of it runs at a time, however many workers there are, and no worker
+-- owns keys. What is in `keys` is taken whatever the clock says, which may have been set back. Somebody else's keys in these places cost
+-- those jobs their order at most: pcall, and what is no such thing counts as empty.
 
 local function line_of(jobs, task, key)
   return beside(jobs, 'line:' .. task .. ':' .. key)
@@ -18,47 +20,13 @@ end
 -- Key and task of a job; nil for one without a key.
 local function key_of(message, options)
   if type(options.key) ~= 'string' then return nil end
-  local task = string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":%b{},"task":"([^"]*)"')
+  local task = string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":%b{},"task":"([^" ]*)"')
   return task and options.key, task
-end
-
--- Tasks that have keys.
-local function keyed_tasks(jobs)
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
-  return tasks.err and {} or tasks
 end
 
 -- Counts what comes into the lines of a task, and what leaves them.
 local function count_lined(jobs, task, by)
   redis.pcall('HINCRBY', beside(jobs, 'lined'), task, by)
-end
-
--- Notes when the first key of a task is due. Where there is none, and none runs, there is nothing in its lines.
-local function note_first(jobs, task)
-  local index = beside(jobs, 'keyed')
-  local first = redis.pcall('ZRANGE', beside(jobs, 'keys:' .. task), 0, 0, 'WITHSCORES')[2]
-  if not first and redis.pcall('EXISTS', beside(jobs, 'running:' .. task)) == 1 then first = '+inf' end
-  if first then return redis.pcall('ZADD', index, first, task) end
-  redis.pcall('ZREM', index, task)
-  redis.pcall('HDEL', beside(jobs, 'lined'), task)
-end
-
--- The task whose key has been due for the longest, and since when; nil when none is due. `now`: us, as text.
-local function first_keyed(jobs, now)
-  local first = redis.pcall('ZRANGEBYSCORE', beside(jobs, 'keyed'), '-inf', now, 'WITHSCORES', 'LIMIT', 0, 1)
-  return first[1], tonumber(first[2])
-end
-
--- When the next key is due that is not due yet (us); nil when there is none.
-local function next_key_due(jobs)
-  local next
-  for _, task in ipairs(keyed_tasks(jobs)) do
-    local keys = beside(jobs, 'keys:' .. task)
-    local found = redis.pcall('ZRANGEBYSCORE', keys, '(' .. now_us_text(), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-    local due = tonumber(found[2])
-    if due and due < 1e19 and (not next or due < next) then next = due end
-  end
-  return next
 end
 
 -- How many jobs there are in all lines.
@@ -68,26 +36,60 @@ local function jobs_lined(jobs)
   return count
 end
 
+-- Notes since when the first key of a task is due.
+local function note_first(jobs, task)
+  local index, lined = beside(jobs, 'keyed'), beside(jobs, 'lined')
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keys:' .. task), 0, 0, 'WITHSCORES')[2]
+  if not first then
+    local count = redis.pcall('HGET', lined, task)
+    local is_empty = type(count) ~= 'string' or (tonumber(count) or 0) <= 0
+    if is_empty and redis.pcall('EXISTS', beside(jobs, 'running:' .. task)) == 0 then
+      redis.pcall('ZREM', index, task)
+      redis.pcall('HDEL', lined, task)
+      return
+    end
+  end
+  redis.pcall('ZADD', index, first or '+inf', task)
+end
+
+-- The task whose key has been due for the longest, and since when (us); nil when none is due.
+local function first_keyed(jobs)
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 0, 'WITHSCORES')
+  local since = tonumber(first[2])
+  if since and since < 1e19 then return first[1], since end
+end
+
 -- How many keys are due.
 local function keys_due(jobs)
-  local count = 0
-  for _, task in ipairs(keyed_tasks(jobs)) do
-    local due = redis.pcall('ZCOUNT', beside(jobs, 'keys:' .. task), '-inf', now_us_text())
+  local count, tasks = 0, redis.pcall('ZRANGE', beside(jobs, 'keyed'), '-inf', '(+inf', 'BYSCORE')
+  for i = 1, tasks.err and 0 or #tasks do
+    local due = redis.pcall('ZCARD', beside(jobs, 'keys:' .. tasks[i]))
     if type(due) == 'number' then count = count + due end
   end
   return count
 end
 
--- Puts a job at the end of its line. False where that cannot be, because something else has its name.
-local function line_up(jobs, task, key, text, due)
-  local since = string.format('%.0f', due)
-  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 then
-    local added = redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', since, key)
-    if type(added) ~= 'number' then return false end
-    if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', since, task) end
+-- A key of which none runs can be taken from now on, or when its first job is due (ms), unless something else is known of it already.
+local function stand(jobs, task, key, since, due)
+  local keys, later = beside(jobs, 'keys:' .. task), beside(jobs, 'later')
+  local member = task .. ' ' .. key
+  if due then
+    if type(redis.pcall('ZSCORE', keys, key)) == 'string' then return true end
+    return type(redis.pcall('ZADD', later, 'NX', string.format('%.0f', due), member)) == 'number'
   end
+  if type(redis.pcall('ZSCORE', later, member)) == 'string' then return true end
+  local added = redis.pcall('ZADD', keys, 'NX', string.format('%.0f', since), key)
+  if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', string.format('%.0f', since), task) end
+  return type(added) == 'number'
+end
+
+-- Puts a job at the end of its line. `due`: when (ms), of one whose time is still to come. False where that cannot be, because something
+-- else has one of these names.
+local function line_up(jobs, task, key, text, since, due)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(jobs, task, key, since, due) then return false end
   -- A key without a line goes as soon as somebody takes it.
   if type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) ~= 'number' then return false end
+  redis.pcall('ZADD', beside(jobs, 'keyed'), 'NX', '+inf', task)
   count_lined(jobs, task, 1)
   return true
 end
@@ -98,25 +100,30 @@ local function runs_for_another(jobs, task, key, id)
   return type(holder) == 'string' and string.match(holder, '[%w_-]*$') ~= id
 end
 
--- A key of which none runs any more. Its next job is due when that says so, and not before those of all keys that are due by now.
+-- A key of which none runs any more. Its next job is due when that says so, and behind those of all keys that are due by now.
 local function free_key(jobs, task, key)
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
   local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
   if type(head) == 'string' then
+    local now = tonumber(now_us_text())
     local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
-    redis.pcall('ZADD', beside(jobs, 'keys:' .. task), string.format('%.0f', math.max(at, tonumber(now_us_text()))), key)
+    local due = options_of(head)
+    due = at > now and (due.due or due.delay or due.tries) and math.ceil(at / 1000)
+    stand(jobs, task, key, now, due)
+    if due then ring(beside(jobs, 'duebell')) end
   end
   note_first(jobs, task)
 end
 
--- Puts a job that was taken back to the head of its line. False for one that has no key, or no line any more.
+-- Puts a job that was taken back to the head of its line, where it is due as before, or at a time (ms). False for one that has no key, or
+-- no line any more.
 local function come_back(jobs, id, message, options, due)
   local key, task = key_of(message, options)
   if not key or type(redis.pcall('LPUSH', line_of(jobs, task, key), message)) ~= 'number' then return false end
   count_lined(jobs, task, 1)
   if runs_for_another(jobs, task, key, id) then return true end
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
-  redis.pcall('ZADD', beside(jobs, 'keys:' .. task), string.format('%.0f', due), key)
+  stand(jobs, task, key, tonumber(string.match(message, '^{"at":(%d+)')), due)
   note_first(jobs, task)
   return true
 end
@@ -152,19 +159,35 @@ local function run_key(jobs, task, key, worker, id)
   return fence
 end
 
+-- Keys whose time has come, as many as are wanted. Returns how many these were.
+local function stand_due(jobs, most)
+  local later = beside(jobs, 'later')
+  local found = redis.pcall('ZRANGEBYSCORE', later, '-inf', string.format('%d', now_ms()), 'WITHSCORES', 'LIMIT', 0, most)
+  for i = 1, found.err and 0 or #found, 2 do
+    redis.call('ZREM', later, found[i])
+    local task, key = string.match(found[i], '^(%S*) (.*)$')
+    if task and redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 then stand(jobs, task, key, found[i + 1] * 1000) end
+  end
+  return found.err and 0 or #found / 2
+end
+
 -- Keys that run for longer than this are looked after: their job may have gone without a word.
 local checked_after = 5000000
 
 -- Frees keys that run in nobody's hands: what was held is no message, or somebody deleted it. Returns how many.
 local function free_orphans(jobs)
-  local freed, now = 0, tonumber(now_us_text())
-  for _, task in ipairs(keyed_tasks(jobs)) do
+  local freed, before = 0, tonumber(now_us_text()) - checked_after
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  for _, task in ipairs(tasks.err and {} or tasks) do
     local running = redis.pcall('HGETALL', beside(jobs, 'running:' .. task))
     for i = 1, running.err and 0 or #running, 2 do
       local fence, worker, id = string.match(running[i + 1], '^(%d+) ([%w_-]+) ([%w_-]+)$')
-      local held = fence and beside(jobs, 'held:' .. worker)
-      local is_held = fence and (redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1)
-      if not is_held and (not fence or tonumber(fence) + checked_after < now) then
+      local is_held = false
+      if fence then
+        local held = beside(jobs, 'held:' .. worker)
+        is_held = tonumber(fence) > before or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
+      end
+      if not is_held then
         free_key(jobs, task, running[i])
         freed = freed + 1
       end

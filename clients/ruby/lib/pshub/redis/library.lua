@@ -1,7 +1,7 @@
 #!lua name=pshub_1
 -- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.
 local revision = 3
-local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"LREM","<namespace>:{<queue>}:line:*:*","1","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:keys:*","0","0"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HEXISTS","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"DEL","<namespace>:{<queue>}:duebell"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LPUSH","<namespace>:{<queue>}:line:*:*","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZCOUNT","<namespace>:{<queue>}:keys:*","0","0"},{"ZPOPMIN","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:keys:*","0","0"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HDEL","<namespace>:{<queue>}:running:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HGETALL","<namespace>:{<queue>}:running:*"},{"HSET","<namespace>:{<queue>}:running:*","_","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:fence"},{"SET","<namespace>:{<queue>}:fence","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HEXISTS","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:lined"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:lined"},{"HDEL","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"}}}
+local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"LREM","<namespace>:{<queue>}:line:*:*","1","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HEXISTS","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"DEL","<namespace>:{<queue>}:duebell"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LPUSH","<namespace>:{<queue>}:line:*:*","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZPOPMIN","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HDEL","<namespace>:{<queue>}:running:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HGETALL","<namespace>:{<queue>}:running:*"},{"HSET","<namespace>:{<queue>}:running:*","_","_"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:fence"},{"SET","<namespace>:{<queue>}:fence","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HEXISTS","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:lined"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:lined"},{"HDEL","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"}}}
 -- What several functions of the library use. Each of them has the text of a file of its own, of the operation's name, and gets
 -- KEYS and ARGV as that file's header says. A line `-- flags:` there names how Redis is to run it: `allow-oom` on a full Redis
 -- too, with all that it writes; without it a full Redis refuses it before its first line. `no-writes` changes nothing.
@@ -193,14 +193,16 @@ end
 -- in the order in which they were enqueued, whoever runs them.
 --
 --   line:<task>:<key>  LIST  its jobs that wait
---   keys:<task>        ZSET  key -> when it is due (us): each that has jobs in its line, and none that runs
+--   keys:<task>        ZSET  key -> since when it is due (us): each that has jobs, none that runs, and nothing to wait for
+--   later              ZSET  <task> <key> -> when it is due (ms): the same, where its first job waits for its time
 --   running:<task>     HASH  key -> <fence> <worker> <job id>: each of which one runs
---   keyed              ZSET  task -> when the first of its keys is due (us), +inf while all of them run; none that has no keys
+--   keyed              ZSET  task -> since when the first of its keys is due (us), +inf where none is: each that has jobs in lines, or runs one
 --   lined              HASH  task -> how many jobs its lines have
 --   fence              STRING  the last token that was given, for a minute
 --
--- A key is in at most one of `keys` and `running`: so one job of it runs at a time, however many workers there are, and no worker owns
--- keys. Somebody else's keys in these places cost those jobs their order at most: pcall, and what is no such thing counts as empty.
+-- A key is in one of `keys`, `later` and `running` at most: so one job of it runs at a time, however many workers there are, and no worker
+-- owns keys. What is in `keys` is taken whatever the clock says, which may have been set back. Somebody else's keys in these places cost
+-- those jobs their order at most: pcall, and what is no such thing counts as empty.
 
 local function line_of(jobs, task, key)
   return beside(jobs, 'line:' .. task .. ':' .. key)
@@ -209,47 +211,13 @@ end
 -- Key and task of a job; nil for one without a key.
 local function key_of(message, options)
   if type(options.key) ~= 'string' then return nil end
-  local task = string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":%b{},"task":"([^"]*)"')
+  local task = string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":%b{},"task":"([^" ]*)"')
   return task and options.key, task
-end
-
--- Tasks that have keys.
-local function keyed_tasks(jobs)
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
-  return tasks.err and {} or tasks
 end
 
 -- Counts what comes into the lines of a task, and what leaves them.
 local function count_lined(jobs, task, by)
   redis.pcall('HINCRBY', beside(jobs, 'lined'), task, by)
-end
-
--- Notes when the first key of a task is due. Where there is none, and none runs, there is nothing in its lines.
-local function note_first(jobs, task)
-  local index = beside(jobs, 'keyed')
-  local first = redis.pcall('ZRANGE', beside(jobs, 'keys:' .. task), 0, 0, 'WITHSCORES')[2]
-  if not first and redis.pcall('EXISTS', beside(jobs, 'running:' .. task)) == 1 then first = '+inf' end
-  if first then return redis.pcall('ZADD', index, first, task) end
-  redis.pcall('ZREM', index, task)
-  redis.pcall('HDEL', beside(jobs, 'lined'), task)
-end
-
--- The task whose key has been due for the longest, and since when; nil when none is due. `now`: us, as text.
-local function first_keyed(jobs, now)
-  local first = redis.pcall('ZRANGEBYSCORE', beside(jobs, 'keyed'), '-inf', now, 'WITHSCORES', 'LIMIT', 0, 1)
-  return first[1], tonumber(first[2])
-end
-
--- When the next key is due that is not due yet (us); nil when there is none.
-local function next_key_due(jobs)
-  local next
-  for _, task in ipairs(keyed_tasks(jobs)) do
-    local keys = beside(jobs, 'keys:' .. task)
-    local found = redis.pcall('ZRANGEBYSCORE', keys, '(' .. now_us_text(), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-    local due = tonumber(found[2])
-    if due and due < 1e19 and (not next or due < next) then next = due end
-  end
-  return next
 end
 
 -- How many jobs there are in all lines.
@@ -259,26 +227,60 @@ local function jobs_lined(jobs)
   return count
 end
 
+-- Notes since when the first key of a task is due.
+local function note_first(jobs, task)
+  local index, lined = beside(jobs, 'keyed'), beside(jobs, 'lined')
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keys:' .. task), 0, 0, 'WITHSCORES')[2]
+  if not first then
+    local count = redis.pcall('HGET', lined, task)
+    local is_empty = type(count) ~= 'string' or (tonumber(count) or 0) <= 0
+    if is_empty and redis.pcall('EXISTS', beside(jobs, 'running:' .. task)) == 0 then
+      redis.pcall('ZREM', index, task)
+      redis.pcall('HDEL', lined, task)
+      return
+    end
+  end
+  redis.pcall('ZADD', index, first or '+inf', task)
+end
+
+-- The task whose key has been due for the longest, and since when (us); nil when none is due.
+local function first_keyed(jobs)
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 0, 'WITHSCORES')
+  local since = tonumber(first[2])
+  if since and since < 1e19 then return first[1], since end
+end
+
 -- How many keys are due.
 local function keys_due(jobs)
-  local count = 0
-  for _, task in ipairs(keyed_tasks(jobs)) do
-    local due = redis.pcall('ZCOUNT', beside(jobs, 'keys:' .. task), '-inf', now_us_text())
+  local count, tasks = 0, redis.pcall('ZRANGE', beside(jobs, 'keyed'), '-inf', '(+inf', 'BYSCORE')
+  for i = 1, tasks.err and 0 or #tasks do
+    local due = redis.pcall('ZCARD', beside(jobs, 'keys:' .. tasks[i]))
     if type(due) == 'number' then count = count + due end
   end
   return count
 end
 
--- Puts a job at the end of its line. False where that cannot be, because something else has its name.
-local function line_up(jobs, task, key, text, due)
-  local since = string.format('%.0f', due)
-  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 then
-    local added = redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', since, key)
-    if type(added) ~= 'number' then return false end
-    if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', since, task) end
+-- A key of which none runs can be taken from now on, or when its first job is due (ms), unless something else is known of it already.
+local function stand(jobs, task, key, since, due)
+  local keys, later = beside(jobs, 'keys:' .. task), beside(jobs, 'later')
+  local member = task .. ' ' .. key
+  if due then
+    if type(redis.pcall('ZSCORE', keys, key)) == 'string' then return true end
+    return type(redis.pcall('ZADD', later, 'NX', string.format('%.0f', due), member)) == 'number'
   end
+  if type(redis.pcall('ZSCORE', later, member)) == 'string' then return true end
+  local added = redis.pcall('ZADD', keys, 'NX', string.format('%.0f', since), key)
+  if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', string.format('%.0f', since), task) end
+  return type(added) == 'number'
+end
+
+-- Puts a job at the end of its line. `due`: when (ms), of one whose time is still to come. False where that cannot be, because something
+-- else has one of these names.
+local function line_up(jobs, task, key, text, since, due)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(jobs, task, key, since, due) then return false end
   -- A key without a line goes as soon as somebody takes it.
   if type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) ~= 'number' then return false end
+  redis.pcall('ZADD', beside(jobs, 'keyed'), 'NX', '+inf', task)
   count_lined(jobs, task, 1)
   return true
 end
@@ -289,25 +291,30 @@ local function runs_for_another(jobs, task, key, id)
   return type(holder) == 'string' and string.match(holder, '[%w_-]*$') ~= id
 end
 
--- A key of which none runs any more. Its next job is due when that says so, and not before those of all keys that are due by now.
+-- A key of which none runs any more. Its next job is due when that says so, and behind those of all keys that are due by now.
 local function free_key(jobs, task, key)
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
   local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
   if type(head) == 'string' then
+    local now = tonumber(now_us_text())
     local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
-    redis.pcall('ZADD', beside(jobs, 'keys:' .. task), string.format('%.0f', math.max(at, tonumber(now_us_text()))), key)
+    local due = options_of(head)
+    due = at > now and (due.due or due.delay or due.tries) and math.ceil(at / 1000)
+    stand(jobs, task, key, now, due)
+    if due then ring(beside(jobs, 'duebell')) end
   end
   note_first(jobs, task)
 end
 
--- Puts a job that was taken back to the head of its line. False for one that has no key, or no line any more.
+-- Puts a job that was taken back to the head of its line, where it is due as before, or at a time (ms). False for one that has no key, or
+-- no line any more.
 local function come_back(jobs, id, message, options, due)
   local key, task = key_of(message, options)
   if not key or type(redis.pcall('LPUSH', line_of(jobs, task, key), message)) ~= 'number' then return false end
   count_lined(jobs, task, 1)
   if runs_for_another(jobs, task, key, id) then return true end
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
-  redis.pcall('ZADD', beside(jobs, 'keys:' .. task), string.format('%.0f', due), key)
+  stand(jobs, task, key, tonumber(string.match(message, '^{"at":(%d+)')), due)
   note_first(jobs, task)
   return true
 end
@@ -343,19 +350,35 @@ local function run_key(jobs, task, key, worker, id)
   return fence
 end
 
+-- Keys whose time has come, as many as are wanted. Returns how many these were.
+local function stand_due(jobs, most)
+  local later = beside(jobs, 'later')
+  local found = redis.pcall('ZRANGEBYSCORE', later, '-inf', string.format('%d', now_ms()), 'WITHSCORES', 'LIMIT', 0, most)
+  for i = 1, found.err and 0 or #found, 2 do
+    redis.call('ZREM', later, found[i])
+    local task, key = string.match(found[i], '^(%S*) (.*)$')
+    if task and redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 then stand(jobs, task, key, found[i + 1] * 1000) end
+  end
+  return found.err and 0 or #found / 2
+end
+
 -- Keys that run for longer than this are looked after: their job may have gone without a word.
 local checked_after = 5000000
 
 -- Frees keys that run in nobody's hands: what was held is no message, or somebody deleted it. Returns how many.
 local function free_orphans(jobs)
-  local freed, now = 0, tonumber(now_us_text())
-  for _, task in ipairs(keyed_tasks(jobs)) do
+  local freed, before = 0, tonumber(now_us_text()) - checked_after
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  for _, task in ipairs(tasks.err and {} or tasks) do
     local running = redis.pcall('HGETALL', beside(jobs, 'running:' .. task))
     for i = 1, running.err and 0 or #running, 2 do
       local fence, worker, id = string.match(running[i + 1], '^(%d+) ([%w_-]+) ([%w_-]+)$')
-      local held = fence and beside(jobs, 'held:' .. worker)
-      local is_held = fence and (redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1)
-      if not is_held and (not fence or tonumber(fence) + checked_after < now) then
+      local is_held = false
+      if fence then
+        local held = beside(jobs, 'held:' .. worker)
+        is_held = tonumber(fence) > before or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
+      end
+      if not is_held then
         free_key(jobs, task, running[i])
         freed = freed + 1
       end
@@ -369,8 +392,7 @@ end
 -- Puts a job back at the head of its list, as if it had not been taken; one with a key at the head of its line.
 local function return_job(jobs, id, message, side)
   local options = options_of(message)
-  local at = tonumber(string.match(message, '^{"at":(%d+)')) or 0
-  if not options.key or not come_back(jobs, id, message, options, at) then
+  if not options.key or not come_back(jobs, id, message, options) then
     redis.call(side or 'LPUSH', list_of(jobs, message), message)
   end
   if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
@@ -399,9 +421,8 @@ end
 
 -- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
 local function next_due(jobs)
-  local key = next_key_due(jobs)
-  local first = key and math.ceil(key / 1000)
-  for _, name in ipairs({ 'scheduled', 'retries' }) do
+  local first
+  for _, name in ipairs({ 'scheduled', 'retries', 'later' }) do
     local time = first_of(beside(jobs, name))
     if time and (not first or time < first) then first = time end
   end
@@ -434,11 +455,10 @@ local function waits(added, list, text)
 end
 
 -- Puts a job with a key into its line. False where it has to do without.
-local function line_up_new(jobs, text, options, due, added)
+local function line_up_new(jobs, text, options, since, due, added)
   local key, task = key_of(text, options)
-  if not key or not line_up(jobs, task, key, text, due) then return false end
-  local name = due > tonumber(now_us_text()) and 'later_key' or 'due_key'
-  added[name] = math.min(due, added[name] or due)
+  if not key or not line_up(jobs, task, key, text, since, due) then return false end
+  if due then added.later = math.min(due, added.later or due) else added.is_due = true end
   return true
 end
 
@@ -468,7 +488,7 @@ local function add_job(jobs, at, message, added)
   end
   if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
   if due > now then text = string.format('{"at":%d000,', due) .. message end
-  if options.key and line_up_new(jobs, text, options, due > now and due * 1000 or tonumber(at), added) then return nil end
+  if options.key and line_up_new(jobs, text, options, tonumber(at), due > now and due, added) then return nil end
   if due > now then
     added[#added + 1] = due
     added[#added + 1] = text
@@ -481,9 +501,9 @@ end
 local function arrive(jobs, bell, added)
   for list, texts in pairs(added.waiting or {}) do redis.call('RPUSH', list, unpack(texts)) end
   if added.waiting then ring(bell) end
-  if added.due_key then ring(bell) end
+  if added.is_due then ring(bell) end
   -- A worker sets its clock by the first of them.
-  if added.later_key and added.later_key <= (next_key_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
+  if added.later and added.later <= (next_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
   if added[1] then postpone(jobs, 'scheduled', added) end
 end
 
@@ -713,7 +733,7 @@ end
 -- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
 local function take_by_age(last)
   while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
-    local task, due = first_keyed(KEYS[5], now_text)
+    local task, due = first_keyed(KEYS[5])
     if not task then return take(KEYS[5], last - taken, 'job:') end
     local head = redis.call('LINDEX', KEYS[5], 0)
     local at = head and (tonumber(string.match(head, '^{"at":(%d+)')) or 0)
@@ -843,7 +863,7 @@ local function job_figures(jobs)
     if at and (not oldest or at < oldest) then oldest = at end
   end
   waiting = waiting + jobs_lined(jobs)
-  local _, since = first_keyed(jobs, now_text)
+  local _, since = first_keyed(jobs)
   if since and (not oldest or since < oldest) then oldest = since end
   local due = next_due(jobs)
   if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
@@ -1248,7 +1268,8 @@ for _, name in ipairs({ 'scheduled', 'retries' }) do
     page = math.max(1, math.floor(bytes_left / largest))
   end
 end
-if moved > 0 or keys_due(KEYS[1]) > 0 then ring(KEYS[2]) end
+moved = moved + stand_due(KEYS[1], ARGV[1] - moved)
+if moved > 0 then ring(KEYS[2]) end
 local due = next_due(KEYS[1])
 return { now_text, moved, due and string.format('%d', due) or '' }
 end }
@@ -1297,7 +1318,7 @@ local function again(id, message, options, delay, state, waiting)
   if waiting then
     leave_line(KEYS[2], id, message, options)
   else
-    if come_back(KEYS[2], id, text, options, due * 1000) then
+    if come_back(KEYS[2], id, text, options, due) then
       -- A worker sets its clock by it, unless that is set for an earlier one.
       held_back = true
       return {}
