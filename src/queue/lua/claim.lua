@@ -108,26 +108,48 @@ local function take(list, most, prefix)
   return -1
 end
 
--- Takes the next job of the key that has been due for the longest, of this task.
-local function take_keyed(task)
-  local key, message = take_key(KEYS[5], task)
-  if not key then return end
-  local id = string.match(message, leading .. ',"job":{') and select(3, string.match(message, leading))
-  if id and not begin(message, id) then return free_key(KEYS[5], task, key) end
-  id = id or made_up()
-  local fence = run_key(KEYS[5], task, key, ARGV[1], id)
-  local said = string.gsub(message, '"job":{', '"job":{"fence":' .. fence .. ',', 1)
-  accept(message, 'job:' .. id, line_of(KEYS[5], task, key), said)
+-- Takes jobs of those keys of a task that have been due for the longest, of so many at the most. Their answers tell the tokens.
+local function take_keyed(task, most)
+  local found, runs = take_keys(KEYS[5], task, most), {}
+  local fence = found[1] and next_fence(KEYS[5], #found / 2)
+  for i = 1, #found, 2 do
+    local key, message = found[i], found[i + 1]
+    local id = string.match(message, leading .. ',"job":{') and select(3, string.match(message, leading))
+    if bytes_left <= 0 then
+      redis.call('LPUSH', line_of(KEYS[5], task, key), message)
+      count_lined(KEYS[5], task, 1)
+      free_key(KEYS[5], task, key)
+    else
+      if id and not begin(message, id) then
+        free_key(KEYS[5], task, key)
+      else
+        id = id or made_up()
+        local token = string.format('%.0f', fence + (i - 1) / 2)
+        runs[#runs + 1] = key
+        runs[#runs + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+        local said = string.gsub(message, '"job":{', '"job":{"fence":' .. token .. ',', 1)
+        accept(message, 'job:' .. id, line_of(KEYS[5], task, key), said)
+      end
+    end
+  end
+  if runs[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(runs)) end
+  note_first(KEYS[5], task)
 end
 
 -- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
 local function take_by_age(last)
   while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
-    local task, due = first_keyed(KEYS[5])
+    local task, since, others = first_keyed(KEYS[5])
     if not task then return take(KEYS[5], last - taken, 'job:') end
     local head = redis.call('LINDEX', KEYS[5], 0)
     local at = head and (tonumber(string.match(head, '^{"at":(%d+)')) or 0)
-    if at and at <= due then take(KEYS[5], 1, 'job:') else take_keyed(task) end
+    if at and at <= since then
+      take(KEYS[5], 1, 'job:')
+    else
+      -- As many as fit, while nothing else is there that could be older.
+      local many = math.min(last - taken, math.max(1, math.floor(bytes_left / largest)), first_page)
+      take_keyed(task, (at or others) and 1 or many)
+    end
   end
   return -1
 end

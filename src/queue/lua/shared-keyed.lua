@@ -52,11 +52,11 @@ local function note_first(jobs, task)
   redis.pcall('ZADD', index, first or '+inf', task)
 end
 
--- The task whose key has been due for the longest, and since when (us); nil when none is due.
+-- The task whose key has been due for the longest, since when (us), and whether keys of others are due; nil when none is.
 local function first_keyed(jobs)
-  local first = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 0, 'WITHSCORES')
-  local since = tonumber(first[2])
-  if since and since < 1e19 then return first[1], since end
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 1, 'WITHSCORES')
+  local since, other = tonumber(first[2]), tonumber(first[4])
+  if since and since < 1e19 then return first[1], since, other ~= nil and other < 1e19 end
 end
 
 -- How many keys are due.
@@ -104,15 +104,14 @@ end
 local function free_key(jobs, task, key)
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
   local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
-  if type(head) == 'string' then
-    local now = tonumber(now_us_text())
-    local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
-    local due = options_of(head)
-    due = at > now and (due.due or due.delay or due.tries) and math.ceil(at / 1000)
-    stand(jobs, task, key, now, due)
-    if due then ring(beside(jobs, 'duebell')) end
-  end
-  note_first(jobs, task)
+  if type(head) ~= 'string' then return note_first(jobs, task) end
+  local now = tonumber(now_us_text())
+  local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
+  local options = at > now and options_of(head) or {}
+  -- What came before the clock was set back has to wait for nothing.
+  local due = (options.due or options.delay or options.tries) and math.ceil(at / 1000)
+  stand(jobs, task, key, now, due)
+  if due then ring(beside(jobs, 'duebell')) end
 end
 
 -- Puts a job that was taken back to the head of its line, where it is due as before, or at a time (ms). False for one that has no key, or
@@ -124,7 +123,6 @@ local function come_back(jobs, id, message, options, due)
   if runs_for_another(jobs, task, key, id) then return true end
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
   stand(jobs, task, key, tonumber(string.match(message, '^{"at":(%d+)')), due)
-  note_first(jobs, task)
   return true
 end
 
@@ -134,29 +132,30 @@ local function leave_line(jobs, id, message, options)
   if key and not runs_for_another(jobs, task, key, id) then free_key(jobs, task, key) end
 end
 
--- Takes the first job of the key of a task that has been due for the longest. Returns key and job; nil where there was none after all.
-local function take_key(jobs, task)
-  local key = redis.pcall('ZPOPMIN', beside(jobs, 'keys:' .. task))[1]
-  local message = key and redis.pcall('LPOP', line_of(jobs, task, key))
-  if type(message) == 'string' then
-    count_lined(jobs, task, -1)
-    return key, message
+-- Takes the first jobs of those keys of a task that have been due for the longest, of so many at the most. Returns key, job, key, job, ...
+local function take_keys(jobs, task, most)
+  local keys, taken = redis.pcall('ZPOPMIN', beside(jobs, 'keys:' .. task), most), {}
+  for i = 1, keys.err and 0 or #keys, 2 do
+    local message = redis.pcall('LPOP', line_of(jobs, task, keys[i]))
+    if type(message) == 'string' then
+      taken[#taken + 1] = keys[i]
+      taken[#taken + 1] = message
+    end
   end
-  note_first(jobs, task)
+  if taken[1] then count_lined(jobs, task, -#taken / 2) end
+  return taken
 end
 
 -- For so long the last token is known, should the clock be set back, or that of another server be behind.
 local fence_memory = 60000
 
--- A key is running. Returns its token: higher than all before it, of any key.
-local function run_key(jobs, task, key, worker, id)
+-- A token for each of some runs: the first one of so many that follow each other, all higher than those before them, of any key.
+local function next_fence(jobs, count)
   local last = redis.pcall('GET', beside(jobs, 'fence'))
   last = type(last) == 'string' and tonumber(last) or 0
-  local fence = string.format('%.0f', math.max(tonumber(now_us_text()), last + 1))
-  redis.pcall('SET', beside(jobs, 'fence'), fence, 'PX', fence_memory)
-  redis.pcall('HSET', beside(jobs, 'running:' .. task), key, fence .. ' ' .. worker .. ' ' .. id)
-  note_first(jobs, task)
-  return fence
+  local first = math.max(tonumber(now_us_text()), last + 1)
+  redis.pcall('SET', beside(jobs, 'fence'), string.format('%.0f', first + count - 1), 'PX', fence_memory)
+  return first
 end
 
 -- Keys whose time has come, as many as are wanted. Returns how many these were.
