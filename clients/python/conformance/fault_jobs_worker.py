@@ -66,12 +66,19 @@ def acts(args: Any, ctx: Context) -> Any:
     return handle(args, ctx)
 
 
+# Those of schedules.
+scheduled = [
+    task(f"{setup['queue']}-{name}:1.0", args={}, retries=8, backoff=50, job_timeout_ms=15_000)(handle)
+    for name in ("once", "skip")
+]
+
+
 def main() -> None:
     log_to_stderr("silent")
     options: Dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": 2}
     if "graceMs" in setup:
         options["grace"] = setup["graceMs"] / 1000
-    workers = [Worker(setup["redis"], tasks=[work, acts], **options) for _ in range(setup["workers"])]
+    workers = [Worker(setup["redis"], tasks=[work, acts, *scheduled], **options) for _ in range(setup["workers"])]
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
 

@@ -44,6 +44,10 @@ extend Pshub::DSL
 
 task("#{SETUP['queue']}-work:1.0", args: {}, retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }
 task("#{SETUP['queue']}-acts:1.0", args: {}, retries: 2, backoff: 50, job_timeout_ms: 2000) { |args, ctx| handle(args, ctx) }
+# Those of schedules.
+%w[once skip].each do |name|
+  task("#{SETUP['queue']}-#{name}:1.0", args: {}, retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }
+end
 
 options = { queue: SETUP["queue"], slots: 8, job_slots: 8, lease: 2.0, grace: SETUP["graceMs"] && (SETUP["graceMs"] / 1000.0) }.compact
 workers = Array.new(SETUP["workers"]) { Pshub::Worker.new(redis: SETUP["redis"], **options) }

@@ -1,17 +1,25 @@
 // What must hold of jobs once everything has come to rest: nothing lost, nothing settled twice, nothing left behind.
 import { readFileSync } from 'node:fs'
+import { checkSchedules } from './check-schedules.mjs'
 
-/** @param isStrict Redis was not killed: then no settled job may come back */
-export const check = async ({ redis, journal, acknowledged, isStrict }) => {
-  const lines = readFileSync(journal, 'utf8').trim().split('\n')
-  // The last line of a process may be cut off where that was killed.
-  const events = lines.flatMap(line => {
-    try {
-      return [JSON.parse(line)]
-    } catch {
-      return []
-    }
-  })
+/** The last line of a process may be cut off where that was killed. */
+const readJournal = journal =>
+  readFileSync(journal, 'utf8')
+    .trim()
+    .split('\n')
+    .flatMap(line => {
+      try {
+        return [JSON.parse(line)]
+      } catch {
+        return []
+      }
+    })
+
+/** @param schedules as makeSchedules() made them @param mayRepeat handlers hold up processes for longer than a lease */
+export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat }) => {
+  // Then no settled job may come back.
+  const isStrict = stage.outages.length === 0
+  const events = readJournal(stage.journal)
   const ended = new Map()
   const before = new Map()
   for (const { e, id, run, before: earlier, at } of events) {
@@ -48,9 +56,10 @@ export const check = async ({ redis, journal, acknowledged, isStrict }) => {
     )
     if (done + gone !== ids.length) fail(`batch that counted ${done + gone} of ${ids.length}`, id)
   }
+  const times = await checkSchedules({ redis, stage, events, hasEnded, schedules, mayRepeat, fail })
   let marks = 0
   for (const key of await redis.keys('pshub:{*')) {
-    if (/:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*|ended:.*)$/.test(key)) fail('left behind', key)
+    if (/:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*|ended:.*|cron|ticks)$/.test(key)) fail('left behind', key)
     if (!/:came:/.test(key)) continue
     // Of a worker that died between the two last steps of what it did in another queue: it goes by itself.
     if ((await redis.pttl(key)) === -1) fail('left for ever', key)
@@ -59,5 +68,5 @@ export const check = async ({ redis, journal, acknowledged, isStrict }) => {
   const runs = events.filter(({ e }) => e === 'start').length
   const jobs = acknowledged.jobs.length + acknowledged.chains.length * 3 + acknowledged.batches.length * 6
   const deadly = acknowledged.jobs.filter(({ isDeadly }) => isDeadly).length
-  return { found, runs, jobs, dead: dead.size, deadly, marks }
+  return { found, runs, jobs, dead: dead.size, deadly, marks, times }
 }

@@ -4,7 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** As workers here have it. */
 const leaseMs = 2000
 
-/** `once` is done again and again, to one process after the other; `acts` are what some jobs do; returns how many workers it hit. */
+/**
+ * `once` is done again and again, to one process after the other; `acts` are what some jobs do; returns how many workers it hit.
+ * `mayRepeat`: workers that nothing was done to may lose their lease, too, with what they run.
+ */
 export const faults = {
   F37: {
     title: 'worker processes killed',
@@ -22,6 +25,7 @@ export const faults = {
   },
   F39: {
     title: 'handlers that compute for three leases, and for less than one',
+    mayRepeat: true,
     acts: [
       { share: 0.01, act: 'block', ms: leaseMs * 3 },
       { share: 0.05, act: 'block', ms: leaseMs * 0.4 },

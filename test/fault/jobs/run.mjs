@@ -1,4 +1,4 @@
-// npm run test:faults:jobs: jobs of all kinds, while their workers and their Redis are killed, and what becomes of them.
+// npm run test:faults:jobs: jobs of all kinds and schedules, while their workers and their Redis are killed, and what becomes of them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
@@ -8,6 +8,7 @@ import { seeded } from '../harness/random.mjs'
 import { check } from './check.mjs'
 import { faults } from './faults.mjs'
 import { makeLoad } from './load.mjs'
+import { makeSchedules } from './schedules.mjs'
 import { makeStage } from './stage.mjs'
 
 const { values } = parseArgs({
@@ -21,6 +22,10 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
+/** So often the times of schedules are missed. */
+const missEveryMs = 8000
+/** For so long schedules go on at the end, while nothing is in their way. */
+const calmMs = 5000
 const fault = faults[values.fault]
 if (values.help || !fault) {
   console.log(`npm run test:faults:jobs -- [options]
@@ -50,56 +55,75 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 await stage.startRedis()
 await Promise.all(['q', 'q', 'r', 'r'].map(queue => stage.startMember(queue, 2).ready))
 const hub = new Hub({ redis: stage.url, name: 'load' })
+const schedules = await makeSchedules(hub, stage.url)
 const load = makeLoad(hub, random, fault.acts)
 let running = load.run(perSecond)
 
 const end = Date.now() + Number(values.seconds) * 1000
 const redisEvery = Number(values['redis-every']) * 1000
 let nextRedis = redisEvery > 0 ? Date.now() + redisEvery : Number.POSITIVE_INFINITY
-const kills = { workers: 0, redis: 0 }
+let nextMiss = Date.now() + missEveryMs / 2
+let workersHit = 0
 while (Date.now() < end) {
   await sleep(300 + random() * 400)
   const member = stage.members[Math.floor(random() * stage.members.length)]
-  kills.workers += await fault.once(stage, member)
+  workersHit += await fault.once(stage, member)
+  if (Date.now() >= nextMiss) {
+    schedules.miss()
+    nextMiss = Date.now() + missEveryMs
+  }
   if (Date.now() < nextRedis) continue
   // What was acknowledged a second before is in the file.
   await load.stop()
   await running
+  await schedules.settled()
   await sleep(1300)
   await stage.killRedis()
-  kills.redis++
   nextRedis = Date.now() + redisEvery
   running = load.run(perSecond)
 }
 await load.stop()
 await running
 await Promise.all(stage.members.map(({ ready }) => ready))
+await schedules.settled()
 
 const redis = new Redis(stage.url)
 const open = async () => {
   const keys = await redis.keys('pshub:{*')
   return keys.filter(key => /:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*)$/.test(key)).length
 }
-// Adoption takes a lease, and three deaths three of them.
-for (let quiet = 0, tries = 0; quiet < 8 && tries < 240; tries++) {
-  quiet = (await open()) === 0 ? quiet + 1 : 0
-  await sleep(250)
+/** Adoption takes a lease, and three deaths three of them. */
+const rest = async () => {
+  for (let quiet = 0, tries = 0; quiet < 8 && tries < 240; tries++) {
+    quiet = (await open()) === 0 ? quiet + 1 : 0
+    await sleep(250)
+  }
 }
+await schedules.pause()
+await rest()
+await schedules.resume()
+await sleep(calmMs)
+await schedules.remove()
+await rest()
 const { acknowledged, refused } = load
-const isStrict = redisEvery === 0
-const { found, runs, jobs, dead, deadly, marks } = await check({
+const { found, runs, jobs, dead, deadly, marks, times } = await check({
   redis,
-  journal: stage.journal,
   acknowledged,
-  isStrict,
+  schedules,
+  stage,
+  mayRepeat: fault.mayRepeat ?? false,
 })
 redis.disconnect()
 await hub.close()
 const kept = await stage.end(found.length > 0)
 console.log(
   `${values.fault} ${values.worker} seed ${values.seed}: ${jobs} jobs (${acknowledged.chains.length} chains, ${acknowledged.batches.length} batches) in ${runs} runs, ` +
-    `${dead} dead, ${deadly} of which no handler could do; ${kills.workers} workers hit and ${kills.redis} times Redis killed; ${refused} not acknowledged; ` +
+    `${dead} dead, ${deadly} of which no handler could do; ${workersHit} workers hit and ${stage.outages.length} times Redis killed; ${refused} not acknowledged; ` +
     `${marks} marks of steps that came from another queue are left, and go in time`,
+)
+console.log(
+  `  ${times.times} times of ${schedules.all.length} schedules, the latest ${times.latestMs} ms late; of ${times.madeUp + times.passedOver} that were missed ` +
+    `${times.madeUp} were made up for and ${times.passedOver} passed over; ${times.forgotten} came again because Redis had forgotten them`,
 )
 for (const what of found.slice(0, 40)) console.log(`  ${what}`)
 console.log(

@@ -24,9 +24,25 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
   const url = `redis://127.0.0.1:${port}`
   const journal = join(folder, 'journal')
   const members = []
+  /** What was done to processes, and when: what they ran then may be run elsewhere. */
+  const hits = []
+  /** When one process was there, and nothing was done to it. */
+  const presences = []
+  /** When Redis was away. */
+  const outages = []
   let server
   let count = 0
   let isEnding = false
+
+  const leave = ({ queue, readyAt }) => {
+    if (readyAt !== undefined) presences.push({ queue, from: readyAt, until: Date.now() })
+  }
+  /** It goes away for good. */
+  const depart = member => {
+    leave(member)
+    member.readyAt = undefined
+    member.endsAt ??= Date.now()
+  }
 
   const startRedis = async () => {
     const args = ['--port', port, '--dir', folder, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec']
@@ -54,7 +70,10 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
     })
     member.exited = new Promise(resolve => member.child.once('exit', resolve))
     member.ready = new Promise(resolve => {
-      member.child.stdout.once('data', resolve)
+      member.child.stdout.once('data', () => {
+        if (member.endsAt === undefined) member.readyAt = Date.now()
+        resolve()
+      })
       member.child.once('exit', resolve)
     })
     members.push(member)
@@ -63,6 +82,8 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
       const at = members.indexOf(member)
       if (at === -1) return
       members.splice(at, 1)
+      depart(member)
+      hits.push({ member: member.name, from: member.endsAt, until: Date.now() })
       if (!isEnding) startMember(queue, workers)
     })
     return member
@@ -72,24 +93,39 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
     url,
     journal,
     members,
+    hits,
+    outages,
+    /** Those that are still there, too. */
+    presences: () => [
+      ...presences,
+      ...members.map(({ queue, readyAt = Date.now() }) => ({ queue, from: readyAt, until: Date.now() })),
+    ],
     startRedis,
     startMember,
     /** Another one comes in its place once it has gone. */
     async endMember(member, signal) {
+      depart(member)
       member.child.kill(signal)
       await member.exited
     },
     async stopMember(member, ms) {
+      const from = Date.now()
+      leave(member)
       member.child.kill('SIGSTOP')
       await sleep(ms)
       member.child.kill('SIGCONT')
+      if (member.readyAt !== undefined) member.readyAt = Date.now()
+      // It goes on with what it had taken, until it knows that it lost that.
+      hits.push({ member: member.name, from, until: Date.now() + 2000 })
     },
     async killRedis() {
       const gone = new Promise(resolve => server.once('exit', resolve))
+      const from = Date.now()
       server.kill('SIGKILL')
       await gone
       await sleep(100 + Math.random() * 400)
       await startRedis()
+      outages.push({ from, until: Date.now() })
     },
     async end(isKept) {
       isEnding = true

@@ -42,6 +42,9 @@ const handler = async (args, ctx) => {
 
 const tasks = [defineTask(`${queue}-work:1.0`, { retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler)]
 tasks.push(defineTask(`${queue}-acts:1.0`, { retries: 2, backoff: 50, jobTimeoutMs: 2000 }, handler))
+// Those of schedules.
+for (const name of ['once', 'skip'])
+  tasks.push(defineTask(`${queue}-${name}:1.0`, { retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler))
 const options = { redis, queue, tasks, slots: 8, jobSlots: 8, leaseMs: 2000, graceMs, logLevel: 'silent' }
 const all = Array.from({ length: workers }, () => new Worker(options))
 await Promise.all(all.map(worker => worker.start()))
