@@ -52,7 +52,7 @@ const doors: Record<string, string[]> = {
   ],
   queue: ['batches', 'bells', 'guards', 'inspect', 'job-queue', 'numbered', 'pause', 'queue'],
   settings: ['queues', 'read', 'statsd-address'],
-  catalogue: ['call-lists', 'cards', 'catalogue', 'forgetting', 'overview', 'registrar'],
+  catalogue: ['call-lists', 'cards', 'catalogue', 'forgetting', 'overview', 'queue-counts', 'registrar'],
   outlets: ['colour', 'log', 'printable', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
   jobs: [
     'batch',

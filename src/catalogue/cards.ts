@@ -14,6 +14,7 @@ import {
   objectOf,
   textOf,
 } from '../wire/foreign.ts'
+import { isKeyed } from '../wire/job-part.ts'
 import { isQueueName } from '../wire/keys.ts'
 import { tryParseTaskName } from '../wire/names.ts'
 
@@ -81,7 +82,7 @@ const maxDescription = 65_536
 /** @throws Unreadable */
 export const readTaskCard = (text: string): TaskCard => {
   const card = objectOf(text, maxCardLength)
-  const { args, result, timeoutMs, maxPayloadBytes, maxBacklog, at } = card
+  const { args, result, timeoutMs, keyed, maxPayloadBytes, maxBacklog, at } = card
   return {
     task: nameOf(card, 'task'),
     queue: nameOf(card, 'queue'),
@@ -91,6 +92,7 @@ export const readTaskCard = (text: string): TaskCard => {
     ...(result === undefined ? {} : { result: result as JsonSchema }),
     timeoutMs: isLimit(timeoutMs) ? Math.min(timeoutMs, maxTimeoutMs) : defaultTimeoutMs,
     idempotent: card.idempotent === true,
+    ...(isKeyed(keyed) ? { keyed } : {}),
     digest: textOf(card.digest, 64),
     ...(isLimit(maxPayloadBytes) ? { maxPayloadBytes } : {}),
     ...(isLimit(maxBacklog) ? { maxBacklog } : {}),

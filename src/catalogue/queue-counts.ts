@@ -31,7 +31,7 @@ export const readQueueCounts = async (
   live: readonly string[],
   nowMs: number,
 ): Promise<QueueCounts> => {
-  const { calls, jobs, jobsHigh, jobsLow, scheduled, retries, dead, held, paused } = keys
+  const { calls, jobs, jobsHigh, jobsLow, lined, scheduled, retries, dead, held, paused } = keys
   // All in one: one of two groups that fail together would fail with nobody looking, which ends the process.
   const [[backlog, head, jobCount, deadCount, pausedText, ...heldCounts], further] = await Promise.all([
     Promise.all([
@@ -46,24 +46,31 @@ export const readQueueCounts = async (
     Promise.all([
       catalogue.askIfAllowed(client, 0, 'llen', jobsHigh),
       catalogue.askIfAllowed(client, 0, 'llen', jobsLow),
+      countLined(client, catalogue, lined),
       catalogue.askIfAllowed(client, 0, 'zcard', scheduled),
       catalogue.askIfAllowed(client, 0, 'zcard', retries),
       oldestDueMs(client, catalogue, keys, nowMs),
     ]),
   ])
-  const [high = 0, low = 0, scheduledCount, retrying, dueMs] = further
+  const [high = 0, low = 0, keyed = 0, scheduledCount, retrying, dueMs] = further
   const pushedMs = stampOf(head[0])
   return {
     backlog,
     oldestMs: pushedMs === undefined ? undefined : Math.max(0, nowMs - pushedMs),
     oldestJobMs: dueMs === undefined ? undefined : Math.max(0, nowMs - dueMs),
     pausedMs: numberIn(pausedText),
-    jobs: jobCount + high + low,
+    jobs: jobCount + high + low + keyed,
     dead: deadCount,
     scheduled: scheduledCount,
     retrying,
     held: heldCounts.reduce((sum, count) => sum + count, 0),
   }
+}
+
+/** How many jobs wait in the lines of all keys; undefined for whom may not see that. */
+export const countLined = async (client: Redis, catalogue: Catalogue, lined: string): Promise<number | undefined> => {
+  const counts = await catalogue.askIfAllowed<string[]>(client, [], 'hvals', lined)
+  return counts?.reduce((sum, count) => sum + Math.max(0, Number(count) || 0), 0)
 }
 
 /** The time that a message carries, milliseconds. */
@@ -76,7 +83,7 @@ const stampOf = (text: string | undefined): number | undefined => {
 const oldestDueMs = async (
   client: Redis,
   catalogue: Catalogue,
-  { jobs, jobsHigh, jobsLow, scheduled, retries }: QueueKeys,
+  { jobs, jobsHigh, jobsLow, keyed, scheduled, retries }: QueueKeys,
   nowMs: number,
 ): Promise<number | undefined> => {
   const heads = [jobsHigh, jobs, jobsLow].map(list =>
@@ -87,6 +94,9 @@ const oldestDueMs = async (
     const found = await catalogue.askIfAllowed<string[]>(client, [], 'zrange', set, ...range)
     return found?.[1] === undefined ? undefined : Number(found[1])
   })
-  const times = (await Promise.all([...heads, ...firsts])).filter(time => Number.isFinite(time)) as number[]
+  const firstKey = catalogue
+    .askIfAllowed<string[]>(client, [], 'zrange', keyed, 0, 0, 'WITHSCORES')
+    .then(found => (found?.[1] === undefined ? undefined : Number(found[1]) / 1000))
+  const times = (await Promise.all([...heads, ...firsts, firstKey])).filter(time => Number.isFinite(time)) as number[]
   return times.length === 0 ? undefined : Math.min(...times)
 }

@@ -25,6 +25,7 @@ export const enqueueFlags: Command['options'] = [
     about: 'wait before that: exponential, polynomial, a time, or times with commas',
     fallback: "the task's own, else exponential",
   },
+  { flag: 'key', value: 'text', about: 'of a keyed task: jobs with the same key run one after the other' },
   { flag: 'priority', value: 'level', about: 'high, normal or low' },
   {
     flag: 'unique',
@@ -41,7 +42,7 @@ const priorities = ['high', 'normal', 'low'] as const
 
 /** @throws UsageError */
 export const enqueueOptionsOf = (flags: Invocation['flags']): EnqueueOptions => {
-  const { delay, at, retries, backoff, priority, unique, expires, tracked, keep, wait } = flags
+  const { delay, at, retries, backoff, key, priority, unique, expires, tracked, keep, wait } = flags
   const duration = (text: string | undefined, flag: string) => text && parseDuration(text, `--${flag}`)
   const queue = queueOf(flags, 'enqueue')
   if (delay !== undefined && at !== undefined) throw wrong('Give --delay or --at, not both.')
@@ -51,6 +52,7 @@ export const enqueueOptionsOf = (flags: Invocation['flags']): EnqueueOptions => 
     at: at && momentOf(at),
     retries: retries && countOf(retries),
     backoff: backoff && backoffOf(backoff),
+    key,
     priority: priority && priorityOf(priority),
     unique: unique === '' ? true : unique,
     expiresMs: duration(expires, 'expires'),

@@ -213,7 +213,7 @@ export class Enqueuing {
     const most = Math.min(this.#options.settings.maxPayloadBytes, maxPayloadBytes)
     const json = encodeArgs(isWhole ? route : { ...route, checkArgs: undefined }, args, most)
     if (json instanceof HubError) throw json
-    const { part, ttlMs } = shapeOf(task, json, options)
+    const { part, ttlMs } = shapeOf(task, json, options, route.keyed)
     return { id: newId(), task, queue, args: json, job: part, ttlMs, pass: undefined }
   }
 

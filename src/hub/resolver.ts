@@ -8,6 +8,7 @@ import { compileForeign, UnusableSchema, type Validate } from '../task/schema.ts
 import { defaultTimeoutMs, type TaskCard } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
+import type { Keyed } from '../wire/job-part.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
 import { type CalledName, nearNames, newestFirst, parseCalledName, tryParseTaskName } from '../wire/names.ts'
 
@@ -17,6 +18,8 @@ export interface Route {
   queue: string
   timeoutMs: number
   idempotent: boolean
+  /** How its jobs with the same key are run; undefined: they have no keys. */
+  keyed: Keyed | undefined
   /** Limits that the queue's workers declare. */
   maxPayloadBytes: number
   maxBacklog: number
@@ -110,7 +113,7 @@ export class Resolver {
       throw new HubError('NoSuchTask', `Queue ${queue} has no ${called} yet: write the version in full, ${name}:1.0.`, {
         task: called,
       })
-    const unseen = { task: called, queue, timeoutMs: defaultTimeoutMs, idempotent: false }
+    const unseen = { task: called, queue, timeoutMs: defaultTimeoutMs, idempotent: false, keyed: undefined }
     await this.#checkRights(unseen, 'jobs')
     await this.#announce(queue)
     const limits = { maxPayloadBytes: Number.POSITIVE_INFINITY, maxBacklog: Number.POSITIVE_INFINITY }
@@ -198,9 +201,10 @@ export class Resolver {
   }
 
   #routeOf(card: TaskCard, slots: number): Route {
-    const { task, queue, timeoutMs, idempotent } = card
+    const { task, queue, timeoutMs, idempotent, keyed } = card
     const { maxPayloadBytes = Number.POSITIVE_INFINITY, maxBacklog = Number.POSITIVE_INFINITY } = card
-    return { task, queue, timeoutMs, idempotent, maxPayloadBytes, maxBacklog, slots, checkArgs: this.#checkOf(card) }
+    const limits = { maxPayloadBytes, maxBacklog }
+    return { task, queue, timeoutMs, idempotent, keyed, ...limits, slots, checkArgs: this.#checkOf(card) }
   }
 
   #checkOf(card: TaskCard): Validate | undefined {

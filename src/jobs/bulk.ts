@@ -161,7 +161,7 @@ const withdraw = async (
   queue: JobQueue,
   { job, request, text, key }: FoundJob,
 ): Promise<'removed' | 'told' | 'left'> => {
-  const { keep, batch: ofBatch } = request.job ?? {}
+  const { keep, batch: ofBatch, key: ofKey } = request.job ?? {}
   if (keep !== undefined && job.id !== undefined) {
     const before = await queue.withdraw(client, job.id)
     return openStates.includes(before) ? 'told' : 'left'
@@ -169,7 +169,10 @@ const withdraw = async (
   if (ofBatch !== undefined || job.state === 'running') return 'left'
   const remove = job.state === 'waiting' ? ['lrem', key, 1, text] : ['zrem', key, text]
   const [name, ...args] = remove as [string, ...(string | number)[]]
-  return (await command(client, name, ...args)) === 1 ? 'removed' : 'left'
+  if ((await command(client, name, ...args)) !== 1) return 'left'
+  const { lined, line } = queue.keys
+  if (ofKey !== undefined && key === line(job.task, ofKey)) await command(client, 'hincrby', lined, job.task, -1)
+  return 'removed'
 }
 
 /** @throws HubError NoSuchJob, NotEnqueued */

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import { HubError } from '../wire/errors.ts'
-import { type Backoff, backoffKinds, isBackoff, isWait, type JobPart, longestWaitMs } from '../wire/job-part.ts'
+import {
+  type Backoff,
+  backoffKinds,
+  isBackoff,
+  isWait,
+  type JobPart,
+  type Keyed,
+  longestWaitMs,
+  maxKeyBytes,
+} from '../wire/job-part.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
 
 /** How a job is to be run. */
@@ -15,6 +24,11 @@ export interface EnqueueOptions {
   retries?: number | undefined
   /** How long it waits before that. Default: as its task says, else `exponential`. */
   backoff?: Backoff | undefined
+  /**
+   * For a task that is `keyed: 'ordered'`, and needed there: its jobs with the same key run one after the other, in the order in which
+   * they were enqueued, across all workers. A text of 1 to 200 bytes.
+   */
+  key?: string | undefined
   /** `high` goes before all other jobs of the queue, `low` lets all others pass. */
   priority?: 'high' | 'normal' | 'low' | undefined
   /** Nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run. */
@@ -49,6 +63,7 @@ export const enqueueOptionNames = namesOf<EnqueueOptions>({
   at: true,
   retries: true,
   backoff: true,
+  key: true,
   priority: true,
   expiresMs: true,
   tracked: true,
@@ -73,14 +88,20 @@ const plain: JobShape = { part: undefined, ttlMs: 0 }
  * @param argsJson arguments as they travel
  * @throws HubError InvalidArgs that names the option
  */
-export const shapeOf = (task: string, argsJson: string, options: EnqueueOptions): JobShape => {
-  let isPlain = true
+export const shapeOf = (
+  task: string,
+  argsJson: string,
+  options: EnqueueOptions,
+  keyed: Keyed | undefined,
+): JobShape => {
+  let isPlain = keyed === undefined
   for (const name in options) {
     if (options[name as keyof EnqueueOptions] === undefined) continue
     if (name !== 'queue' && name !== 'timeoutMs') isPlain = false
   }
   if (isPlain) return plain
-  const { delayMs, at, retries, backoff, priority, expiresMs, tracked, keepResultMs, unique } = options
+  checkKey(task, options, keyed)
+  const { delayMs, at, retries, backoff, key, priority, expiresMs, tracked, keepResultMs, unique } = options
   needWait(task, { delayMs, expiresMs, keepResultMs })
   if (delayMs !== undefined && at !== undefined) throw wrong(task, 'give delayMs or at, not both')
   if (retries !== undefined && !isWait(retries, 1_000_000))
@@ -95,6 +116,7 @@ export const shapeOf = (task: string, argsJson: string, options: EnqueueOptions)
     ...(backoff === undefined ? {} : { backoff }),
     ...(delayMs ? { delay: Math.round(delayMs) } : {}),
     ...(at === undefined ? {} : { due: momentOf(task, at) }),
+    ...(key === undefined ? {} : { key }),
     ...(priority === 'high' || priority === 'low' ? { priority } : {}),
     ...(isTracked ? { keep: Math.max(1, Math.round(keepResultMs ?? hourMs)) } : {}),
     ...uniqueOf(task, argsJson, unique, delayMs ?? 0, at),
@@ -103,6 +125,20 @@ export const shapeOf = (task: string, argsJson: string, options: EnqueueOptions)
     part: Object.keys(part).length === 0 ? undefined : part,
     ttlMs: expiresMs === undefined ? 0 : Math.max(1, Math.round(expiresMs)),
   }
+}
+
+const checkKey = (task: string, { key, priority }: EnqueueOptions, keyed: Keyed | undefined): void => {
+  if (key === undefined && keyed === undefined) return
+  if (key === undefined) throw wrong(task, `its jobs are ${keyed}: give a key, for example { key: 'order-17' }`)
+  if (keyed === undefined)
+    throw wrong(
+      task,
+      `it was given a key, but no worker declared the task as keyed: 'ordered'. Declare it so, or leave out the key`,
+    )
+  if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > maxKeyBytes)
+    throw wrong(task, `key must be a text of 1 to ${maxKeyBytes} bytes, not ${shown(key)}`)
+  if (priority !== undefined && priority !== 'normal')
+    throw wrong(task, 'jobs with a key have no priority: they go in their order. Leave it out')
 }
 
 const needWait = (task: string, waits: Record<string, unknown>): void => {

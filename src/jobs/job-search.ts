@@ -29,7 +29,7 @@ export interface QueuedJob {
   error: JobFailure | undefined
   /** When it came there, Redis milliseconds; undefined where it does not say. */
   enqueuedMs: number | undefined
-  /** When its next try is due, Redis milliseconds; of scheduled and retrying ones. */
+  /** When its next try is due, Redis milliseconds; of scheduled and retrying ones, and of those with a key that wait for their time. */
   dueMs: number | undefined
   /** When it was given up, Redis milliseconds; of dead ones. */
   deadMs: number | undefined
@@ -131,10 +131,36 @@ export class JobSearch {
     return this.#pagesOfSet(this.#state === 'scheduled' ? scheduled : retries, from, atMs)
   }
 
+  /** Where jobs of a queue wait to be taken: in its lists, and in the lines of its keys. */
+  async *#lists(queue: string): AsyncGenerator<string> {
+    const { jobsHigh, jobs, jobsLow, keyed, keysOf, later, running, line } = this.#keys.queue(queue)
+    yield jobsHigh
+    yield jobs
+    const ask = (name: string, key: string, ...range: number[]) =>
+      this.#catalogue.askIfAllowed<string[]>(this.#client, [], name, key, ...range)
+    for (const task of (await ask('zrange', keyed, 0, -1)) ?? []) {
+      for (const key of (await ask('hkeys', running(task))) ?? []) yield line(task, key)
+      for await (const key of this.#members(keysOf(task))) yield line(task, key)
+    }
+    for await (const member of this.#members(later)) {
+      const [task, key] = splitAt(member, ' ')
+      yield line(task, key)
+    }
+    yield jobsLow
+  }
+
+  async *#members(set: string): AsyncGenerator<string> {
+    for (let at = 0; ; at += page) {
+      const ask = this.#catalogue.askIfAllowed<string[]>(this.#client, [], 'zrange', set, at, at + page - 1)
+      const found = (await ask) ?? []
+      yield* found
+      if (found.length < page) return
+    }
+  }
+
   async *#pagesOfLists(queue: string, from: number): AsyncGenerator<Element[]> {
-    const { jobsHigh, jobs, jobsLow } = this.#keys.queue(queue)
     let before = from
-    for (const list of [jobsHigh, jobs, jobsLow]) {
+    for await (const list of this.#lists(queue)) {
       const length = before === 0 ? 0 : await this.#catalogue.ask(this.#client, 0, 'llen', list)
       for (let at = before; before === 0 || before < length; at += page) {
         const texts = await this.#catalogue.ask<string[]>(this.#client, [], 'lrange', list, at, at + page - 1)
@@ -198,16 +224,24 @@ export class JobSearch {
   #read([, score, , worker]: Element, { id, task, from, job, atUs }: Request, queue: string): QueuedJob {
     const { tries = 0, errors = [], priority = 'normal' } = job ?? {}
     const state = this.#state
+    const cameMs = atUs === undefined ? undefined : Math.floor(atUs / 1000)
+    // One with a key waits for its time in its line.
+    const isLater = state === 'waiting' && cameMs !== undefined && cameMs > this.#nowMs
     return {
       ...{ id: id === '' ? undefined : id, queue, state, task, from, priority, tries },
       error: errors.at(-1),
-      enqueuedMs: atUs === undefined ? undefined : Math.floor(atUs / 1000),
-      dueMs: state === 'scheduled' || state === 'retrying' ? score : undefined,
+      enqueuedMs: cameMs,
+      dueMs: state === 'scheduled' || state === 'retrying' ? score : isLater ? cameMs : undefined,
       deadMs: state === 'dead' ? score : undefined,
       endedMs: undefined,
       worker,
     }
   }
+}
+
+const splitAt = (text: string, mark: string): [string, string] => {
+  const at = text.indexOf(mark)
+  return [text.slice(0, at), text.slice(at + 1)]
 }
 
 const matches = ({ id, task, from, job, args }: Request, match: JobMatch): boolean => {

@@ -1,5 +1,6 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { inPages } from '../catalogue/overview.ts'
+import { countLined } from '../catalogue/queue-counts.ts'
 import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
@@ -180,16 +181,17 @@ export const readJobCounts = async (
   keys: Keys,
   queue: string,
 ): Promise<JobCounts> => {
-  const { jobs, jobsHigh, jobsLow, scheduled, retries, dead } = keys.queue(queue)
+  const { jobs, jobsHigh, jobsLow, scheduled, retries, dead, lined } = keys.queue(queue)
   const count = (name: 'llen' | 'zcard', key: string) => catalogue.askIfAllowed(client, 0, name, key)
-  const [high, normal, low, scheduledCount, retrying, deadCount] = await Promise.all([
+  const [high, normal, low, keyed, scheduledCount, retrying, deadCount] = await Promise.all([
     count('llen', jobsHigh),
     count('llen', jobs),
     count('llen', jobsLow),
+    countLined(client, catalogue, lined),
     count('zcard', scheduled),
     count('zcard', retries),
     count('zcard', dead),
   ])
-  const waiting = normal === undefined ? undefined : normal + (high ?? 0) + (low ?? 0)
+  const waiting = normal === undefined ? undefined : normal + (high ?? 0) + (low ?? 0) + (keyed ?? 0)
   return { queue, waiting, scheduled: scheduledCount, retrying, dead: deadCount }
 }

@@ -14,12 +14,17 @@ const hopeless: readonly ErrorCode[] = ['InvalidArgs', 'PayloadTooLarge', 'NoSuc
 
 /** Whether something waits for the end of a job, so that it is not enough to forget it. */
 const isAwaited = ({ job, then }: Request): boolean =>
-  then !== undefined || job?.keep !== undefined || job?.unique !== undefined || job?.batch !== undefined
+  then !== undefined ||
+  job?.keep !== undefined ||
+  job?.unique !== undefined ||
+  job?.batch !== undefined ||
+  // Or the next one of its key.
+  job?.key !== undefined
 
 /** What becomes of a job that ran, or could not; undefined when it is done and nothing is left to do but to forget it. */
 export const endOf = (
   request: Request,
-  task: Pick<Task, 'retries' | 'backoff'> | undefined,
+  task: Pick<Task, 'retries' | 'backoff' | 'onFailure'> | undefined,
   outcome: JobOutcome,
   wasCancelled: boolean,
   queue: string,
@@ -40,7 +45,8 @@ export const endOf = (
     return { id, outcome: 'dead', delayMs: 0, text, following: '' }
   const delayMs = delayOf(job?.backoff ?? task?.backoff, thrown, failures)
   if (delayMs === undefined) return { id, outcome: 'dead', delayMs: 0, text, following: '' }
-  return { id, outcome: 'retry', delayMs, text, following: '' }
+  const passes = job?.key !== undefined && task?.onFailure === 'pass'
+  return { id, outcome: passes ? 'pass' : 'retry', delayMs, text, following: '' }
 }
 
 /** The end of a job that was not run, or not to its end. */

@@ -16,7 +16,7 @@ import { cancelMemoryMs, deadMs, maxBatchBytes, maxDead, pushMemoryMs } from './
 export interface JobEnd {
   /** Its held id. */
   id: string
-  outcome: 'done' | 'retry' | 'putoff' | 'dead' | 'expired' | 'cancelled'
+  outcome: 'done' | 'retry' | 'pass' | 'putoff' | 'dead' | 'expired' | 'cancelled'
   /** For a further try, or the first one that was put off: milliseconds from now. */
   delayMs: number
   /** Its result as JSON, or its failure as failureText() has it; empty for what was not run. */

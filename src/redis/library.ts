@@ -135,6 +135,8 @@ export const libraryText = (): string => {
     `local rights = ${luaOf(rightsTable())}`,
     luaSource('shared'),
     luaSource('shared-jobs'),
+    luaSource('shared-keyed'),
+    luaSource('shared-arrivals'),
     ...operations.map(registered),
   ].join('\n')
   return text

@@ -36,7 +36,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const { calls, bell, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
   const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
     keys.queue(queue)
-  const { inspect, shown } = keys.queue(queue)
+  const { inspect, shown, line, keysOf, running, keyed, later, lined, fence } = keys.queue(queue)
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
@@ -52,6 +52,10 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(cron, 'HGETALL'),
     reads(ticks, 'ZRANGE'),
     reads(held(id), 'HKEYS HLEN HMGET'),
+    reads(line('*', '*'), 'LLEN LRANGE'),
+    reads([keysOf('*'), later, keyed], 'ZRANGE'),
+    reads(running('*'), 'HKEYS'),
+    reads(lined, 'HVALS'),
   ]
   const calling = [
     sends('FCALL TIME INFO CLIENT|SETNAME'),
@@ -78,6 +82,12 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       reads(held(id), 'HKEYS HMGET'),
       writes(dueBell, 'LLEN RPUSH'),
       writes(dead, 'ZCARD ZRANGE ZREM'),
+      writes(line('*', '*'), 'LLEN LRANGE LREM RPUSH'),
+      writes(keysOf('*'), 'ZADD ZRANGE ZSCORE'),
+      writes(running('*'), 'HEXISTS HKEYS'),
+      writes(later, 'ZADD ZRANGE ZSCORE'),
+      writes(keyed, 'ZADD ZRANGE'),
+      writes(lined, 'HINCRBY HVALS'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
       writes(batch(id), 'HEXISTS HGETALL HMGET HSET HSETNX PERSIST PEXPIRE'),
       writes(batchEnded(id), 'DEL'),
@@ -107,6 +117,13 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(ticks, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
       writes(ticker, 'DEL GET SET'),
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
+      writes(line('*', '*'), 'LINDEX LPOP LPUSH RPUSH'),
+      writes(keysOf('*'), 'ZADD ZCARD ZPOPMIN ZRANGE ZSCORE'),
+      writes(running('*'), 'EXISTS HDEL HEXISTS HGET HGETALL HSET'),
+      writes(later, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
+      writes(keyed, 'ZADD ZRANGE ZREM'),
+      writes(lined, 'HDEL HGET HINCRBY HVALS'),
+      writes(fence, 'GET SET'),
       writes(job(id), 'HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
       writes(batch(id), 'HEXISTS HINCRBY HMGET HSETNX PEXPIRE'),
       writes(batchEnded(id), 'DEL SADD'),
@@ -115,7 +132,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
       runs(reporter, 'DEL GET SET'),
       runs(paused, 'GET'),
-      runs(held(id), 'HDEL HGET HKEYS HLEN HRANDFIELD HSET'),
+      runs(held(id), 'HDEL HEXISTS HGET HKEYS HLEN HRANDFIELD HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
       writes(inspect(id), 'DEL GET'),
       writes(shown(id), 'PEXPIRE RPUSH'),

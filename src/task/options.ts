@@ -1,6 +1,6 @@
 import { maxTimeoutMs } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
-import { type Backoff, backoffKinds, isBackoff, isWait } from '../wire/job-part.ts'
+import { type Backoff, backoffKinds, isBackoff, isKeyed, isWait, type Keyed } from '../wire/job-part.ts'
 import { refuseOptions } from '../wire/options.ts'
 import type { JsonSchema } from './schema.ts'
 
@@ -22,6 +22,16 @@ export interface TaskOptions<A = JsonSchema, R = JsonSchema> {
   retries?: number
   /** How long it waits before that. A function returns milliseconds, or undefined for a job that is to be given up. Default `exponential`. */
   backoff?: TaskBackoff
+  /**
+   * `ordered`: each job is given a key when it is enqueued, and those with the same key run one after the other, in that order, across
+   * all workers of all languages. Default: jobs have no keys.
+   */
+  keyed?: Keyed
+  /**
+   * Of a keyed job that failed and is to be tried again: `hold` (default), the next ones of its key wait for that; `pass`: they do not,
+   * and it comes behind them.
+   */
+  onFailure?: 'hold' | 'pass'
   /** For a handler that computes: it runs in threads of this task's own, so many at once. Default: in the main thread. */
   threads?: number
   /** Where these threads find the task: `import.meta.url` of a module that exports it. `pshub worker` knows that by itself. */
@@ -40,6 +50,8 @@ const optionTypes: Record<keyof TaskOptions, string> = {
   jobTimeoutMs: 'number',
   retries: 'number',
   backoff: '',
+  keyed: 'string',
+  onFailure: 'string',
   threads: 'number',
   module: 'string',
 }
@@ -55,7 +67,7 @@ export const checkOptions = (fullName: string, options: object, known: ReadonlyS
     if (value !== undefined && type !== '' && actual !== type)
       throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
   }
-  const { timeoutMs, jobTimeoutMs, retries, backoff, threads, module } = options as TaskOptions
+  const { timeoutMs, jobTimeoutMs, retries, backoff, keyed, onFailure, threads, module } = options as TaskOptions
   for (const [key, ms] of Object.entries({ timeoutMs, jobTimeoutMs }))
     if (ms !== undefined && !(ms > 0 && ms <= maxTimeoutMs))
       throw new ConfigError(`${fullName}: '${key}' must be above 0 and at most ${maxTimeoutMs} (a day).`)
@@ -63,6 +75,12 @@ export const checkOptions = (fullName: string, options: object, known: ReadonlyS
     throw new ConfigError(`${fullName}: 'retries' must be a whole number of at least 0.`)
   if (backoff !== undefined && typeof backoff !== 'function' && !isBackoff(backoff))
     throw new ConfigError(`${fullName}: 'backoff' must be ${backoffKinds}, or a function.`)
+  if (keyed !== undefined && !isKeyed(keyed))
+    throw new ConfigError(`${fullName}: 'keyed' must be 'ordered', or be left out.`)
+  if (onFailure !== undefined && onFailure !== 'hold' && onFailure !== 'pass')
+    throw new ConfigError(`${fullName}: 'onFailure' must be 'hold' or 'pass'.`)
+  if (onFailure !== undefined && keyed === undefined)
+    throw new ConfigError(`${fullName}: 'onFailure' is about jobs with a key; give keyed: 'ordered' too.`)
   if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1))
     throw new ConfigError(`${fullName}: 'threads' must be a whole number of at least 1.`)
   if (module !== undefined && !module.startsWith('file:'))

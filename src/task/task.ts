@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../wire/errors.ts'
+import type { Keyed } from '../wire/job-part.ts'
 import { parseTaskName, type TaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
 import type { Phases } from '../wire/phases.ts'
@@ -30,7 +31,10 @@ export interface TaskContext {
   readonly isJob: boolean
   /** How long it waited before it was started, microseconds: in Redis, and in this worker. */
   readonly us: Pick<Phases, 'backlog' | 'queue'>
-  /** Under noOverlap(): higher than that of all runs before it which shared its lock. Undefined without one. */
+  /**
+   * Of a job with a key, and under noOverlap(): higher than that of all runs before it which had the same key, or shared its lock. Undefined
+   * without. Storage that refuses what comes with a lower one than it saw last is safe from a worker that was taken for dead.
+   */
   readonly fence?: number | undefined
   /** Fires when the call's time is up, its caller gave up, or the worker leaves. Pass it on to what can be stopped. */
   readonly signal: AbortSignal
@@ -87,6 +91,8 @@ export interface Declaration<Args = unknown, Result = unknown> {
   readonly jobTimeoutMs: number
   readonly retries: number | undefined
   readonly backoff: TaskBackoff | undefined
+  readonly keyed: Keyed | undefined
+  readonly onFailure: 'hold' | 'pass'
   readonly threads: number | undefined
   readonly module: string | undefined
   readonly checkArgs: Validate | undefined
@@ -194,6 +200,8 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     jobTimeoutMs: options.jobTimeoutMs ?? defaultJobTimeoutMs,
     retries: options.retries,
     backoff: options.backoff,
+    keyed: options.keyed,
+    onFailure: options.onFailure ?? 'hold',
     threads: options.threads,
     module: options.module,
     handler: (handler, serving = {}) => taskOf(contract, handler, serving) as never,
@@ -235,6 +243,8 @@ export interface TaskCard {
   result?: JsonSchema
   timeoutMs: number
   idempotent: boolean
+  /** How its jobs with the same key are run; absent: they have no keys. */
+  keyed?: Keyed
   digest: string
   /** Limits of its queue, as its worker was told: arguments in bytes of JSON, and requests that may wait. */
   maxPayloadBytes?: number
@@ -256,6 +266,7 @@ export const cardOf = (
   ...(task.result === undefined ? {} : { result: task.result }),
   timeoutMs: task.timeoutMs,
   idempotent: task.idempotent,
+  ...(task.keyed === undefined ? {} : { keyed: task.keyed }),
   digest: task.digest,
   maxPayloadBytes: limits.maxPayloadBytes,
   maxBacklog: limits.maxBacklog,

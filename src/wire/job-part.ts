@@ -23,6 +23,10 @@ export interface JobPart {
   unique?: string | undefined
   uniqueMs?: number | undefined
   until?: 'started' | undefined
+  /** Jobs of its task with the same key run one after the other. */
+  key?: string | undefined
+  /** A token that is higher than those of all runs before it that had its key: said by the claim, never kept. */
+  fence?: number | undefined
   /** The batch it is one of: <queue>/<id>. */
   batch?: string | undefined
   /** The chain that it is a step of: id of its first job; and which one it is, counted from 1. */
@@ -31,6 +35,11 @@ export interface JobPart {
   /** Queue and task of each of its steps. */
   steps?: [queue: string, task: string][] | undefined
 }
+
+/** How the jobs of a task with the same key are run: `ordered`, one after the other. */
+export type Keyed = 'ordered'
+
+export const isKeyed = (value: unknown): value is Keyed => value === 'ordered'
 
 export type Priority = 'high' | 'low'
 
@@ -56,6 +65,8 @@ export interface JobFailure {
 
 export const maxFailureMessage = 500
 const maxUnique = 256
+/** Bytes of UTF-8. */
+export const maxKeyBytes = 200
 /** Ten years: longer waits are a mistake. */
 export const longestWaitMs = 10 * 365 * 24 * 3600 * 1000
 
@@ -82,7 +93,7 @@ const whole = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd'
 export const readJobPart = (value: unknown): JobPart => {
   if (!isObject(value)) return { tries: 0, errors: [] }
   const { tries, errors, retries, backoff, delay, due, priority, keep } = value
-  const { unique, uniqueMs, until, batch, chain, step, steps } = value
+  const { unique, uniqueMs, until, batch, chain, step, steps, key, fence } = value
   return {
     tries: isCount(tries) ? tries : 0,
     errors: Array.isArray(errors) ? errors.slice(-10).flatMap(readFailure) : [],
@@ -95,6 +106,8 @@ export const readJobPart = (value: unknown): JobPart => {
     unique: typeof unique === 'string' && unique.length <= maxUnique ? unique : undefined,
     uniqueMs: isWait(uniqueMs) ? uniqueMs : undefined,
     until: until === 'started' ? until : undefined,
+    key: typeof key === 'string' ? key : undefined,
+    fence: isCount(fence, Number.MAX_SAFE_INTEGER) ? fence : undefined,
     batch: typeof batch === 'string' && batch.length <= 130 ? batch : undefined,
     chain: typeof chain === 'string' && chain.length <= 64 ? chain : undefined,
     step: isCount(step) ? step : undefined,

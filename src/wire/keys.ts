@@ -72,6 +72,18 @@ const queueKeys = (base: string) => ({
   turn: `${base}:turn`,
   /** ZSET: job -> when it was given up, Redis milliseconds. */
   dead: `${base}:dead`,
+  /** LIST: the jobs of one key that wait, in their order. */
+  line: (task: string, key: string) => `${base}:line:${task}:${key}`,
+  /** ZSET: key -> since when it is due, Redis microseconds, of those of which none runs; HASH: key -> who runs it. */
+  keysOf: (task: string) => `${base}:keys:${task}`,
+  running: (task: string) => `${base}:running:${task}`,
+  /** ZSET: `<task> <key>` -> when it is due, Redis milliseconds, of those whose first job waits for its time. */
+  later: `${base}:later`,
+  /** ZSET: task -> since when the first of its keys is due, Redis microseconds; STRING: the last token that a run of a key was given. */
+  keyed: `${base}:keyed`,
+  /** HASH: task -> how many jobs its lines have. */
+  lined: `${base}:lined`,
+  fence: `${base}:fence`,
   /** HASH: how a tracked job fares. */
   job: (id: string) => `${base}:job:${id}`,
   /** HASH: a batch: what follows it, and how many have ended; SET: these. */

@@ -81,6 +81,9 @@ export class Run implements TaskContext, Timed {
   get isJob(): boolean {
     return isHeldJob(this.request.heldId)
   }
+  get fence(): number | undefined {
+    return this.request.job?.fence
+  }
   get wasAborted(): boolean {
     return this.#reason?.code === 'Aborted'
   }

@@ -119,15 +119,18 @@ export class Pair {
     await this.caller.order('close').answer
   }
 
+  /** What handlers noted, in that order. */
+  journal() {
+    try {
+      return readFileSync(this.journalPath, 'utf8').split('\n').slice(0, -1)
+    } catch {
+      return []
+    }
+  }
+
   /** How often a handler was started with this token. */
   starts(token) {
-    try {
-      return readFileSync(this.journalPath, 'utf8')
-        .split('\n')
-        .filter(line => line === token).length
-    } catch {
-      return 0
-    }
+    return this.journal().filter(line => line === token).length
   }
 
   /** Requests that workers hold, over all of them. */

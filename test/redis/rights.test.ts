@@ -11,6 +11,7 @@ import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { enqueueWithKeys } from '../support/keyed-work.ts'
 import { cancelInBulk, lookAtJobs } from '../support/looking-at-jobs.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.ts'
@@ -230,7 +231,9 @@ describe('users with exactly the listed rights', () => {
     const { stays } = await giveUp(hub, worker)
     await breakInbox()
     await loseThings(hub, worker, other)
-    await enqueueInEveryWay(server.hub({ redis: urls.jobs }), worker)
+    const enqueuer = server.hub({ redis: urls.jobs })
+    await enqueueWithKeys(server, enqueuer, urls.worker)
+    await enqueueInEveryWay(enqueuer, worker)
     const viewer = server.hub({ redis: urls.view })
     expect(await viewer.slowCalls()).toContainEqual(expect.objectContaining({ worker: worker.id }))
     expect(await viewer.failures()).toEqual(expect.any(Array))

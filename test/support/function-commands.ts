@@ -68,4 +68,6 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(/:\{[^}]*\}:(?!read)/, ':{<queue>}:')
     .replace(/reply:\{[^}]*\}/, makeKeys('pshub').reply('<id>').replace('pshub:', ''))
     .replace(/(held|pushed|enqueued|job|came|batch|ended|inspect|shown):.*/, '$1:<id>')
+    .replace(/line:.*/, 'line:*:*')
+    .replace(/(keys|running):.*/, '$1:*')
     .replace(/unique:.*/, 'unique:*')

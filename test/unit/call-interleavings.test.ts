@@ -68,7 +68,7 @@ class CallerSide {
     }
     const { timeoutMs, idempotent } = plan
     const limits = { maxPayloadBytes: 1000, maxBacklog: 100, slots: 1, checkArgs: undefined }
-    const route: Route = { task: 't:1.0', queue: 'q', timeoutMs, idempotent, ...limits }
+    const route: Route = { task: 't:1.0', queue: 'q', timeoutMs, idempotent, keyed: undefined, ...limits }
     const caller = { startedAt: made.startedAt, span: undefined, resolve: settle, reject: settle }
     this.#dispatch.send(route, number, { signal }, caller)
   }

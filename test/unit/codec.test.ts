@@ -30,6 +30,7 @@ const route: Route = {
   queue: 'q',
   timeoutMs: 1000,
   idempotent: false,
+  keyed: undefined,
   maxPayloadBytes: 1_000_000,
   maxBacklog: 10,
   slots: 1,

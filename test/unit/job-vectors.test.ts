@@ -33,7 +33,7 @@ describe('jobs.json', () => {
 
   it('uniques', () => {
     for (const { task, args, unique } of uniques)
-      expect(shapeOf(task, args, { unique: true }).part?.unique, args).toBe(unique)
+      expect(shapeOf(task, args, { unique: true }, undefined).part?.unique, args).toBe(unique)
   })
 
   it('following', () => {

@@ -57,8 +57,22 @@ describe('PROTOCOL.md', () => {
 
   it('names every key as the code does', () => {
     const keys = makeKeys('pshub')
-    const { held, pushed, enqueued, job, batch, batchEnded, came, unique, inspect, shown, ...lists } =
-      keys.queue('<queue>')
+    const {
+      held,
+      pushed,
+      enqueued,
+      job,
+      batch,
+      batchEnded,
+      came,
+      unique,
+      inspect,
+      shown,
+      line,
+      keysOf,
+      running,
+      ...lists
+    } = keys.queue('<queue>')
     const all = [
       keys.tasks,
       keys.queues,
@@ -70,6 +84,7 @@ describe('PROTOCOL.md', () => {
       ...Object.values(lists),
     ]
     all.push(job('<job>'), batch('<batch>'), batchEnded('<batch>'), came('<job>'), unique('<text>'))
+    all.push(line('<task>', '<key>'), keysOf('<task>'), running('<task>'))
     all.push(held('<worker>'), pushed('<hub>'), enqueued('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
     all.push(inspect('<worker>'), shown('<ticket>'))
     all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'))

@@ -19,6 +19,8 @@ const documentedShape = (key: string) =>
     .replace(/(job|came):<id>/, '$1:<job>')
     .replace(/(batch|ended):<id>/, '$1:<batch>')
     .replace('unique:*', 'unique:<text>')
+    .replace('line:*:*', 'line:<task>:<key>')
+    .replace(/(keys|running):\*/, '$1:<task>')
     .replace(/(lock|rate|told):{<id>}/, '$1:{<name>}')
     .replace('<id>', '<hub>')
 

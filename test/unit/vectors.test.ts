@@ -64,9 +64,18 @@ describe('golden files', () => {
     for (const { title, text, card } of tasks) {
       if (card === null) expect(() => readTaskCard(text), title).toThrow(Unreadable)
       else {
-        const { task, queue, timeoutMs, idempotent, args, maxPayloadBytes, maxBacklog } = readTaskCard(text)
+        const {
+          task,
+          queue,
+          timeoutMs,
+          idempotent,
+          keyed = null,
+          args,
+          maxPayloadBytes,
+          maxBacklog,
+        } = readTaskCard(text)
         const limits = { maxPayloadBytes: maxPayloadBytes ?? null, maxBacklog: maxBacklog ?? null }
-        expect({ task, queue, timeoutMs, idempotent, args: args ?? null, ...limits }, title).toEqual(card)
+        expect({ task, queue, timeoutMs, idempotent, keyed, args: args ?? null, ...limits }, title).toEqual(card)
       }
     }
     for (const { title, text, card } of workers) {

@@ -45,15 +45,20 @@ def handle(args: Any, ctx: Context) -> Dict[str, str]:
         run = f"{setup['name']}/{_runs}"
     told = {"id": ctx.id, "token": args.get("token"), "run": run}
     before = args.get("before")
-    note("start", **told, **({"before": before["run"]} if before else {}))
-    if args.get("act"):
-        misbehave(args["act"], args.get("ms", 1), ctx)
-    if ctx.aborted.wait(args.get("ms", 1) / 1000):
-        raise ValueError("told to stop")
-    if ctx.attempt <= args.get("fails", 0):
-        raise ValueError("not yet {")
-    note("end", **told)
-    return {"run": run}
+    of_key = {"key": args["key"], "n": args["n"], "fence": ctx.fence} if "key" in args else {}
+    note("start", **told, **of_key, **({"before": before["run"]} if before else {}))
+    try:
+        if args.get("act"):
+            misbehave(args["act"], args.get("ms", 1), ctx)
+        if ctx.aborted.wait(args.get("ms", 1) / 1000):
+            raise ValueError("told to stop")
+        if ctx.attempt <= args.get("fails", 0):
+            raise ValueError("not yet {")
+        note("end", **told)
+        return {"run": run}
+    finally:
+        if of_key:
+            note("stop", **told)
 
 
 @task(f"{setup['queue']}-work:1.0", args={}, retries=8, backoff=50, job_timeout_ms=15_000)
@@ -63,6 +68,11 @@ def work(args: Any, ctx: Context) -> Any:
 
 @task(f"{setup['queue']}-acts:1.0", args={}, retries=2, backoff=50, job_timeout_ms=2000)
 def acts(args: Any, ctx: Context) -> Any:
+    return handle(args, ctx)
+
+
+@task(f"{setup['queue']}-keyed:1.0", args={}, keyed="ordered", retries=8, backoff=50, job_timeout_ms=15_000)
+def keyed(args: Any, ctx: Context) -> Any:
     return handle(args, ctx)
 
 
@@ -78,7 +88,7 @@ def main() -> None:
     options: Dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": 2}
     if "graceMs" in setup:
         options["grace"] = setup["graceMs"] / 1000
-    workers = [Worker(setup["redis"], tasks=[work, acts, *scheduled], **options) for _ in range(setup["workers"])]
+    workers = [Worker(setup["redis"], tasks=[work, acts, keyed, *scheduled], **options) for _ in range(setup["workers"])]
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
 

@@ -88,6 +88,21 @@ def flaky(args: Any, ctx: Context) -> Dict[str, Any]:
     return {"attempt": ctx.attempt, "pid": os.getpid()}
 
 
+def in_line(args: Any, ctx: Context) -> Dict[str, Any]:
+    """Of jobs with a key."""
+    note(args)
+    wait(args, ctx)
+    if "token" in args:
+        note({"token": f"{args['token']} ended"})
+    if ctx.attempt <= args.get("fails", 0):
+        raise ValueError(f"try {ctx.attempt} {{failed}}")
+    return {"attempt": ctx.attempt, "fence": ctx.fence}
+
+
+ordered = task("ordered:1.0", args={}, keyed="ordered", backoff=100)(in_line)
+passing = task("passing:1.0", args={}, keyed="ordered", on_failure="pass", backoff=100)(in_line)
+
+
 @task("nested:1.0", args={}, timeout=20)
 def nested(args: Any, ctx: Context) -> Any:
     if args["depth"] > 0:
@@ -98,7 +113,7 @@ def nested(args: Any, ctx: Context) -> Any:
 
 def main() -> None:
     # Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
-    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, nested]
+    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, ordered, passing, nested]
     worker = Worker(tasks=tasks)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())

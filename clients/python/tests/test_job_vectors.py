@@ -40,7 +40,7 @@ def test_failures() -> None:
 
 def test_uniques() -> None:
     for case in _JOBS["uniques"]:
-        part = shape_of(case["task"], case["args"], {"unique": True}).part
+        part = shape_of(case["task"], case["args"], {"unique": True}, None).part
         assert part is not None and part["unique"] == case["unique"], case["args"]
 
 

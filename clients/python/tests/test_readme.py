@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List
 
 from conftest import Server, eventually
-from job_tasks import PREFIX, hub, serve  # noqa: F401
+from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
 from pshub import Context, Hub, TaskError, Worker, task
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
@@ -40,13 +40,15 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     exec(compile(declaring, "README.md", "exec", dont_inherit=True), names)
     declared = names["mail"]
     assert (declared.retries, declared.backoff, declared.job_timeout_ms) == (10, "polynomial", 60_000)
-    serve(report, store, task("mail:1.0")(lambda to: mails.append(to)))
+    worker = serve(report, store, names["ship"], task("mail:1.0")(lambda to: mails.append(to)))
+    settled = noted(worker, "task:settled")
     exec(compile(enqueuing, "README.md", "exec", dont_inherit=True), names)
     assert names["job"].status().state == "done"
     assert names["chain"].result() == "7: all of 2026-11"
     # Of the six of them one is due in a minute; and one follows the batch.
     eventually(lambda: len(mails) == 6)
     assert sorted(mails) == ["a", *["a@example.com"] * 4, "b"]
+    eventually(lambda: [event["ok"] for _, event in settled if event["task"] == "ship:1.0"] == [True])
     assert server.client.zcard(f"{PREFIX}scheduled") == 1
     exec(compile(timed.replace("[...]", "[]"), "README.md", "exec", dont_inherit=True), names)
     assert [each.name for each in names["schedules"].list()] == ["nightly"] and names["dead"].count() == 0

@@ -63,7 +63,7 @@ def test_cards() -> None:
         assert card is not None
         limits = (None if limit == math.inf else limit for limit in (card.max_payload_bytes, card.max_backlog))
         args = None if card.args is None else json.loads(card.args)
-        read = (card.task, card.queue, card.timeout_ms, card.idempotent, args, *limits)
+        read = (card.task, card.queue, card.timeout_ms, card.idempotent, card.keyed, args, *limits)
         assert read == tuple(case["card"].values()), case["title"]
     for case in cards["workers"]:
         worker = _read(read_worker_card, case["text"])

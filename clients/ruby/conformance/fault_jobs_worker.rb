@@ -31,19 +31,23 @@ end
 def handle(args, ctx)
   run = "#{SETUP['name']}/#{RUNS[:lock].synchronize { RUNS[:count] += 1 }}"
   told = { id: ctx.id, token: args["token"], run: run }
-  note("start", **told, **(args["before"] ? { before: args["before"]["run"] } : {}))
+  of_key = args["key"] ? { key: args["key"], n: args["n"], fence: ctx.fence } : {}
+  note("start", **told, **of_key, **(args["before"] ? { before: args["before"]["run"] } : {}))
   misbehave(args["act"], args.fetch("ms", 1), ctx) if args["act"]
   raise "told to stop" if ctx.wait(args.fetch("ms", 1) / 1000.0)
   raise "not yet {" if ctx.attempt <= args.fetch("fails", 0)
 
   note("end", **told)
   { run: run }
+ensure
+  note("stop", id: ctx.id, run: run) if args["key"]
 end
 
 extend Pshub::DSL
 
 task("#{SETUP['queue']}-work:1.0", args: {}, retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }
 task("#{SETUP['queue']}-acts:1.0", args: {}, retries: 2, backoff: 50, job_timeout_ms: 2000) { |args, ctx| handle(args, ctx) }
+task("#{SETUP['queue']}-keyed:1.0", args: {}, keyed: "ordered", retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }
 # Those of schedules.
 %w[once skip].each do |name|
   task("#{SETUP['queue']}-#{name}:1.0", args: {}, retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }

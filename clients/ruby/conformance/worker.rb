@@ -53,6 +53,17 @@ task "flaky:1.0", backoff: 10 do |args, ctx|
 
   { attempt: ctx.attempt, pid: Process.pid }
 end
+# Of jobs with a key.
+in_line = lambda do |args, ctx|
+  note(args)
+  ctx.wait(milliseconds(args))
+  note({ "token" => "#{args['token']} ended" }) if args["token"]
+  raise "try #{ctx.attempt} {failed}" if ctx.attempt <= args.fetch("fails", 0)
+
+  { attempt: ctx.attempt, fence: ctx.fence }
+end
+task("ordered:1.0", keyed: "ordered", backoff: 100, &in_line)
+task("passing:1.0", keyed: "ordered", on_failure: "pass", backoff: 100, &in_line)
 task "nested:1.0", timeout: 20 do |args, ctx|
   next ctx.call("nested:1.0", { **args, "depth" => args["depth"] - 1 }) if args["depth"].positive?
 

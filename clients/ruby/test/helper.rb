@@ -233,8 +233,8 @@ class PshubTest < Minitest::Test
   end
 
   # A task that no other test knows of.
-  def declare(name, job_timeout_ms: nil, retries: nil, backoff: nil, **options, &handler)
-    jobs = { job_timeout_ms: job_timeout_ms, retries: retries, backoff: backoff }
+  def declare(name, job_timeout_ms: nil, retries: nil, backoff: nil, keyed: nil, on_failure: nil, **options, &handler)
+    jobs = { job_timeout_ms: job_timeout_ms, retries: retries, backoff: backoff, keyed: keyed, on_failure: on_failure }
     Pshub::Task.new(name, *task_options(**options), handler, **jobs)
   end
 

@@ -75,7 +75,7 @@ class TestJobRules < Minitest::Test
     }.each { |(behind, result, queue), message| assert_equal message, following("#{head}#{behind}}", result, queue), behind }
   end
 
-  def shape(**options) = Pshub::EnqueueOptions.shape("t:1.0", "{}", options)
+  def shape(keyed: nil, **options) = Pshub::EnqueueOptions.shape("t:1.0", "{}", options, keyed)
 
   def test_options_of_a_job_as_they_travel
     assert_equal [nil, 0], shape(queue: "q", timeout_ms: 5)

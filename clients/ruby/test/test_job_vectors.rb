@@ -35,7 +35,7 @@ class TestJobVectors < Minitest::Test
     assert_equal 1, halves.size
     halves.each { |each| assert_raises(Pshub::Payload::Problem) { Pshub::Canonical.digest(each["args"]) } }
     others.each do |each|
-      part, = Pshub::EnqueueOptions.shape(*each.values_at("task", "args"), { unique: true })
+      part, = Pshub::EnqueueOptions.shape(*each.values_at("task", "args"), { unique: true }, nil)
       assert_equal each["unique"], part["unique"], each["args"]
     end
   end

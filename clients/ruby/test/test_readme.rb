@@ -11,14 +11,17 @@ class TestReadme < PshubTest
   def test_the_chapter_on_jobs
     enqueuing, many, timed, tasks = blocks("Jobs")
     names = ["my_task:1.0", "report:1.0"]
-    worker(*names.map { |name| declare(name) { |args| args } })
     place = Module.new
     place.const_set(:HUB, calling = hub)
     before = Pshub.tasks.dup
     place.module_eval(tasks)
     declared = Pshub.tasks - before
+    settled = Thread::Queue.new
+    serving = worker(*names.map { |name| declare(name) { |args| args } }, declared.find { |task| task.full_name == "ship:1.0" })
+    serving.events.on("task:settled") { |event| settled << event[:ok] if event[:task] == "ship:1.0" }
     place.module_eval("#{enqueuing}\nJOB, STATE = job, job.status.state", "README.md")
     assert_equal ["done", { "x" => 1 }], [place::STATE, place::JOB.result]
+    assert eventually("the job with a key") { settled.size == 1 && settled.pop }
     place.module_eval("#{many}\nMANY, CHAIN, BATCH = many, chain, batch", "README.md")
     assert_equal [2, { "sum" => { "x" => 1 } }], [place::MANY.ids.size, place::CHAIN.result]
     eventually("the batch") { place::BATCH.status.to_h.values_at(:total, :done, :dead) == [2, 2, 0] }

@@ -155,7 +155,8 @@ class TestVectors < Minitest::Test
   def told_of_task(card)
     limit = ->(value) { value unless value == Float::INFINITY }
     { "task" => card.task, "queue" => card.queue, "timeoutMs" => (card.timeout_s * 1000).to_i, "idempotent" => card.idempotent,
-      "args" => card.args, "maxPayloadBytes" => limit[card.max_payload_bytes], "maxBacklog" => limit[card.max_backlog] }
+      "keyed" => card.keyed, "args" => card.args, "maxPayloadBytes" => limit[card.max_payload_bytes],
+      "maxBacklog" => limit[card.max_backlog] }
   end
 
   def test_measured

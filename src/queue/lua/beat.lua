@@ -68,6 +68,9 @@ local function job_figures(jobs)
     if type(length) == 'number' then waiting = waiting + length end
     if at and (not oldest or at < oldest) then oldest = at end
   end
+  waiting = waiting + jobs_lined(jobs)
+  local _, since = first_keyed(jobs)
+  if since and (not oldest or since < oldest) then oldest = since end
   local due = next_due(jobs)
   if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
   return waiting, oldest and string.format('%d', oldest) or ''
@@ -114,7 +117,9 @@ local function has_turn(name, ms)
   redis.pcall('SET', turn, ARGV[1], 'PX', ms)
   return true
 end
-local due = has_turn('turn', ARGV[6]) and next_due(KEYS[7])
+local is_turn = has_turn('turn', ARGV[6])
+if is_turn and free_orphans(KEYS[7]) > 0 then ring(beside(KEYS[7], 'jobbell')) end
+local due = is_turn and next_due(KEYS[7])
 local tick = has_turn('ticker', ARGV[7]) and first_of(beside(KEYS[7], 'ticks'))
 local function text_of(ms) return ms and string.format('%d', ms) or '' end
 return { now_text, 1, cancelled, ended, figures, paused, text_of(due), text_of(tick), asked_by }

@@ -57,6 +57,25 @@ local function begin(message, id)
   return true
 end
 
+-- An id for what came by hand, named in the answer.
+local function made_up()
+  local id = 'hand-' .. now_text .. '-' .. (taken + 1)
+  named[#named + 1] = taken + 1
+  named[#named + 1] = id
+  return id
+end
+
+-- Takes one job into what is answered, and what is held. Its answer may say more than what is held: a token of its key.
+local function accept(message, held_id, list, said)
+  taken = taken + 1
+  bytes_left = bytes_left - #message
+  if #message > largest then largest = #message end
+  requests[taken] = said or message
+  origins[taken] = list
+  held[taken * 2 - 1] = held_id
+  held[taken * 2] = message
+end
+
 -- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
 local function take(list, most, prefix)
   local last, page = taken + most, first_page
@@ -79,22 +98,58 @@ local function take(list, most, prefix)
         if id and string.sub(message, behind, behind + 7) == ',"job":{' then is_wanted = begin(message, id) end
       end
       if is_wanted then
-        taken = taken + 1
-        bytes_left = bytes_left - #message
-        if #message > largest then largest = #message end
-        if not id then
-          id = 'hand-' .. now_text .. '-' .. taken
-          named[#named + 1] = taken
-          named[#named + 1] = id
-        end
-        requests[taken] = message
-        origins[taken] = list
-        held[taken * 2 - 1] = prefix .. id
-        held[taken * 2] = message
+        id = id or made_up()
+        accept(message, prefix .. id, list)
       end
     end
     if #batch < count then return 0 end
     page = math.max(1, math.floor(bytes_left / largest))
+  end
+  return -1
+end
+
+-- Takes jobs of those keys of a task that have been due for the longest, of so many at the most. Their answers tell the tokens.
+local function take_keyed(task, most)
+  local found, runs = take_keys(KEYS[5], task, most), {}
+  local fence = found[1] and next_fence(KEYS[5], #found / 2)
+  for i = 1, #found, 2 do
+    local key, message = found[i], found[i + 1]
+    local id = string.match(message, leading .. ',"job":{') and select(3, string.match(message, leading))
+    if bytes_left <= 0 then
+      redis.call('LPUSH', line_of(KEYS[5], task, key), message)
+      count_lined(KEYS[5], task, 1)
+      free_key(KEYS[5], task, key)
+    else
+      if id and not begin(message, id) then
+        free_key(KEYS[5], task, key)
+      else
+        id = id or made_up()
+        local token = string.format('%.0f', fence + (i - 1) / 2)
+        runs[#runs + 1] = key
+        runs[#runs + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+        local said = string.gsub(message, '"job":{', '"job":{"fence":' .. token .. ',', 1)
+        accept(message, 'job:' .. id, line_of(KEYS[5], task, key), said)
+      end
+    end
+  end
+  if runs[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(runs)) end
+  note_first(KEYS[5], task)
+end
+
+-- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
+local function take_by_age(last)
+  while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
+    local task, since, others = first_keyed(KEYS[5])
+    if not task then return take(KEYS[5], last - taken, 'job:') end
+    local head = redis.call('LINDEX', KEYS[5], 0)
+    local at = head and (tonumber(string.match(head, '^{"at":(%d+)')) or 0)
+    if at and at <= since then
+      take(KEYS[5], 1, 'job:')
+    else
+      -- As many as fit, while nothing else is there that could be older.
+      local many = math.min(last - taken, math.max(1, math.floor(bytes_left / largest)), first_page)
+      take_keyed(task, (at or others) and 1 or many)
+    end
   end
   return -1
 end
@@ -105,17 +160,18 @@ local calls = taken
 local room = math.min(tonumber(ARGV[3]), wanted - taken)
 if ARGV[3] ~= '0' then jobs_left = -1 end
 if room > 0 then
-  for _, list in ipairs(lists_of(KEYS[5])) do
-    jobs_left = take(list, calls + room - taken, 'job:')
-    if jobs_left ~= 0 then break end
-  end
+  local last, high, low = calls + room, KEYS[5] .. ':high', KEYS[5] .. ':low'
+  jobs_left = take(high, last - taken, 'job:')
+  if jobs_left == 0 then jobs_left = take_by_age(last) end
+  if jobs_left == 0 then jobs_left = take(low, last - taken, 'job:') end
 end
 
 if taken > 0 then
   -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.
   local done = redis.pcall('HSET', KEYS[3], unpack(held))
   if type(done) == 'table' and done.err then
-    for i = taken, 1, -1 do redis.call('LPUSH', origins[i], requests[i]) end
+    for i = taken, 1, -1 do redis.call('LPUSH', origins[i], held[i * 2]) end
+    free_orphans(KEYS[5])
     return done
   end
 end

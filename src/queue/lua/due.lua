@@ -25,7 +25,7 @@ for _, name in ipairs({ 'scheduled', 'retries' }) do
     local largest, taken = 1, 0
     for i = 1, #found do
       if bytes_left <= 0 then break end
-      return_job(KEYS[1], string.match(found[i], '"id":"([%w_-]+)"'), found[i], 'RPUSH')
+      arrive_late(KEYS[1], string.match(found[i], '"id":"([%w_-]+)"'), found[i])
       bytes_left = bytes_left - #found[i]
       if #found[i] > largest then largest = #found[i] end
       taken = i
@@ -36,6 +36,7 @@ for _, name in ipairs({ 'scheduled', 'retries' }) do
     page = math.max(1, math.floor(bytes_left / largest))
   end
 end
+moved = moved + stand_due(KEYS[1], ARGV[1] - moved)
 if moved > 0 then ring(KEYS[2]) end
 local due = next_due(KEYS[1])
 return { now_text, moved, due and string.format('%d', due) or '' }

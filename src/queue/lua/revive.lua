@@ -13,7 +13,7 @@ for i = 1, #ARGV, 2 do
   if redis.call('ZREM', beside(KEYS[1], 'dead'), ARGV[i]) == 1 then
     local text = '{"at":' .. now_us_text() .. ',' .. ARGV[i + 1]
     local id, options = string.match(text, '"id":"([%w_-]+)"'), options_of(text)
-    redis.call('RPUSH', list_of(KEYS[1], text), text)
+    line_up_again(KEYS[1], text, options)
     local record = beside(KEYS[1], 'job:' .. id)
     note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
     if options.keep then

@@ -12,7 +12,7 @@
 -- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
 --          counted from 1; and what this worker holds now that is to be done in other queues
 --
--- How it ended: `done`; `retry`, which waits for its time; `putoff`, the same without having failed: it was not started, because it was not
+-- How it ended: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same but for its key, whose next job need not wait; `putoff`, the same without having failed: it was not started, because it was not
 -- its time; `dead`; `expired` or `cancelled`, not run or not to its end.
 -- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing.
 try_lists(KEYS[2], KEYS[3])
@@ -22,8 +22,10 @@ redis.call('ZCARD', beside(KEYS[2], 'dead'))
 local at = now_us_text()
 local now = math.floor(at / 1000)
 local dropped, told, outs, added, retries, later = 0, {}, {}, {}, {}, {}
+local held_back = false
 
-local function finish(id, options, state, ...)
+local function finish(id, message, options, state, ...)
+  leave_line(KEYS[2], id, message, options)
   tally_of(KEYS[2], KEYS[3], KEYS[1], outs, id, options, state)
   return end_job(KEYS[2], id, options, state, now, ...)
 end
@@ -33,10 +35,21 @@ local function again(id, message, options, delay, state, waiting)
   local due = now + delay
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
-  if left < 0 or left == 0 and ttl ~= '0' then return finish(id, options, 'expired') end
+  if left < 0 or left == 0 and ttl ~= '0' then return finish(id, message, options, 'expired') end
   note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
+  local text = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
+  if waiting then
+    leave_line(KEYS[2], id, message, options)
+  else
+    if come_back(KEYS[2], id, text, options, due) then
+      -- A worker sets its clock by it, unless that is set for an earlier one.
+      held_back = true
+      return {}
+    end
+    waiting = retries
+  end
   waiting[#waiting + 1] = due
-  waiting[#waiting + 1] = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
+  waiting[#waiting + 1] = text
   return {}
 end
 
@@ -45,7 +58,7 @@ local function put_off(id, message, options, delay)
   if options['until'] == 'started' and type(options.unique) == 'string' then
     redis.pcall('SET', beside(KEYS[2], 'unique:' .. options.unique), id, 'NX', 'PX', unique_ms(options))
   end
-  return again(id, with_lead(message, id, now), options, delay, 'scheduled', later)
+  return again(id, with_lead(message, id, now), options, delay, 'scheduled', not options.key and later)
 end
 
 local function follow(following)
@@ -56,19 +69,20 @@ end
 
 local function settle(id, message, outcome, delay, text, following)
   local options = options_of(message)
-  local is_back = outcome == 'retry' or outcome == 'putoff'
+  local is_back = outcome == 'retry' or outcome == 'pass' or outcome == 'putoff'
   if is_back and is_cancelled(KEYS[2], id, options) then outcome = 'cancelled' end
   if outcome == 'done' then
     follow(following)
-    return finish(id, options, 'done', 'result', text)
+    return finish(id, message, options, 'done', 'result', text)
   end
   if outcome == 'putoff' then return put_off(id, message, options, delay) end
-  if outcome ~= 'retry' and outcome ~= 'dead' then return finish(id, options, outcome) end
+  if outcome ~= 'retry' and outcome ~= 'pass' and outcome ~= 'dead' then return finish(id, message, options, outcome) end
   local failed = with_failure(message, id, text, now)
   note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, text))
-  if outcome == 'retry' then return again(id, failed, options, delay, 'retrying', retries) end
+  if outcome == 'retry' then return again(id, failed, options, delay, 'retrying', not options.key and retries) end
+  if outcome == 'pass' then return again(id, failed, options, delay, 'retrying', retries) end
   dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])
-  return finish(id, options, 'dead')
+  return finish(id, message, options, 'dead')
 end
 
 for i = 3, #ARGV, 5 do
@@ -86,4 +100,6 @@ end
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end
+if held_back then ring(beside(KEYS[2], 'duebell')) end
+if keys_due(KEYS[2]) > 0 then ring(KEYS[3]) end
 return { dropped, told, outs }

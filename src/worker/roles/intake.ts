@@ -237,11 +237,12 @@ export class Intake {
     if (outcome.ok || !end) return end
     const { code, message } = outcome.error
     if (end.outcome === 'dead') measures.jobs.died()
-    if (end.outcome === 'retry') measures.jobs.retried()
+    const isTriedAgain = end.outcome === 'retry' || end.outcome === 'pass'
+    if (isTriedAgain) measures.jobs.retried()
     if (end.outcome === 'putoff')
       events.emit('job:putoff', { queue: queue.name, task, id, delayMs: end.delayMs, reason: message })
     if (end.outcome === 'dead') events.emit('job:dead', { queue: queue.name, task, id, reason: `${code}: ${message}` })
-    if (end.outcome === 'retry') {
+    if (isTriedAgain) {
       const attempt = (request.job?.tries ?? 0) + 1
       events.emit('job:retried', { queue: queue.name, task, id, attempt, delayMs: end.delayMs, code })
     }

@@ -19,6 +19,15 @@ const wait = (ms, signal) =>
     })
   })
 
+/** Of jobs with a key. */
+const inLine = async (args, { attempt, fence, signal }) => {
+  note(args)
+  await wait(args.ms ?? 0, signal)
+  note({ token: args.token && `${args.token} ended` })
+  if (attempt <= (args.fails ?? 0)) throw new Error(`try ${attempt} {failed}`)
+  return { attempt, fence }
+}
+
 const integer = { type: 'integer' }
 const addition = {
   args: { type: 'object', properties: { x: integer, y: integer }, required: ['x', 'y'], additionalProperties: false },
@@ -57,6 +66,8 @@ const tasks = [
     if (ctx.attempt <= args.fails) throw new Error(`try ${ctx.attempt} {failed}`)
     return { attempt: ctx.attempt, pid: process.pid }
   }),
+  defineTask('ordered:1.0', { keyed: 'ordered', backoff: 100 }, inLine),
+  defineTask('passing:1.0', { keyed: 'ordered', onFailure: 'pass', backoff: 100 }, inLine),
   defineTask('nested:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
     if (args.depth > 0) return ctx.call('nested:1.0', { ...args, depth: args.depth - 1 })
     await wait(args.ms, ctx.signal)

@@ -3,11 +3,11 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../pair.mjs'
 
-const entry = (task, args = {}, options = {}) => ({ task, args: JSON.stringify(args), options })
+export const entry = (task, args = {}, options = {}) => ({ task, args: JSON.stringify(args), options })
 /** Where the caller's language serves. */
 const other = 'other'
 
-const enqueue = async (pair, task, args, options) => {
+export const enqueue = async (pair, task, args, options) => {
   const job = await pair.jobs('enqueue', entry(task, args, options))
   ok(job.ok, JSON.stringify(job.error))
   return job
@@ -16,14 +16,14 @@ const enqueue = async (pair, task, args, options) => {
 const resultOf = (pair, { job }, queue = pair.queue, caller = undefined) =>
   pair.jobs('result', { job, queue, timeout_ms: 15_000 }, caller)
 
-const wellDone = async (pair, job, queue, caller) => {
+export const wellDone = async (pair, job, queue, caller) => {
   const { ok: isOk, result, error } = await resultOf(pair, job, queue, caller)
   ok(isOk, JSON.stringify(error))
   return result
 }
 
 /** The same of one that comes when others have ended: nothing is known of it before. */
-const wellDoneLater = async (pair, id) => {
+export const wellDoneLater = async (pair, id) => {
   await eventually(async () => (await statusOf(pair, { job: id })).ok, `the coming of ${id}`)
   return wellDone(pair, { job: id })
 }

@@ -1,5 +1,6 @@
 // What must hold of jobs once everything has come to rest: nothing lost, nothing settled twice, nothing left behind.
 import { readFileSync } from 'node:fs'
+import { checkKeys } from './check-keys.mjs'
 import { checkSchedules } from './check-schedules.mjs'
 
 /** The last line of a process may be cut off where that was killed. */
@@ -15,8 +16,8 @@ const readJournal = journal =>
       }
     })
 
-/** @param schedules as makeSchedules() made them @param mayRepeat handlers hold up processes for longer than a lease */
-export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat }) => {
+/** @param schedules as makeSchedules() made them @param mayRepeat handlers hold up processes for longer than a lease @param mayOverlap the same, or others do */
+export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat, mayOverlap }) => {
   // Then no settled job may come back.
   const isStrict = stage.outages.length === 0
   const events = readJournal(stage.journal)
@@ -56,17 +57,28 @@ export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat }
     )
     if (done + gone !== ids.length) fail(`batch that counted ${done + gone} of ${ids.length}`, id)
   }
+  const ofKeys = { events, acknowledged: acknowledged.keyed, dead, hasEnded, isStrict, mayOverlap, fail }
+  const keys = checkKeys(ofKeys)
   const times = await checkSchedules({ redis, stage, events, hasEnded, schedules, mayRepeat, fail })
   let marks = 0
   for (const key of await redis.keys('pshub:{*')) {
-    if (/:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*|ended:.*|cron|ticks)$/.test(key)) fail('left behind', key)
+    if (
+      /:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*|ended:.*|cron|ticks|line:.*|keys:.*|running:.*|later|keyed|lined)$/.test(
+        key,
+      )
+    )
+      fail('left behind', key)
     if (!/:came:/.test(key)) continue
     // Of a worker that died between the two last steps of what it did in another queue: it goes by itself.
     if ((await redis.pttl(key)) === -1) fail('left for ever', key)
     marks++
   }
   const runs = events.filter(({ e }) => e === 'start').length
-  const jobs = acknowledged.jobs.length + acknowledged.chains.length * 3 + acknowledged.batches.length * 6
+  const jobs =
+    acknowledged.jobs.length +
+    acknowledged.keyed.length +
+    acknowledged.chains.length * 3 +
+    acknowledged.batches.length * 6
   const deadly = acknowledged.jobs.filter(({ isDeadly }) => isDeadly).length
-  return { found, runs, jobs, dead: dead.size, deadly, marks, times }
+  return { found, runs, jobs, dead: dead.size, deadly, marks, times, keys }
 }

@@ -18,6 +18,7 @@ export const faults = {
   },
   F38: {
     title: 'worker processes stopped for two leases and more',
+    mayOverlap: true,
     async once(stage, member) {
       await stage.stopMember(member, leaseMs * 2.5)
       return member.workers

@@ -1,9 +1,12 @@
 // Jobs of all kinds, as fast as asked for, and what was acknowledged of them.
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** Of each queue. */
+const mostKeys = 12
+
 /** @param random 0 to 1 @param acts what some of the jobs do to their workers: `{ share, act, ms?, isDeadly? }` */
 export const makeLoad = (hub, random, acts = []) => {
-  const acknowledged = { jobs: [], chains: [], batches: [] }
+  const acknowledged = { jobs: [], chains: [], batches: [], keyed: [] }
   const other = queue => (queue === 'q' ? 'r' : 'q')
   let tokens = 0
   let isOn = false
@@ -53,6 +56,25 @@ export const makeLoad = (hub, random, acts = []) => {
     },
   ]
 
+  /** By queue and key: which one was given last, and what it waits for. */
+  const keys = new Map()
+  /** The next job of one of few keys. Of a key one is on its way at a time: so its number says which one it is. */
+  const enqueueKeyed = queue => {
+    const key = `key-${Math.floor(random() * mostKeys)}`
+    const place = `${queue} ${key}`
+    const { n, given } = keys.get(place) ?? { n: 0, given: undefined }
+    const told = { ...args(), key, n: n + 1 }
+    const enqueue = async () => {
+      const delay = random() < 0.1 ? { delayMs: Math.floor(random() * 800) } : {}
+      const { id } = await hub.enqueue(`${queue}-keyed:1.0`, told, { queue, key, ...delay })
+      acknowledged.keyed.push({ id, queue, key, n: told.n, at: Date.now() })
+    }
+    const next = Promise.resolve(given).then(enqueue, enqueue)
+    keys.set(place, { n: n + 1, given: next })
+    return next
+  }
+  kinds.push(enqueueKeyed)
+
   return {
     acknowledged,
     /** How many tries were not acknowledged, because Redis was away. */
@@ -61,7 +83,7 @@ export const makeLoad = (hub, random, acts = []) => {
       isOn = true
       while (isOn) {
         const roll = random()
-        const kind = kinds[roll < 0.75 ? 0 : roll < 0.92 ? 1 : 2]
+        const kind = kinds[roll < 0.4 ? 3 : roll < 0.85 ? 0 : roll < 0.95 ? 1 : 2]
         underWay++
         kind(random() < 0.6 ? 'q' : 'r')
           .catch(() => {

@@ -90,7 +90,7 @@ await schedules.settled()
 const redis = new Redis(stage.url)
 const open = async () => {
   const keys = await redis.keys('pshub:{*')
-  return keys.filter(key => /:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*)$/.test(key)).length
+  return keys.filter(key => /:(jobs|jobs:high|jobs:low|scheduled|retries|later|keyed|held:.*)$/.test(key)).length
 }
 /** Adoption takes a lease, and three deaths three of them. */
 const rest = async () => {
@@ -106,12 +106,13 @@ await sleep(calmMs)
 await schedules.remove()
 await rest()
 const { acknowledged, refused } = load
-const { found, runs, jobs, dead, deadly, marks, times } = await check({
+const { found, runs, jobs, dead, deadly, marks, times, keys } = await check({
   redis,
   acknowledged,
   schedules,
   stage,
   mayRepeat: fault.mayRepeat ?? false,
+  mayOverlap: fault.mayOverlap ?? fault.mayRepeat ?? false,
 })
 redis.disconnect()
 await hub.close()
@@ -124,6 +125,9 @@ console.log(
 console.log(
   `  ${times.times} times of ${schedules.all.length} schedules, the latest ${times.latestMs} ms late; of ${times.madeUp + times.passedOver} that were missed ` +
     `${times.madeUp} were made up for and ${times.passedOver} passed over; ${times.forgotten} came again because Redis had forgotten them`,
+)
+console.log(
+  `  ${acknowledged.keyed.length} jobs of ${keys.keys} keys in ${keys.runs} runs; ${keys.fenced} of these went on beside the next one, with a lower token`,
 )
 for (const what of found.slice(0, 40)) console.log(`  ${what}`)
 console.log(

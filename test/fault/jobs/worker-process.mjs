@@ -29,19 +29,26 @@ const acts = {
 
 /** `fails`: so many tries; `before`: what the step before it returned; `act`: what it does to its worker. */
 const handler = async (args, ctx) => {
-  const { token, ms = 1, fails = 0, before, act } = args
+  const { token, ms = 1, fails = 0, before, act, key, n } = args
   const run = `${name}/${++runs}`
-  note({ e: 'start', id: ctx.id, token, run, before: before?.run, at: Date.now() })
-  if (act) await acts[act](ctx, args)
-  await wait(ms, ctx.signal)
-  ctx.signal.throwIfAborted()
-  if (ctx.attempt <= fails) throw new Error('not yet {')
-  note({ e: 'end', id: ctx.id, token, run, at: Date.now() })
-  return { run }
+  note({ e: 'start', id: ctx.id, token, run, before: before?.run, key, n, fence: ctx.fence, at: Date.now() })
+  try {
+    if (act) await acts[act](ctx, args)
+    await wait(ms, ctx.signal)
+    ctx.signal.throwIfAborted()
+    if (ctx.attempt <= fails) throw new Error('not yet {')
+    note({ e: 'end', id: ctx.id, token, run, at: Date.now() })
+    return { run }
+  } finally {
+    if (key) note({ e: 'stop', id: ctx.id, run, at: Date.now() })
+  }
 }
 
 const tasks = [defineTask(`${queue}-work:1.0`, { retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler)]
 tasks.push(defineTask(`${queue}-acts:1.0`, { retries: 2, backoff: 50, jobTimeoutMs: 2000 }, handler))
+tasks.push(
+  defineTask(`${queue}-keyed:1.0`, { keyed: 'ordered', retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler),
+)
 // Those of schedules.
 for (const name of ['once', 'skip'])
   tasks.push(defineTask(`${queue}-${name}:1.0`, { retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler))

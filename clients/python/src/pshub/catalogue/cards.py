@@ -21,6 +21,7 @@ from ..wire.foreign import (
     object_of,
     text_of,
 )
+from ..wire.job_part import is_keyed
 from ..wire.keys import is_queue_name
 from ..wire.names import try_parse_task_name
 from ..wire.payload import compact
@@ -35,6 +36,8 @@ class TaskCard(NamedTuple):
     queue: str
     timeout_ms: float
     idempotent: bool
+    #: How its jobs with the same key are run; None: they have no keys.
+    keyed: Optional[str]
     #: The schema's JSON, or None.
     args: Optional[str]
     max_payload_bytes: float
@@ -92,6 +95,7 @@ def read_task_card(raw: bytes) -> TaskCard:
         queue=name_of(card, "queue"),
         timeout_ms=min(_member(card, "timeoutMs", is_limit, DEFAULT_TIMEOUT_S * 1000), MAX_TIMEOUT_S * 1000),
         idempotent=card.get("idempotent") is True,
+        keyed=_member(card, "keyed", is_keyed, None),
         args=schema,
         max_payload_bytes=_member(card, "maxPayloadBytes", is_limit, math.inf),
         max_backlog=_member(card, "maxBacklog", is_limit, math.inf),

@@ -177,7 +177,7 @@ class Enqueuing:
     def _step_of(self, route: Route, args: Any, options: Mapping[str, Any], is_whole: bool) -> Step:
         most = min(self._settings.max_payload_bytes, route.max_payload_bytes)
         text = encode_args(route if is_whole else route._replace(check_args=None), args, most)
-        part, ttl_ms = shape_of(route.task, text, options)
+        part, ttl_ms = shape_of(route.task, text, options, route.keyed)
         return Step(new_id(), route.task, route.queue, text, part, ttl_ms)
 
     async def _route_of(self, called: str, options: Mapping[str, Any], end: float) -> Route:

@@ -50,6 +50,8 @@ class JobCalls:
         :param retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
         :param backoff: how long it waits before that: ``"exponential"``, ``"polynomial"``, milliseconds or a list of them. Default: as its
             task says, else ``"exponential"``
+        :param key: for a task that is ``keyed="ordered"``, and needed there: its jobs with the same key run one after the other, in the
+            order in which they were enqueued, across all workers. A text of 1 to 200 bytes
         :param priority: ``"high"`` goes before all other jobs of the queue, ``"low"`` lets all others pass
         :param expires_ms: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
         :param tracked: True: the job's ``status``, ``result`` and ``cancel`` know it, also in other processes; for an hour after its end

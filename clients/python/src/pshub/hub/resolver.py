@@ -30,6 +30,8 @@ class Route(NamedTuple):
     queue: str
     timeout_s: float
     idempotent: bool
+    #: How its jobs with the same key are run; None: they have no keys.
+    keyed: Optional[str]
     max_payload_bytes: float
     max_backlog: float
     #: Of all live workers that provide it.
@@ -113,7 +115,7 @@ class Resolver:
             raise NoSuchTask(message, task=called)
         await self._check_rights(called, queue, "jobs")
         await self._announce(queue)
-        return Route(called, queue, DEFAULT_TIMEOUT_S, False, math.inf, math.inf, 0, None)
+        return Route(called, queue, DEFAULT_TIMEOUT_S, False, None, math.inf, math.inf, 0, None)
 
     async def _announce(self, queue: str) -> None:
         """So that workers of all queues find it: no card tells of it yet. A user without that right enqueues all the same."""
@@ -194,6 +196,7 @@ class Resolver:
             card.queue,
             card.timeout_ms / 1000,
             card.idempotent,
+            card.keyed,
             card.max_payload_bytes,
             card.max_backlog,
             slots,

@@ -11,7 +11,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, TypedDict, Union
 
 from ..wire.errors import HubError, InvalidArgs
 from ..wire.foreign import is_amount
-from ..wire.job_part import BACKOFF_KINDS, LONGEST_WAIT_MS, Backoff, is_backoff, is_wait
+from ..wire.job_part import BACKOFF_KINDS, LONGEST_WAIT_MS, MAX_KEY_BYTES, Backoff, is_backoff, is_wait
 from ..wire.payload import decode_payload
 from .backoff import rounded
 from .canonical import canonical
@@ -36,6 +36,8 @@ class EnqueueOptions(TypedDict, total=False):
     :ivar at: not before this moment: a datetime, or milliseconds since 1970. It is compared with Redis' clock
     :ivar retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
     :ivar backoff: how long it waits before that. Default: as its task says, else ``exponential``
+    :ivar key: for a task that is ``keyed="ordered"``, and needed there: its jobs with the same key run one after the other, in the order in
+        which they were enqueued, across all workers. A text of 1 to 200 bytes
     :ivar priority: ``high`` goes before all other jobs of the queue, ``low`` lets all others pass
     :ivar expires_ms: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
     :ivar tracked: True: ``status()``, ``result()`` and ``cancel()`` know it, also in other processes. Its record is kept for an hour after
@@ -51,6 +53,7 @@ class EnqueueOptions(TypedDict, total=False):
     at: Optional[Union[datetime.datetime, float]]
     retries: Optional[int]
     backoff: Optional[Backoff]
+    key: Optional[str]
     priority: Optional[str]
     expires_ms: Optional[float]
     tracked: Optional[bool]
@@ -76,18 +79,21 @@ class JobShape(NamedTuple):
     ttl_ms: int
 
 
-def shape_of(task: str, args_json: str, options: Mapping[str, Any]) -> JobShape:
-    """``args_json``: arguments as they travel. Raises InvalidArgs that names the option."""
+def shape_of(task: str, args_json: str, options: Mapping[str, Any], keyed: Optional[str]) -> JobShape:
+    """``args_json``: arguments as they travel. ``keyed``: as its task is. Raises InvalidArgs that names the option."""
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in _KNOWN:
             raise _wrong(task, f"there is no option '{name}'. Known are {', '.join(_KNOWN)}")
+    _check_key(task, given, keyed)
     _check(task, given)
     part: Dict[str, Any] = {name: given[name] for name in ("retries", "backoff") if name in given}
     if given.get("delay_ms"):
         part["delay"] = rounded(given["delay_ms"])
     if "at" in given:
         part["due"] = _moment_of(task, given["at"])
+    if "key" in given:
+        part["key"] = given["key"]
     if given.get("priority") in ("high", "low"):
         part["priority"] = given["priority"]
     unique = given.get("unique", False)
@@ -98,6 +104,22 @@ def shape_of(task: str, args_json: str, options: Mapping[str, Any]) -> JobShape:
         part.update(_unique_of(task, args_json, unique, wait_ms))
     expires_ms = given.get("expires_ms")
     return JobShape(part or None, 0 if expires_ms is None else max(1, rounded(expires_ms)))
+
+
+def _check_key(task: str, given: Mapping[str, Any], keyed: Optional[str]) -> None:
+    key = given.get("key")
+    if key is None and keyed is None:
+        return
+    if key is None:
+        raise _wrong(task, f"its jobs are {keyed}: give a key, for example key='order-17'")
+    if keyed is None:
+        what = "it was given a key, but no worker declared the task as keyed='ordered'"
+        raise _wrong(task, f"{what}. Declare it so, or leave out the key")
+    # Half a surrogate pair counts as what it is replaced by.
+    if not isinstance(key, str) or not 0 < len(key.encode("utf-8", "surrogatepass")) <= MAX_KEY_BYTES:
+        raise _wrong(task, f"key must be a text of 1 to {MAX_KEY_BYTES} bytes, not {_shown(key)}")
+    if given.get("priority", "normal") != "normal":
+        raise _wrong(task, "jobs with a key have no priority: they go in their order. Leave it out")
 
 
 def _check(task: str, given: Mapping[str, Any]) -> None:

@@ -21,7 +21,8 @@ _HOPELESS = ("InvalidArgs", "PayloadTooLarge", "NoSuchTask", "NoWorkers")
 def done_end(request: Request, result: str, queue: str) -> Optional[JobEnd]:
     """Of a job that ran well, with its result as JSON; None when nothing is left to do but to forget it."""
     job = request.job or {}
-    if request.then is None and not any(name in job for name in ("keep", "unique", "batch")):
+    # For the end of one with a key the next one of its key waits.
+    if request.then is None and not any(name in job for name in ("keep", "unique", "batch", "key")):
         return None
     return JobEnd(request.held_id, "done", 0, result, following_of(request, result, queue))
 
@@ -41,7 +42,8 @@ def failed_end(request: Request, task: Optional[Task[Any]], error: ToldError, ra
         delay_ms = _delay_of(task.backoff if task and backoff is None else backoff, raised, failures)
     if delay_ms is None:
         return JobEnd(request.held_id, "dead", 0, text)
-    return JobEnd(request.held_id, "retry", delay_ms, text)
+    passes = "key" in job and task is not None and task.on_failure == "pass"
+    return JobEnd(request.held_id, "pass" if passes else "retry", delay_ms, text)
 
 
 def unrun(held_id: str, outcome: str) -> JobEnd:

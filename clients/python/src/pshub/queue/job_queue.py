@@ -39,7 +39,7 @@ class JobEnd(NamedTuple):
 
     #: Its held id.
     id: str
-    #: ``done``, ``retry``, ``dead``, ``expired`` or ``cancelled``.
+    #: ``done``, ``retry``, ``pass``, ``dead``, ``expired`` or ``cancelled``.
     outcome: str
     #: For a further try: milliseconds from now.
     delay_ms: int = 0

@@ -7,7 +7,7 @@ import inspect
 from typing import Any, Callable, Dict, Generic, Iterable, List, Mapping, Optional, TypeVar, Union
 
 from ..wire.errors import ConfigError, InvalidResult, message_of
-from ..wire.job_part import BACKOFF_KINDS, Backoff, is_backoff, is_wait
+from ..wire.job_part import BACKOFF_KINDS, Backoff, is_backoff, is_keyed, is_wait
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
 from .hints import Signature, read_signature
@@ -51,6 +51,8 @@ class Task(Generic[R_co]):
         job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
         retries: Optional[int] = None,
         backoff: Optional[TaskBackoff] = None,
+        keyed: Optional[str] = None,
+        on_failure: Optional[str] = None,
     ) -> None:
         self.name = name
         self.function = function
@@ -62,6 +64,8 @@ class Task(Generic[R_co]):
         self.job_timeout_ms = job_timeout_ms
         self.retries = retries
         self.backoff = backoff
+        self.keyed = keyed
+        self.on_failure = on_failure or "hold"
         self._signature = signature
         self.check_args: Optional[Validate] = None if args is None else compile_own(args, f"{name.full}: 'args'")
         self.check_result: Optional[Validate] = None if result is None else compile_own(result, f"{name.full}: 'result'")
@@ -118,6 +122,7 @@ class Task(Generic[R_co]):
         card.update(
             timeoutMs=_whole(self.timeout * 1000),
             idempotent=self.idempotent,
+            **({} if self.keyed is None else {"keyed": self.keyed}),
             digest=self.digest,
             maxPayloadBytes=max_payload_bytes,
             maxBacklog=max_backlog,
@@ -141,6 +146,8 @@ def task(
     job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
     retries: Optional[int] = None,
     backoff: Optional[TaskBackoff] = None,
+    keyed: Optional[str] = None,
+    on_failure: Optional[str] = None,
 ) -> Callable[[Callable[..., R]], Task[R]]:
     """
     Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.
@@ -155,10 +162,15 @@ def task(
     :param retries: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
     :param backoff: how long it waits before that: ``"exponential"`` (default), ``"polynomial"``, milliseconds or a list of them; or a
         function, which is given what was raised and how often the job has failed, and returns milliseconds, or None to give it up
+    :param keyed: ``"ordered"``: each job is given a key when it is enqueued, and those with the same key run one after the other, in that
+        order, across all workers of all languages; default: jobs have no keys
+    :param on_failure: of a keyed job that failed and is to be tried again: ``"hold"`` (default), the next ones of its key wait for that;
+        ``"pass"``: they do not, and it comes behind them
     :raises ConfigError: for a name, a schema or hints that cannot work
     """
     parsed = parse_task_name(name)
     _check_job_options(name, job_timeout_ms, retries, backoff)
+    _check_keyed(name, keyed, on_failure)
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_TIMEOUT_S:
         raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {MAX_TIMEOUT_S:.0f} seconds (a day).")
 
@@ -178,6 +190,8 @@ def task(
             job_timeout_ms,
             retries,
             backoff,
+            keyed,
+            on_failure,
         )
 
     return declare
@@ -191,6 +205,15 @@ def _check_job_options(name: str, job_timeout_ms: Any, retries: Any, backoff: An
         raise ConfigError(f"{name}: 'retries' must be a whole number of at least 0.")
     if backoff is not None and not callable(backoff) and not is_backoff(backoff):
         raise ConfigError(f"{name}: 'backoff' must be {BACKOFF_KINDS}, or a function.")
+
+
+def _check_keyed(name: str, keyed: Any, on_failure: Any) -> None:
+    if keyed is not None and not is_keyed(keyed):
+        raise ConfigError(f"{name}: 'keyed' must be 'ordered', or be left out.")
+    if on_failure is not None and on_failure not in ("hold", "pass"):
+        raise ConfigError(f"{name}: 'on_failure' must be 'hold' or 'pass'.")
+    if on_failure is not None and keyed is None:
+        raise ConfigError(f"{name}: 'on_failure' is about jobs with a key; give keyed='ordered' too.")
 
 
 def _is_context(name: str, hint: Any) -> bool:

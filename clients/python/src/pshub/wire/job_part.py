@@ -24,6 +24,8 @@ MAX_FAILURE_MESSAGE = 500
 LONGEST_WAIT_MS = 10 * 365 * 24 * 3600 * 1000
 _MAX_FAILURES = 10
 _MAX_UNIQUE = 256
+#: Bytes of UTF-8.
+MAX_KEY_BYTES = 200
 _MAX_BATCH = 130
 _MAX_CHAIN = 64
 _MAX_BACKOFFS = 100
@@ -63,6 +65,10 @@ class JobPart(TypedDict, total=False):
     unique: str
     uniqueMs: int
     until: str
+    #: Jobs of its task with the same key run one after the other.
+    key: str
+    #: A token that is higher than those of all runs before it that had its key: said by the claim, never kept.
+    fence: int
     #: The batch it is one of: ``<queue>/<id>``.
     batch: str
     #: The chain that it is a step of: id of its first job, which one it is, counted from 1, and the place of each.
@@ -136,6 +142,11 @@ def is_wait(value: Any, most: float = LONGEST_WAIT_MS) -> bool:
     return is_count(value, most)
 
 
+def is_keyed(value: Any) -> bool:
+    """Whether it says how the jobs of a task with the same key are run: ``ordered``, one after the other."""
+    return isinstance(value, str) and value == "ordered"
+
+
 def is_backoff(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return 0 < len(value) <= _MAX_BACKOFFS and all(is_wait(ms) for ms in value)
@@ -185,6 +196,8 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "unique": _text(_MAX_UNIQUE),
     "uniqueMs": _count(LONGEST_WAIT_MS),
     "until": _one_of("started"),
+    "key": lambda value: value if isinstance(value, str) else None,
+    "fence": _count(_MAX_SAFE_INTEGER),
     "batch": _text(_MAX_BATCH),
     "chain": _text(_MAX_CHAIN),
     "step": _count(),

@@ -49,6 +49,14 @@ class Context(TaskContext):
         return (self._request.job or {}).get("tries", 0) + 1
 
     @property
+    def fence(self) -> Optional[int]:
+        """
+        Of a job with a key: higher than that of all runs before it which had the same key; else None. Storage that refuses what comes
+        with a lower one than it saw last is safe from a worker that was taken for dead.
+        """
+        return (self._request.job or {}).get("fence")
+
+    @property
     def traceparent(self) -> Optional[str]:
         """W3C trace context of the call."""
         return self._request.traceparent

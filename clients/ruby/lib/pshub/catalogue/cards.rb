@@ -2,13 +2,15 @@
 
 require_relative "../task/task"
 require_relative "../wire/foreign"
+require_relative "../wire/job_part"
 require_relative "../wire/keys"
 require_relative "../wire/names"
 require_relative "../wire/payload"
 
 module Pshub
-  # +at+: Redis seconds of the last time it was written, 0 when it does not say so.
-  TaskCard = Struct.new(:task, :queue, :timeout_s, :idempotent, :args, :max_payload_bytes, :max_backlog, :at)
+  # +keyed+: how its jobs with the same key are run; nil: they have no keys. +at+: Redis seconds of the last
+  # time it was written, 0 when it does not say so.
+  TaskCard = Struct.new(:task, :queue, :timeout_s, :idempotent, :keyed, :args, :max_payload_bytes, :max_backlog, :at)
   WorkerCard = Struct.new(:id, :queue, :slots, :tasks, :who)
   # +seen+: Redis milliseconds of its last beat; nil when that cannot be known.
   WorkerStats = Struct.new(:seen, :draining)
@@ -46,7 +48,8 @@ module Pshub
 
       milliseconds = [limit(card["timeoutMs"], DEFAULT_TIMEOUT_MS), Task::MAX_TIMEOUT_S * 1000].min
       TaskCard.new(
-        name, queue, milliseconds / 1000.0, card["idempotent"] == true, (card["args"] if card["args"].is_a?(Hash)),
+        name, queue, milliseconds / 1000.0, card["idempotent"] == true,
+        (card["keyed"] if JobPart.keyed?(card["keyed"])), (card["args"] if card["args"].is_a?(Hash)),
         limit(card["maxPayloadBytes"]), limit(card["maxBacklog"]),
         Foreign.amount?(card["at"], MAX_MOMENT / 1000) ? card["at"] : 0
       )

@@ -134,7 +134,7 @@ module Pshub
     def step_of(route, args, options, whole)
       most = [@settings.max_payload_bytes, route.max_payload_bytes].min
       json = Arguments.encode(whole ? route : route.dup.tap { |open| open.schema = nil }, args, most)
-      part, ttl_ms = EnqueueOptions.shape(route.task, json, options)
+      part, ttl_ms = EnqueueOptions.shape(route.task, json, options, route.keyed)
       Step.new(id: Ids.make, task: route.task, queue: route.queue, args: json, job: part, ttl_ms: ttl_ms)
     end
 

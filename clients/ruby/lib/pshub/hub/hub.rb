@@ -95,6 +95,8 @@ module Pshub
     # +retries+:: how often it is tried again when it fails; default: as its task says, else 25. 0: never
     # +backoff+:: how long it waits before that: +exponential+, +polynomial+, milliseconds or an array of them; default: as its task
     #             says, else +exponential+
+    # +key+:: for a task that is <tt>keyed: "ordered"</tt>, and needed there: its jobs with the same key run one after the other, in the
+    #         order in which they were enqueued, across all workers. A text of 1 to 200 bytes
     # +priority+:: +high+ goes before all other jobs of the queue, +low+ lets all others pass; default +normal+
     # +expires_ms+:: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
     # +tracked+:: true: Job#status, #result and #cancel know it, also in other processes; its record is kept for an hour after its end

@@ -12,9 +12,10 @@ require_relative "../wire/keys"
 require_relative "../wire/names"
 
 module Pshub
-  # Where a called name leads. +slots+ are those of all live workers that provide it.
+  # Where a called name leads. +keyed+: how its jobs with the same key are run; nil: they have no keys. +slots+ are
+  # those of all live workers that provide it.
   Route = Struct.new(
-    :task, :queue, :timeout_s, :idempotent, :max_payload_bytes, :max_backlog, :slots, :schema, keyword_init: true
+    :task, :queue, :timeout_s, :idempotent, :keyed, :max_payload_bytes, :max_backlog, :slots, :schema, keyword_init: true
   )
 
   # From a called name to the queue that serves it, by the registry. Reads are bounded by what is called: the cards of that name, and
@@ -189,7 +190,7 @@ module Pshub
 
     def route_of(card, slots)
       Route.new(
-        task: card.task, queue: card.queue, timeout_s: card.timeout_s, idempotent: card.idempotent,
+        task: card.task, queue: card.queue, timeout_s: card.timeout_s, idempotent: card.idempotent, keyed: card.keyed,
         max_payload_bytes: card.max_payload_bytes, max_backlog: card.max_backlog, slots: slots, schema: schema_of(card)
       )
     end

@@ -7,7 +7,7 @@ require_relative "canonical"
 module Pshub
   # How a job is to be run: what Hub#enqueue is told, and what that comes to in its message.
   module EnqueueOptions
-    KNOWN = %i[queue delay_ms at retries backoff priority expires_ms tracked keep_result_ms unique timeout_ms].freeze
+    KNOWN = %i[queue delay_ms at retries backoff key priority expires_ms tracked keep_result_ms unique timeout_ms].freeze
     UNIQUE = %i[id until for_ms].freeze
     # They are no matter of the job itself.
     OUTSIDE = %i[queue timeout_ms].freeze
@@ -19,17 +19,18 @@ module Pshub
     module_function
 
     # The part of a job's message, or nil for one that carries nothing but its arguments, and the milliseconds after which it is not wanted
-    # any more, 0 for never. +args_json+: arguments as they travel. Raises InvalidArgs that names the option.
-    def shape(task, args_json, options)
+    # any more, 0 for never. +args_json+: arguments as they travel; +keyed+: as its task is. Raises InvalidArgs that names the option.
+    def shape(task, args_json, options, keyed)
       given = options.compact
       unknown = (given.keys - KNOWN).first
       raise wrong(task, "there is no option '#{unknown}'. Known are #{KNOWN.join(', ')}") if unknown
-      return [nil, 0] if (given.keys - OUTSIDE).empty?
+      return [nil, 0] if keyed.nil? && (given.keys - OUTSIDE).empty?
 
+      check_key(task, given, keyed)
       check(task, given)
       part = {
         "retries" => given[:retries], "backoff" => kind_of(given[:backoff]), "delay" => delay_of(given), "due" => due_of(task, given[:at]),
-        "priority" => (given[:priority].to_s if %w[high low].include?(given[:priority].to_s)),
+        "key" => given[:key], "priority" => (given[:priority].to_s if %w[high low].include?(given[:priority].to_s)),
         "keep" => (given.fetch(:keep_result_ms, HOUR_MS) if tracked?(given)), **unique_of(task, args_json, given)
       }.compact
       part["keep"] = part["keep"].round if part.key?("keep")
@@ -42,6 +43,30 @@ module Pshub
       return timeout_ms / 1000.0 if real?(timeout_ms) && timeout_ms.positive?
 
       raise InvalidArgs, "enqueue #{what}: timeout_ms must be a number of milliseconds, not #{shown(timeout_ms)}."
+    end
+
+    def check_key(task, given, keyed)
+      key = given[:key]
+      return if key.nil? && keyed.nil?
+      raise wrong(task, "its jobs are #{keyed}: give a key, for example key: 'order-17'") if key.nil?
+
+      unless keyed
+        what = "it was given a key, but no worker declared the task as keyed: 'ordered'"
+        raise wrong(task, "#{what}. Declare it so, or leave out the key")
+      end
+      unless key_bytes(key).between?(1, JobPart::MAX_KEY_BYTES)
+        raise wrong(task, "key must be a text of 1 to #{JobPart::MAX_KEY_BYTES} bytes, not #{shown(key)}")
+      end
+      return if [nil, "normal"].include?(given[:priority]&.to_s)
+
+      raise wrong(task, "jobs with a key have no priority: they go in their order. Leave it out")
+    end
+
+    # Of a key as it travels; 0 for what is no text.
+    def key_bytes(key)
+      key.is_a?(String) && key.valid_encoding? ? key.encode(Encoding::UTF_8).bytesize : 0
+    rescue EncodingError
+      0
     end
 
     def check(task, given)

@@ -15,8 +15,9 @@ module Pshub
 
     module_function
 
-    # Whether something waits for the end of a job, so that it is not enough to forget it.
-    def awaited?(request) = !request.then_steps.nil? || %w[keep unique batch].any? { |member| request.job&.key?(member) }
+    # Whether something waits for the end of a job, so that it is not enough to forget it; for that of one with a key the next
+    # one of its key does.
+    def awaited?(request) = !request.then_steps.nil? || %w[keep unique batch key].any? { |member| request.job&.key?(member) }
 
     # What becomes of a job that ran well; nil when nothing is left to do but to forget it. +result+ is JSON.
     def done(request, result, queue)
@@ -35,7 +36,8 @@ module Pshub
       delay_ms = delay_of(part["backoff"] || task&.backoff, error, raised, failures) unless final || failures > most
       return JobEnd.new(request.held_id, "dead", 0, text, "") unless delay_ms
 
-      JobEnd.new(request.held_id, "retry", delay_ms, text, "")
+      passes = part.key?("key") && task&.on_failure == "pass"
+      JobEnd.new(request.held_id, passes ? "pass" : "retry", delay_ms, text, "")
     end
 
     # The end of a job that was not run, or not to its end. +outcome+ is +expired+ or +cancelled+.

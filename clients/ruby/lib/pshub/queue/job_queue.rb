@@ -10,7 +10,7 @@ module Pshub
   # How a job ended that does not only go.
   #
   # +id+:: its held id
-  # +outcome+:: +done+, +retry+, +dead+, +expired+ or +cancelled+
+  # +outcome+:: +done+, +retry+, +pass+, +dead+, +expired+ or +cancelled+
   # +delay_ms+:: milliseconds from now until a further try
   # +text+:: its result as JSON, or its failure as JobPart.failure_text has it; empty for what was not run
   # +following+:: the job that follows it, without its +at+, behind the name of its queue and a space where that is another one; else

@@ -1,7 +1,7 @@
 #!lua name=pshub_1
 -- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.
 local revision = 3
-local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HEXISTS","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"DEL","<namespace>:{<queue>}:duebell"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"HDEL","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"}}}
+local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"LREM","<namespace>:{<queue>}:line:*:*","1","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HEXISTS","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"DEL","<namespace>:{<queue>}:duebell"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LPUSH","<namespace>:{<queue>}:line:*:*","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZPOPMIN","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HDEL","<namespace>:{<queue>}:running:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HGETALL","<namespace>:{<queue>}:running:*"},{"HSET","<namespace>:{<queue>}:running:*","_","_"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:fence"},{"SET","<namespace>:{<queue>}:fence","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HEXISTS","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:lined"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:lined"},{"HDEL","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"}}}
 -- What several functions of the library use. Each of them has the text of a file of its own, of the operation's name, and gets
 -- KEYS and ARGV as that file's header says. A line `-- flags:` there names how Redis is to run it: `allow-oom` on a full Redis
 -- too, with all that it writes; without it a full Redis refuses it before its first line. `no-writes` changes nothing.
@@ -125,41 +125,12 @@ local function is_cancelled(jobs, id, options)
   return options.keep ~= nil and redis.pcall('HGET', beside(jobs, 'job:' .. id), 'cancel') == '1'
 end
 
--- Puts a job back at the head of its list, as if it had not been taken.
-local function return_job(jobs, id, message, side)
-  redis.call(side or 'LPUSH', list_of(jobs, message), message)
-  local options = options_of(message)
-  if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
-end
-
--- How many jobs wait to be taken.
-local function jobs_waiting(jobs)
-  local count = 0
-  for _, list in ipairs(lists_of(jobs)) do count = count + redis.call('LLEN', list) end
-  return count
-end
-
 -- The first time in a sorted set of times, or nil. What is somebody else's has none.
 local function first_of(set)
   local head = redis.pcall('ZRANGE', set, 0, 0, 'WITHSCORES')
   local time = not head.err and tonumber(head[2]) or nil
   -- What is no time, an infinite one for example, comes never, or has come long ago.
   return time and time < 1e16 and math.max(0, time) or nil
-end
-
--- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
-local function next_due(jobs)
-  local scheduled, retry = first_of(beside(jobs, 'scheduled')), first_of(beside(jobs, 'retries'))
-  return scheduled and retry and math.min(scheduled, retry) or scheduled or retry
-end
-
--- Puts jobs where they wait for their time (when it comes, job, when, job, ...), and wakes a worker that sets its clock by the first
--- of them when all others are later.
-local function postpone(jobs, name, later)
-  local first, before = later[1], next_due(jobs)
-  for i = 3, #later, 2 do first = math.min(first, later[i]) end
-  redis.call('ZADD', beside(jobs, name), unpack(later))
-  if not before or first < before then ring(beside(jobs, 'duebell')) end
 end
 
 -- A job has come to its end: what it kept from others is free again, and its record, if it has one, says so and goes in time.
@@ -187,6 +158,285 @@ local function end_job(jobs, id, options, state, now, ...)
   return waiters
 end
 
+-- A job with one more failure in it: how many there were, and the last ten of them. `failure` is JSON without its time and braces.
+-- Its time is spliced in as text, like all else: a payload is never decoded and encoded again.
+local max_failures = 10
+local function with_failure(message, id, failure, now)
+  local whole = with_lead(message, id, now)
+  local at, ttl, own, behind = string.match(whole, leading_and_behind)
+  local rest = string.sub(whole, behind)
+  local part, after = string.match(rest, '^,"job":(%b{})(.*)$')
+  part = part or '{}'
+  local tries, failures, others = string.match(part, '^{"tries":(%d+),"errors":(%b[])(.*)}$')
+  if not tries then
+    tries, failures = 0, '[]'
+    others = #part > 2 and ',' .. string.sub(part, 2, -2) or ''
+  end
+  local kept = {}
+  for each in string.gmatch(string.sub(failures, 2, -2), '%b{}') do kept[#kept + 1] = each end
+  kept[#kept + 1] = string.format('{"at":%d,%s}', now, failure)
+  local from = math.max(1, #kept - max_failures + 1)
+  local head = string.format('{"at":%s,"ttl":%s,"id":"%s"', at, ttl, own)
+  local tried = string.format('"tries":%d,"errors":[', math.min(tries + 1, 1000000))
+  return head .. ',"job":{' .. tried .. table.concat(kept, ',', from) .. ']' .. others .. '}' .. (after or rest)
+end
+
+-- Keeps a job that is given up. The oldest make room, and go when they are too old. Returns how many did.
+local function bury(jobs, message, now, most, age_ms)
+  local dead = beside(jobs, 'dead')
+  redis.call('ZADD', dead, now, message)
+  local old = redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - age_ms)
+  return old + redis.call('ZREMRANGEBYRANK', dead, 0, -1 - most)
+end
+
+-- Jobs with a key, as several functions use them; shared-jobs.lua comes before it. Those of one task and key run one after the other,
+-- in the order in which they were enqueued, whoever runs them.
+--
+--   line:<task>:<key>  LIST  its jobs that wait
+--   keys:<task>        ZSET  key -> since when it is due (us): each that has jobs, none that runs, and nothing to wait for
+--   later              ZSET  <task> <key> -> when it is due (ms): the same, where its first job waits for its time
+--   running:<task>     HASH  key -> <fence> <worker> <job id>: each of which one runs
+--   keyed              ZSET  task -> since when the first of its keys is due (us), +inf where none is: each that has jobs in lines, or runs one
+--   lined              HASH  task -> how many jobs its lines have
+--   fence              STRING  the last token that was given, for a minute
+--
+-- A key is in one of `keys`, `later` and `running` at most: so one job of it runs at a time, however many workers there are, and no worker
+-- owns keys. What is in `keys` is taken whatever the clock says, which may have been set back. Somebody else's keys in these places cost
+-- those jobs their order at most: pcall, and what is no such thing counts as empty.
+
+local function line_of(jobs, task, key)
+  return beside(jobs, 'line:' .. task .. ':' .. key)
+end
+
+-- Key and task of a job; nil for one without a key.
+local function key_of(message, options)
+  if type(options.key) ~= 'string' then return nil end
+  local task = string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":%b{},"task":"([^" ]*)"')
+  return task and options.key, task
+end
+
+-- Counts what comes into the lines of a task, and what leaves them.
+local function count_lined(jobs, task, by)
+  redis.pcall('HINCRBY', beside(jobs, 'lined'), task, by)
+end
+
+-- How many jobs there are in all lines.
+local function jobs_lined(jobs)
+  local counts, count = redis.pcall('HVALS', beside(jobs, 'lined')), 0
+  for i = 1, counts.err and 0 or #counts do count = count + math.max(0, tonumber(counts[i]) or 0) end
+  return count
+end
+
+-- Notes since when the first key of a task is due.
+local function note_first(jobs, task)
+  local index, lined = beside(jobs, 'keyed'), beside(jobs, 'lined')
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keys:' .. task), 0, 0, 'WITHSCORES')[2]
+  if not first then
+    local count = redis.pcall('HGET', lined, task)
+    local is_empty = type(count) ~= 'string' or (tonumber(count) or 0) <= 0
+    if is_empty and redis.pcall('EXISTS', beside(jobs, 'running:' .. task)) == 0 then
+      redis.pcall('ZREM', index, task)
+      redis.pcall('HDEL', lined, task)
+      return
+    end
+  end
+  redis.pcall('ZADD', index, first or '+inf', task)
+end
+
+-- The task whose key has been due for the longest, since when (us), and whether keys of others are due; nil when none is.
+local function first_keyed(jobs)
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 1, 'WITHSCORES')
+  local since, other = tonumber(first[2]), tonumber(first[4])
+  if since and since < 1e19 then return first[1], since, other ~= nil and other < 1e19 end
+end
+
+-- How many keys are due.
+local function keys_due(jobs)
+  local count, tasks = 0, redis.pcall('ZRANGE', beside(jobs, 'keyed'), '-inf', '(+inf', 'BYSCORE')
+  for i = 1, tasks.err and 0 or #tasks do
+    local due = redis.pcall('ZCARD', beside(jobs, 'keys:' .. tasks[i]))
+    if type(due) == 'number' then count = count + due end
+  end
+  return count
+end
+
+-- A key of which none runs can be taken from now on, or when its first job is due (ms), unless something else is known of it already.
+local function stand(jobs, task, key, since, due)
+  local keys, later = beside(jobs, 'keys:' .. task), beside(jobs, 'later')
+  local member = task .. ' ' .. key
+  if due then
+    if type(redis.pcall('ZSCORE', keys, key)) == 'string' then return true end
+    return type(redis.pcall('ZADD', later, 'NX', string.format('%.0f', due), member)) == 'number'
+  end
+  if type(redis.pcall('ZSCORE', later, member)) == 'string' then return true end
+  local added = redis.pcall('ZADD', keys, 'NX', string.format('%.0f', since), key)
+  if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', string.format('%.0f', since), task) end
+  return type(added) == 'number'
+end
+
+-- Puts a job at the end of its line. `due`: when (ms), of one whose time is still to come. False where that cannot be, because something
+-- else has one of these names.
+local function line_up(jobs, task, key, text, since, due)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(jobs, task, key, since, due) then return false end
+  -- A key without a line goes as soon as somebody takes it.
+  if type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) ~= 'number' then return false end
+  redis.pcall('ZADD', beside(jobs, 'keyed'), 'NX', '+inf', task)
+  count_lined(jobs, task, 1)
+  return true
+end
+
+-- Whether a key runs for another job: that of this one was taken for lost.
+local function runs_for_another(jobs, task, key, id)
+  local holder = redis.pcall('HGET', beside(jobs, 'running:' .. task), key)
+  return type(holder) == 'string' and string.match(holder, '[%w_-]*$') ~= id
+end
+
+-- A key of which none runs any more. Its next job is due when that says so, and behind those of all keys that are due by now.
+local function free_key(jobs, task, key)
+  redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
+  local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
+  if type(head) ~= 'string' then return note_first(jobs, task) end
+  local now = tonumber(now_us_text())
+  local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
+  local options = at > now and options_of(head) or {}
+  -- What came before the clock was set back has to wait for nothing.
+  local due = (options.due or options.delay or options.tries) and math.ceil(at / 1000)
+  stand(jobs, task, key, now, due)
+  if due then ring(beside(jobs, 'duebell')) end
+end
+
+-- Puts a job that was taken back to the head of its line, where it is due as before, or at a time (ms). False for one that has no key, or
+-- no line any more.
+local function come_back(jobs, id, message, options, due)
+  local key, task = key_of(message, options)
+  if not key or type(redis.pcall('LPUSH', line_of(jobs, task, key), message)) ~= 'number' then return false end
+  count_lined(jobs, task, 1)
+  if runs_for_another(jobs, task, key, id) then return true end
+  redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
+  stand(jobs, task, key, tonumber(string.match(message, '^{"at":(%d+)')), due)
+  return true
+end
+
+-- A job with a key has come to its end, or lets others pass.
+local function leave_line(jobs, id, message, options)
+  local key, task = key_of(message, options)
+  if key and not runs_for_another(jobs, task, key, id) then free_key(jobs, task, key) end
+end
+
+-- Takes the first jobs of those keys of a task that have been due for the longest, of so many at the most. Returns key, job, key, job, ...
+local function take_keys(jobs, task, most)
+  local keys, taken = redis.pcall('ZPOPMIN', beside(jobs, 'keys:' .. task), most), {}
+  for i = 1, keys.err and 0 or #keys, 2 do
+    local message = redis.pcall('LPOP', line_of(jobs, task, keys[i]))
+    if type(message) == 'string' then
+      taken[#taken + 1] = keys[i]
+      taken[#taken + 1] = message
+    end
+  end
+  if taken[1] then count_lined(jobs, task, -#taken / 2) end
+  return taken
+end
+
+-- For so long the last token is known, should the clock be set back, or that of another server be behind.
+local fence_memory = 60000
+
+-- A token for each of some runs: the first one of so many that follow each other, all higher than those before them, of any key.
+local function next_fence(jobs, count)
+  local last = redis.pcall('GET', beside(jobs, 'fence'))
+  last = type(last) == 'string' and tonumber(last) or 0
+  local first = math.max(tonumber(now_us_text()), last + 1)
+  redis.pcall('SET', beside(jobs, 'fence'), string.format('%.0f', first + count - 1), 'PX', fence_memory)
+  return first
+end
+
+-- Keys whose time has come, as many as are wanted. Returns how many these were.
+local function stand_due(jobs, most)
+  local later = beside(jobs, 'later')
+  local found = redis.pcall('ZRANGEBYSCORE', later, '-inf', string.format('%d', now_ms()), 'WITHSCORES', 'LIMIT', 0, most)
+  for i = 1, found.err and 0 or #found, 2 do
+    redis.call('ZREM', later, found[i])
+    local task, key = string.match(found[i], '^(%S*) (.*)$')
+    if task and redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 then stand(jobs, task, key, found[i + 1] * 1000) end
+  end
+  return found.err and 0 or #found / 2
+end
+
+-- Keys that run for longer than this are looked after: their job may have gone without a word.
+local checked_after = 5000000
+
+-- Frees keys that run in nobody's hands: what was held is no message, or somebody deleted it. Returns how many.
+local function free_orphans(jobs)
+  local freed, before = 0, tonumber(now_us_text()) - checked_after
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  for _, task in ipairs(tasks.err and {} or tasks) do
+    local running = redis.pcall('HGETALL', beside(jobs, 'running:' .. task))
+    for i = 1, running.err and 0 or #running, 2 do
+      local fence, worker, id = string.match(running[i + 1], '^(%d+) ([%w_-]+) ([%w_-]+)$')
+      local is_held = false
+      if fence then
+        local held = beside(jobs, 'held:' .. worker)
+        is_held = tonumber(fence) > before or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
+      end
+      if not is_held then
+        free_key(jobs, task, running[i])
+        freed = freed + 1
+      end
+    end
+  end
+  return freed
+end
+
+-- How jobs come, wait and come back, as several functions use it; shared-jobs.lua and shared-keyed.lua come before it.
+
+-- Puts a job back at the head of its list, as if it had not been taken; one with a key at the head of its line.
+local function return_job(jobs, id, message, side)
+  local options = options_of(message)
+  if not options.key or not come_back(jobs, id, message, options) then
+    redis.call(side or 'LPUSH', list_of(jobs, message), message)
+  end
+  if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
+end
+
+-- Puts a job behind all others of its list, or of its key.
+local function line_up_again(jobs, message, options)
+  local key, task = key_of(message, options)
+  if key and line_up(jobs, task, key, message, tonumber(now_us_text())) then return end
+  redis.call('RPUSH', list_of(jobs, message), message)
+end
+
+-- Puts a job whose time has come where it waits to be taken.
+local function arrive_late(jobs, id, message)
+  local options = options_of(message)
+  line_up_again(jobs, message, options)
+  if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
+end
+
+-- How many jobs wait to be taken: of each key that is due one.
+local function jobs_waiting(jobs)
+  local count = keys_due(jobs)
+  for _, list in ipairs(lists_of(jobs)) do count = count + redis.call('LLEN', list) end
+  return count
+end
+
+-- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
+local function next_due(jobs)
+  local first
+  for _, name in ipairs({ 'scheduled', 'retries', 'later' }) do
+    local time = first_of(beside(jobs, name))
+    if time and (not first or time < first) then first = time end
+  end
+  return first
+end
+
+-- Puts jobs where they wait for their time (when it comes, job, when, job, ...), and wakes a worker that sets its clock by the first
+-- of them when all others are later.
+local function postpone(jobs, name, later)
+  local first, before = later[1], next_due(jobs)
+  for i = 3, #later, 2 do first = math.min(first, later[i]) end
+  redis.call('ZADD', beside(jobs, name), unpack(later))
+  if not before or first < before then ring(beside(jobs, 'duebell')) end
+end
+
 -- An error of these, which somebody else's keys cause, is to come before anything was changed.
 local function try_lists(jobs, bell)
   for _, list in ipairs(lists_of(jobs)) do redis.call('LLEN', list) end
@@ -201,6 +451,14 @@ local function waits(added, list, text)
   local texts = added.waiting[list] or {}
   texts[#texts + 1] = text
   added.waiting[list] = texts
+end
+
+-- Puts a job with a key into its line. False where it has to do without.
+local function line_up_new(jobs, text, options, since, due, added)
+  local key, task = key_of(text, options)
+  if not key or not line_up(jobs, task, key, text, since, due) then return false end
+  if due then added.later = math.min(due, added.later or due) else added.is_due = true end
+  return true
 end
 
 -- Puts one job into its queue, unless one of the same uniqueness is there, whose id is returned, or it was cancelled before it came.
@@ -228,9 +486,11 @@ local function add_job(jobs, at, message, added)
     redis.pcall('PERSIST', beside(jobs, 'job:' .. id))
   end
   if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
+  if due > now then text = string.format('{"at":%d000,', due) .. message end
+  if options.key and line_up_new(jobs, text, options, tonumber(at), due > now and due, added) then return nil end
   if due > now then
     added[#added + 1] = due
-    added[#added + 1] = string.format('{"at":%d000,', due) .. message
+    added[#added + 1] = text
     return nil
   end
   waits(added, list_of(jobs, text), text)
@@ -240,6 +500,9 @@ end
 local function arrive(jobs, bell, added)
   for list, texts in pairs(added.waiting or {}) do redis.call('RPUSH', list, unpack(texts)) end
   if added.waiting then ring(bell) end
+  if added.is_due then ring(bell) end
+  -- A worker sets its clock by the first of them.
+  if added.later and added.later <= (next_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
   if added[1] then postpone(jobs, 'scheduled', added) end
 end
 
@@ -286,36 +549,6 @@ local function tally_of(jobs, bell, held, outs, id, options, how)
   send_out(held, outs, queue, id, 'tally ' .. batch .. ' ' .. id .. ' ' .. how)
 end
 
--- A job with one more failure in it: how many there were, and the last ten of them. `failure` is JSON without its time and braces.
--- Its time is spliced in as text, like all else: a payload is never decoded and encoded again.
-local max_failures = 10
-local function with_failure(message, id, failure, now)
-  local whole = with_lead(message, id, now)
-  local at, ttl, own, behind = string.match(whole, leading_and_behind)
-  local rest = string.sub(whole, behind)
-  local part, after = string.match(rest, '^,"job":(%b{})(.*)$')
-  part = part or '{}'
-  local tries, failures, others = string.match(part, '^{"tries":(%d+),"errors":(%b[])(.*)}$')
-  if not tries then
-    tries, failures = 0, '[]'
-    others = #part > 2 and ',' .. string.sub(part, 2, -2) or ''
-  end
-  local kept = {}
-  for each in string.gmatch(string.sub(failures, 2, -2), '%b{}') do kept[#kept + 1] = each end
-  kept[#kept + 1] = string.format('{"at":%d,%s}', now, failure)
-  local from = math.max(1, #kept - max_failures + 1)
-  local head = string.format('{"at":%s,"ttl":%s,"id":"%s"', at, ttl, own)
-  local tried = string.format('"tries":%d,"errors":[', math.min(tries + 1, 1000000))
-  return head .. ',"job":{' .. tried .. table.concat(kept, ',', from) .. ']' .. others .. '}' .. (after or rest)
-end
-
--- Keeps a job that is given up. The oldest make room, and go when they are too old. Returns how many did.
-local function bury(jobs, message, now, most, age_ms)
-  local dead = beside(jobs, 'dead')
-  redis.call('ZADD', dead, now, message)
-  local old = redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - age_ms)
-  return old + redis.call('ZREMRANGEBYRANK', dead, 0, -1 - most)
-end
 
 redis.register_function{ function_name = 'pshub_1_push', callback = function(KEYS, ARGV)
 -- push: put requests at the end of a queue's list, all of them calls of one hub.
@@ -433,6 +666,25 @@ local function begin(message, id)
   return true
 end
 
+-- An id for what came by hand, named in the answer.
+local function made_up()
+  local id = 'hand-' .. now_text .. '-' .. (taken + 1)
+  named[#named + 1] = taken + 1
+  named[#named + 1] = id
+  return id
+end
+
+-- Takes one job into what is answered, and what is held. Its answer may say more than what is held: a token of its key.
+local function accept(message, held_id, list, said)
+  taken = taken + 1
+  bytes_left = bytes_left - #message
+  if #message > largest then largest = #message end
+  requests[taken] = said or message
+  origins[taken] = list
+  held[taken * 2 - 1] = held_id
+  held[taken * 2] = message
+end
+
 -- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
 local function take(list, most, prefix)
   local last, page = taken + most, first_page
@@ -455,22 +707,58 @@ local function take(list, most, prefix)
         if id and string.sub(message, behind, behind + 7) == ',"job":{' then is_wanted = begin(message, id) end
       end
       if is_wanted then
-        taken = taken + 1
-        bytes_left = bytes_left - #message
-        if #message > largest then largest = #message end
-        if not id then
-          id = 'hand-' .. now_text .. '-' .. taken
-          named[#named + 1] = taken
-          named[#named + 1] = id
-        end
-        requests[taken] = message
-        origins[taken] = list
-        held[taken * 2 - 1] = prefix .. id
-        held[taken * 2] = message
+        id = id or made_up()
+        accept(message, prefix .. id, list)
       end
     end
     if #batch < count then return 0 end
     page = math.max(1, math.floor(bytes_left / largest))
+  end
+  return -1
+end
+
+-- Takes jobs of those keys of a task that have been due for the longest, of so many at the most. Their answers tell the tokens.
+local function take_keyed(task, most)
+  local found, runs = take_keys(KEYS[5], task, most), {}
+  local fence = found[1] and next_fence(KEYS[5], #found / 2)
+  for i = 1, #found, 2 do
+    local key, message = found[i], found[i + 1]
+    local id = string.match(message, leading .. ',"job":{') and select(3, string.match(message, leading))
+    if bytes_left <= 0 then
+      redis.call('LPUSH', line_of(KEYS[5], task, key), message)
+      count_lined(KEYS[5], task, 1)
+      free_key(KEYS[5], task, key)
+    else
+      if id and not begin(message, id) then
+        free_key(KEYS[5], task, key)
+      else
+        id = id or made_up()
+        local token = string.format('%.0f', fence + (i - 1) / 2)
+        runs[#runs + 1] = key
+        runs[#runs + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+        local said = string.gsub(message, '"job":{', '"job":{"fence":' .. token .. ',', 1)
+        accept(message, 'job:' .. id, line_of(KEYS[5], task, key), said)
+      end
+    end
+  end
+  if runs[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(runs)) end
+  note_first(KEYS[5], task)
+end
+
+-- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
+local function take_by_age(last)
+  while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
+    local task, since, others = first_keyed(KEYS[5])
+    if not task then return take(KEYS[5], last - taken, 'job:') end
+    local head = redis.call('LINDEX', KEYS[5], 0)
+    local at = head and (tonumber(string.match(head, '^{"at":(%d+)')) or 0)
+    if at and at <= since then
+      take(KEYS[5], 1, 'job:')
+    else
+      -- As many as fit, while nothing else is there that could be older.
+      local many = math.min(last - taken, math.max(1, math.floor(bytes_left / largest)), first_page)
+      take_keyed(task, (at or others) and 1 or many)
+    end
   end
   return -1
 end
@@ -481,17 +769,18 @@ local calls = taken
 local room = math.min(tonumber(ARGV[3]), wanted - taken)
 if ARGV[3] ~= '0' then jobs_left = -1 end
 if room > 0 then
-  for _, list in ipairs(lists_of(KEYS[5])) do
-    jobs_left = take(list, calls + room - taken, 'job:')
-    if jobs_left ~= 0 then break end
-  end
+  local last, high, low = calls + room, KEYS[5] .. ':high', KEYS[5] .. ':low'
+  jobs_left = take(high, last - taken, 'job:')
+  if jobs_left == 0 then jobs_left = take_by_age(last) end
+  if jobs_left == 0 then jobs_left = take(low, last - taken, 'job:') end
 end
 
 if taken > 0 then
   -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.
   local done = redis.pcall('HSET', KEYS[3], unpack(held))
   if type(done) == 'table' and done.err then
-    for i = taken, 1, -1 do redis.call('LPUSH', origins[i], requests[i]) end
+    for i = taken, 1, -1 do redis.call('LPUSH', origins[i], held[i * 2]) end
+    free_orphans(KEYS[5])
     return done
   end
 end
@@ -594,6 +883,9 @@ local function job_figures(jobs)
     if type(length) == 'number' then waiting = waiting + length end
     if at and (not oldest or at < oldest) then oldest = at end
   end
+  waiting = waiting + jobs_lined(jobs)
+  local _, since = first_keyed(jobs)
+  if since and (not oldest or since < oldest) then oldest = since end
   local due = next_due(jobs)
   if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
   return waiting, oldest and string.format('%d', oldest) or ''
@@ -640,7 +932,9 @@ local function has_turn(name, ms)
   redis.pcall('SET', turn, ARGV[1], 'PX', ms)
   return true
 end
-local due = has_turn('turn', ARGV[6]) and next_due(KEYS[7])
+local is_turn = has_turn('turn', ARGV[6])
+if is_turn and free_orphans(KEYS[7]) > 0 then ring(beside(KEYS[7], 'jobbell')) end
+local due = is_turn and next_due(KEYS[7])
 local tick = has_turn('ticker', ARGV[7]) and first_of(beside(KEYS[7], 'ticks'))
 local function text_of(ms) return ms and string.format('%d', ms) or '' end
 return { now_text, 1, cancelled, ended, figures, paused, text_of(due), text_of(tick), asked_by }
@@ -840,6 +1134,7 @@ local function give_up(held_id, message, losses)
   local failure = string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
   local failed = with_failure(message, id, failure, now)
   bury(KEYS[6], failed, now, ARGV[5], ARGV[6])
+  leave_line(KEYS[6], id, message, options)
   note_job(KEYS[6], id, options, 'tries', options_of(failed).tries, 'error',
     string.format('{"at":%d,%s}', now, failure))
   note(dead, held_id, failed)
@@ -983,7 +1278,7 @@ for _, name in ipairs({ 'scheduled', 'retries' }) do
     local largest, taken = 1, 0
     for i = 1, #found do
       if bytes_left <= 0 then break end
-      return_job(KEYS[1], string.match(found[i], '"id":"([%w_-]+)"'), found[i], 'RPUSH')
+      arrive_late(KEYS[1], string.match(found[i], '"id":"([%w_-]+)"'), found[i])
       bytes_left = bytes_left - #found[i]
       if #found[i] > largest then largest = #found[i] end
       taken = i
@@ -994,6 +1289,7 @@ for _, name in ipairs({ 'scheduled', 'retries' }) do
     page = math.max(1, math.floor(bytes_left / largest))
   end
 end
+moved = moved + stand_due(KEYS[1], ARGV[1] - moved)
 if moved > 0 then ring(KEYS[2]) end
 local due = next_due(KEYS[1])
 return { now_text, moved, due and string.format('%d', due) or '' }
@@ -1014,7 +1310,7 @@ redis.register_function{ function_name = 'pshub_1_settle', flags = { 'allow-oom'
 -- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
 --          counted from 1; and what this worker holds now that is to be done in other queues
 --
--- How it ended: `done`; `retry`, which waits for its time; `putoff`, the same without having failed: it was not started, because it was not
+-- How it ended: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same but for its key, whose next job need not wait; `putoff`, the same without having failed: it was not started, because it was not
 -- its time; `dead`; `expired` or `cancelled`, not run or not to its end.
 -- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing.
 try_lists(KEYS[2], KEYS[3])
@@ -1024,8 +1320,10 @@ redis.call('ZCARD', beside(KEYS[2], 'dead'))
 local at = now_us_text()
 local now = math.floor(at / 1000)
 local dropped, told, outs, added, retries, later = 0, {}, {}, {}, {}, {}
+local held_back = false
 
-local function finish(id, options, state, ...)
+local function finish(id, message, options, state, ...)
+  leave_line(KEYS[2], id, message, options)
   tally_of(KEYS[2], KEYS[3], KEYS[1], outs, id, options, state)
   return end_job(KEYS[2], id, options, state, now, ...)
 end
@@ -1035,10 +1333,21 @@ local function again(id, message, options, delay, state, waiting)
   local due = now + delay
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
-  if left < 0 or left == 0 and ttl ~= '0' then return finish(id, options, 'expired') end
+  if left < 0 or left == 0 and ttl ~= '0' then return finish(id, message, options, 'expired') end
   note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
+  local text = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
+  if waiting then
+    leave_line(KEYS[2], id, message, options)
+  else
+    if come_back(KEYS[2], id, text, options, due) then
+      -- A worker sets its clock by it, unless that is set for an earlier one.
+      held_back = true
+      return {}
+    end
+    waiting = retries
+  end
   waiting[#waiting + 1] = due
-  waiting[#waiting + 1] = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
+  waiting[#waiting + 1] = text
   return {}
 end
 
@@ -1047,7 +1356,7 @@ local function put_off(id, message, options, delay)
   if options['until'] == 'started' and type(options.unique) == 'string' then
     redis.pcall('SET', beside(KEYS[2], 'unique:' .. options.unique), id, 'NX', 'PX', unique_ms(options))
   end
-  return again(id, with_lead(message, id, now), options, delay, 'scheduled', later)
+  return again(id, with_lead(message, id, now), options, delay, 'scheduled', not options.key and later)
 end
 
 local function follow(following)
@@ -1058,19 +1367,20 @@ end
 
 local function settle(id, message, outcome, delay, text, following)
   local options = options_of(message)
-  local is_back = outcome == 'retry' or outcome == 'putoff'
+  local is_back = outcome == 'retry' or outcome == 'pass' or outcome == 'putoff'
   if is_back and is_cancelled(KEYS[2], id, options) then outcome = 'cancelled' end
   if outcome == 'done' then
     follow(following)
-    return finish(id, options, 'done', 'result', text)
+    return finish(id, message, options, 'done', 'result', text)
   end
   if outcome == 'putoff' then return put_off(id, message, options, delay) end
-  if outcome ~= 'retry' and outcome ~= 'dead' then return finish(id, options, outcome) end
+  if outcome ~= 'retry' and outcome ~= 'pass' and outcome ~= 'dead' then return finish(id, message, options, outcome) end
   local failed = with_failure(message, id, text, now)
   note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, text))
-  if outcome == 'retry' then return again(id, failed, options, delay, 'retrying', retries) end
+  if outcome == 'retry' then return again(id, failed, options, delay, 'retrying', not options.key and retries) end
+  if outcome == 'pass' then return again(id, failed, options, delay, 'retrying', retries) end
   dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])
-  return finish(id, options, 'dead')
+  return finish(id, message, options, 'dead')
 end
 
 for i = 3, #ARGV, 5 do
@@ -1088,6 +1398,8 @@ end
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end
+if held_back then ring(beside(KEYS[2], 'duebell')) end
+if keys_due(KEYS[2]) > 0 then ring(KEYS[3]) end
 return { dropped, told, outs }
 end }
 
@@ -1224,7 +1536,7 @@ for i = 1, #ARGV, 2 do
   if redis.call('ZREM', beside(KEYS[1], 'dead'), ARGV[i]) == 1 then
     local text = '{"at":' .. now_us_text() .. ',' .. ARGV[i + 1]
     local id, options = string.match(text, '"id":"([%w_-]+)"'), options_of(text)
-    redis.call('RPUSH', list_of(KEYS[1], text), text)
+    line_up_again(KEYS[1], text, options)
     local record = beside(KEYS[1], 'job:' .. id)
     note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
     if options.keep then

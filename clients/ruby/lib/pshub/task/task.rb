@@ -14,9 +14,10 @@ module Pshub
     MAX_TIMEOUT_S = 86_400
     DEFAULT_JOB_TIMEOUT_MS = 30 * 60 * 1000
 
-    attr_reader :name, :timeout_s, :idempotent, :digest, :job_timeout_s, :retries, :backoff
+    attr_reader :name, :timeout_s, :idempotent, :digest, :job_timeout_s, :retries, :backoff, :keyed, :on_failure
 
-    def initialize(name, args, result, description, timeout, idempotent, handler, job_timeout_ms: nil, retries: nil, backoff: nil)
+    def initialize(name, args, result, description, timeout, idempotent, handler, job_timeout_ms: nil, retries: nil, backoff: nil,
+                   keyed: nil, on_failure: nil)
       @name = Names.parse(name)
       raise ConfigError, "#{name}: a task needs a block" unless handler
 
@@ -24,9 +25,12 @@ module Pshub
         raise ConfigError, "#{name}: timeout must be above 0 and at most #{MAX_TIMEOUT_S} seconds (a day)"
       end
       check_job_options(name, job_timeout_ms, retries, backoff)
+      check_keyed(name, keyed, on_failure)
       @job_timeout_s = (job_timeout_ms || DEFAULT_JOB_TIMEOUT_MS) / 1000.0
       @retries = retries
-      @backoff = backoff.is_a?(Symbol) ? backoff.to_s : backoff
+      @backoff = text_of(backoff)
+      @keyed = keyed&.to_s
+      @on_failure = (on_failure || "hold").to_s
       @args = args && Schema.own(args, "#{name}: args")
       @result = result && Schema.own(result, "#{name}: result")
       @description = description.to_s
@@ -50,11 +54,24 @@ module Pshub
       {
         "task" => full_name, "queue" => queue, "description" => @description, "args" => @args&.json, "result" => @result&.json,
         "timeoutMs" => milliseconds == milliseconds.to_i ? milliseconds.to_i : milliseconds, "idempotent" => @idempotent,
-        "digest" => @digest, "maxPayloadBytes" => settings.max_payload_bytes, "maxBacklog" => settings.max_backlog, "at" => at_s
+        "keyed" => @keyed, "digest" => @digest, "maxPayloadBytes" => settings.max_payload_bytes, "maxBacklog" => settings.max_backlog,
+        "at" => at_s
       }.compact
     end
 
     private
+
+    def check_keyed(name, keyed, on_failure)
+      raise ConfigError, "#{name}: keyed must be 'ordered', or be left out" unless keyed.nil? || JobPart.keyed?(text_of(keyed))
+      unless on_failure.nil? || %w[hold pass].include?(text_of(on_failure))
+        raise ConfigError, "#{name}: on_failure must be 'hold' or 'pass'"
+      end
+      return if on_failure.nil? || keyed
+
+      raise ConfigError, "#{name}: on_failure is about jobs with a key; give keyed: 'ordered' too"
+    end
+
+    def text_of(value) = value.is_a?(Symbol) ? value.to_s : value
 
     def check_job_options(name, job_timeout_ms, retries, backoff)
       most = MAX_TIMEOUT_S * 1000
@@ -63,7 +80,7 @@ module Pshub
       end
       raise ConfigError, "#{name}: retries must be a whole number of at least 0" unless retries.nil? || JobPart.wait?(retries)
 
-      kind = backoff.is_a?(Symbol) ? backoff.to_s : backoff
+      kind = text_of(backoff)
       return if kind.nil? || kind.respond_to?(:call) || JobPart.backoff?(kind)
 
       raise ConfigError, "#{name}: backoff must be #{JobPart::BACKOFF_KINDS}, or a proc"
@@ -85,6 +102,10 @@ module Pshub
     # +backoff+:: how long it waits before that: 'exponential' (default), 'polynomial', milliseconds, an array of them, or a proc that
     #             is given the error and how often the job has failed by now, and returns milliseconds, or nil for a job that is to be
     #             given up
+    # +keyed+:: 'ordered': each job is given a key when it is enqueued, and those with the same key run one after the other, in that
+    #           order, across all workers of all languages; default: jobs have no keys
+    # +on_failure+:: of a keyed job that failed and is to be tried again: 'hold' (default), the next ones of its key wait for that;
+    #                'pass': they do not, and it comes behind them
     #
     # Raises ConfigError for what cannot work.
     def task(name, args: nil, result: nil, description: "", timeout: Task::DEFAULT_TIMEOUT_S, idempotent: false, **jobs, &handler)

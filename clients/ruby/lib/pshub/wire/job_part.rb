@@ -17,6 +17,8 @@ module Pshub
     MAX_FAILURES = 10
     MAX_FAILURE_MESSAGE = 500
     MAX_UNIQUE = 256
+    # Bytes of UTF-8.
+    MAX_KEY_BYTES = 200
     # Ten years: longer waits are a mistake.
     LONGEST_WAIT_MS = 10 * 365 * 24 * 3600 * 1000
     MAX_SAFE_INTEGER = (2**53) - 1
@@ -55,7 +57,8 @@ module Pshub
         "retries" => count(given["retries"]), "backoff" => backoff(given["backoff"]), "delay" => wait(given["delay"]),
         "due" => count(given["due"], MAX_SAFE_INTEGER), "priority" => (given["priority"] if %w[high low].include?(given["priority"])),
         "keep" => wait(given["keep"]), "unique" => short(given["unique"], MAX_UNIQUE), "uniqueMs" => wait(given["uniqueMs"]),
-        "until" => ("started" if given["until"] == "started"), "batch" => short(given["batch"], 130),
+        "until" => ("started" if given["until"] == "started"), "key" => (given["key"] if given["key"].is_a?(String)),
+        "fence" => count(given["fence"], MAX_SAFE_INTEGER), "batch" => short(given["batch"], 130),
         "chain" => short(given["chain"], 64), "step" => count(given["step"]), "steps" => steps(given["steps"])
       }.compact
     end
@@ -77,6 +80,9 @@ module Pshub
       chosen = Errors.failed_status?(value["status"]) ? { "status" => value["status"].to_i } : {}
       [{ "at" => at, **told, **chosen }]
     end
+
+    # Whether it says how the jobs of a task with the same key are run: +ordered+, one after the other.
+    def keyed?(value) = value == "ordered"
 
     def wait?(value, most = LONGEST_WAIT_MS) = Foreign.count?(value, most)
 

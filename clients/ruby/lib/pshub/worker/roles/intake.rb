@@ -226,7 +226,7 @@ module Pshub
         told = { queue: @queue_name, task: request.task, id: request.id }
         case job.outcome
         when "dead" then @events.emit("job:dead", **told, reason: "#{error['own'] || error['code']}: #{error['message']}")
-        when "retry"
+        when "retry", "pass"
           attempt = (request.job || {}).fetch("tries", 0) + 1
           @events.emit("job:retried", **told, attempt: attempt, delay_ms: job.delay_ms, code: error["code"])
         end

@@ -1,0 +1,163 @@
+-- How jobs come, wait and come back, as several functions use it; shared-jobs.lua and shared-keyed.lua come before it.
+
+-- Puts a job back at the head of its list, as if it had not been taken; one with a key at the head of its line.
+local function return_job(jobs, id, message, side)
+  local options = options_of(message)
+  if not options.key or not come_back(jobs, id, message, options) then
+    redis.call(side or 'LPUSH', list_of(jobs, message), message)
+  end
+  if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
+end
+
+-- Puts a job behind all others of its list, or of its key.
+local function line_up_again(jobs, message, options)
+  local key, task = key_of(message, options)
+  if key and line_up(jobs, task, key, message, tonumber(now_us_text())) then return end
+  redis.call('RPUSH', list_of(jobs, message), message)
+end
+
+-- Puts a job whose time has come where it waits to be taken.
+local function arrive_late(jobs, id, message)
+  local options = options_of(message)
+  line_up_again(jobs, message, options)
+  if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
+end
+
+-- How many jobs wait to be taken: of each key that is due one.
+local function jobs_waiting(jobs)
+  local count = keys_due(jobs)
+  for _, list in ipairs(lists_of(jobs)) do count = count + redis.call('LLEN', list) end
+  return count
+end
+
+-- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
+local function next_due(jobs)
+  local first
+  for _, name in ipairs({ 'scheduled', 'retries', 'later' }) do
+    local time = first_of(beside(jobs, name))
+    if time and (not first or time < first) then first = time end
+  end
+  return first
+end
+
+-- Puts jobs where they wait for their time (when it comes, job, when, job, ...), and wakes a worker that sets its clock by the first
+-- of them when all others are later.
+local function postpone(jobs, name, later)
+  local first, before = later[1], next_due(jobs)
+  for i = 3, #later, 2 do first = math.min(first, later[i]) end
+  redis.call('ZADD', beside(jobs, name), unpack(later))
+  if not before or first < before then ring(beside(jobs, 'duebell')) end
+end
+
+-- An error of these, which somebody else's keys cause, is to come before anything was changed.
+local function try_lists(jobs, bell)
+  for _, list in ipairs(lists_of(jobs)) do redis.call('LLEN', list) end
+  redis.call('LLEN', bell)
+  redis.call('LLEN', beside(jobs, 'duebell'))
+  redis.call('ZCARD', beside(jobs, 'scheduled'))
+end
+
+-- One command for all that go into a list: one for each was a third of what it costs Redis to enqueue many.
+local function waits(added, list, text)
+  added.waiting = added.waiting or {}
+  local texts = added.waiting[list] or {}
+  texts[#texts + 1] = text
+  added.waiting[list] = texts
+end
+
+-- Puts a job with a key into its line. False where it has to do without.
+local function line_up_new(jobs, text, options, since, due, added)
+  local key, task = key_of(text, options)
+  if not key or not line_up(jobs, task, key, text, since, due) then return false end
+  if due then added.later = math.min(due, added.later or due) else added.is_due = true end
+  return true
+end
+
+-- Puts one job into its queue, unless one of the same uniqueness is there, whose id is returned, or it was cancelled before it came.
+-- What is to be done with it its `job` says: `due` (Redis ms) or `delay` (ms), `priority`, `unique` with `uniqueMs`, `keep`. A job that is
+-- not due yet has its due time as its `at`. `message`: without its `at`. `added`: those of one step, for which arrive() is to be called.
+local function add_job(jobs, at, message, added)
+  local text = '{"at":' .. at .. ',' .. message
+  if not string.find(message, '^"ttl":%d+,"id":"[%w_-]+","job":{') then return waits(added, jobs, text) end
+  local now, id, options = math.floor(at / 1000), string.match(message, '"id":"([%w_-]+)"'), options_of(text)
+  if is_cancelled(jobs, id, options) then return nil end
+  if type(options.unique) == 'string' then
+    local there = redis.pcall('SET', beside(jobs, 'unique:' .. options.unique), id, 'NX', 'GET', 'PX', unique_ms(options))
+    if type(there) == 'string' and there ~= id then
+      -- Who waits for a step of a chain is not to wait for one that never comes.
+      if options.chain then end_job(jobs, id, { keep = options.keep }, 'cancelled', now) end
+      return there
+    end
+  end
+  local due = tonumber(options.due) or now + (tonumber(options.delay) or 0)
+  if options.keep then
+    local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
+    note_job(jobs, id, options, 'state', due > now and 'scheduled' or 'waiting', 'task', task or '', 'enqueued',
+      string.format('%d', now), 'due', string.format('%d', due), 'unique', options.unique or '')
+    -- Somebody may wait for it already.
+    redis.pcall('PERSIST', beside(jobs, 'job:' .. id))
+  end
+  if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
+  if due > now then text = string.format('{"at":%d000,', due) .. message end
+  if options.key and line_up_new(jobs, text, options, tonumber(at), due > now and due, added) then return nil end
+  if due > now then
+    added[#added + 1] = due
+    added[#added + 1] = text
+    return nil
+  end
+  waits(added, list_of(jobs, text), text)
+end
+
+-- Puts the jobs of one step into their lists, and those away that wait for their time, and tells workers of them.
+local function arrive(jobs, bell, added)
+  for list, texts in pairs(added.waiting or {}) do redis.call('RPUSH', list, unpack(texts)) end
+  if added.waiting then ring(bell) end
+  if added.is_due then ring(bell) end
+  -- A worker sets its clock by the first of them.
+  if added.later and added.later <= (next_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
+  if added[1] then postpone(jobs, 'scheduled', added) end
+end
+
+-- Ends a batch of which all have ended.
+local function complete_batch(jobs, bell, batch)
+  local record = beside(jobs, 'batch:' .. batch)
+  local total, done, dead, after, failed = unpack(redis.call('HMGET', record, 'total', 'done', 'dead', 'then', 'failed'))
+  done, dead = tonumber(done or 0), tonumber(dead or 0)
+  if not total or done + dead < tonumber(total) or redis.call('HSETNX', record, 'ended', now_ms()) == 0 then return end
+  local message = dead > 0 and failed ~= '' and failed or after
+  local added = {}
+  if message ~= '' then add_job(jobs, now_us_text(), message, added) end
+  arrive(jobs, bell, added)
+  redis.call('DEL', beside(jobs, 'ended:' .. batch))
+  redis.call('PEXPIRE', record, 3600000)
+end
+
+-- One of a batch has ended. Each counts once, however often it is told. What is to follow the last one is put into the queue of the batch.
+local function tally(jobs, bell, batch, id, how)
+  local record = beside(jobs, 'batch:' .. batch)
+  local ended = beside(jobs, 'ended:' .. batch)
+  -- Somebody else's keys in their places cost the batch alone.
+  local opened, is_over = unpack(redis.pcall('HMGET', record, 'opened', 'ended'))
+  if not opened or is_over or redis.pcall('SADD', ended, id) ~= 1 then return end
+  redis.pcall('HINCRBY', record, how == 'done' and 'done' or 'dead', 1)
+  complete_batch(jobs, bell, batch)
+end
+
+-- What is to be done in another queue once something ended here: it is held like a request until it is done there, so that it survives
+-- the worker. As out:<queue>:<id>; returned are these two, for the worker to do it.
+local function send_out(held, outs, queue, id, text)
+  local held_id = 'out:' .. queue .. ':' .. id
+  redis.call('HSET', held, held_id, text)
+  outs[#outs + 1] = held_id
+  outs[#outs + 1] = text
+end
+
+-- Tells the batch of a job, here or in another queue, that it has ended.
+local function tally_of(jobs, bell, held, outs, id, options, how)
+  if type(options.batch) ~= 'string' then return end
+  local queue, batch = string.match(options.batch, '^([%w_.-]+)/([%w_-]+)$')
+  if not queue then return end
+  if queue == string.match(jobs, '{(.-)}') then return tally(jobs, bell, batch, id, how) end
+  send_out(held, outs, queue, id, 'tally ' .. batch .. ' ' .. id .. ' ' .. how)
+end
+

@@ -1,0 +1,196 @@
+-- Jobs with a key, as several functions use them; shared-jobs.lua comes before it. Those of one task and key run one after the other,
+-- in the order in which they were enqueued, whoever runs them.
+--
+--   line:<task>:<key>  LIST  its jobs that wait
+--   keys:<task>        ZSET  key -> since when it is due (us): each that has jobs, none that runs, and nothing to wait for
+--   later              ZSET  <task> <key> -> when it is due (ms): the same, where its first job waits for its time
+--   running:<task>     HASH  key -> <fence> <worker> <job id>: each of which one runs
+--   keyed              ZSET  task -> since when the first of its keys is due (us), +inf where none is: each that has jobs in lines, or runs one
+--   lined              HASH  task -> how many jobs its lines have
+--   fence              STRING  the last token that was given, for a minute
+--
+-- A key is in one of `keys`, `later` and `running` at most: so one job of it runs at a time, however many workers there are, and no worker
+-- owns keys. What is in `keys` is taken whatever the clock says, which may have been set back. Somebody else's keys in these places cost
+-- those jobs their order at most: pcall, and what is no such thing counts as empty.
+
+local function line_of(jobs, task, key)
+  return beside(jobs, 'line:' .. task .. ':' .. key)
+end
+
+-- Key and task of a job; nil for one without a key.
+local function key_of(message, options)
+  if type(options.key) ~= 'string' then return nil end
+  local task = string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":%b{},"task":"([^" ]*)"')
+  return task and options.key, task
+end
+
+-- Counts what comes into the lines of a task, and what leaves them.
+local function count_lined(jobs, task, by)
+  redis.pcall('HINCRBY', beside(jobs, 'lined'), task, by)
+end
+
+-- How many jobs there are in all lines.
+local function jobs_lined(jobs)
+  local counts, count = redis.pcall('HVALS', beside(jobs, 'lined')), 0
+  for i = 1, counts.err and 0 or #counts do count = count + math.max(0, tonumber(counts[i]) or 0) end
+  return count
+end
+
+-- Notes since when the first key of a task is due.
+local function note_first(jobs, task)
+  local index, lined = beside(jobs, 'keyed'), beside(jobs, 'lined')
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keys:' .. task), 0, 0, 'WITHSCORES')[2]
+  if not first then
+    local count = redis.pcall('HGET', lined, task)
+    local is_empty = type(count) ~= 'string' or (tonumber(count) or 0) <= 0
+    if is_empty and redis.pcall('EXISTS', beside(jobs, 'running:' .. task)) == 0 then
+      redis.pcall('ZREM', index, task)
+      redis.pcall('HDEL', lined, task)
+      return
+    end
+  end
+  redis.pcall('ZADD', index, first or '+inf', task)
+end
+
+-- The task whose key has been due for the longest, since when (us), and whether keys of others are due; nil when none is.
+local function first_keyed(jobs)
+  local first = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 1, 'WITHSCORES')
+  local since, other = tonumber(first[2]), tonumber(first[4])
+  if since and since < 1e19 then return first[1], since, other ~= nil and other < 1e19 end
+end
+
+-- How many keys are due.
+local function keys_due(jobs)
+  local count, tasks = 0, redis.pcall('ZRANGE', beside(jobs, 'keyed'), '-inf', '(+inf', 'BYSCORE')
+  for i = 1, tasks.err and 0 or #tasks do
+    local due = redis.pcall('ZCARD', beside(jobs, 'keys:' .. tasks[i]))
+    if type(due) == 'number' then count = count + due end
+  end
+  return count
+end
+
+-- A key of which none runs can be taken from now on, or when its first job is due (ms), unless something else is known of it already.
+local function stand(jobs, task, key, since, due)
+  local keys, later = beside(jobs, 'keys:' .. task), beside(jobs, 'later')
+  local member = task .. ' ' .. key
+  if due then
+    if type(redis.pcall('ZSCORE', keys, key)) == 'string' then return true end
+    return type(redis.pcall('ZADD', later, 'NX', string.format('%.0f', due), member)) == 'number'
+  end
+  if type(redis.pcall('ZSCORE', later, member)) == 'string' then return true end
+  local added = redis.pcall('ZADD', keys, 'NX', string.format('%.0f', since), key)
+  if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', string.format('%.0f', since), task) end
+  return type(added) == 'number'
+end
+
+-- Puts a job at the end of its line. `due`: when (ms), of one whose time is still to come. False where that cannot be, because something
+-- else has one of these names.
+local function line_up(jobs, task, key, text, since, due)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(jobs, task, key, since, due) then return false end
+  -- A key without a line goes as soon as somebody takes it.
+  if type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) ~= 'number' then return false end
+  redis.pcall('ZADD', beside(jobs, 'keyed'), 'NX', '+inf', task)
+  count_lined(jobs, task, 1)
+  return true
+end
+
+-- Whether a key runs for another job: that of this one was taken for lost.
+local function runs_for_another(jobs, task, key, id)
+  local holder = redis.pcall('HGET', beside(jobs, 'running:' .. task), key)
+  return type(holder) == 'string' and string.match(holder, '[%w_-]*$') ~= id
+end
+
+-- A key of which none runs any more. Its next job is due when that says so, and behind those of all keys that are due by now.
+local function free_key(jobs, task, key)
+  redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
+  local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
+  if type(head) ~= 'string' then return note_first(jobs, task) end
+  local now = tonumber(now_us_text())
+  local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
+  local options = at > now and options_of(head) or {}
+  -- What came before the clock was set back has to wait for nothing.
+  local due = (options.due or options.delay or options.tries) and math.ceil(at / 1000)
+  stand(jobs, task, key, now, due)
+  if due then ring(beside(jobs, 'duebell')) end
+end
+
+-- Puts a job that was taken back to the head of its line, where it is due as before, or at a time (ms). False for one that has no key, or
+-- no line any more.
+local function come_back(jobs, id, message, options, due)
+  local key, task = key_of(message, options)
+  if not key or type(redis.pcall('LPUSH', line_of(jobs, task, key), message)) ~= 'number' then return false end
+  count_lined(jobs, task, 1)
+  if runs_for_another(jobs, task, key, id) then return true end
+  redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
+  stand(jobs, task, key, tonumber(string.match(message, '^{"at":(%d+)')), due)
+  return true
+end
+
+-- A job with a key has come to its end, or lets others pass.
+local function leave_line(jobs, id, message, options)
+  local key, task = key_of(message, options)
+  if key and not runs_for_another(jobs, task, key, id) then free_key(jobs, task, key) end
+end
+
+-- Takes the first jobs of those keys of a task that have been due for the longest, of so many at the most. Returns key, job, key, job, ...
+local function take_keys(jobs, task, most)
+  local keys, taken = redis.pcall('ZPOPMIN', beside(jobs, 'keys:' .. task), most), {}
+  for i = 1, keys.err and 0 or #keys, 2 do
+    local message = redis.pcall('LPOP', line_of(jobs, task, keys[i]))
+    if type(message) == 'string' then
+      taken[#taken + 1] = keys[i]
+      taken[#taken + 1] = message
+    end
+  end
+  if taken[1] then count_lined(jobs, task, -#taken / 2) end
+  return taken
+end
+
+-- For so long the last token is known, should the clock be set back, or that of another server be behind.
+local fence_memory = 60000
+
+-- A token for each of some runs: the first one of so many that follow each other, all higher than those before them, of any key.
+local function next_fence(jobs, count)
+  local last = redis.pcall('GET', beside(jobs, 'fence'))
+  last = type(last) == 'string' and tonumber(last) or 0
+  local first = math.max(tonumber(now_us_text()), last + 1)
+  redis.pcall('SET', beside(jobs, 'fence'), string.format('%.0f', first + count - 1), 'PX', fence_memory)
+  return first
+end
+
+-- Keys whose time has come, as many as are wanted. Returns how many these were.
+local function stand_due(jobs, most)
+  local later = beside(jobs, 'later')
+  local found = redis.pcall('ZRANGEBYSCORE', later, '-inf', string.format('%d', now_ms()), 'WITHSCORES', 'LIMIT', 0, most)
+  for i = 1, found.err and 0 or #found, 2 do
+    redis.call('ZREM', later, found[i])
+    local task, key = string.match(found[i], '^(%S*) (.*)$')
+    if task and redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 then stand(jobs, task, key, found[i + 1] * 1000) end
+  end
+  return found.err and 0 or #found / 2
+end
+
+-- Keys that run for longer than this are looked after: their job may have gone without a word.
+local checked_after = 5000000
+
+-- Frees keys that run in nobody's hands: what was held is no message, or somebody deleted it. Returns how many.
+local function free_orphans(jobs)
+  local freed, before = 0, tonumber(now_us_text()) - checked_after
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  for _, task in ipairs(tasks.err and {} or tasks) do
+    local running = redis.pcall('HGETALL', beside(jobs, 'running:' .. task))
+    for i = 1, running.err and 0 or #running, 2 do
+      local fence, worker, id = string.match(running[i + 1], '^(%d+) ([%w_-]+) ([%w_-]+)$')
+      local is_held = false
+      if fence then
+        local held = beside(jobs, 'held:' .. worker)
+        is_held = tonumber(fence) > before or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
+      end
+      if not is_held then
+        free_key(jobs, task, running[i])
+        freed = freed + 1
+      end
+    end
+  end
+  return freed
+end
