@@ -77,6 +77,8 @@ export interface TaskRow {
   /** Live workers declare it with different schemas. */
   conflict: boolean
   idempotent: boolean
+  /** Each of its jobs is given a key. */
+  isKeyed: boolean
   timeoutMs: number
   load: Load
   /** Calls per second of the last 15 minutes, oldest first; null where nothing is known. */

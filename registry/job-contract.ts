@@ -28,6 +28,8 @@ export interface EnqueueChoices {
   /** Milliseconds since 1970, in the place of delayMs. */
   atMs?: number
   retries?: number
+  /** Of a task whose jobs have keys. */
+  key?: string
   priority?: 'high' | 'normal' | 'low'
   expiresMs?: number
   /** True: of those with the same arguments; a text: of those with this id. */
@@ -90,6 +92,8 @@ export interface ScheduleRequest {
   task: string
   args?: unknown
   queue?: string
+  /** Of a task whose jobs have keys. */
+  key?: string
 }
 
 /** POST api/schedules/<queue>/<name>/pause, /resume, /run or /remove, with {}. */

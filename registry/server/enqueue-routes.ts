@@ -23,6 +23,7 @@ const optionNames = [
   'delayMs',
   'atMs',
   'retries',
+  'key',
   'priority',
   'expiresMs',
   'unique',

@@ -33,7 +33,7 @@ export const scheduleRoutes = async (app: FastifyInstance, options: ScheduleRout
   app.get('/api/schedules', view, (): Promise<ScheduleRow[]> => list())
 
   app.post('/api/schedules', admin, async (request): Promise<ScheduleRow> => {
-    const fields = new Fields(request.body, ['name', 'cron', 'timezone', 'missed', 'task', 'args', 'queue'])
+    const fields = new Fields(request.body, ['name', 'cron', 'timezone', 'missed', 'task', 'args', 'queue', 'key'])
     const [name, task] = [fields.neededText('name'), fields.neededText('task')]
     if (!mayRun(task)) throw notToBeRun(task)
     const timezone = fields.text('timezone')
@@ -43,7 +43,8 @@ export const scheduleRoutes = async (app: FastifyInstance, options: ScheduleRout
       missed: fields.choice('missed', ['once', 'skip']),
     }
     const args = fields.has('args') ? fields.any('args') : {}
-    const schedule = await hub.schedule(name, times, task, args, { queue: fields.text('queue') || undefined })
+    const queue = fields.text('queue') || undefined
+    const schedule = await hub.schedule(name, times, task, args, { queue, key: fields.text('key') || undefined })
     audit(request, 'schedule written', { name, queue: schedule.queue, task: schedule.task, cron: times.cron })
     return schedule
   })

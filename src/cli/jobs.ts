@@ -89,7 +89,7 @@ const whenColumns: Record<QueuedState, (nowMs: number) => Column<QueuedJob>> = {
   dead: nowMs => ({ title: 'GIVEN UP', value: ({ deadMs }) => ago(nowMs, deadMs), right: true }),
 }
 
-const columnsOf = (state: QueuedState, nowMs: number): Column<QueuedJob>[] => {
+const columnsOf = (state: QueuedState, nowMs: number, hasKeys: boolean): Column<QueuedJob>[] => {
   const hasFailed = state === 'retrying' || state === 'dead'
   const failure: Column<QueuedJob>[] = [
     { title: 'CODE', value: ({ error }) => error?.code ?? '-', style: () => 'red' },
@@ -99,6 +99,7 @@ const columnsOf = (state: QueuedState, nowMs: number): Column<QueuedJob>[] => {
     whenColumns[state](nowMs),
     { title: 'QUEUE', value: ({ queue }) => queue, rank: 1 },
     { title: 'TASK', value: ({ task }) => task },
+    ...(hasKeys ? [{ title: 'KEY', value: ({ key }: QueuedJob) => printable(key ?? '-'), rank: 2 }] : []),
     ...(state === 'waiting' ? [{ title: 'PRIORITY', value: ({ priority }: QueuedJob) => priority, rank: 4 }] : []),
     { title: 'TRIES', value: ({ tries }) => tries, right: true, rank: 2 },
     ...(hasFailed ? failure.slice(0, 1) : []),
@@ -118,7 +119,16 @@ const showJobs = (
     json(jobs)
     return
   }
-  if (jobs.length > 0) writeTable(out, columnsOf(state, atMs), jobs)
+  if (jobs.length > 0)
+    writeTable(
+      out,
+      columnsOf(
+        state,
+        atMs,
+        jobs.some(({ key }) => key !== undefined),
+      ),
+      jobs,
+    )
   const which = flags.task === undefined ? '' : ` of ${printable(flags.task)}`
   if (more && jobs.length > 0) err.line('There are more, or may be: --limit, --queue or --task show others.')
   else if (more) err.line(`No ${state} job${which} is among the first ${mostListed} of each queue; there are more.`)

@@ -23,6 +23,8 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
       task.idempotent ? 'yes: run again elsewhere when its worker dies' : 'no: not run again when its worker dies',
     ],
   ]
+  if (task.keyed !== undefined)
+    fields.push(['jobs', `${task.keyed}: those with the same --key run one after the other`])
   sink.line(sink.paint('bold', printable(task.task)))
   for (const line of task.description.trim().split(/\r?\n/)) if (line.trim()) sink.line(`  ${printable(line)}`)
   sink.line()

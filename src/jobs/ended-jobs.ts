@@ -70,5 +70,5 @@ const readOne = async (
   const flat = fields.flatMap((name, at) => (typeof values[at] === 'string' ? [name, values[at]] : []))
   const record = readJobRecord(flat, id, queue)
   if (!record || !hasEnded(record.status) || record.status.state === 'dead') return undefined
-  return { ...record.status, from: undefined, priority: 'normal', deadMs: undefined }
+  return { ...record.status, from: undefined, priority: 'normal', key: undefined, deadMs: undefined }
 }

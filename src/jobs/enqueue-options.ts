@@ -129,7 +129,11 @@ export const shapeOf = (
 
 const checkKey = (task: string, { key, priority }: EnqueueOptions, keyed: Keyed | undefined): void => {
   if (key === undefined && keyed === undefined) return
-  if (key === undefined) throw wrong(task, `its jobs are ${keyed}: give a key, for example { key: 'order-17' }`)
+  if (key === undefined)
+    throw wrong(
+      task,
+      `its jobs are ${keyed}: give a key, for example { key: 'order-17' } (pshub enqueue --key order-17)`,
+    )
   if (keyed === undefined)
     throw wrong(
       task,

@@ -33,6 +33,8 @@ export interface JobDetails extends JobStatus {
   hasMessage: boolean
   from: string | undefined
   priority: 'high' | 'normal' | 'low'
+  /** Jobs of its task with the same one run one after the other. */
+  key: string | undefined
   /** How often it is tried again at the most; undefined: as its task says. */
   retries: number | undefined
   /** What no other job of its queue may say at the same time. */
@@ -155,6 +157,7 @@ const detailsOf = (
     hasMessage: found !== undefined,
     from: request?.from,
     priority: job?.priority ?? 'normal',
+    key: job?.key,
     retries: request?.job?.retries,
     unique: request?.job?.unique,
     expiresMs: ttlMs === 0 || atUs === undefined || job?.state === 'dead' ? undefined : Math.floor(atUs / 1000) + ttlMs,

@@ -23,6 +23,8 @@ export interface QueuedJob {
   /** Name of the service that enqueued it. */
   from: string | undefined
   priority: 'high' | 'normal' | 'low'
+  /** Jobs of its task with the same one run one after the other. */
+  key: string | undefined
   /** How often it has failed so far. */
   tries: number
   /** How it failed last. */
@@ -222,13 +224,13 @@ export class JobSearch {
   }
 
   #read([, score, , worker]: Element, { id, task, from, job, atUs }: Request, queue: string): QueuedJob {
-    const { tries = 0, errors = [], priority = 'normal' } = job ?? {}
+    const { tries = 0, errors = [], priority = 'normal', key } = job ?? {}
     const state = this.#state
     const cameMs = atUs === undefined ? undefined : Math.floor(atUs / 1000)
     // One with a key waits for its time in its line.
     const isLater = state === 'waiting' && cameMs !== undefined && cameMs > this.#nowMs
     return {
-      ...{ id: id === '' ? undefined : id, queue, state, task, from, priority, tries },
+      ...{ id: id === '' ? undefined : id, queue, state, task, from, priority, key, tries },
       error: errors.at(-1),
       enqueuedMs: cameMs,
       dueMs: state === 'scheduled' || state === 'retrying' ? score : isLater ? cameMs : undefined,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { dialog, heading, office } from '../support/office-fixture.ts'
 import { openPage, rowText, textOf } from '../support/pages-fixture.ts'
@@ -33,6 +34,30 @@ describe('the form of a task', () => {
       .poll(() => textOf(page.locator('.facts')))
       .toMatch(/Failed never of 3 tries Priority high .* \(in \d+ min.* Only one of print:1\.0:once/)
     expect(await textOf(page.locator('.job-value'))).toContain('"page": 4')
+  })
+
+  it('asks for the key of a job where its task has keys', async () => {
+    fixture.allowLeftovers()
+    const registry = await fixture.registry()
+    await fixture.worker([defineTask('sync:1.0', { keyed: 'ordered' }, () => new Promise(() => undefined))])
+    const page = await openPage(browser, registry, 'tasks/sync:1.0')
+    await expect.poll(() => textOf(page.locator('.facts').first())).toContain('Keyed ordered')
+    browser.allow(/status of 400 .*enqueue/)
+    await page.getByRole('button', { name: 'Enqueue' }).click()
+    await page.getByText(/give a key/).waitFor()
+    expect(await page.getByLabel('Priority').count()).toBe(0)
+    await page.getByLabel(/^Key:/).fill('order-17')
+    for (const text of [/^Enqueued as/, /^Enqueued as/]) {
+      await page.getByRole('button', { name: 'Enqueue' }).click()
+      await page.getByText(text).waitFor()
+    }
+    await browser.screenshot(page, 'jobs-form-key')
+    const jobs = await openPage(browser, registry, 'jobs?state=waiting')
+    await jobs.getByText('key order-17').waitFor()
+    await browser.screenshot(jobs, 'jobs-keys')
+    await jobs.locator('.job-name a').nth(1).click()
+    await heading(jobs, /^Job /)
+    await expect.poll(() => textOf(jobs.locator('.facts'))).toContain('Key order-17')
   })
 
   it('does not enqueue what the form finds wrong, and says so', async () => {

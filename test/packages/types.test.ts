@@ -108,14 +108,14 @@ const mistakes: [code: string, place: string, message: RegExp][] = [
 ]
 
 describe.each(compilers)('by TypeScript %s', (_, name) => {
-  it('the types of what is called follow from the task', { timeout: 60_000 }, () => {
+  it('the types of what is called follow from the task', { timeout: 240_000 }, () => {
     expect(compile(name, { 'uses.mts': uses })).toEqual([])
     expect(compile(name, { 'uses.mts': uses }, '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess')).toEqual(
       [],
     )
   })
 
-  it('the message of a mistake is about that, and points at it', { timeout: 60_000 }, () => {
+  it('the message of a mistake is about that, and points at it', { timeout: 240_000 }, () => {
     const lines = declared.split('\n').length
     const said = compile(name, { 'mistakes.mts': `${declared}${mistakes.map(([code]) => code).join('\n')}\n` })
     for (const [at, [code, place, message]] of mistakes.entries()) {
@@ -130,7 +130,7 @@ describe.each(compilers)('by TypeScript %s', (_, name) => {
     }
   })
 
-  it('what README, docs and examples show compiles', { timeout: 60_000 }, () => {
+  it('what README, docs and examples show compiles', { timeout: 240_000 }, () => {
     const given = readFileSync(join(root, 'test/packages/given-to-snippets.ts'), 'utf8')
     const files = Object.fromEntries(
       codeBlocks()

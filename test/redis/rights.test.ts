@@ -270,7 +270,7 @@ describe('users with exactly the listed rights', () => {
     expect(granted.filter(line => !used.has(line))).toEqual([])
     await server.redis.del(keys().calls, keys().bell, keys().leases)
     server.allowLeftovers()
-  }, 60_000)
+  }, 180_000)
 
   it('keep a caller from claiming and a worker from serving another queue', async () => {
     const urls = await rights.users('q')

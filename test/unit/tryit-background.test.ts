@@ -24,6 +24,7 @@ describe('how a job is enqueued', () => {
     [{ when: 'now', delay: '5', at: 'x', uniqueId: 'y' }, {}],
     [{ retries: ' 0 ' }, { retries: 0 }],
     [{ priority: 'low' }, { priority: 'low' }],
+    [{ key: 'order-17' }, { key: 'order-17' }],
     [{ unique: 'args' }, { unique: true }],
     [{ unique: 'id', uniqueId: 'daily' }, { unique: 'daily' }],
     [{ keep: 'week' }, { keepResultMs: 604_800_000 }],
@@ -50,15 +51,18 @@ describe('how a job is enqueued', () => {
 describe('a schedule', () => {
   const times = { name: 'nightly', cron: ' 0 3 * * * ', timezone: '', missed: 'once' } as const
   it('is what was written', () => {
-    expect(scheduleOf(times, 'a:1.0', { n: 1 })).toEqual({
+    expect(scheduleOf(times, 'a:1.0', { n: 1 }, '')).toEqual({
       schedule: { name: 'nightly', cron: '0 3 * * *', missed: 'once', task: 'a:1.0', args: { n: 1 } },
     })
-    expect(scheduleOf({ ...times, timezone: 'Europe/Berlin' }, 'a:1.0', 1)).toMatchObject({
+    expect(scheduleOf({ ...times, timezone: 'Europe/Berlin' }, 'a:1.0', 1, '')).toMatchObject({
       schedule: { timezone: 'Europe/Berlin' },
     })
+    expect(scheduleOf(times, 'a:1.0', 1, 'order-17')).toMatchObject({ schedule: { key: 'order-17' } })
   })
   it('needs a name and a time', () => {
-    expect(scheduleOf({ ...times, name: 'a b' }, 'a:1.0', 1)).toEqual({ wrong: expect.stringContaining('The name') })
-    expect(scheduleOf({ ...times, cron: ' ' }, 'a:1.0', 1)).toEqual({ wrong: expect.stringContaining('Say when') })
+    expect(scheduleOf({ ...times, name: 'a b' }, 'a:1.0', 1, '')).toEqual({
+      wrong: expect.stringContaining('The name'),
+    })
+    expect(scheduleOf({ ...times, cron: ' ' }, 'a:1.0', 1, '')).toEqual({ wrong: expect.stringContaining('Say when') })
   })
 })

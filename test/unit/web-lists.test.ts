@@ -31,6 +31,7 @@ const task = (full: string, changes: Partial<TaskRow> = {}): TaskRow => {
     hosts: 1,
     conflict: false,
     idempotent: false,
+    isKeyed: false,
     timeoutMs: 1000,
     load,
     trend: [],

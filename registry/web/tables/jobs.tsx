@@ -89,6 +89,11 @@ const Row = ({ job, state }: { job: QueuedJob; state: ListedState }) => (
           </a>
         )}
       </span>
+      {job.key !== undefined && (
+        <span class="summary quiet">
+          key <Text class="short">{job.key}</Text>
+        </span>
+      )}
     </th>
     <QueueCell queue={job.queue} />
     {columns[state].map(({ name, isNumber, value }) => (

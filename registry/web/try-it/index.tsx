@@ -18,7 +18,7 @@ import { useTrial } from './use-trial.ts'
 export const TryIt = ({ detail }: { detail: TaskDetail }) => <TryOne key={detail.row.task} detail={detail} />
 
 const TryOne = ({ detail }: { detail: TaskDetail }) => {
-  const { task, timeoutMs: defaultMs, idempotent } = detail.row
+  const { task, timeoutMs: defaultMs, idempotent, isKeyed } = detail.row
   const trial = useTrial(detail)
   const { args, run, checks, notice, timeoutMs, background } = trial
   return (
@@ -50,7 +50,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
           />
           {notice.line}
           <DoneLine done={background.done} />
-          <JobFields choices={background.choices} onChange={background.setChoices} />
+          <JobFields choices={background.choices} isKeyed={isKeyed} onChange={background.setChoices} />
           <ScheduleFold
             times={background.times}
             onChange={background.setTimes}

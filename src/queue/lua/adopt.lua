@@ -72,7 +72,9 @@ local function give_up(held_id, message, losses)
   local failure = string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
   local failed = with_failure(message, id, failure, now)
   bury(KEYS[6], failed, now, ARGV[5], ARGV[6])
-  leave_line(KEYS[6], id, message, options)
+  local leaving = {}
+  leaves(leaving, id, message, options)
+  leave_lines(KEYS[6], leaving)
   note_job(KEYS[6], id, options, 'tries', options_of(failed).tries, 'error',
     string.format('{"at":%d,%s}', now, failure))
   note(dead, held_id, failed)

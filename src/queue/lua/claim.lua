@@ -118,10 +118,10 @@ local function take_keyed(task, most)
     if bytes_left <= 0 then
       redis.call('LPUSH', line_of(KEYS[5], task, key), message)
       count_lined(KEYS[5], task, 1)
-      free_key(KEYS[5], task, key)
+      free_keys(KEYS[5], task, { key })
     else
       if id and not begin(message, id) then
-        free_key(KEYS[5], task, key)
+        free_keys(KEYS[5], task, { key })
       else
         id = id or made_up()
         local token = string.format('%.0f', fence + (i - 1) / 2)
@@ -138,6 +138,7 @@ end
 
 -- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
 local function take_by_age(last)
+  local page = first_page
   while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
     local task, since, others = first_keyed(KEYS[5])
     if not task then return take(KEYS[5], last - taken, 'job:') end
@@ -146,9 +147,9 @@ local function take_by_age(last)
     if at and at <= since then
       take(KEYS[5], 1, 'job:')
     else
-      -- As many as fit, while nothing else is there that could be older.
-      local many = math.min(last - taken, math.max(1, math.floor(bytes_left / largest)), first_page)
-      take_keyed(task, (at or others) and 1 or many)
+      -- Many, while nothing else is there that could be older.
+      take_keyed(task, (at or others) and 1 or math.min(last - taken, page))
+      page = math.max(1, math.floor(bytes_left / largest))
     end
   end
   return -1

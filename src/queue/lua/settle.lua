@@ -22,10 +22,10 @@ redis.call('ZCARD', beside(KEYS[2], 'dead'))
 local at = now_us_text()
 local now = math.floor(at / 1000)
 local dropped, told, outs, added, retries, later = 0, {}, {}, {}, {}, {}
-local held_back = false
+local held_back, leaving = false, {}
 
 local function finish(id, message, options, state, ...)
-  leave_line(KEYS[2], id, message, options)
+  leaves(leaving, id, message, options)
   tally_of(KEYS[2], KEYS[3], KEYS[1], outs, id, options, state)
   return end_job(KEYS[2], id, options, state, now, ...)
 end
@@ -39,7 +39,7 @@ local function again(id, message, options, delay, state, waiting)
   note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
   local text = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
   if waiting then
-    leave_line(KEYS[2], id, message, options)
+    leaves(leaving, id, message, options)
   else
     if come_back(KEYS[2], id, text, options, due) then
       -- A worker sets its clock by it, unless that is set for an earlier one.
@@ -97,6 +97,7 @@ for i = 3, #ARGV, 5 do
     end
   end
 end
+leave_lines(KEYS[2], leaving)
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end

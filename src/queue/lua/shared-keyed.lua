@@ -95,23 +95,54 @@ local function line_up(jobs, task, key, text, since, due)
 end
 
 -- Whether a key runs for another job: that of this one was taken for lost.
-local function runs_for_another(jobs, task, key, id)
-  local holder = redis.pcall('HGET', beside(jobs, 'running:' .. task), key)
+local function is_another(holder, id)
   return type(holder) == 'string' and string.match(holder, '[%w_-]*$') ~= id
 end
 
--- A key of which none runs any more. Its next job is due when that says so, and behind those of all keys that are due by now.
-local function free_key(jobs, task, key)
-  redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
-  local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
-  if type(head) ~= 'string' then return note_first(jobs, task) end
-  local now = tonumber(now_us_text())
-  local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
-  local options = at > now and options_of(head) or {}
-  -- What came before the clock was set back has to wait for nothing.
-  local due = (options.due or options.delay or options.tries) and math.ceil(at / 1000)
-  stand(jobs, task, key, now, due)
-  if due then ring(beside(jobs, 'duebell')) end
+-- Keys of a task of which none runs any more. The next job of each is due when that says so, and behind those of all keys that are due by now.
+local function free_keys(jobs, task, freed)
+  redis.pcall('HDEL', beside(jobs, 'running:' .. task), unpack(freed))
+  local now, due = tonumber(now_us_text()), {}
+  for _, key in ipairs(freed) do
+    local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
+    if type(head) == 'string' then
+      local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
+      local options = at > now and options_of(head) or {}
+      -- What came before the clock was set back has to wait for nothing.
+      if options.due or options.delay or options.tries then
+        stand(jobs, task, key, now, math.ceil(at / 1000))
+        ring(beside(jobs, 'duebell'))
+      else
+        due[#due + 1] = string.format('%.0f', now)
+        due[#due + 1] = key
+      end
+    end
+  end
+  if due[1] then redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', unpack(due)) end
+  note_first(jobs, task)
+end
+
+-- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }.
+local function leave_lines(jobs, leaving)
+  for task, pairs_of in pairs(leaving) do
+    local keys, freed = {}, {}
+    for i = 2, #pairs_of, 2 do keys[#keys + 1] = pairs_of[i] end
+    local holders = redis.pcall('HMGET', beside(jobs, 'running:' .. task), unpack(keys))
+    for i = 1, #keys do
+      if holders.err or not is_another(holders[i], pairs_of[i * 2 - 1]) then freed[#freed + 1] = keys[i] end
+    end
+    if freed[1] then free_keys(jobs, task, freed) end
+  end
+end
+
+-- Notes that one of them has.
+local function leaves(leaving, id, message, options)
+  local key, task = key_of(message, options)
+  if not key then return end
+  local of_task = leaving[task] or {}
+  of_task[#of_task + 1] = id
+  of_task[#of_task + 1] = key
+  leaving[task] = of_task
 end
 
 -- Puts a job that was taken back to the head of its line, where it is due as before, or at a time (ms). False for one that has no key, or
@@ -120,16 +151,10 @@ local function come_back(jobs, id, message, options, due)
   local key, task = key_of(message, options)
   if not key or type(redis.pcall('LPUSH', line_of(jobs, task, key), message)) ~= 'number' then return false end
   count_lined(jobs, task, 1)
-  if runs_for_another(jobs, task, key, id) then return true end
+  if is_another(redis.pcall('HGET', beside(jobs, 'running:' .. task), key), id) then return true end
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
   stand(jobs, task, key, tonumber(string.match(message, '^{"at":(%d+)')), due)
   return true
-end
-
--- A job with a key has come to its end, or lets others pass.
-local function leave_line(jobs, id, message, options)
-  local key, task = key_of(message, options)
-  if key and not runs_for_another(jobs, task, key, id) then free_key(jobs, task, key) end
 end
 
 -- Takes the first jobs of those keys of a task that have been due for the longest, of so many at the most. Returns key, job, key, job, ...
@@ -187,7 +212,7 @@ local function free_orphans(jobs)
         is_held = tonumber(fence) > before or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
       end
       if not is_held then
-        free_key(jobs, task, running[i])
+        free_keys(jobs, task, { running[i] })
         freed = freed + 1
       end
     end

@@ -99,6 +99,11 @@ const Facts = ({ job }: { job: JobDetail }) => (
       {job.tries === 0 ? 'never' : job.tries === 1 ? 'once' : `${count(job.tries)} times`}
       {job.retries !== undefined && <span class="quiet"> of {count(job.retries + 1)} tries</span>}
     </Fact>
+    {job.key !== undefined && (
+      <Fact name="Key">
+        <Text class="short">{job.key}</Text>
+      </Fact>
+    )}
     {job.priority !== 'normal' && <Fact name="Priority">{job.priority}</Fact>}
     {(
       [

@@ -28,6 +28,11 @@ export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
       <Fact name="Idempotent" title="Whether it may run again when its worker dies">
         {row.idempotent ? 'yes' : 'no'}
       </Fact>
+      {row.isKeyed && (
+        <Fact name="Keyed" title="Its jobs with the same key run one after the other">
+          ordered
+        </Fact>
+      )}
       <Fact name="Workers">
         {plural(row.workers, 'worker')} on {plural(row.hosts, 'host')}
       </Fact>

@@ -9,6 +9,8 @@ export interface JobChoices {
   /** For `at`: as an input of the type datetime-local has it, in this browser's time. */
   at: string
   retries: string
+  /** Of a task whose jobs have keys. */
+  key: string
   priority: 'normal' | 'high' | 'low'
   unique: 'no' | 'args' | 'id'
   uniqueId: string
@@ -25,6 +27,7 @@ export const noChoices: JobChoices = {
   unit: 'min',
   at: '',
   retries: '',
+  key: '',
   priority: 'normal',
   unique: 'no',
   uniqueId: '',
@@ -35,7 +38,7 @@ const longestMs = 10 * 365 * 24 * 3_600_000
 
 /** The same for the service, or what is wrong. */
 export const optionsOf = (choices: JobChoices, nowMs: number): { options: EnqueueChoices } | { wrong: string } => {
-  const { when, delay, unit, at, retries, priority, unique, uniqueId, keep } = choices
+  const { when, delay, unit, at, retries, key, priority, unique, uniqueId, keep } = choices
   const options: EnqueueChoices = {}
   if (when === 'in') {
     const number = Number(delay.replace(',', '.'))
@@ -54,6 +57,7 @@ export const optionsOf = (choices: JobChoices, nowMs: number): { options: Enqueu
     if (!/^\d{1,6}$/.test(retries.trim())) return { wrong: 'The retries must be a whole number.' }
     options.retries = Number(retries)
   }
+  if (key !== '') options.key = key
   if (priority !== 'normal') options.priority = priority
   if (unique === 'args') options.unique = true
   if (unique === 'id') {
@@ -80,12 +84,14 @@ export const scheduleOf = (
   { name, cron, timezone, missed }: ScheduleChoices,
   task: string,
   args: unknown,
+  key: string,
 ): { schedule: ScheduleRequest } | { wrong: string } => {
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name))
     return { wrong: 'The name must be 1 to 64 letters, digits, dots, dashes and underscores.' }
   if (cron.trim() === '') return { wrong: 'Say when, as in 0 3 * * *: minute, hour, day, month, day of the week.' }
   const zone = timezone.trim()
-  return { schedule: { name, cron: cron.trim(), ...(zone === '' ? {} : { timezone: zone }), missed, task, args } }
+  const chosen = { ...(zone === '' ? {} : { timezone: zone }), ...(key === '' ? {} : { key }) }
+  return { schedule: { name, cron: cron.trim(), ...chosen, missed, task, args } }
 }
 
 /** This browser's own time zone, and all that it knows. */

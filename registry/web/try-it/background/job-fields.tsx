@@ -4,16 +4,19 @@ import type { JobChoices } from './choices.ts'
 
 interface FieldsProps {
   choices: JobChoices
+  /** Each job of the task is given a key. */
+  isKeyed: boolean
   onChange(choices: JobChoices): void
 }
 
-/** How the job is to be run, folded away: a job needs none of it. */
-export const JobFields = ({ choices, onChange }: FieldsProps) => {
+/** How the job is to be run, folded away: a job needs none of it, but for its key. */
+export const JobFields = ({ choices, isKeyed, onChange }: FieldsProps) => {
   const change = (changes: Partial<JobChoices>) => onChange({ ...choices, ...changes })
   return (
-    <details class="fold">
+    <details class="fold" open={isKeyed}>
       <summary>How it is enqueued</summary>
       <div class="job-fields">
+        {isKeyed && <Key choices={choices} change={change} />}
         <When choices={choices} change={change} />
         <Field label="Retries">
           {id => (
@@ -27,16 +30,18 @@ export const JobFields = ({ choices, onChange }: FieldsProps) => {
             />
           )}
         </Field>
-        <Choice
-          label="Priority"
-          value={choices.priority}
-          options={[
-            ['normal', 'normal'],
-            ['high', 'high: before all others'],
-            ['low', 'low: lets others pass'],
-          ]}
-          onChoose={priority => change({ priority })}
-        />
+        {!isKeyed && (
+          <Choice
+            label="Priority"
+            value={choices.priority}
+            options={[
+              ['normal', 'normal'],
+              ['high', 'high: before all others'],
+              ['low', 'low: lets others pass'],
+            ]}
+            onChoose={priority => change({ priority })}
+          />
+        )}
         <Unique choices={choices} change={change} />
         <Choice
           label="Keep its record"
@@ -58,6 +63,22 @@ interface PartProps {
   choices: JobChoices
   change(changes: Partial<JobChoices>): void
 }
+
+const Key = ({ choices, change }: PartProps) => (
+  <Field label="Key: one at a time of each">
+    {id => (
+      <input
+        id={id}
+        size={16}
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="order-17"
+        value={choices.key}
+        onInput={event => change({ key: event.currentTarget.value })}
+      />
+    )}
+  </Field>
+)
 
 const When = ({ choices, change }: PartProps) => (
   <>

@@ -39,7 +39,7 @@ export const useBackground = (task: string) => {
   const schedule = async (args: unknown) => {
     const refused = refusal('admin')
     if (refused !== undefined) return refuse(refused)
-    const read = scheduleOf(times, task, args)
+    const read = scheduleOf(times, task, args, choices.key)
     if ('wrong' in read) return refuse(read.wrong)
     await send(async () => ({ kind: 'scheduled', schedule: await post<ScheduleRow>('schedules', read.schedule) }))
   }

@@ -286,23 +286,54 @@ local function line_up(jobs, task, key, text, since, due)
 end
 
 -- Whether a key runs for another job: that of this one was taken for lost.
-local function runs_for_another(jobs, task, key, id)
-  local holder = redis.pcall('HGET', beside(jobs, 'running:' .. task), key)
+local function is_another(holder, id)
   return type(holder) == 'string' and string.match(holder, '[%w_-]*$') ~= id
 end
 
--- A key of which none runs any more. Its next job is due when that says so, and behind those of all keys that are due by now.
-local function free_key(jobs, task, key)
-  redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
-  local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
-  if type(head) ~= 'string' then return note_first(jobs, task) end
-  local now = tonumber(now_us_text())
-  local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
-  local options = at > now and options_of(head) or {}
-  -- What came before the clock was set back has to wait for nothing.
-  local due = (options.due or options.delay or options.tries) and math.ceil(at / 1000)
-  stand(jobs, task, key, now, due)
-  if due then ring(beside(jobs, 'duebell')) end
+-- Keys of a task of which none runs any more. The next job of each is due when that says so, and behind those of all keys that are due by now.
+local function free_keys(jobs, task, freed)
+  redis.pcall('HDEL', beside(jobs, 'running:' .. task), unpack(freed))
+  local now, due = tonumber(now_us_text()), {}
+  for _, key in ipairs(freed) do
+    local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
+    if type(head) == 'string' then
+      local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
+      local options = at > now and options_of(head) or {}
+      -- What came before the clock was set back has to wait for nothing.
+      if options.due or options.delay or options.tries then
+        stand(jobs, task, key, now, math.ceil(at / 1000))
+        ring(beside(jobs, 'duebell'))
+      else
+        due[#due + 1] = string.format('%.0f', now)
+        due[#due + 1] = key
+      end
+    end
+  end
+  if due[1] then redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', unpack(due)) end
+  note_first(jobs, task)
+end
+
+-- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }.
+local function leave_lines(jobs, leaving)
+  for task, pairs_of in pairs(leaving) do
+    local keys, freed = {}, {}
+    for i = 2, #pairs_of, 2 do keys[#keys + 1] = pairs_of[i] end
+    local holders = redis.pcall('HMGET', beside(jobs, 'running:' .. task), unpack(keys))
+    for i = 1, #keys do
+      if holders.err or not is_another(holders[i], pairs_of[i * 2 - 1]) then freed[#freed + 1] = keys[i] end
+    end
+    if freed[1] then free_keys(jobs, task, freed) end
+  end
+end
+
+-- Notes that one of them has.
+local function leaves(leaving, id, message, options)
+  local key, task = key_of(message, options)
+  if not key then return end
+  local of_task = leaving[task] or {}
+  of_task[#of_task + 1] = id
+  of_task[#of_task + 1] = key
+  leaving[task] = of_task
 end
 
 -- Puts a job that was taken back to the head of its line, where it is due as before, or at a time (ms). False for one that has no key, or
@@ -311,16 +342,10 @@ local function come_back(jobs, id, message, options, due)
   local key, task = key_of(message, options)
   if not key or type(redis.pcall('LPUSH', line_of(jobs, task, key), message)) ~= 'number' then return false end
   count_lined(jobs, task, 1)
-  if runs_for_another(jobs, task, key, id) then return true end
+  if is_another(redis.pcall('HGET', beside(jobs, 'running:' .. task), key), id) then return true end
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
   stand(jobs, task, key, tonumber(string.match(message, '^{"at":(%d+)')), due)
   return true
-end
-
--- A job with a key has come to its end, or lets others pass.
-local function leave_line(jobs, id, message, options)
-  local key, task = key_of(message, options)
-  if key and not runs_for_another(jobs, task, key, id) then free_key(jobs, task, key) end
 end
 
 -- Takes the first jobs of those keys of a task that have been due for the longest, of so many at the most. Returns key, job, key, job, ...
@@ -378,7 +403,7 @@ local function free_orphans(jobs)
         is_held = tonumber(fence) > before or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
       end
       if not is_held then
-        free_key(jobs, task, running[i])
+        free_keys(jobs, task, { running[i] })
         freed = freed + 1
       end
     end
@@ -727,10 +752,10 @@ local function take_keyed(task, most)
     if bytes_left <= 0 then
       redis.call('LPUSH', line_of(KEYS[5], task, key), message)
       count_lined(KEYS[5], task, 1)
-      free_key(KEYS[5], task, key)
+      free_keys(KEYS[5], task, { key })
     else
       if id and not begin(message, id) then
-        free_key(KEYS[5], task, key)
+        free_keys(KEYS[5], task, { key })
       else
         id = id or made_up()
         local token = string.format('%.0f', fence + (i - 1) / 2)
@@ -747,6 +772,7 @@ end
 
 -- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
 local function take_by_age(last)
+  local page = first_page
   while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
     local task, since, others = first_keyed(KEYS[5])
     if not task then return take(KEYS[5], last - taken, 'job:') end
@@ -755,9 +781,9 @@ local function take_by_age(last)
     if at and at <= since then
       take(KEYS[5], 1, 'job:')
     else
-      -- As many as fit, while nothing else is there that could be older.
-      local many = math.min(last - taken, math.max(1, math.floor(bytes_left / largest)), first_page)
-      take_keyed(task, (at or others) and 1 or many)
+      -- Many, while nothing else is there that could be older.
+      take_keyed(task, (at or others) and 1 or math.min(last - taken, page))
+      page = math.max(1, math.floor(bytes_left / largest))
     end
   end
   return -1
@@ -1134,7 +1160,9 @@ local function give_up(held_id, message, losses)
   local failure = string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
   local failed = with_failure(message, id, failure, now)
   bury(KEYS[6], failed, now, ARGV[5], ARGV[6])
-  leave_line(KEYS[6], id, message, options)
+  local leaving = {}
+  leaves(leaving, id, message, options)
+  leave_lines(KEYS[6], leaving)
   note_job(KEYS[6], id, options, 'tries', options_of(failed).tries, 'error',
     string.format('{"at":%d,%s}', now, failure))
   note(dead, held_id, failed)
@@ -1320,10 +1348,10 @@ redis.call('ZCARD', beside(KEYS[2], 'dead'))
 local at = now_us_text()
 local now = math.floor(at / 1000)
 local dropped, told, outs, added, retries, later = 0, {}, {}, {}, {}, {}
-local held_back = false
+local held_back, leaving = false, {}
 
 local function finish(id, message, options, state, ...)
-  leave_line(KEYS[2], id, message, options)
+  leaves(leaving, id, message, options)
   tally_of(KEYS[2], KEYS[3], KEYS[1], outs, id, options, state)
   return end_job(KEYS[2], id, options, state, now, ...)
 end
@@ -1337,7 +1365,7 @@ local function again(id, message, options, delay, state, waiting)
   note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
   local text = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
   if waiting then
-    leave_line(KEYS[2], id, message, options)
+    leaves(leaving, id, message, options)
   else
     if come_back(KEYS[2], id, text, options, due) then
       -- A worker sets its clock by it, unless that is set for an earlier one.
@@ -1395,6 +1423,7 @@ for i = 3, #ARGV, 5 do
     end
   end
 end
+leave_lines(KEYS[2], leaving)
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end
