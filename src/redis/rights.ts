@@ -119,7 +119,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
       writes(line('*', '*'), 'LINDEX LPOP LPUSH RPUSH'),
       writes(keysOf('*'), 'ZADD ZCARD ZPOPMIN ZRANGE ZSCORE'),
-      writes(running('*'), 'EXISTS HDEL HEXISTS HGET HGETALL HSET'),
+      writes(running('*'), 'EXISTS HDEL HEXISTS HGET HGETALL HMGET HSET'),
       writes(later, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
       writes(keyed, 'ZADD ZRANGE ZREM'),
       writes(lined, 'HDEL HGET HINCRBY HVALS'),
