@@ -12,7 +12,7 @@ export default defineConfig({
     maxWorkers: 2,
     // On shared machines a process may get no turn for seconds; locally every failure counts the first time.
     retry: process.env.CI ? 1 : 0,
-    testTimeout: 20_000,
+    testTimeout: 40_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
     // What is waited for comes with a beat, a reading and a turn of a busy machine.

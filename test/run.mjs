@@ -72,7 +72,7 @@ const computing = [
 const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts']
 
 const excluded = [...ofTime, ...computing, plantedInModel, ...ofWhole].map(file => `--exclude=${file}`)
-const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=4', ...excluded)
+const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...excluded)
 const testsThatCompute = {
   ...vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=2', '--testTimeout=120000', ...computing),
   env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {},

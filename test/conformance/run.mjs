@@ -61,7 +61,7 @@ for (const name of positionals) {
 
 const checkMs = 60_000
 /** Pairs beside each other: they wait for leases and deadlines more than they compute. */
-const pairsAtOnce = 3
+const pairsAtOnce = 2
 
 const runCheck = async (check, pair) => {
   let timer

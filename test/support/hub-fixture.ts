@@ -111,8 +111,11 @@ export const released = async (fixture: Fixture): Promise<void> => {
   await eventually(async () => !(await isHeld()), 1000).catch(() => undefined)
 }
 
-/** Resolves when `look` returns something true; rejects after `ms` with what it saw last. */
-export const eventually = async <T>(look: () => T | Promise<T>, ms = 5000): Promise<T> => {
+/**
+ * Resolves when `look` returns something true; rejects after `ms` with what it saw last. On a machine that does much else a process may get no
+ * turn for seconds, and nobody waits for longer than it takes.
+ */
+export const eventually = async <T>(look: () => T | Promise<T>, ms = 15_000): Promise<T> => {
   const end = Date.now() + ms
   for (;;) {
     const seen = await look()
