@@ -87,7 +87,7 @@ def test_a_batch_over_two_queues(hub: Hub, serve: Serve) -> None:
 def test_a_worker_that_is_killed_while_a_job_runs(server: Server, start_worker: Any) -> None:
     with Hub(server.url) as hub:
         first: WorkerProcess = start_worker(server, "--lease", "2")
-        job = hub.enqueue("again:1.0", {"ms": 2500}, tracked=True)
+        job = hub.enqueue("again:1.0", {"ms": 6000}, tracked=True)
         eventually(lambda: server.held())
         second = start_worker(server, "--lease", "2")
         first.signal(signal.SIGKILL)
