@@ -24,7 +24,7 @@ export const enqueueWithKeys = async (server: Fixture, hub: Hub, workerUrl: stri
   // Nobody holds what it runs.
   await redis.hset(running('ordered:1.0'), 'f', '1 nobody g')
   await hub.enqueue('ordered:1.0', { n: 8 }, { key: 'f' })
-  await eventually(() => done.length === 7, 6000)
+  await eventually(() => done.length === 7)
   const part = '"job":{"key":"d"},"task":"ordered:1.0","args":{"n":6}'
   await redis.hset(held('gone'), 'job:d', `{"at":1,"ttl":0,"id":"d",${part}}`)
   await redis.zadd(leases, 1, 'gone')
