@@ -119,16 +119,8 @@ const showJobs = (
     json(jobs)
     return
   }
-  if (jobs.length > 0)
-    writeTable(
-      out,
-      columnsOf(
-        state,
-        atMs,
-        jobs.some(({ key }) => key !== undefined),
-      ),
-      jobs,
-    )
+  const hasKeys = jobs.some(({ key }) => key !== undefined)
+  if (jobs.length > 0) writeTable(out, columnsOf(state, atMs, hasKeys), jobs)
   const which = flags.task === undefined ? '' : ` of ${printable(flags.task)}`
   if (more && jobs.length > 0) err.line('There are more, or may be: --limit, --queue or --task show others.')
   else if (more) err.line(`No ${state} job${which} is among the first ${mostListed} of each queue; there are more.`)
