@@ -44,6 +44,8 @@ export interface Beat {
   tickMs: number | undefined
   /** Somebody wants to know what this worker is doing: where to tell it. */
   askedBy: string | undefined
+  /** Over which shards the queue is spread, unread; undefined where it is not. */
+  shards: string | undefined
 }
 
 /** A queue at one moment, as Redis has it. */
@@ -62,6 +64,18 @@ export interface QueueFigures {
     retrying: number
     dead: number
   }
+  /** Keys of jobs: how many wait, how many run; how late the first of those is that are due, and for how long one has run at the most. */
+  keys: KeyFigures
+}
+
+export interface KeyFigures {
+  /** That are due, or wait for their time. */
+  waiting: number
+  running: number
+  /** Since the key was due that has been for the longest; 0 when none is. */
+  lagMs: number
+  /** 0 when none runs. */
+  longestMs: number
 }
 
 /** A request with the id that it is held under. */
@@ -144,7 +158,8 @@ export const readClaimed = (answer: unknown): Claimed | undefined => {
 }
 
 type JobCounts = [waiting: number, dueSince: string, scheduled: number, retrying: number, dead: number]
-type BeatFigures = [] | [length: number, at: string, ...JobCounts]
+type KeyCounts = [dueSince: string, waiting: number, running: number, longestSince: string]
+type BeatFigures = [] | [length: number, at: string, ...JobCounts, ...KeyCounts]
 type BeatAnswer = [
   now: string,
   held: number,
@@ -155,18 +170,22 @@ type BeatAnswer = [
   due?: string,
   tick?: string,
   askedBy?: string,
+  shards?: string,
 ]
 
 export const readBeat = (answer: unknown): Beat => {
-  const [now, held, cancelled, ended, figures = [], paused, due, tick, askedBy] = answer as BeatAnswer
+  const [now, held, cancelled, ended, figures = [], paused, due, tick, askedBy, shards] = answer as BeatAnswer
   const nowUs = Number(now)
   const pausedMs = paused ? Number(paused) : undefined
-  const moments = { pausedMs, dueMs: momentOf(due), tickMs: momentOf(tick), askedBy }
+  const moments = { pausedMs, dueMs: momentOf(due), tickMs: momentOf(tick), askedBy: askedBy || undefined, shards }
   return { nowUs, held: held === 1, cancelled, ended, figures: figuresOf(figures, nowUs), ...moments }
 }
 
 const figuresOf = (figures: BeatFigures, nowUs: number): QueueFigures | undefined => {
   const [length, at, waiting = 0, dueSince = '', scheduled = 0, retrying = 0, dead = 0] = figures
+  const [keysDueSince = '', keysWaiting = 0, keysRunning = 0, longestSince = ''] = figures.slice(
+    7,
+  ) as Partial<KeyCounts>
   if (length === undefined) return undefined
   const ageMs = (since: string | undefined) => (since ? Math.max(0, nowUs - Number(since)) / 1000 : undefined)
   const isNoneDue = waiting === 0 && dueSince === ''
@@ -174,6 +193,12 @@ const figuresOf = (figures: BeatFigures, nowUs: number): QueueFigures | undefine
     length,
     oldestMs: length === 0 ? 0 : ageMs(at),
     jobs: { waiting, oldestMs: isNoneDue ? 0 : ageMs(dueSince), scheduled, retrying, dead },
+    keys: {
+      waiting: keysWaiting,
+      running: keysRunning,
+      lagMs: ageMs(keysDueSince) ?? 0,
+      longestMs: ageMs(longestSince) ?? 0,
+    },
   }
 }
 

@@ -23,8 +23,14 @@ export interface JobPart {
   unique?: string | undefined
   uniqueMs?: number | undefined
   until?: 'started' | undefined
-  /** Jobs of its task with the same key run one after the other. */
+  /** Jobs of its task with the same key run one after the other, or are merged. */
   key?: string | undefined
+  /** Its arguments are merged with those of the same key, under this score; `first`: that of an equal one that waits already counts. */
+  merged?: true | undefined
+  score?: number | undefined
+  scores?: 'first' | undefined
+  /** What a run took of several keys: said by the claim. */
+  run?: RunKey[] | undefined
   /** A token that is higher than those of all runs before it that had its key: said by the claim, never kept. */
   fence?: number | undefined
   /** The batch it is one of: <queue>/<id>. */
@@ -36,10 +42,17 @@ export interface JobPart {
   steps?: [queue: string, task: string][] | undefined
 }
 
-/** How the jobs of a task with the same key are run: `ordered`, one after the other. */
-export type Keyed = 'ordered'
+/** How the jobs of a task with the same key are run: `ordered`, one after the other; `merged`, those that wait together. */
+export type Keyed = 'ordered' | 'merged'
 
-export const isKeyed = (value: unknown): value is Keyed => value === 'ordered'
+export const isKeyed = (value: unknown): value is Keyed => value === 'ordered' || value === 'merged'
+
+/** A key of a run, how often its runs have failed so far, and how many payloads it took of it. */
+export interface RunKey {
+  key: string
+  tries: number
+  count: number
+}
 
 export type Priority = 'high' | 'low'
 
@@ -94,6 +107,7 @@ export const readJobPart = (value: unknown): JobPart => {
   if (!isObject(value)) return { tries: 0, errors: [] }
   const { tries, errors, retries, backoff, delay, due, priority, keep } = value
   const { unique, uniqueMs, until, batch, chain, step, steps, key, fence } = value
+  const { merged, score, scores, run } = value
   return {
     tries: isCount(tries) ? tries : 0,
     errors: Array.isArray(errors) ? errors.slice(-10).flatMap(readFailure) : [],
@@ -107,6 +121,10 @@ export const readJobPart = (value: unknown): JobPart => {
     uniqueMs: isWait(uniqueMs) ? uniqueMs : undefined,
     until: until === 'started' ? until : undefined,
     key: typeof key === 'string' ? key : undefined,
+    merged: merged === true || undefined,
+    score: typeof score === 'number' ? score : undefined,
+    scores: scores === 'first' ? scores : undefined,
+    run: readRunKeys(run),
     fence: isCount(fence, Number.MAX_SAFE_INTEGER) ? fence : undefined,
     batch: typeof batch === 'string' && batch.length <= 130 ? batch : undefined,
     chain: typeof chain === 'string' && chain.length <= 64 ? chain : undefined,
@@ -120,6 +138,15 @@ export const readSteps = (value: unknown): [queue: string, task: string][] | und
   if (!Array.isArray(value)) return undefined
   const steps = value.filter(each => Array.isArray(each) && typeof each[0] === 'string' && typeof each[1] === 'string')
   return steps.length === value.length ? steps.map(([queue, task]) => [queue, task]) : undefined
+}
+
+/** `[[key, tries, [bytes, score, ...]], ...]` */
+const readRunKeys = (value: unknown): RunKey[] | undefined => {
+  if (!Array.isArray(value)) return undefined
+  return value.flatMap((each): RunKey[] => {
+    if (!Array.isArray(each) || typeof each[0] !== 'string' || !Array.isArray(each[2])) return []
+    return [{ key: each[0], tries: isCount(each[1]) ? each[1] : 0, count: Math.floor(each[2].length / 2) }]
+  })
 }
 
 export const readFailure = (value: unknown): JobFailure[] => {

@@ -13,6 +13,21 @@ const textLike =
 /** Hub and worker ids, request ids. */
 export const isId = textLike(/^[A-Za-z0-9_-]{1,64}$/)
 export const isQueueName = textLike(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)
+/** What a forwarder is called: what is left of a queue's name behind `forward.`. */
+export const isForwarderName = textLike(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,55}$/)
+/** The queue of the jobs that a forwarder takes out of the hub; nobody else serves it. */
+export const forwardQueue = (forwarder: string): string => `forward.${forwarder}`
+/** The queue of a shard of a queue: its number chooses where it lies. */
+export const shardName = (queue: string, number: number): string => `shard.${number}.${queue}`
+/** So long may the name of a queue be that is spread over shards. */
+export const longestSharded = 50
+/** The queue that something is a shard of; the queue itself where it is none. */
+export const wholeQueue = (queue: string): string => /^shard\.\d{1,6}\.(.+)$/.exec(queue)?.[1] ?? queue
+export const isShardOf = (name: unknown, queue: string): name is string =>
+  isQueueName(name) && name !== queue && wholeQueue(name) === queue
+/** Whose queue it is; undefined for that of a worker. */
+export const forwarderOf = (queue: string): string | undefined =>
+  queue.startsWith('forward.') ? queue.slice('forward.'.length) : undefined
 export const isNamespace = textLike(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$/)
 
 export const makeKeys = (namespace: string) => {
@@ -81,7 +96,13 @@ const queueKeys = (base: string) => ({
   later: `${base}:later`,
   /** ZSET: task -> since when the first of its keys is due, Redis microseconds; STRING: the last token that a run of a key was given. */
   keyed: `${base}:keyed`,
-  /** HASH: task -> how many jobs its lines have. */
+  /** ZSET: payload -> score, what waits of a key whose jobs are merged; HASH: key -> how its runs failed so far. */
+  merged: (task: string, key: string) => `${base}:merged:${task}:${key}`,
+  tried: (task: string) => `${base}:tried:${task}`,
+  /** HASH: key -> when what came while it runs is due, Redis milliseconds; HASH: task -> which score of equal payloads counts. */
+  next: (task: string) => `${base}:next:${task}`,
+  scores: `${base}:scores`,
+  /** HASH: task -> how many jobs its lines have, and how many of its keys have payloads that wait. */
   lined: `${base}:lined`,
   fence: `${base}:fence`,
   /** HASH: how a tracked job fares. */
@@ -101,6 +122,10 @@ const queueKeys = (base: string) => ({
   reporter: `${base}:reporter`,
   /** STRING: since when nothing is claimed, Redis milliseconds; absent: the queue is served. */
   paused: `${base}:paused`,
+  /** STRING: over which shards the queue is spread, in the place of each of them. */
+  shards: `${base}:shards`,
+  /** Never there: the last of a function's keys on a Cluster, where it is run only while all keys of its slot are in one place. */
+  moving: `${base}:moving`,
   /** STRING: who asks what a worker is doing; LIST: the answer. */
   inspect: (workerId: string) => `${base}:inspect:${workerId}`,
   shown: (ticket: string) => `${base}:shown:${ticket}`,

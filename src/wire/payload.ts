@@ -44,6 +44,15 @@ export const decodePayload = (text: string): unknown => {
   return value
 }
 
+/** The same of what may be anything: what is no JSON that can be used is a text. */
+export const readAnyPayload = (text: string): unknown => {
+  try {
+    return decodePayload(text)
+  } catch {
+    return text
+  }
+}
+
 const tooDeep = `nested deeper than ${maxDepth} levels`
 
 /** Two characters are needed per level and few payloads have many brackets, so the scan of each character is rare. */

@@ -25,6 +25,8 @@
 -- the queue is. A call that has expired, and what is no message, goes: nobody waits for it.
 -- From the first step on the lost worker's lease is 0, which its own beat cannot renew.
 local max_losses = 3
+-- So many keys of merged jobs are put back in one step, but for one run that has more.
+local max_keys = 200
 
 local now_us = tonumber(now_us_text())
 local now = math.floor(now_us / 1000)
@@ -69,12 +71,14 @@ local function put_back(held_id, message)
 end
 local function give_up(held_id, message, losses)
   local id, options = plain_id(held_id), options_of(message)
-  local failure = string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
+  local failure = lost_failure(losses)
   local failed = with_failure(message, id, failure, now)
   bury(KEYS[6], failed, now, ARGV[5], ARGV[6])
   local leaving = {}
   leaves(leaving, id, message, options)
   leave_lines(KEYS[6], leaving)
+  -- The next one of its key may be due.
+  if next(leaving) then ring(KEYS[7]) end
   note_job(KEYS[6], id, options, 'tries', options_of(failed).tries, 'error',
     string.format('{"at":%d,%s}', now, failure))
   note(dead, held_id, failed)
@@ -85,7 +89,20 @@ local function give_up(held_id, message, losses)
     told[#told + 1] = waiters[i + 1]
   end
 end
+-- Each key of a run counts by itself how many workers were lost with it.
+local function decide_run(held_id, message, task, run)
+  local at = tonumber(string.match(message, '^{"at":(%d+)'))
+  local given_up = run_lost(KEYS[6], plain_id(held_id), task, run, at, max_losses, now, ARGV[5], ARGV[6])
+  for _, each in ipairs(given_up) do note(dead, 'job:' .. string.match(each, '"id":"([%w_-]+)"'), each) end
+  if #given_up < #run then note(back, held_id, message) end
+  ring(KEYS[7])
+end
 local function decide(held_id, message)
+  local task, run = run_of(message, is_job(held_id) and options_of(message) or {})
+  if task then
+    decide_run(held_id, message, task, run)
+    return #run
+  end
   local body, losses = without_mark(message)
   if not body or not is_job(held_id) and is_over(message, now_us) then return end
   losses = losses + 1
@@ -96,9 +113,9 @@ local function decide(held_id, message)
   hold('lost:' .. held_id, counted)
 end
 
-local bytes_left = tonumber(ARGV[4])
+local bytes_left, keys_left = tonumber(ARGV[4]), max_keys
 for i = 1, #found do
-  if bytes_left <= 0 then break end
+  if bytes_left <= 0 or keys_left <= 0 then break end
   local message = redis.call('HGET', KEYS[2], found[i])
   redis.call('HDEL', KEYS[2], found[i])
   bytes_left = bytes_left - #message
@@ -107,7 +124,7 @@ for i = 1, #found do
     redis.call('HSET', KEYS[3], found[i], message)
     note(outs, found[i], message)
   else
-    if is_lost(found[i]) then hold(found[i], message) else decide(found[i], message) end
+    if is_lost(found[i]) then hold(found[i], message) else keys_left = keys_left - (decide(found[i], message) or 0) end
   end
 end
 local left = redis.call('HLEN', KEYS[2])

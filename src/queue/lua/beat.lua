@@ -19,13 +19,15 @@
 --            { other workers whose leases have ended },
 --            { length of the list, at of its first request (us, as text; empty when it has none),
 --              jobs that wait to be taken, since when the one of them is due that has been for the longest (us, as text; empty when there
---              is none or it does not say), jobs that wait for their time, for their next try, and that were given up },
+--              is none or it does not say), jobs that wait for their time, for their next try, and that were given up,
+--              since when the key is due that has been for the longest (us, as text; empty when none is), keys that wait, keys that run,
+--              since when the one of them runs that has for the longest (us, as text; empty when none does) },
 --            since when the queue is paused (ms, as text), or empty if it is not,
 --            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
 --            the same of schedules,
---            who asks what this worker is doing };
+--            who asks what this worker is doing, over which shards the queue is spread, or empty if it is not };
 --          the fifth one is empty for a worker that does not report, the seventh and the eighth are missing or empty for one that does not
---          look after what is due, the last one is missing where nobody asks.
+--          look after what is due, the last two are missing or empty where nobody asks, and where there are no shards.
 --          Without the lease there are only the first five
 --
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
@@ -35,9 +37,11 @@
 -- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
 -- after what is due; that two of them do, or none for a moment, does no harm but for the time.
 -- Nobody claims without a lease, and nobody gets one without being told of a pause.
+-- Thousands of workers beat each second, and what is asked here costs less than the asking: each command more, and each number that is
+-- not made a text here, which Redis does by way of all its digits.
 local now_text = now_us_text()
-local now = math.floor(now_text / 1000)
-redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[4]))
+local now_ms = string.sub(now_text, 1, -4)
+local now = tonumber(now_ms)
 
 if ARGV[3] == '0' then
   local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
@@ -46,48 +50,62 @@ if ARGV[3] == '0' then
     return { now_text, 0, {}, {}, {} }
   end
 end
-redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[1])
-local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('(%d', now), 'LIMIT', 0, 16)
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
+local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', '0', '16')
 
--- How many are in a set; somebody else's key has none.
-local function count_of(set)
-  local count = redis.pcall('ZCARD', set)
-  return type(count) == 'number' and count or 0
+-- Nearly always nobody gave up lately. What is older goes, once it was seen.
+local cancelled = redis.pcall('ZRANGE', KEYS[2], '0', '999', 'REV')
+if cancelled.err then cancelled = {} end
+if cancelled[1] and redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[4]) > 0 then
+  cancelled = redis.call('ZRANGE', KEYS[2], '0', '999', 'REV')
 end
 
--- What a message of a list, or nothing, says that it was pushed or due at (us), as text.
-local function at_of(head)
-  return type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),') or ''
+-- Whether it is this worker's turn, for so many milliseconds. What is somebody else's, and no word, is nobody's turn.
+local function has_turn(key, ms)
+  local holder = redis.pcall('GET', key)
+  if holder ~= false and holder ~= ARGV[1] then return false end
+  redis.pcall('SET', key, ARGV[1], 'PX', ms)
+  return true
 end
 
--- Of each list the first one is looked at, and of those whose time has come and that are not there yet.
-local function job_figures(jobs)
-  local waiting, oldest = 0, nil
-  for _, list in ipairs(lists_of(jobs)) do
-    local length, at = redis.pcall('LLEN', list), tonumber(at_of(redis.pcall('LINDEX', list, 0)))
-    if type(length) == 'number' then waiting = waiting + length end
-    if at and (not oldest or at < oldest) then oldest = at end
+local jobs, figures = KEYS[7], {}
+if (ARGV[5] or '0') ~= '0' and has_turn(KEYS[3], ARGV[5]) then
+  -- How many are in a set; somebody else's key has none.
+  local function count_of(set)
+    local count = redis.pcall('ZCARD', set)
+    return type(count) == 'number' and count or 0
   end
-  waiting = waiting + jobs_lined(jobs)
-  local _, since = first_keyed(jobs)
-  if since and (not oldest or since < oldest) then oldest = since end
-  local due = next_due(jobs)
-  if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
-  return waiting, oldest and string.format('%d', oldest) or ''
-end
 
-local figures = {}
-if (ARGV[5] or '0') ~= '0' then
-  local reporter = redis.pcall('GET', KEYS[3])
-  if reporter == false or reporter == ARGV[1] then
-    redis.pcall('SET', KEYS[3], ARGV[1], 'PX', ARGV[5])
-    local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
-    if type(length) == 'number' then
-      figures = { length, at_of(head) }
-      if KEYS[7] then
-        figures[3], figures[4] = job_figures(KEYS[7])
-        for _, name in ipairs({ 'scheduled', 'retries', 'dead' }) do figures[#figures + 1] = count_of(beside(KEYS[7], name)) end
-      end
+  -- What a message of a list, or nothing, says that it was pushed or due at (us), as text.
+  local function at_of(head)
+    return type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),') or ''
+  end
+
+  -- Of each list the first one is looked at, and of those whose time has come and that are not there yet.
+  local function job_figures()
+    local waiting, oldest = 0, nil
+    for _, list in ipairs(lists_of(jobs)) do
+      local length, at = redis.pcall('LLEN', list), tonumber(at_of(redis.pcall('LINDEX', list, 0)))
+      if type(length) == 'number' then waiting = waiting + length end
+      if at and (not oldest or at < oldest) then oldest = at end
+    end
+    waiting = waiting + jobs_lined(jobs)
+    local _, since = first_keyed(jobs)
+    if since and (not oldest or since < oldest) then oldest = since end
+    local due = next_due(jobs)
+    if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
+    return waiting, oldest and string.format('%d', oldest) or ''
+  end
+
+  local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
+  if type(length) == 'number' then
+    figures = { length, at_of(head) }
+    if jobs then
+      figures[3], figures[4] = job_figures()
+      for _, name in ipairs({ 'scheduled', 'retries', 'dead' }) do figures[#figures + 1] = count_of(beside(jobs, name)) end
+      local _, since = first_keyed(jobs)
+      figures[8] = since and string.format('%.0f', since) or ''
+      figures[9], figures[10], figures[11] = key_figures(jobs)
     end
   end
 end
@@ -95,31 +113,27 @@ end
 -- What is no time is somebody else's too.
 local paused = redis.pcall('GET', KEYS[5])
 if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 then paused = '' end
-local cancelled = redis.pcall('ZRANGE', KEYS[2], 0, 999, 'REV')
-if cancelled.err then cancelled = {} end
 
 -- A worker of an earlier revision does not name the seventh key.
-if not KEYS[7] then return { now_text, 1, cancelled, ended, figures, paused } end
-local asks = beside(KEYS[7], 'inspect:' .. ARGV[1])
+if not jobs then return { now_text, 1, cancelled, ended, figures, paused } end
+local asks = beside(jobs, 'inspect:' .. ARGV[1])
 local asked_by = redis.pcall('GET', asks)
 if type(asked_by) == 'string' then redis.pcall('DEL', asks) end
 if type(asked_by) ~= 'string' or not string.find(asked_by, '^[%w_-]+$') or #asked_by > 64 then asked_by = nil end
 
-if (ARGV[6] or '0') == '0' then
-  if asked_by then return { now_text, 1, cancelled, ended, figures, paused, '', '', asked_by } end
-  return { now_text, 1, cancelled, ended, figures, paused }
+local shards = shards_of(KEYS[7])
+
+-- The answer of a worker that beats: what follows the figures, up to the last that says something.
+local function answer(due, tick)
+  if shards ~= '' then return { now_text, 1, cancelled, ended, figures, paused, due, tick, asked_by or '', shards } end
+  if asked_by then return { now_text, 1, cancelled, ended, figures, paused, due, tick, asked_by } end
+  return { now_text, 1, cancelled, ended, figures, paused, due, tick }
 end
--- Whether it is this worker's turn, for a while.
-local function has_turn(name, ms)
-  local turn = beside(KEYS[7], name)
-  local holder = redis.pcall('GET', turn)
-  if (ms or '0') == '0' or holder ~= false and holder ~= ARGV[1] then return false end
-  redis.pcall('SET', turn, ARGV[1], 'PX', ms)
-  return true
-end
-local is_turn = has_turn('turn', ARGV[6])
-if is_turn and free_orphans(KEYS[7]) > 0 then ring(beside(KEYS[7], 'jobbell')) end
-local due = is_turn and next_due(KEYS[7])
-local tick = has_turn('ticker', ARGV[7]) and first_of(beside(KEYS[7], 'ticks'))
+
+if (ARGV[6] or '0') == '0' then return answer('', '') end
+local is_turn = has_turn(beside(jobs, 'turn'), ARGV[6])
+if is_turn and free_orphans(jobs) > 0 then ring(beside(jobs, 'jobbell')) end
+local due = is_turn and next_due(jobs)
+local tick = (ARGV[7] or '0') ~= '0' and has_turn(beside(jobs, 'ticker'), ARGV[7]) and first_of(beside(jobs, 'ticks'))
 local function text_of(ms) return ms and string.format('%d', ms) or '' end
-return { now_text, 1, cancelled, ended, figures, paused, text_of(due), text_of(tick), asked_by }
+return answer(text_of(due), text_of(tick))

@@ -11,21 +11,29 @@
 -- ARGV[2]  idle slots: the most that is taken, 1000 at most
 -- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
 -- ARGV[4]  bytes beyond which nothing more is taken: one request may exceed them
+-- ARGV[5]  the epoch of the queue's shards, as the worker knows it; 0 for a queue that has none
+-- ARGV[6], ARGV[7], ARGV[8], ...  threes, one for each task whose jobs this worker merges: its name; how many keys a run of it has at the
+--          most, and how many payloads each of these
 -- flags:   allow-oom
 -- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... },
 --            how many of the requests are calls: the rest are jobs, jobs left }
 --          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
 --            a worker that is woken by a lone call about a microsecond
---          or { now, -1 } when the worker holds no lease: then nothing was taken.
+--          or { now, -1 } when the worker holds no lease, or is to learn which shards there are before it takes jobs: then nothing was taken.
 --
 -- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
 -- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
 -- for another queue is held by this worker, which finds it when it next compares what it holds.
 -- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
--- A job is held as job:<id>: whoever puts it back knows its list by that.
+-- A job is held as job:<id>: whoever puts it back knows its list by that. What runs together of a task that merges its jobs is one request,
+-- held as job:m-<fence>.
 local max_drops = 1000
 -- So many are popped blindly. How many more at once, the largest of those says: what turns out to be too much goes back.
 local first_page = 8
+-- So many keys are looked at in one step, for runs of several keys.
+local max_keys = 100
+-- Of a task that this worker does not merge.
+local alone = { batch = 1, payloads = 1 }
 
 local now_text = now_us_text()
 local now = tonumber(now_text)
@@ -34,12 +42,19 @@ local now = tonumber(now_text)
 local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
 if not lease or lease * 1000 < now then return { now_text, -1 } end
 
-local requests, held, named, origins = {}, {}, {}, {}
+-- Nobody takes jobs who knows of other shards than there are: it would run a key here that runs elsewhere, too.
+if ARGV[3] ~= '0' and epoch_of(shards_of(KEYS[5])) ~= (tonumber(ARGV[5] or 0) or 0) then return { now_text, -1 } end
+
+local requests, held, named, origins, rules = {}, {}, {}, {}, {}
+local keys_left = max_keys
 local bytes_left = tonumber(ARGV[4])
 local taken, dropped, cancelled, largest = 0, 0, 0, 1
 
 -- What a job that carries more than its arguments wants done when it starts. False for one that was cancelled.
 local function begin(message, id)
+  -- Found as text, because to read all of it takes longer than all else.
+  local part = part_of(message) or ''
+  if not string.find(part, '"keep"', 1, true) and not string.find(part, '"until"', 1, true) then return true end
   local options = options_of(message)
   if options.keep then
     if is_cancelled(KEYS[5], id, options) then
@@ -108,38 +123,86 @@ local function take(list, most, prefix)
   return -1
 end
 
--- Takes jobs of those keys of a task that have been due for the longest, of so many at the most. Their answers tell the tokens.
-local function take_keyed(task, most)
-  local found, runs = take_keys(KEYS[5], task, most), {}
-  local fence = found[1] and next_fence(KEYS[5], #found / 2)
+-- What is due of a task: key, since when, key, since when, ...; from `from` on it is not taken now.
+local function put_back(task, found, from)
+  for i = from, #found, 2 do redis.pcall('ZADD', beside(KEYS[5], 'keys:' .. task), found[i + 1], found[i]) end
+end
+
+-- Takes the first jobs in the lines of these keys. Their answers tell the tokens. Returns those keys that have no line.
+local function take_lines(task, found, last, running)
+  local others, fence, count = {}, found[1] and next_fence(KEYS[5], #found / 2), 0
   for i = 1, #found, 2 do
-    local key, message = found[i], found[i + 1]
-    local id = string.match(message, leading .. ',"job":{') and select(3, string.match(message, leading))
-    if bytes_left <= 0 then
-      redis.call('LPUSH', line_of(KEYS[5], task, key), message)
-      count_lined(KEYS[5], task, 1)
-      free_keys(KEYS[5], task, { key })
+    if taken >= last or bytes_left <= 0 then
+      put_back(task, found, i)
+      break
+    end
+    local key, line = found[i], line_of(KEYS[5], task, found[i])
+    local message = redis.pcall('LPOP', line)
+    if type(message) ~= 'string' then
+      others[#others + 1] = key
+      others[#others + 1] = found[i + 1]
     else
-      if id and not begin(message, id) then
+      count = count + 1
+      local _, _, id, behind = string.match(message, leading_and_behind)
+      local is_job = id and string.sub(message, behind, behind + 7) == ',"job":{'
+      if is_job and not begin(message, id) then
         free_keys(KEYS[5], task, { key })
       else
-        id = id or made_up()
+        id = is_job and id or made_up()
         local token = string.format('%.0f', fence + (i - 1) / 2)
-        runs[#runs + 1] = key
-        runs[#runs + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
-        local said = string.gsub(message, '"job":{', '"job":{"fence":' .. token .. ',', 1)
-        accept(message, 'job:' .. id, line_of(KEYS[5], task, key), said)
+        running[#running + 1] = key
+        running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+        local said = is_job and string.sub(message, 1, behind + 7) .. '"fence":' .. token .. ',' .. string.sub(message, behind + 8)
+        accept(message, 'job:' .. id, nil, said or message)
       end
     end
   end
-  if runs[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(runs)) end
+  if count > 0 then count_lined(KEYS[5], task, -count) end
+  return others
+end
+
+-- Takes what waits of these keys, merged, in runs of so many keys as `rule` says. Returns those keys of which nothing does.
+local function take_runs(task, found, last, running, rule)
+  if not found[1] then return found end
+  local names, others, from = {}, {}, 1
+  for i = 1, #found, 2 do names[#names + 1] = found[i] end
+  local states = redis.pcall('HMGET', beside(KEYS[5], 'tried:' .. task), unpack(names))
+  local fence = next_fence(KEYS[5], #names)
+  while found[from] and taken < last and bytes_left > 0 do
+    local token = string.format('%.0f', fence + (from - 1) / 2)
+    local message, id, keys, behind = take_run(KEYS[5], task, found, from, rule, bytes_left, states, token, others)
+    for _, key in ipairs(keys) do
+      running[#running + 1] = key
+      running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+    end
+    if message then accept(message, 'job:' .. id) end
+    from = behind
+  end
+  put_back(task, found, from)
+  return others
+end
+
+-- Takes what is due of a task, of those keys first that have been due for the longest, for so many slots at the most.
+local function take_keyed(task, most)
+  local rule, running, last = rules[task], {}, taken + most
+  local count = math.min(most * (rule and rule.batch or 1), rule and keys_left or most)
+  if rule then keys_left = keys_left - count end
+  local found = redis.pcall('ZPOPMIN', beside(KEYS[5], 'keys:' .. task), count)
+  if found.err then found = {} end
+  -- Of a task that was declared in another way before there is something else; one that is not this worker's is handed back.
+  if rule then
+    take_lines(task, take_runs(task, found, last, running, rule), last, running)
+  else
+    take_runs(task, take_lines(task, found, last, running), last, running, alone)
+  end
+  if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end
   note_first(KEYS[5], task)
 end
 
 -- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
 local function take_by_age(last)
   local page = first_page
-  while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
+  while taken < last and bytes_left > 0 and keys_left > 0 and dropped + cancelled < max_drops do
     local task, since, others = first_keyed(KEYS[5])
     if not task then return take(KEYS[5], last - taken, 'job:') end
     local head = redis.call('LINDEX', KEYS[5], 0)
@@ -148,13 +211,15 @@ local function take_by_age(last)
       take(KEYS[5], 1, 'job:')
     else
       -- Many, while nothing else is there that could be older.
-      take_keyed(task, (at or others) and 1 or math.min(last - taken, page))
+      local most = (at or others) and 1 or math.min(last - taken, page)
+      take_keyed(task, most)
       page = math.max(1, math.floor(bytes_left / largest))
     end
   end
   return -1
 end
 
+for i = 6, #ARGV, 3 do rules[ARGV[i]] = { batch = tonumber(ARGV[i + 1]), payloads = tonumber(ARGV[i + 2]) } end
 local wanted = math.min(1000, tonumber(ARGV[2]))
 local left, jobs_left = take(KEYS[1], wanted, ''), 0
 local calls = taken
@@ -171,8 +236,13 @@ if taken > 0 then
   -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.
   local done = redis.pcall('HSET', KEYS[3], unpack(held))
   if type(done) == 'table' and done.err then
-    for i = taken, 1, -1 do redis.call('LPUSH', origins[i], held[i * 2]) end
-    free_orphans(KEYS[5])
+    for i = taken, 1, -1 do
+      if origins[i] then
+        redis.call('LPUSH', origins[i], held[i * 2])
+      else
+        return_job(KEYS[5], plain_id(held[i * 2 - 1]), held[i * 2])
+      end
+    end
     return done
   end
 end

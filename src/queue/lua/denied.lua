@@ -14,7 +14,7 @@ for _, shape in ipairs(rights[ARGV[1]] or {}) do
     if words[i] ~= word then key = words[i] end
   end
   if not redis.acl_check_cmd(unpack(words)) then
-    local has_parts = words[1] == 'CLIENT' or words[1] == 'FUNCTION'
+    local has_parts = words[1] == 'CLIENT' or words[1] == 'CLUSTER' or words[1] == 'FUNCTION'
     denied[#denied + 1] = has_parts and words[1] .. '|' .. words[2] or words[1]
     denied[#denied + 1] = key
   end

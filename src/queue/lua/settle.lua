@@ -6,23 +6,27 @@
 -- ARGV[1]  how many dead jobs are kept; the oldest make room
 -- ARGV[2]  ms for which they are kept
 -- ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ...  fives, one for each job: its held id; how it ended; ms from now until it is tried
---          again, or 0; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
+--          again, or 0, of a run of merged jobs a word for each of its keys; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
 --          is one: behind the name of its queue and a space, where that is another one
 -- flags:   allow-oom
 -- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
 --          counted from 1; and what this worker holds now that is to be done in other queues
 --
--- How it ended: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same but for its key, whose next job need not wait; `putoff`, the same without having failed: it was not started, because it was not
--- its time; `dead`; `expired` or `cancelled`, not run or not to its end.
+-- How it ended: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same but for its key, whose next
+-- job need not wait; `putoff`, the same without having failed: it was not started, because it was not its time; `dead`; `expired` or
+-- `cancelled`, not run or not to its end; `moved`, it is in another shard of its queue by now, which the text names. Of a run of merged jobs `done`, or `retry` and words for its keys, in their order: r<ms>, it
+-- failed and is tried again after that; d<place>, it failed, and its payload of that place, counted from 1, is given up, while the others
+-- wait as if new; x<place>, the same of one that is no JSON; b<ms>, it was not run, and comes back after that.
 -- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing.
 try_lists(KEYS[2], KEYS[3])
 redis.call('HLEN', KEYS[1])
 redis.call('ZCARD', beside(KEYS[2], 'retries'))
+redis.call('ZCARD', beside(KEYS[2], 'later'))
 redis.call('ZCARD', beside(KEYS[2], 'dead'))
 local at = now_us_text()
 local now = math.floor(at / 1000)
 local dropped, told, outs, added, retries, later = 0, {}, {}, {}, {}, {}
-local held_back, leaving = false, {}
+local held_back, leaving, runs_leaving, well = false, {}, {}, {}
 
 local function finish(id, message, options, state, ...)
   leaves(leaving, id, message, options)
@@ -32,7 +36,7 @@ end
 
 -- Its time to be wanted goes on while it waits; what is over before its turn comes ends here.
 local function again(id, message, options, delay, state, waiting)
-  local due = now + delay
+  local due = now + (tonumber(delay) or 0)
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
   if left < 0 or left == 0 and ttl ~= '0' then return finish(id, message, options, 'expired') end
@@ -67,8 +71,32 @@ local function follow(following)
   if following ~= '' then add_job(KEYS[2], at, following, added) end
 end
 
+-- A run of merged jobs: done, or what `words` say of each of its keys.
+local function settle_run(id, message, task, run, outcome, words, text)
+  if outcome ~= 'done' then
+    dropped = dropped + end_run(KEYS[2], id, task, run, words, text, now, ARGV[1], ARGV[2])
+    held_back = true
+    return {}
+  end
+  local keys = {}
+  well[task] = well[task] or {}
+  for i, each in ipairs(run) do
+    keys[i] = each.key
+    well[task][#well[task] + 1] = each.key
+  end
+  leave_run(runs_leaving, id, task, keys)
+  return {}
+end
+
 local function settle(id, message, outcome, delay, text, following)
   local options = options_of(message)
+  local task, run = run_of(message, options, outcome == 'done')
+  if task then return settle_run(id, message, task, run, outcome, delay, text) end
+  if outcome == 'moved' then
+    leaves(leaving, id, message, options)
+    end_job(KEYS[2], id, options, 'moved', now, 'to', text)
+    return {}
+  end
   local is_back = outcome == 'retry' or outcome == 'pass' or outcome == 'putoff'
   if is_back and is_cancelled(KEYS[2], id, options) then outcome = 'cancelled' end
   if outcome == 'done' then
@@ -89,7 +117,7 @@ for i = 3, #ARGV, 5 do
   local message = redis.call('HGET', KEYS[1], ARGV[i])
   if message then
     redis.call('HDEL', KEYS[1], ARGV[i])
-    local waiters = settle(plain_id(ARGV[i]), message, ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
+    local waiters = settle(plain_id(ARGV[i]), message, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
     for k = 1, #waiters, 2 do
       told[#told + 1] = (i + 2) / 5
       told[#told + 1] = waiters[k]
@@ -97,7 +125,15 @@ for i = 3, #ARGV, 5 do
     end
   end
 end
+-- Before it is looked whether a task has keys still.
+count_step(KEYS[2], added)
+for task, keys in pairs(well) do
+  for from = 1, #keys, most_words do
+    redis.pcall('HDEL', beside(KEYS[2], 'tried:' .. task), unpack(keys, from, math.min(from + most_words - 1, #keys)))
+  end
+end
 leave_lines(KEYS[2], leaving)
+leave_lines(KEYS[2], runs_leaving, true)
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end

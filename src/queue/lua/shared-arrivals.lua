@@ -3,6 +3,7 @@
 -- Puts a job back at the head of its list, as if it had not been taken; one with a key at the head of its line.
 local function return_job(jobs, id, message, side)
   local options = options_of(message)
+  if run_back(jobs, id, message, options) then return end
   if not options.key or not come_back(jobs, id, message, options) then
     redis.call(side or 'LPUSH', list_of(jobs, message), message)
   end
@@ -11,6 +12,7 @@ end
 
 -- Puts a job behind all others of its list, or of its key.
 local function line_up_again(jobs, message, options)
+  if revive_merged(jobs, message, options) then return end
   local key, task = key_of(message, options)
   if key and line_up(jobs, task, key, message, tonumber(now_us_text())) then return end
   redis.call('RPUSH', list_of(jobs, message), message)
@@ -65,10 +67,11 @@ local function waits(added, list, text)
   added.waiting[list] = texts
 end
 
--- Puts a job with a key into its line. False where it has to do without.
+-- Puts a job with a key to those of its key. False where it has to do without.
 local function line_up_new(jobs, text, options, since, due, added)
+  if merge_new(jobs, since, text, options, due, added) then return true end
   local key, task = key_of(text, options)
-  if not key or not line_up(jobs, task, key, text, since, due) then return false end
+  if not key or not line_up(jobs, task, key, text, since, due, added) then return false end
   if due then added.later = math.min(due, added.later or due) else added.is_due = true end
   return true
 end
@@ -110,6 +113,7 @@ end
 
 -- Puts the jobs of one step into their lists, and those away that wait for their time, and tells workers of them.
 local function arrive(jobs, bell, added)
+  count_step(jobs, added)
   for list, texts in pairs(added.waiting or {}) do redis.call('RPUSH', list, unpack(texts)) end
   if added.waiting then ring(bell) end
   if added.is_due then ring(bell) end

@@ -6,6 +6,18 @@ local function beside(jobs, name)
   return string.sub(jobs, 1, -5) .. name
 end
 
+-- The record of the shards over which a queue is spread, as text; empty where it is not, or what is there is none.
+local function shards_of(jobs)
+  local text = redis.pcall('GET', beside(jobs, 'shards'))
+  return type(text) == 'string' and #text < 100000 and text or ''
+end
+
+-- The epoch of such a record; 0 of what is none. Epochs are counted, and none is as long as a time.
+local function epoch_of(record)
+  local digits = string.match(record, '^{"epoch":(%d+),')
+  return digits and #digits < 16 and tonumber(digits) or 0
+end
+
 -- The lists of jobs, in the order in which they are taken.
 local function lists_of(jobs)
   return { jobs .. ':high', jobs, jobs .. ':low' }
@@ -17,10 +29,13 @@ local function part_of(message)
   return string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":(%b{})')
 end
 
--- The same, read. It may be anything: then it is as good as none.
+-- The same, read. It may be anything: then it is as good as none. Most of those that have a key have nothing else: to decode that took as
+-- long as half of what else is done for them.
 local function options_of(message)
   local part = part_of(message)
   if not part then return {} end
+  local key = string.match(part, '^{"key":"([^"\\]*)"}$')
+  if key then return { key = key } end
   local done, options = pcall(cjson.decode, part)
   return done and type(options) == 'table' and options or {}
 end
@@ -108,6 +123,11 @@ local function with_failure(message, id, failure, now)
   local head = string.format('{"at":%s,"ttl":%s,"id":"%s"', at, ttl, own)
   local tried = string.format('"tries":%d,"errors":[', math.min(tries + 1, 1000000))
   return head .. ',"job":{' .. tried .. table.concat(kept, ',', from) .. ']' .. others .. '}' .. (after or rest)
+end
+
+-- The failure of a job that so many workers were lost with.
+local function lost_failure(losses)
+  return string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
 end
 
 -- Keeps a job that is given up. The oldest make room, and go when they are too old. Returns how many did.

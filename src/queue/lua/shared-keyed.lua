@@ -17,6 +17,14 @@ local function line_of(jobs, task, key)
   return beside(jobs, 'line:' .. task .. ':' .. key)
 end
 
+-- What waits of a key in its set, where its task merges them; shared-merged.lua says what that is.
+local function merged_of(jobs, task, key)
+  return beside(jobs, 'merged:' .. task .. ':' .. key)
+end
+local function has_merged(jobs, task, key)
+  return redis.call('EXISTS', merged_of(jobs, task, key)) == 1
+end
+
 -- Key and task of a job; nil for one without a key.
 local function key_of(message, options)
   if type(options.key) ~= 'string' then return nil end
@@ -69,42 +77,78 @@ local function keys_due(jobs)
   return count
 end
 
+-- What a step that brings many jobs notes of a task is written once: `step`, a table of that step, remembers it. Without one it is written now.
+local function of_step(step, task)
+  step.tasks = step.tasks or {}
+  step.tasks[task] = step.tasks[task] or { count = 0 }
+  return step.tasks[task]
+end
+
+-- Notes that a key of a task is due since then.
+local function note_task(jobs, task, since, step)
+  local known = step and of_step(step, task)
+  if known and known.since and known.since <= since then return end
+  if known then known.since = since end
+  redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', string.format('%.0f', since), task)
+end
+
+-- Counts one more of what waits of a task's keys.
+local function count_come(jobs, task, step)
+  local known = step and of_step(step, task)
+  if not known or known.count == 0 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'NX', '+inf', task) end
+  if known then known.count = known.count + 1 else count_lined(jobs, task, 1) end
+end
+
+-- Writes what a step has counted.
+local function count_step(jobs, step)
+  for task, known in pairs(step.tasks or {}) do
+    if known.count > 0 then count_lined(jobs, task, known.count) end
+    known.count = 0
+  end
+end
+
 -- A key of which none runs can be taken from now on, or when its first job is due (ms), unless something else is known of it already.
-local function stand(jobs, task, key, since, due)
+-- Returns false where something else has the name of that; and whether nothing was known of it.
+local function stand(jobs, task, key, since, due, step)
   local keys, later = beside(jobs, 'keys:' .. task), beside(jobs, 'later')
   local member = task .. ' ' .. key
   if due then
     if type(redis.pcall('ZSCORE', keys, key)) == 'string' then return true end
-    return type(redis.pcall('ZADD', later, 'NX', string.format('%.0f', due), member)) == 'number'
+    local added = redis.pcall('ZADD', later, 'NX', string.format('%.0f', due), member)
+    return type(added) == 'number', added == 1
   end
   if type(redis.pcall('ZSCORE', later, member)) == 'string' then return true end
   local added = redis.pcall('ZADD', keys, 'NX', string.format('%.0f', since), key)
-  if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', string.format('%.0f', since), task) end
-  return type(added) == 'number'
+  if added == 1 then note_task(jobs, task, since, step) end
+  return type(added) == 'number', added == 1
 end
 
 -- Puts a job at the end of its line. `due`: when (ms), of one whose time is still to come. False where that cannot be, because something
 -- else has one of these names.
-local function line_up(jobs, task, key, text, since, due)
-  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(jobs, task, key, since, due) then return false end
+local function line_up(jobs, task, key, text, since, due, step)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(jobs, task, key, since, due, step) then return false end
   -- A key without a line goes as soon as somebody takes it.
   if type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) ~= 'number' then return false end
-  redis.pcall('ZADD', beside(jobs, 'keyed'), 'NX', '+inf', task)
-  count_lined(jobs, task, 1)
+  count_come(jobs, task, step)
   return true
 end
 
 -- Whether a key runs for another job: that of this one was taken for lost.
 local function is_another(holder, id)
-  return type(holder) == 'string' and string.match(holder, '[%w_-]*$') ~= id
+  return type(holder) == 'string' and string.sub(holder, -#id - 1) ~= ' ' .. id
 end
 
+-- Lua hands no more than 8000 words to a command.
+local most_words = 4000
+
 -- Keys of a task of which none runs any more. The next job of each is due when that says so, and behind those of all keys that are due by now.
-local function free_keys(jobs, task, freed)
+local function free_keys(jobs, task, freed, is_run)
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), unpack(freed))
   local now, due = tonumber(now_us_text()), {}
   for _, key in ipairs(freed) do
-    local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
+    -- Nothing waits of most keys whose payloads have just been run.
+    local is_empty = is_run and redis.call('EXISTS', line_of(jobs, task, key), merged_of(jobs, task, key)) == 0
+    local head = not is_empty and redis.pcall('LINDEX', line_of(jobs, task, key), 0)
     if type(head) == 'string' then
       local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
       local options = at > now and options_of(head) or {}
@@ -116,22 +160,31 @@ local function free_keys(jobs, task, freed)
         due[#due + 1] = string.format('%.0f', now)
         due[#due + 1] = key
       end
+    else
+      if not is_empty and has_merged(jobs, task, key) then
+        local at = tonumber(redis.pcall('HGET', beside(jobs, 'next:' .. task), key) or nil)
+        redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
+        stand(jobs, task, key, now, at and at * 1000 > now and at or nil)
+        if at then ring(beside(jobs, 'duebell')) end
+      end
     end
   end
   if due[1] then redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', unpack(due)) end
   note_first(jobs, task)
 end
 
--- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }.
-local function leave_lines(jobs, leaving)
+-- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }. Some after the other: see `most_words`.
+local function leave_lines(jobs, leaving, is_run)
   for task, pairs_of in pairs(leaving) do
-    local keys, freed = {}, {}
-    for i = 2, #pairs_of, 2 do keys[#keys + 1] = pairs_of[i] end
-    local holders = redis.pcall('HMGET', beside(jobs, 'running:' .. task), unpack(keys))
-    for i = 1, #keys do
-      if holders.err or not is_another(holders[i], pairs_of[i * 2 - 1]) then freed[#freed + 1] = keys[i] end
+    for from = 0, #pairs_of - 1, most_words do
+      local keys, freed = {}, {}
+      for i = from + 2, math.min(from + most_words, #pairs_of), 2 do keys[#keys + 1] = pairs_of[i] end
+      local holders = redis.pcall('HMGET', beside(jobs, 'running:' .. task), unpack(keys))
+      for i = 1, #keys do
+        if holders.err or not is_another(holders[i], pairs_of[from + i * 2 - 1]) then freed[#freed + 1] = keys[i] end
+      end
+      if freed[1] then free_keys(jobs, task, freed, is_run) end
     end
-    if freed[1] then free_keys(jobs, task, freed) end
   end
 end
 
@@ -157,20 +210,6 @@ local function come_back(jobs, id, message, options, due)
   return true
 end
 
--- Takes the first jobs of those keys of a task that have been due for the longest, of so many at the most. Returns key, job, key, job, ...
-local function take_keys(jobs, task, most)
-  local keys, taken = redis.pcall('ZPOPMIN', beside(jobs, 'keys:' .. task), most), {}
-  for i = 1, keys.err and 0 or #keys, 2 do
-    local message = redis.pcall('LPOP', line_of(jobs, task, keys[i]))
-    if type(message) == 'string' then
-      taken[#taken + 1] = keys[i]
-      taken[#taken + 1] = message
-    end
-  end
-  if taken[1] then count_lined(jobs, task, -#taken / 2) end
-  return taken
-end
-
 -- For so long the last token is known, should the clock be set back, or that of another server be behind.
 local fence_memory = 60000
 
@@ -178,6 +217,8 @@ local fence_memory = 60000
 local function next_fence(jobs, count)
   local last = redis.pcall('GET', beside(jobs, 'fence'))
   last = type(last) == 'string' and tonumber(last) or 0
+  -- Behind such a number none can be told from the next: it is somebody else's.
+  if not (last < 9e15) then last = 0 end
   local first = math.max(tonumber(now_us_text()), last + 1)
   redis.pcall('SET', beside(jobs, 'fence'), string.format('%.0f', first + count - 1), 'PX', fence_memory)
   return first
@@ -209,13 +250,34 @@ local function free_orphans(jobs)
       local is_held = false
       if fence then
         local held = beside(jobs, 'held:' .. worker)
-        is_held = tonumber(fence) > before or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
+        -- A token of the future is one of before the clock was set back.
+        local is_young = tonumber(fence) > before and tonumber(fence) < before + 2 * checked_after
+        is_held = is_young or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
       end
       if not is_held then
         free_keys(jobs, task, { running[i] })
+        -- With its payloads how they failed is of no use.
+        if not has_merged(jobs, task, running[i]) then redis.pcall('HDEL', beside(jobs, 'tried:' .. task), running[i]) end
         freed = freed + 1
       end
     end
   end
   return freed
+end
+
+-- How keys fare: how many wait that are due or whose time is to come, how many run, and since when the one that has run for the longest does (us,
+-- as text; empty when none runs). Tokens are times, or follow those closely.
+local function key_figures(jobs)
+  local waiting, running, first = redis.pcall('ZCARD', beside(jobs, 'later')), 0, nil
+  waiting = (type(waiting) == 'number' and waiting or 0) + keys_due(jobs)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  for _, task in ipairs(tasks.err and {} or tasks) do
+    local runs = redis.pcall('HVALS', beside(jobs, 'running:' .. task))
+    for i = 1, runs.err and 0 or #runs do
+      local fence = tonumber(string.match(runs[i], '^%d+'))
+      running = running + 1
+      if fence and (not first or fence < first) then first = fence end
+    end
+  end
+  return waiting, running, first and string.format('%.0f', first) or ''
 end

@@ -1,7 +1,7 @@
 #!lua name=pshub_1
 -- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.
 local revision = 3
-local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"LREM","<namespace>:{<queue>}:line:*:*","1","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HEXISTS","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"DEL","<namespace>:{<queue>}:duebell"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LPUSH","<namespace>:{<queue>}:line:*:*","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZPOPMIN","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HDEL","<namespace>:{<queue>}:running:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HGETALL","<namespace>:{<queue>}:running:*"},{"HMGET","<namespace>:{<queue>}:running:*","_"},{"HSET","<namespace>:{<queue>}:running:*","_","_"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:fence"},{"SET","<namespace>:{<queue>}:fence","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HEXISTS","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:lined"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:lined"},{"HDEL","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"}}}
+local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLUSTER","SLOTS"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLUSTER","SLOTS"},{"WAIT","0","1"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"EXISTS","<namespace>:{<queue>}:line:*:*"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"LREM","<namespace>:{<queue>}:line:*:*","1","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"EXISTS","<namespace>:{<queue>}:merged:*:*"},{"UNLINK","<namespace>:{<queue>}:merged:*:*"},{"ZADD","<namespace>:{<queue>}:merged:*:*","0","_"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZPOPMIN","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HDEL","<namespace>:{<queue>}:tried:*","_"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HDEL","<namespace>:{<queue>}:next:*","_"},{"HSET","<namespace>:{<queue>}:next:*","_","_"},{"HGET","<namespace>:{<queue>}:scores","_"},{"HSET","<namespace>:{<queue>}:scores","_","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZREM","<namespace>:{<queue>}:keys:*","_"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"PEXPIRE","<namespace>:{<queue>}:enqueued:*","1"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HEXISTS","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"CLUSTER","SLOTS"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"FCALL","_","1","<namespace>:{<queue>}:shards"},{"GET","<namespace>:{<queue>}:shards"},{"SET","<namespace>:{<queue>}:shards","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"DEL","<namespace>:{<queue>}:duebell"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"EXISTS","<namespace>:{<queue>}:line:*:*"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LPUSH","<namespace>:{<queue>}:line:*:*","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"EXISTS","<namespace>:{<queue>}:merged:*:*"},{"ZADD","<namespace>:{<queue>}:merged:*:*","0","_"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZPOPMIN","<namespace>:{<queue>}:merged:*:*"},{"HDEL","<namespace>:{<queue>}:tried:*","_"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HMGET","<namespace>:{<queue>}:tried:*","_"},{"HSET","<namespace>:{<queue>}:tried:*","_","_"},{"HDEL","<namespace>:{<queue>}:next:*","_"},{"HGET","<namespace>:{<queue>}:next:*","_"},{"HGET","<namespace>:{<queue>}:scores","_"},{"HSET","<namespace>:{<queue>}:scores","_","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZPOPMIN","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HDEL","<namespace>:{<queue>}:running:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HGETALL","<namespace>:{<queue>}:running:*"},{"HMGET","<namespace>:{<queue>}:running:*","_"},{"HSET","<namespace>:{<queue>}:running:*","_","_"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:fence"},{"SET","<namespace>:{<queue>}:fence","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"DEL","<namespace>:{<queue>}:ended:*"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HEXISTS","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLUSTER","SLOTS"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLUSTER","SLOTS"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:shards"},{"HDEL","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLUSTER","SLOTS"}}}
 -- What several functions of the library use. Each of them has the text of a file of its own, of the operation's name, and gets
 -- KEYS and ARGV as that file's header says. A line `-- flags:` there names how Redis is to run it: `allow-oom` on a full Redis
 -- too, with all that it writes; without it a full Redis refuses it before its first line. `no-writes` changes nothing.
@@ -77,6 +77,18 @@ local function beside(jobs, name)
   return string.sub(jobs, 1, -5) .. name
 end
 
+-- The record of the shards over which a queue is spread, as text; empty where it is not, or what is there is none.
+local function shards_of(jobs)
+  local text = redis.pcall('GET', beside(jobs, 'shards'))
+  return type(text) == 'string' and #text < 100000 and text or ''
+end
+
+-- The epoch of such a record; 0 of what is none. Epochs are counted, and none is as long as a time.
+local function epoch_of(record)
+  local digits = string.match(record, '^{"epoch":(%d+),')
+  return digits and #digits < 16 and tonumber(digits) or 0
+end
+
 -- The lists of jobs, in the order in which they are taken.
 local function lists_of(jobs)
   return { jobs .. ':high', jobs, jobs .. ':low' }
@@ -88,10 +100,13 @@ local function part_of(message)
   return string.match(message, '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":(%b{})')
 end
 
--- The same, read. It may be anything: then it is as good as none.
+-- The same, read. It may be anything: then it is as good as none. Most of those that have a key have nothing else: to decode that took as
+-- long as half of what else is done for them.
 local function options_of(message)
   local part = part_of(message)
   if not part then return {} end
+  local key = string.match(part, '^{"key":"([^"\\]*)"}$')
+  if key then return { key = key } end
   local done, options = pcall(cjson.decode, part)
   return done and type(options) == 'table' and options or {}
 end
@@ -181,6 +196,11 @@ local function with_failure(message, id, failure, now)
   return head .. ',"job":{' .. tried .. table.concat(kept, ',', from) .. ']' .. others .. '}' .. (after or rest)
 end
 
+-- The failure of a job that so many workers were lost with.
+local function lost_failure(losses)
+  return string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
+end
+
 -- Keeps a job that is given up. The oldest make room, and go when they are too old. Returns how many did.
 local function bury(jobs, message, now, most, age_ms)
   local dead = beside(jobs, 'dead')
@@ -206,6 +226,14 @@ end
 
 local function line_of(jobs, task, key)
   return beside(jobs, 'line:' .. task .. ':' .. key)
+end
+
+-- What waits of a key in its set, where its task merges them; shared-merged.lua says what that is.
+local function merged_of(jobs, task, key)
+  return beside(jobs, 'merged:' .. task .. ':' .. key)
+end
+local function has_merged(jobs, task, key)
+  return redis.call('EXISTS', merged_of(jobs, task, key)) == 1
 end
 
 -- Key and task of a job; nil for one without a key.
@@ -260,42 +288,78 @@ local function keys_due(jobs)
   return count
 end
 
+-- What a step that brings many jobs notes of a task is written once: `step`, a table of that step, remembers it. Without one it is written now.
+local function of_step(step, task)
+  step.tasks = step.tasks or {}
+  step.tasks[task] = step.tasks[task] or { count = 0 }
+  return step.tasks[task]
+end
+
+-- Notes that a key of a task is due since then.
+local function note_task(jobs, task, since, step)
+  local known = step and of_step(step, task)
+  if known and known.since and known.since <= since then return end
+  if known then known.since = since end
+  redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', string.format('%.0f', since), task)
+end
+
+-- Counts one more of what waits of a task's keys.
+local function count_come(jobs, task, step)
+  local known = step and of_step(step, task)
+  if not known or known.count == 0 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'NX', '+inf', task) end
+  if known then known.count = known.count + 1 else count_lined(jobs, task, 1) end
+end
+
+-- Writes what a step has counted.
+local function count_step(jobs, step)
+  for task, known in pairs(step.tasks or {}) do
+    if known.count > 0 then count_lined(jobs, task, known.count) end
+    known.count = 0
+  end
+end
+
 -- A key of which none runs can be taken from now on, or when its first job is due (ms), unless something else is known of it already.
-local function stand(jobs, task, key, since, due)
+-- Returns false where something else has the name of that; and whether nothing was known of it.
+local function stand(jobs, task, key, since, due, step)
   local keys, later = beside(jobs, 'keys:' .. task), beside(jobs, 'later')
   local member = task .. ' ' .. key
   if due then
     if type(redis.pcall('ZSCORE', keys, key)) == 'string' then return true end
-    return type(redis.pcall('ZADD', later, 'NX', string.format('%.0f', due), member)) == 'number'
+    local added = redis.pcall('ZADD', later, 'NX', string.format('%.0f', due), member)
+    return type(added) == 'number', added == 1
   end
   if type(redis.pcall('ZSCORE', later, member)) == 'string' then return true end
   local added = redis.pcall('ZADD', keys, 'NX', string.format('%.0f', since), key)
-  if added == 1 then redis.pcall('ZADD', beside(jobs, 'keyed'), 'LT', string.format('%.0f', since), task) end
-  return type(added) == 'number'
+  if added == 1 then note_task(jobs, task, since, step) end
+  return type(added) == 'number', added == 1
 end
 
 -- Puts a job at the end of its line. `due`: when (ms), of one whose time is still to come. False where that cannot be, because something
 -- else has one of these names.
-local function line_up(jobs, task, key, text, since, due)
-  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(jobs, task, key, since, due) then return false end
+local function line_up(jobs, task, key, text, since, due, step)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(jobs, task, key, since, due, step) then return false end
   -- A key without a line goes as soon as somebody takes it.
   if type(redis.pcall('RPUSH', line_of(jobs, task, key), text)) ~= 'number' then return false end
-  redis.pcall('ZADD', beside(jobs, 'keyed'), 'NX', '+inf', task)
-  count_lined(jobs, task, 1)
+  count_come(jobs, task, step)
   return true
 end
 
 -- Whether a key runs for another job: that of this one was taken for lost.
 local function is_another(holder, id)
-  return type(holder) == 'string' and string.match(holder, '[%w_-]*$') ~= id
+  return type(holder) == 'string' and string.sub(holder, -#id - 1) ~= ' ' .. id
 end
 
+-- Lua hands no more than 8000 words to a command.
+local most_words = 4000
+
 -- Keys of a task of which none runs any more. The next job of each is due when that says so, and behind those of all keys that are due by now.
-local function free_keys(jobs, task, freed)
+local function free_keys(jobs, task, freed, is_run)
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), unpack(freed))
   local now, due = tonumber(now_us_text()), {}
   for _, key in ipairs(freed) do
-    local head = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
+    -- Nothing waits of most keys whose payloads have just been run.
+    local is_empty = is_run and redis.call('EXISTS', line_of(jobs, task, key), merged_of(jobs, task, key)) == 0
+    local head = not is_empty and redis.pcall('LINDEX', line_of(jobs, task, key), 0)
     if type(head) == 'string' then
       local at = tonumber(string.match(head, '^{"at":(%d+)')) or 0
       local options = at > now and options_of(head) or {}
@@ -307,22 +371,31 @@ local function free_keys(jobs, task, freed)
         due[#due + 1] = string.format('%.0f', now)
         due[#due + 1] = key
       end
+    else
+      if not is_empty and has_merged(jobs, task, key) then
+        local at = tonumber(redis.pcall('HGET', beside(jobs, 'next:' .. task), key) or nil)
+        redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
+        stand(jobs, task, key, now, at and at * 1000 > now and at or nil)
+        if at then ring(beside(jobs, 'duebell')) end
+      end
     end
   end
   if due[1] then redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', unpack(due)) end
   note_first(jobs, task)
 end
 
--- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }.
-local function leave_lines(jobs, leaving)
+-- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }. Some after the other: see `most_words`.
+local function leave_lines(jobs, leaving, is_run)
   for task, pairs_of in pairs(leaving) do
-    local keys, freed = {}, {}
-    for i = 2, #pairs_of, 2 do keys[#keys + 1] = pairs_of[i] end
-    local holders = redis.pcall('HMGET', beside(jobs, 'running:' .. task), unpack(keys))
-    for i = 1, #keys do
-      if holders.err or not is_another(holders[i], pairs_of[i * 2 - 1]) then freed[#freed + 1] = keys[i] end
+    for from = 0, #pairs_of - 1, most_words do
+      local keys, freed = {}, {}
+      for i = from + 2, math.min(from + most_words, #pairs_of), 2 do keys[#keys + 1] = pairs_of[i] end
+      local holders = redis.pcall('HMGET', beside(jobs, 'running:' .. task), unpack(keys))
+      for i = 1, #keys do
+        if holders.err or not is_another(holders[i], pairs_of[from + i * 2 - 1]) then freed[#freed + 1] = keys[i] end
+      end
+      if freed[1] then free_keys(jobs, task, freed, is_run) end
     end
-    if freed[1] then free_keys(jobs, task, freed) end
   end
 end
 
@@ -348,20 +421,6 @@ local function come_back(jobs, id, message, options, due)
   return true
 end
 
--- Takes the first jobs of those keys of a task that have been due for the longest, of so many at the most. Returns key, job, key, job, ...
-local function take_keys(jobs, task, most)
-  local keys, taken = redis.pcall('ZPOPMIN', beside(jobs, 'keys:' .. task), most), {}
-  for i = 1, keys.err and 0 or #keys, 2 do
-    local message = redis.pcall('LPOP', line_of(jobs, task, keys[i]))
-    if type(message) == 'string' then
-      taken[#taken + 1] = keys[i]
-      taken[#taken + 1] = message
-    end
-  end
-  if taken[1] then count_lined(jobs, task, -#taken / 2) end
-  return taken
-end
-
 -- For so long the last token is known, should the clock be set back, or that of another server be behind.
 local fence_memory = 60000
 
@@ -369,6 +428,8 @@ local fence_memory = 60000
 local function next_fence(jobs, count)
   local last = redis.pcall('GET', beside(jobs, 'fence'))
   last = type(last) == 'string' and tonumber(last) or 0
+  -- Behind such a number none can be told from the next: it is somebody else's.
+  if not (last < 9e15) then last = 0 end
   local first = math.max(tonumber(now_us_text()), last + 1)
   redis.pcall('SET', beside(jobs, 'fence'), string.format('%.0f', first + count - 1), 'PX', fence_memory)
   return first
@@ -400,10 +461,14 @@ local function free_orphans(jobs)
       local is_held = false
       if fence then
         local held = beside(jobs, 'held:' .. worker)
-        is_held = tonumber(fence) > before or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
+        -- A token of the future is one of before the clock was set back.
+        local is_young = tonumber(fence) > before and tonumber(fence) < before + 2 * checked_after
+        is_held = is_young or redis.pcall('HEXISTS', held, 'job:' .. id) == 1 or redis.pcall('HEXISTS', held, 'lost:job:' .. id) == 1
       end
       if not is_held then
         free_keys(jobs, task, { running[i] })
+        -- With its payloads how they failed is of no use.
+        if not has_merged(jobs, task, running[i]) then redis.pcall('HDEL', beside(jobs, 'tried:' .. task), running[i]) end
         freed = freed + 1
       end
     end
@@ -411,11 +476,351 @@ local function free_orphans(jobs)
   return freed
 end
 
+-- How keys fare: how many wait that are due or whose time is to come, how many run, and since when the one that has run for the longest does (us,
+-- as text; empty when none runs). Tokens are times, or follow those closely.
+local function key_figures(jobs)
+  local waiting, running, first = redis.pcall('ZCARD', beside(jobs, 'later')), 0, nil
+  waiting = (type(waiting) == 'number' and waiting or 0) + keys_due(jobs)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  for _, task in ipairs(tasks.err and {} or tasks) do
+    local runs = redis.pcall('HVALS', beside(jobs, 'running:' .. task))
+    for i = 1, runs.err and 0 or #runs do
+      local fence = tonumber(string.match(runs[i], '^%d+'))
+      running = running + 1
+      if fence and (not first or fence < first) then first = fence end
+    end
+  end
+  return waiting, running, first and string.format('%.0f', first) or ''
+end
+
+-- Merged jobs, as several functions use them; shared-keyed.lua comes before it. What waits of a key is a set of payloads, each of them once,
+-- and one run takes those of several keys.
+--
+--   merged:<task>:<key>  ZSET  payload (JSON) -> score: what waits of a key
+--   tried:<task>         HASH  key -> {"tries":<n>,"errors":[...],"losses":<n>}: how its runs failed so far; absent for a key that has not
+--   next:<task>          HASH  key -> when what came while it runs is due (ms), unless that is at once
+--   scores               HASH  task -> first, where the score that a payload came with first counts, and not the last one; last where it did
+--
+-- A job that waits, or is dead, has one payload:  ..."job":{"key":"<key>","merged":true,"score":<n>},"task":"<task>","args":<payload>}
+-- A run is held like any job, and has all it took:  {"at":<us>,"ttl":0,"id":"m-<fence>",
+--   "job":{"fence":<fence>,"run":[[<key>,<tries>,[<bytes>,<score>,...]],...]},"task":"<task>","args":[<payload>,...]}
+-- Its payloads are in the order of its keys, the lowest score of each first; how many bytes each has says where it ends, so that none is
+-- ever decoded and encoded again. Rules: Lowkiq (https://github.com/bia-technologies/lowkiq), which merges payloads of one id so.
+
+local merged_args = '^{"at":%d+,"ttl":%d+,"id":"[%w_-]+","job":%b{},"task":"([^" ]*)","args":()'
+
+-- Task and payload of a merged job; nil for any other.
+local function payload_of(text, options)
+  if options.merged ~= true or type(options.key) ~= 'string' then return nil end
+  local task, from = string.match(text, merged_args)
+  if task then return task, string.sub(text, from, -2) end
+end
+
+-- A score that can be one; nil for anything else.
+local function finite(score)
+  return type(score) == 'number' and math.abs(score) <= 1e300 and score or nil
+end
+
+-- A score as JSON: an infinite one, which only somebody else can have put there, is none.
+local function score_text(score)
+  return string.find(score, '^-?%d') and score or '0'
+end
+
+-- What a message of a run took: its task, and { key =, tries =, payloads = {}, scores = {} } of each key, or the keys alone; nil for any other
+-- message.
+local function run_of(message, options, keys_only)
+  if type(options.run) ~= 'table' then return nil end
+  local task, from = string.match(message, merged_args .. '%[')
+  if not task then return nil end
+  local run = {}
+  from = from + 1
+  for i, each in ipairs(options.run) do
+    if type(each) ~= 'table' or type(each[1]) ~= 'string' or type(each[3]) ~= 'table' then return nil end
+    local key, payloads, scores = each[1], {}, {}
+    for k = 1, keys_only and 0 or #each[3] - 1, 2 do
+      local bytes, score = tonumber(each[3][k]), finite(tonumber(each[3][k + 1]))
+      if not bytes or not score then return nil end
+      payloads[#payloads + 1] = string.sub(message, from, from + bytes - 1)
+      scores[#scores + 1] = string.format('%.17g', score)
+      from = from + bytes + 1
+    end
+    run[i] = { key = key, tries = tonumber(each[2]) or 0, payloads = payloads, scores = scores }
+  end
+  return task, run
+end
+
+-- As JSON in a job's part, in which no text has a bracket or a brace of its own.
+local function json_text(text)
+  if not string.find(text, '[^%w_.:@/ -]') then return '"' .. text .. '"' end
+  return (string.gsub(cjson.encode(text), '[%[%]{}]', function(char) return string.format('\\u%04x', string.byte(char)) end))
+end
+
+-- Whether of equal payloads the score of the first enqueue counts, and not that of the last one.
+local function counts_first(jobs, task)
+  return redis.pcall('HGET', beside(jobs, 'scores'), task) == 'first'
+end
+
+-- Merges payloads into what waits of a key: scores and payloads in turn. `stays`: of equal ones the score counts that is there. Returns 1
+-- when none was there, else 0; nil where something else has that name.
+local function merge(jobs, task, key, scored, stays, step)
+  local set = merged_of(jobs, task, key)
+  local before = redis.pcall('ZCARD', set)
+  if type(before) ~= 'number' then return nil end
+  for from = 1, #scored, most_words do
+    local last = math.min(from + most_words - 1, #scored)
+    if stays and before > 0 then
+      redis.call('ZADD', set, 'NX', unpack(scored, from, last))
+    else
+      redis.call('ZADD', set, unpack(scored, from, last))
+    end
+  end
+  if before > 0 then return 0 end
+  count_come(jobs, task, step)
+  return 1
+end
+
+-- Puts a merged job to what waits of its key. What waits already keeps its time. False where that cannot be, because something else has one
+-- of these names.
+local function merge_new(jobs, at, text, options, due, added)
+  local task, payload = payload_of(text, options)
+  if not task then return false end
+  added.merged = (added.merged or 0) + 1
+  local is_first = options.scores == 'first'
+  local known = of_step(added, task)
+  if known.is_first == nil then known.is_first = counts_first(jobs, task) end
+  if is_first ~= known.is_first then redis.pcall('HSET', beside(jobs, 'scores'), task, is_first and 'first' or 'last') end
+  known.is_first = is_first
+  -- Before it merges: what cannot stand anywhere is not to wait there. A key that stands nowhere, for whatever reason, stands again.
+  local is_running = redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), options.key) == 1
+  local stands, is_placed = is_running, false
+  if not is_running then stands, is_placed = stand(jobs, task, options.key, at, due, added) end
+  if not stands then return false end
+  -- One step takes longer than a microsecond for each of them: these grow from step to step, too.
+  local score = finite(options.score) or at + added.merged
+  local is_new = merge(jobs, task, options.key, { string.format('%.17g', score), payload }, is_first, added)
+  if not is_new then return false end
+  if is_running and due and is_new == 1 then
+    redis.pcall('HSET', beside(jobs, 'next:' .. task), options.key, string.format('%.0f', due))
+  end
+  if is_placed and due then added.later = math.min(due, added.later or due) end
+  if is_placed and not due then added.is_due = true end
+  return true
+end
+
+-- Notes that a run has come to its end, for leave_lines().
+local function leave_run(leaving, id, task, keys)
+  local of_task = leaving[task] or {}
+  for _, key in ipairs(keys) do
+    of_task[#of_task + 1] = id
+    of_task[#of_task + 1] = key
+  end
+  leaving[task] = of_task
+end
+
+-- Puts a dead payload back to what waits of its key: due now, and as if it had never failed. False for what is no merged job.
+local function revive_merged(jobs, text, options)
+  local task, payload = payload_of(text, options)
+  if not task then return false end
+  local now = tonumber(now_us_text())
+  local scored = { string.format('%.17g', finite(options.score) or now), payload }
+  if not merge(jobs, task, options.key, scored, not counts_first(jobs, task)) then return false end
+  redis.pcall('HDEL', beside(jobs, 'next:' .. task), options.key)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), options.key) == 1 then return true end
+  redis.pcall('HDEL', beside(jobs, 'tried:' .. task), options.key)
+  redis.pcall('ZREM', beside(jobs, 'later'), task .. ' ' .. options.key)
+  return stand(jobs, task, options.key, now)
+end
+
+-- Scores and payloads of a key of a run, but for one of them.
+local function scored_of(each, without)
+  local scored = {}
+  for i = 1, #each.payloads do
+    if i ~= without then
+      scored[#scored + 1] = each.scores[i]
+      scored[#scored + 1] = each.payloads[i]
+    end
+  end
+  return scored
+end
+
+-- Where something else has the name of what waits of a key, its payloads wait one by one, as jobs.
+local function go_alone(jobs, id, task, key, scored)
+  for i = 1, #scored, 2 do
+    local part = string.format('{"key":%s,"merged":true,"score":%s}', json_text(key), scored[i])
+    local head = string.format('{"at":%s,"ttl":0,"id":"%s-%s","job":%s', now_us_text(), id, i, part)
+    redis.call('RPUSH', jobs, head .. ',"task":"' .. task .. '","args":' .. scored[i + 1] .. '}')
+  end
+end
+
+-- A key of a run that has ended waits again, with what comes back and what came meanwhile: due since a time (us), or at one (ms).
+local function wait_again(jobs, id, task, key, scored, since, due)
+  if scored[1] and not merge(jobs, task, key, scored, not counts_first(jobs, task)) then go_alone(jobs, id, task, key, scored) end
+  if is_another(redis.pcall('HGET', beside(jobs, 'running:' .. task), key), id) then return end
+  redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
+  redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
+  if has_merged(jobs, task, key) then stand(jobs, task, key, since, due) end
+end
+
+-- Puts back what a run took, due as it was. False for what is no run.
+local function run_back(jobs, id, message, options)
+  local task, run = run_of(message, options)
+  if not task then return false end
+  for _, each in ipairs(run) do
+    wait_again(jobs, id, task, each.key, scored_of(each), tonumber(string.match(message, '^{"at":(%d+)')))
+  end
+  note_first(jobs, task)
+  return true
+end
+
+-- How the runs of a key failed so far: its count of them, and the part of a message that says so.
+local function tried_of(jobs, task, key)
+  local part = redis.pcall('HGET', beside(jobs, 'tried:' .. task), key)
+  part = type(part) == 'string' and part or '{}'
+  return part, options_of('{"at":0,"ttl":0,"id":"x","job":' .. part)
+end
+
+-- The same with one more failure.
+local function tried_again(jobs, task, key, failure, now)
+  local part = tried_of(jobs, task, key)
+  return part_of(with_failure('{"at":0,"ttl":0,"id":"x","job":' .. part .. '}', 'x', failure, now))
+end
+
+-- The payload of this place in a key of a run is given up: a dead job of its own. `tried`: how its runs failed.
+local function payload_dead(id, task, each, place, tried, now)
+  local errors = string.match(tried, '^({"tries":%d+,"errors":%b[])') or '{"tries":0,"errors":[]'
+  local part = string.format('%s,"key":%s,"merged":true,"score":%s}', errors, json_text(each.key), each.scores[place])
+  return string.format('{"at":%.0f000,"ttl":0,"id":"%s","job":%s,"task":"%s","args":%s}', now, id, part, task, each.payloads[place])
+end
+
+-- Gives up one payload of a key; its others wait again from now on, as if they had never failed. Returns how many of the dead made room,
+-- and the dead one.
+local function give_up_payload(jobs, id, number, task, each, place, tried, now, most, age_ms)
+  local message = payload_dead(id .. '-' .. number, task, each, place, tried, now)
+  local dropped = bury(jobs, message, now, most, age_ms)
+  redis.pcall('HDEL', beside(jobs, 'tried:' .. task), each.key)
+  wait_again(jobs, id, task, each.key, scored_of(each, place), now * 1000)
+  return dropped, message
+end
+
+-- What becomes of the keys of a run that did not end well, one word for each: r<ms>, it failed and is tried again after that; d<place>, it
+-- failed, and the payload of that place is given up; x<place>, the same of one that is no JSON, which is kept as a text; b<ms>, it was not run,
+-- and comes back after that. Returns how many dead jobs made room.
+local function end_run(jobs, id, task, run, words, failure, now, most, age_ms)
+  local number, dropped = 0, 0
+  for word, count in string.gmatch(words, '(%a)(%d+)') do
+    number = number + 1
+    local each = run[number]
+    if not each then break end
+    if (word == 'd' or word == 'x') and each.payloads[count + 0] then
+      if word == 'x' then each.payloads[count + 0] = cjson.encode(each.payloads[count + 0]) end
+      local tried = tried_again(jobs, task, each.key, failure, now)
+      dropped = dropped + give_up_payload(jobs, id, number, task, each, count + 0, tried, now, most, age_ms)
+    else
+      if word == 'r' then redis.pcall('HSET', beside(jobs, 'tried:' .. task), each.key, tried_again(jobs, task, each.key, failure, now)) end
+      local due = count ~= '0' and now + count or nil
+      wait_again(jobs, id, task, each.key, scored_of(each), now * 1000, due)
+    end
+  end
+  for i = number + 1, #run do wait_again(jobs, id, task, run[i].key, scored_of(run[i]), now * 1000) end
+  note_first(jobs, task)
+  return dropped
+end
+
+-- The worker of a run was lost: each of its keys counts that, and is tried again until so many workers were lost with it. Returns the dead.
+local function run_lost(jobs, id, task, run, at, most_losses, now, most, age_ms)
+  local dead = {}
+  for number, each in ipairs(run) do
+    local part, state = tried_of(jobs, task, each.key)
+    local losses = (tonumber(state.losses) or 0) + 1
+    if losses < most_losses or not each.payloads[1] then
+      local errors = string.match(part, '^({"tries":%d+,"errors":%b[])') or '{"tries":0,"errors":[]'
+      redis.pcall('HSET', beside(jobs, 'tried:' .. task), each.key, string.format('%s,"losses":%d}', errors, losses))
+      wait_again(jobs, id, task, each.key, scored_of(each), at)
+    else
+      local tried = tried_again(jobs, task, each.key, lost_failure(losses), now)
+      local _, message = give_up_payload(jobs, id, number, task, each, 1, tried, now, most, age_ms)
+      dead[#dead + 1] = message
+    end
+  end
+  note_first(jobs, task)
+  return dead
+end
+
+-- How a run of merged jobs is taken; shared-merged.lua comes before it, and says what a run is.
+
+-- So many payloads are taken blindly at first. How many more at once, the largest of those says: what turns out to be too much goes back.
+local first_payloads = 8
+
+-- What each of them costs beside its bytes, in bytes of others: 2,500 of them take Redis some milliseconds.
+local payload_bytes = 400
+
+-- Takes the payloads of the lowest scores of a key: so many at most, and not more than so many bytes, which one of them may exceed. Returns
+-- them, their sizes and scores as JSON, their bytes, and whether none is left; nil when the key has none.
+local function take_payloads(jobs, task, key, most, bytes)
+  local set, payloads, sizes, total, largest = merged_of(jobs, task, key), {}, {}, 0, 1
+  local page, is_over = math.min(first_payloads, most), false
+  while page > 0 and not is_over do
+    local popped = redis.pcall('ZPOPMIN', set, page)
+    local count = popped.err and 0 or #popped / 2
+    for i = 1, count * 2, 2 do
+      if is_over then
+        redis.call('ZADD', set, popped[i + 1], popped[i])
+      else
+        payloads[#payloads + 1] = popped[i]
+        sizes[#sizes + 1] = #popped[i] .. ',' .. score_text(popped[i + 1])
+        total = total + #popped[i] + payload_bytes
+        largest = math.max(largest, #popped[i] + payload_bytes)
+        is_over = total >= bytes
+      end
+    end
+    if count < page then break end
+    page = math.min(most - #payloads, math.max(1, math.floor((bytes - total) / largest)))
+  end
+  if not payloads[1] then return nil end
+  -- Whoever took all that was there need not look whether there is more.
+  local is_all = #payloads < math.min(first_payloads, most) and not is_over or not has_merged(jobs, task, key)
+  return payloads, table.concat(sizes, ','), total, is_all
+end
+
+-- Takes one run of keys that are due, `found` from `from` on: key, since when, key, since when, ...; `states`: how each of them failed so
+-- far. `rule`: how many keys and payloads at most. One that a worker was lost with runs alone: so it takes no others along when it is given
+-- up. Returns its message, its id, its keys, and which of `found` is next. Adds to `others` which of them have no payloads.
+local function take_run(jobs, task, found, from, rule, bytes, states, fence, others)
+  local parts, args, keys, at, used, emptied = {}, {}, {}, nil, 0, 0
+  while found[from] and #keys < rule.batch and (used < bytes or not keys[1]) do
+    local key, state = found[from], states[(from + 1) / 2]
+    local is_alone = state and string.find(state, '"losses"', 1, true)
+    if is_alone and keys[1] then break end
+    local payloads, sizes, size, is_all = take_payloads(jobs, task, key, rule.payloads, bytes - used)
+    if payloads then
+      keys[#keys + 1] = key
+      local tries = math.min(1000000, tonumber(state and string.match(state, '^{"tries":(%d+)') or 0))
+      parts[#parts + 1] = string.format('[%s,%d,[', json_text(key), tries) .. sizes .. ']]'
+      args[#args + 1] = table.concat(payloads, ',')
+      at = at or string.format('%.0f', math.max(0, math.min(1e16, tonumber(found[from + 1]))))
+      used = used + size
+      if is_all then emptied = emptied + 1 end
+    else
+      others[#others + 1] = key
+      others[#others + 1] = found[from + 1]
+    end
+    from = from + 2
+    if is_alone and payloads then break end
+  end
+  if not keys[1] then return nil, nil, keys, from end
+  if emptied > 0 then count_lined(jobs, task, -emptied) end
+  local id = 'm-' .. fence
+  local part = '{"fence":' .. fence .. ',"run":[' .. table.concat(parts, ',') .. ']}'
+  local head = '{"at":' .. at .. ',"ttl":0,"id":"' .. id .. '","job":' .. part .. ',"task":"' .. task
+  return head .. '","args":[' .. table.concat(args, ',') .. ']}', id, keys, from
+end
+
 -- How jobs come, wait and come back, as several functions use it; shared-jobs.lua and shared-keyed.lua come before it.
 
 -- Puts a job back at the head of its list, as if it had not been taken; one with a key at the head of its line.
 local function return_job(jobs, id, message, side)
   local options = options_of(message)
+  if run_back(jobs, id, message, options) then return end
   if not options.key or not come_back(jobs, id, message, options) then
     redis.call(side or 'LPUSH', list_of(jobs, message), message)
   end
@@ -424,6 +829,7 @@ end
 
 -- Puts a job behind all others of its list, or of its key.
 local function line_up_again(jobs, message, options)
+  if revive_merged(jobs, message, options) then return end
   local key, task = key_of(message, options)
   if key and line_up(jobs, task, key, message, tonumber(now_us_text())) then return end
   redis.call('RPUSH', list_of(jobs, message), message)
@@ -478,10 +884,11 @@ local function waits(added, list, text)
   added.waiting[list] = texts
 end
 
--- Puts a job with a key into its line. False where it has to do without.
+-- Puts a job with a key to those of its key. False where it has to do without.
 local function line_up_new(jobs, text, options, since, due, added)
+  if merge_new(jobs, since, text, options, due, added) then return true end
   local key, task = key_of(text, options)
-  if not key or not line_up(jobs, task, key, text, since, due) then return false end
+  if not key or not line_up(jobs, task, key, text, since, due, added) then return false end
   if due then added.later = math.min(due, added.later or due) else added.is_due = true end
   return true
 end
@@ -523,6 +930,7 @@ end
 
 -- Puts the jobs of one step into their lists, and those away that wait for their time, and tells workers of them.
 local function arrive(jobs, bell, added)
+  count_step(jobs, added)
   for list, texts in pairs(added.waiting or {}) do redis.call('RPUSH', list, unpack(texts)) end
   if added.waiting then ring(bell) end
   if added.is_due then ring(bell) end
@@ -645,21 +1053,29 @@ redis.register_function{ function_name = 'pshub_1_claim', flags = { 'allow-oom' 
 -- ARGV[2]  idle slots: the most that is taken, 1000 at most
 -- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
 -- ARGV[4]  bytes beyond which nothing more is taken: one request may exceed them
+-- ARGV[5]  the epoch of the queue's shards, as the worker knows it; 0 for a queue that has none
+-- ARGV[6], ARGV[7], ARGV[8], ...  threes, one for each task whose jobs this worker merges: its name; how many keys a run of it has at the
+--          most, and how many payloads each of these
 -- flags:   allow-oom
 -- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... },
 --            how many of the requests are calls: the rest are jobs, jobs left }
 --          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
 --            a worker that is woken by a lone call about a microsecond
---          or { now, -1 } when the worker holds no lease: then nothing was taken.
+--          or { now, -1 } when the worker holds no lease, or is to learn which shards there are before it takes jobs: then nothing was taken.
 --
 -- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
 -- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
 -- for another queue is held by this worker, which finds it when it next compares what it holds.
 -- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
--- A job is held as job:<id>: whoever puts it back knows its list by that.
+-- A job is held as job:<id>: whoever puts it back knows its list by that. What runs together of a task that merges its jobs is one request,
+-- held as job:m-<fence>.
 local max_drops = 1000
 -- So many are popped blindly. How many more at once, the largest of those says: what turns out to be too much goes back.
 local first_page = 8
+-- So many keys are looked at in one step, for runs of several keys.
+local max_keys = 100
+-- Of a task that this worker does not merge.
+local alone = { batch = 1, payloads = 1 }
 
 local now_text = now_us_text()
 local now = tonumber(now_text)
@@ -668,12 +1084,19 @@ local now = tonumber(now_text)
 local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
 if not lease or lease * 1000 < now then return { now_text, -1 } end
 
-local requests, held, named, origins = {}, {}, {}, {}
+-- Nobody takes jobs who knows of other shards than there are: it would run a key here that runs elsewhere, too.
+if ARGV[3] ~= '0' and epoch_of(shards_of(KEYS[5])) ~= (tonumber(ARGV[5] or 0) or 0) then return { now_text, -1 } end
+
+local requests, held, named, origins, rules = {}, {}, {}, {}, {}
+local keys_left = max_keys
 local bytes_left = tonumber(ARGV[4])
 local taken, dropped, cancelled, largest = 0, 0, 0, 1
 
 -- What a job that carries more than its arguments wants done when it starts. False for one that was cancelled.
 local function begin(message, id)
+  -- Found as text, because to read all of it takes longer than all else.
+  local part = part_of(message) or ''
+  if not string.find(part, '"keep"', 1, true) and not string.find(part, '"until"', 1, true) then return true end
   local options = options_of(message)
   if options.keep then
     if is_cancelled(KEYS[5], id, options) then
@@ -742,38 +1165,86 @@ local function take(list, most, prefix)
   return -1
 end
 
--- Takes jobs of those keys of a task that have been due for the longest, of so many at the most. Their answers tell the tokens.
-local function take_keyed(task, most)
-  local found, runs = take_keys(KEYS[5], task, most), {}
-  local fence = found[1] and next_fence(KEYS[5], #found / 2)
+-- What is due of a task: key, since when, key, since when, ...; from `from` on it is not taken now.
+local function put_back(task, found, from)
+  for i = from, #found, 2 do redis.pcall('ZADD', beside(KEYS[5], 'keys:' .. task), found[i + 1], found[i]) end
+end
+
+-- Takes the first jobs in the lines of these keys. Their answers tell the tokens. Returns those keys that have no line.
+local function take_lines(task, found, last, running)
+  local others, fence, count = {}, found[1] and next_fence(KEYS[5], #found / 2), 0
   for i = 1, #found, 2 do
-    local key, message = found[i], found[i + 1]
-    local id = string.match(message, leading .. ',"job":{') and select(3, string.match(message, leading))
-    if bytes_left <= 0 then
-      redis.call('LPUSH', line_of(KEYS[5], task, key), message)
-      count_lined(KEYS[5], task, 1)
-      free_keys(KEYS[5], task, { key })
+    if taken >= last or bytes_left <= 0 then
+      put_back(task, found, i)
+      break
+    end
+    local key, line = found[i], line_of(KEYS[5], task, found[i])
+    local message = redis.pcall('LPOP', line)
+    if type(message) ~= 'string' then
+      others[#others + 1] = key
+      others[#others + 1] = found[i + 1]
     else
-      if id and not begin(message, id) then
+      count = count + 1
+      local _, _, id, behind = string.match(message, leading_and_behind)
+      local is_job = id and string.sub(message, behind, behind + 7) == ',"job":{'
+      if is_job and not begin(message, id) then
         free_keys(KEYS[5], task, { key })
       else
-        id = id or made_up()
+        id = is_job and id or made_up()
         local token = string.format('%.0f', fence + (i - 1) / 2)
-        runs[#runs + 1] = key
-        runs[#runs + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
-        local said = string.gsub(message, '"job":{', '"job":{"fence":' .. token .. ',', 1)
-        accept(message, 'job:' .. id, line_of(KEYS[5], task, key), said)
+        running[#running + 1] = key
+        running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+        local said = is_job and string.sub(message, 1, behind + 7) .. '"fence":' .. token .. ',' .. string.sub(message, behind + 8)
+        accept(message, 'job:' .. id, nil, said or message)
       end
     end
   end
-  if runs[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(runs)) end
+  if count > 0 then count_lined(KEYS[5], task, -count) end
+  return others
+end
+
+-- Takes what waits of these keys, merged, in runs of so many keys as `rule` says. Returns those keys of which nothing does.
+local function take_runs(task, found, last, running, rule)
+  if not found[1] then return found end
+  local names, others, from = {}, {}, 1
+  for i = 1, #found, 2 do names[#names + 1] = found[i] end
+  local states = redis.pcall('HMGET', beside(KEYS[5], 'tried:' .. task), unpack(names))
+  local fence = next_fence(KEYS[5], #names)
+  while found[from] and taken < last and bytes_left > 0 do
+    local token = string.format('%.0f', fence + (from - 1) / 2)
+    local message, id, keys, behind = take_run(KEYS[5], task, found, from, rule, bytes_left, states, token, others)
+    for _, key in ipairs(keys) do
+      running[#running + 1] = key
+      running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+    end
+    if message then accept(message, 'job:' .. id) end
+    from = behind
+  end
+  put_back(task, found, from)
+  return others
+end
+
+-- Takes what is due of a task, of those keys first that have been due for the longest, for so many slots at the most.
+local function take_keyed(task, most)
+  local rule, running, last = rules[task], {}, taken + most
+  local count = math.min(most * (rule and rule.batch or 1), rule and keys_left or most)
+  if rule then keys_left = keys_left - count end
+  local found = redis.pcall('ZPOPMIN', beside(KEYS[5], 'keys:' .. task), count)
+  if found.err then found = {} end
+  -- Of a task that was declared in another way before there is something else; one that is not this worker's is handed back.
+  if rule then
+    take_lines(task, take_runs(task, found, last, running, rule), last, running)
+  else
+    take_runs(task, take_lines(task, found, last, running), last, running, alone)
+  end
+  if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end
   note_first(KEYS[5], task)
 end
 
 -- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
 local function take_by_age(last)
   local page = first_page
-  while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
+  while taken < last and bytes_left > 0 and keys_left > 0 and dropped + cancelled < max_drops do
     local task, since, others = first_keyed(KEYS[5])
     if not task then return take(KEYS[5], last - taken, 'job:') end
     local head = redis.call('LINDEX', KEYS[5], 0)
@@ -782,13 +1253,15 @@ local function take_by_age(last)
       take(KEYS[5], 1, 'job:')
     else
       -- Many, while nothing else is there that could be older.
-      take_keyed(task, (at or others) and 1 or math.min(last - taken, page))
+      local most = (at or others) and 1 or math.min(last - taken, page)
+      take_keyed(task, most)
       page = math.max(1, math.floor(bytes_left / largest))
     end
   end
   return -1
 end
 
+for i = 6, #ARGV, 3 do rules[ARGV[i]] = { batch = tonumber(ARGV[i + 1]), payloads = tonumber(ARGV[i + 2]) } end
 local wanted = math.min(1000, tonumber(ARGV[2]))
 local left, jobs_left = take(KEYS[1], wanted, ''), 0
 local calls = taken
@@ -805,8 +1278,13 @@ if taken > 0 then
   -- Somebody else's key under that name, or a right that was taken away, must not cost what is popped already.
   local done = redis.pcall('HSET', KEYS[3], unpack(held))
   if type(done) == 'table' and done.err then
-    for i = taken, 1, -1 do redis.call('LPUSH', origins[i], held[i * 2]) end
-    free_orphans(KEYS[5])
+    for i = taken, 1, -1 do
+      if origins[i] then
+        redis.call('LPUSH', origins[i], held[i * 2])
+      else
+        return_job(KEYS[5], plain_id(held[i * 2 - 1]), held[i * 2])
+      end
+    end
     return done
   end
 end
@@ -860,13 +1338,15 @@ redis.register_function{ function_name = 'pshub_1_beat', flags = { 'allow-oom' }
 --            { other workers whose leases have ended },
 --            { length of the list, at of its first request (us, as text; empty when it has none),
 --              jobs that wait to be taken, since when the one of them is due that has been for the longest (us, as text; empty when there
---              is none or it does not say), jobs that wait for their time, for their next try, and that were given up },
+--              is none or it does not say), jobs that wait for their time, for their next try, and that were given up,
+--              since when the key is due that has been for the longest (us, as text; empty when none is), keys that wait, keys that run,
+--              since when the one of them runs that has for the longest (us, as text; empty when none does) },
 --            since when the queue is paused (ms, as text), or empty if it is not,
 --            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
 --            the same of schedules,
---            who asks what this worker is doing };
+--            who asks what this worker is doing, over which shards the queue is spread, or empty if it is not };
 --          the fifth one is empty for a worker that does not report, the seventh and the eighth are missing or empty for one that does not
---          look after what is due, the last one is missing where nobody asks.
+--          look after what is due, the last two are missing or empty where nobody asks, and where there are no shards.
 --          Without the lease there are only the first five
 --
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
@@ -876,9 +1356,11 @@ redis.register_function{ function_name = 'pshub_1_beat', flags = { 'allow-oom' }
 -- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
 -- after what is due; that two of them do, or none for a moment, does no harm but for the time.
 -- Nobody claims without a lease, and nobody gets one without being told of a pause.
+-- Thousands of workers beat each second, and what is asked here costs less than the asking: each command more, and each number that is
+-- not made a text here, which Redis does by way of all its digits.
 local now_text = now_us_text()
-local now = math.floor(now_text / 1000)
-redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[4]))
+local now_ms = string.sub(now_text, 1, -4)
+local now = tonumber(now_ms)
 
 if ARGV[3] == '0' then
   local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
@@ -887,48 +1369,62 @@ if ARGV[3] == '0' then
     return { now_text, 0, {}, {}, {} }
   end
 end
-redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[1])
-local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('(%d', now), 'LIMIT', 0, 16)
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
+local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', '0', '16')
 
--- How many are in a set; somebody else's key has none.
-local function count_of(set)
-  local count = redis.pcall('ZCARD', set)
-  return type(count) == 'number' and count or 0
+-- Nearly always nobody gave up lately. What is older goes, once it was seen.
+local cancelled = redis.pcall('ZRANGE', KEYS[2], '0', '999', 'REV')
+if cancelled.err then cancelled = {} end
+if cancelled[1] and redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[4]) > 0 then
+  cancelled = redis.call('ZRANGE', KEYS[2], '0', '999', 'REV')
 end
 
--- What a message of a list, or nothing, says that it was pushed or due at (us), as text.
-local function at_of(head)
-  return type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),') or ''
+-- Whether it is this worker's turn, for so many milliseconds. What is somebody else's, and no word, is nobody's turn.
+local function has_turn(key, ms)
+  local holder = redis.pcall('GET', key)
+  if holder ~= false and holder ~= ARGV[1] then return false end
+  redis.pcall('SET', key, ARGV[1], 'PX', ms)
+  return true
 end
 
--- Of each list the first one is looked at, and of those whose time has come and that are not there yet.
-local function job_figures(jobs)
-  local waiting, oldest = 0, nil
-  for _, list in ipairs(lists_of(jobs)) do
-    local length, at = redis.pcall('LLEN', list), tonumber(at_of(redis.pcall('LINDEX', list, 0)))
-    if type(length) == 'number' then waiting = waiting + length end
-    if at and (not oldest or at < oldest) then oldest = at end
+local jobs, figures = KEYS[7], {}
+if (ARGV[5] or '0') ~= '0' and has_turn(KEYS[3], ARGV[5]) then
+  -- How many are in a set; somebody else's key has none.
+  local function count_of(set)
+    local count = redis.pcall('ZCARD', set)
+    return type(count) == 'number' and count or 0
   end
-  waiting = waiting + jobs_lined(jobs)
-  local _, since = first_keyed(jobs)
-  if since and (not oldest or since < oldest) then oldest = since end
-  local due = next_due(jobs)
-  if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
-  return waiting, oldest and string.format('%d', oldest) or ''
-end
 
-local figures = {}
-if (ARGV[5] or '0') ~= '0' then
-  local reporter = redis.pcall('GET', KEYS[3])
-  if reporter == false or reporter == ARGV[1] then
-    redis.pcall('SET', KEYS[3], ARGV[1], 'PX', ARGV[5])
-    local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
-    if type(length) == 'number' then
-      figures = { length, at_of(head) }
-      if KEYS[7] then
-        figures[3], figures[4] = job_figures(KEYS[7])
-        for _, name in ipairs({ 'scheduled', 'retries', 'dead' }) do figures[#figures + 1] = count_of(beside(KEYS[7], name)) end
-      end
+  -- What a message of a list, or nothing, says that it was pushed or due at (us), as text.
+  local function at_of(head)
+    return type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),') or ''
+  end
+
+  -- Of each list the first one is looked at, and of those whose time has come and that are not there yet.
+  local function job_figures()
+    local waiting, oldest = 0, nil
+    for _, list in ipairs(lists_of(jobs)) do
+      local length, at = redis.pcall('LLEN', list), tonumber(at_of(redis.pcall('LINDEX', list, 0)))
+      if type(length) == 'number' then waiting = waiting + length end
+      if at and (not oldest or at < oldest) then oldest = at end
+    end
+    waiting = waiting + jobs_lined(jobs)
+    local _, since = first_keyed(jobs)
+    if since and (not oldest or since < oldest) then oldest = since end
+    local due = next_due(jobs)
+    if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
+    return waiting, oldest and string.format('%d', oldest) or ''
+  end
+
+  local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
+  if type(length) == 'number' then
+    figures = { length, at_of(head) }
+    if jobs then
+      figures[3], figures[4] = job_figures()
+      for _, name in ipairs({ 'scheduled', 'retries', 'dead' }) do figures[#figures + 1] = count_of(beside(jobs, name)) end
+      local _, since = first_keyed(jobs)
+      figures[8] = since and string.format('%.0f', since) or ''
+      figures[9], figures[10], figures[11] = key_figures(jobs)
     end
   end
 end
@@ -936,34 +1432,30 @@ end
 -- What is no time is somebody else's too.
 local paused = redis.pcall('GET', KEYS[5])
 if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 then paused = '' end
-local cancelled = redis.pcall('ZRANGE', KEYS[2], 0, 999, 'REV')
-if cancelled.err then cancelled = {} end
 
 -- A worker of an earlier revision does not name the seventh key.
-if not KEYS[7] then return { now_text, 1, cancelled, ended, figures, paused } end
-local asks = beside(KEYS[7], 'inspect:' .. ARGV[1])
+if not jobs then return { now_text, 1, cancelled, ended, figures, paused } end
+local asks = beside(jobs, 'inspect:' .. ARGV[1])
 local asked_by = redis.pcall('GET', asks)
 if type(asked_by) == 'string' then redis.pcall('DEL', asks) end
 if type(asked_by) ~= 'string' or not string.find(asked_by, '^[%w_-]+$') or #asked_by > 64 then asked_by = nil end
 
-if (ARGV[6] or '0') == '0' then
-  if asked_by then return { now_text, 1, cancelled, ended, figures, paused, '', '', asked_by } end
-  return { now_text, 1, cancelled, ended, figures, paused }
+local shards = shards_of(KEYS[7])
+
+-- The answer of a worker that beats: what follows the figures, up to the last that says something.
+local function answer(due, tick)
+  if shards ~= '' then return { now_text, 1, cancelled, ended, figures, paused, due, tick, asked_by or '', shards } end
+  if asked_by then return { now_text, 1, cancelled, ended, figures, paused, due, tick, asked_by } end
+  return { now_text, 1, cancelled, ended, figures, paused, due, tick }
 end
--- Whether it is this worker's turn, for a while.
-local function has_turn(name, ms)
-  local turn = beside(KEYS[7], name)
-  local holder = redis.pcall('GET', turn)
-  if (ms or '0') == '0' or holder ~= false and holder ~= ARGV[1] then return false end
-  redis.pcall('SET', turn, ARGV[1], 'PX', ms)
-  return true
-end
-local is_turn = has_turn('turn', ARGV[6])
-if is_turn and free_orphans(KEYS[7]) > 0 then ring(beside(KEYS[7], 'jobbell')) end
-local due = is_turn and next_due(KEYS[7])
-local tick = has_turn('ticker', ARGV[7]) and first_of(beside(KEYS[7], 'ticks'))
+
+if (ARGV[6] or '0') == '0' then return answer('', '') end
+local is_turn = has_turn(beside(jobs, 'turn'), ARGV[6])
+if is_turn and free_orphans(jobs) > 0 then ring(beside(jobs, 'jobbell')) end
+local due = is_turn and next_due(jobs)
+local tick = (ARGV[7] or '0') ~= '0' and has_turn(beside(jobs, 'ticker'), ARGV[7]) and first_of(beside(jobs, 'ticks'))
 local function text_of(ms) return ms and string.format('%d', ms) or '' end
-return { now_text, 1, cancelled, ended, figures, paused, text_of(due), text_of(tick), asked_by }
+return answer(text_of(due), text_of(tick))
 end }
 
 redis.register_function{ function_name = 'pshub_1_handback', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
@@ -1113,6 +1605,8 @@ redis.register_function{ function_name = 'pshub_1_adopt', flags = { 'allow-oom' 
 -- the queue is. A call that has expired, and what is no message, goes: nobody waits for it.
 -- From the first step on the lost worker's lease is 0, which its own beat cannot renew.
 local max_losses = 3
+-- So many keys of merged jobs are put back in one step, but for one run that has more.
+local max_keys = 200
 
 local now_us = tonumber(now_us_text())
 local now = math.floor(now_us / 1000)
@@ -1157,12 +1651,14 @@ local function put_back(held_id, message)
 end
 local function give_up(held_id, message, losses)
   local id, options = plain_id(held_id), options_of(message)
-  local failure = string.format('"code":"WorkerLost","message":"%d workers that ran it died"', losses)
+  local failure = lost_failure(losses)
   local failed = with_failure(message, id, failure, now)
   bury(KEYS[6], failed, now, ARGV[5], ARGV[6])
   local leaving = {}
   leaves(leaving, id, message, options)
   leave_lines(KEYS[6], leaving)
+  -- The next one of its key may be due.
+  if next(leaving) then ring(KEYS[7]) end
   note_job(KEYS[6], id, options, 'tries', options_of(failed).tries, 'error',
     string.format('{"at":%d,%s}', now, failure))
   note(dead, held_id, failed)
@@ -1173,7 +1669,20 @@ local function give_up(held_id, message, losses)
     told[#told + 1] = waiters[i + 1]
   end
 end
+-- Each key of a run counts by itself how many workers were lost with it.
+local function decide_run(held_id, message, task, run)
+  local at = tonumber(string.match(message, '^{"at":(%d+)'))
+  local given_up = run_lost(KEYS[6], plain_id(held_id), task, run, at, max_losses, now, ARGV[5], ARGV[6])
+  for _, each in ipairs(given_up) do note(dead, 'job:' .. string.match(each, '"id":"([%w_-]+)"'), each) end
+  if #given_up < #run then note(back, held_id, message) end
+  ring(KEYS[7])
+end
 local function decide(held_id, message)
+  local task, run = run_of(message, is_job(held_id) and options_of(message) or {})
+  if task then
+    decide_run(held_id, message, task, run)
+    return #run
+  end
   local body, losses = without_mark(message)
   if not body or not is_job(held_id) and is_over(message, now_us) then return end
   losses = losses + 1
@@ -1184,9 +1693,9 @@ local function decide(held_id, message)
   hold('lost:' .. held_id, counted)
 end
 
-local bytes_left = tonumber(ARGV[4])
+local bytes_left, keys_left = tonumber(ARGV[4]), max_keys
 for i = 1, #found do
-  if bytes_left <= 0 then break end
+  if bytes_left <= 0 or keys_left <= 0 then break end
   local message = redis.call('HGET', KEYS[2], found[i])
   redis.call('HDEL', KEYS[2], found[i])
   bytes_left = bytes_left - #message
@@ -1195,7 +1704,7 @@ for i = 1, #found do
     redis.call('HSET', KEYS[3], found[i], message)
     note(outs, found[i], message)
   else
-    if is_lost(found[i]) then hold(found[i], message) else decide(found[i], message) end
+    if is_lost(found[i]) then hold(found[i], message) else keys_left = keys_left - (decide(found[i], message) or 0) end
   end
 end
 local left = redis.call('HLEN', KEYS[2])
@@ -1332,23 +1841,27 @@ redis.register_function{ function_name = 'pshub_1_settle', flags = { 'allow-oom'
 -- ARGV[1]  how many dead jobs are kept; the oldest make room
 -- ARGV[2]  ms for which they are kept
 -- ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ...  fives, one for each job: its held id; how it ended; ms from now until it is tried
---          again, or 0; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
+--          again, or 0, of a run of merged jobs a word for each of its keys; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
 --          is one: behind the name of its queue and a space, where that is another one
 -- flags:   allow-oom
 -- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
 --          counted from 1; and what this worker holds now that is to be done in other queues
 --
--- How it ended: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same but for its key, whose next job need not wait; `putoff`, the same without having failed: it was not started, because it was not
--- its time; `dead`; `expired` or `cancelled`, not run or not to its end.
+-- How it ended: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same but for its key, whose next
+-- job need not wait; `putoff`, the same without having failed: it was not started, because it was not its time; `dead`; `expired` or
+-- `cancelled`, not run or not to its end; `moved`, it is in another shard of its queue by now, which the text names. Of a run of merged jobs `done`, or `retry` and words for its keys, in their order: r<ms>, it
+-- failed and is tried again after that; d<place>, it failed, and its payload of that place, counted from 1, is given up, while the others
+-- wait as if new; x<place>, the same of one that is no JSON; b<ms>, it was not run, and comes back after that.
 -- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing.
 try_lists(KEYS[2], KEYS[3])
 redis.call('HLEN', KEYS[1])
 redis.call('ZCARD', beside(KEYS[2], 'retries'))
+redis.call('ZCARD', beside(KEYS[2], 'later'))
 redis.call('ZCARD', beside(KEYS[2], 'dead'))
 local at = now_us_text()
 local now = math.floor(at / 1000)
 local dropped, told, outs, added, retries, later = 0, {}, {}, {}, {}, {}
-local held_back, leaving = false, {}
+local held_back, leaving, runs_leaving, well = false, {}, {}, {}
 
 local function finish(id, message, options, state, ...)
   leaves(leaving, id, message, options)
@@ -1358,7 +1871,7 @@ end
 
 -- Its time to be wanted goes on while it waits; what is over before its turn comes ends here.
 local function again(id, message, options, delay, state, waiting)
-  local due = now + delay
+  local due = now + (tonumber(delay) or 0)
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
   if left < 0 or left == 0 and ttl ~= '0' then return finish(id, message, options, 'expired') end
@@ -1393,8 +1906,32 @@ local function follow(following)
   if following ~= '' then add_job(KEYS[2], at, following, added) end
 end
 
+-- A run of merged jobs: done, or what `words` say of each of its keys.
+local function settle_run(id, message, task, run, outcome, words, text)
+  if outcome ~= 'done' then
+    dropped = dropped + end_run(KEYS[2], id, task, run, words, text, now, ARGV[1], ARGV[2])
+    held_back = true
+    return {}
+  end
+  local keys = {}
+  well[task] = well[task] or {}
+  for i, each in ipairs(run) do
+    keys[i] = each.key
+    well[task][#well[task] + 1] = each.key
+  end
+  leave_run(runs_leaving, id, task, keys)
+  return {}
+end
+
 local function settle(id, message, outcome, delay, text, following)
   local options = options_of(message)
+  local task, run = run_of(message, options, outcome == 'done')
+  if task then return settle_run(id, message, task, run, outcome, delay, text) end
+  if outcome == 'moved' then
+    leaves(leaving, id, message, options)
+    end_job(KEYS[2], id, options, 'moved', now, 'to', text)
+    return {}
+  end
   local is_back = outcome == 'retry' or outcome == 'pass' or outcome == 'putoff'
   if is_back and is_cancelled(KEYS[2], id, options) then outcome = 'cancelled' end
   if outcome == 'done' then
@@ -1415,7 +1952,7 @@ for i = 3, #ARGV, 5 do
   local message = redis.call('HGET', KEYS[1], ARGV[i])
   if message then
     redis.call('HDEL', KEYS[1], ARGV[i])
-    local waiters = settle(plain_id(ARGV[i]), message, ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
+    local waiters = settle(plain_id(ARGV[i]), message, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
     for k = 1, #waiters, 2 do
       told[#told + 1] = (i + 2) / 5
       told[#told + 1] = waiters[k]
@@ -1423,7 +1960,15 @@ for i = 3, #ARGV, 5 do
     end
   end
 end
+-- Before it is looked whether a task has keys still.
+count_step(KEYS[2], added)
+for task, keys in pairs(well) do
+  for from = 1, #keys, most_words do
+    redis.pcall('HDEL', beside(KEYS[2], 'tried:' .. task), unpack(keys, from, math.min(from + most_words - 1, #keys)))
+  end
+end
 leave_lines(KEYS[2], leaving)
+leave_lines(KEYS[2], runs_leaving, true)
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end
@@ -1577,6 +2122,134 @@ for i = 1, #ARGV, 2 do
 end
 if revived > 0 then ring(KEYS[2]) end
 return revived
+end }
+
+redis.register_function{ function_name = 'pshub_1_shard', callback = function(KEYS, ARGV)
+-- shard: note over which shards a queue is spread, in the place of one of them.
+--
+-- KEYS[1]  STRING  pshub:{<queue>}:shards
+-- ARGV[1]  the record: {"epoch":<number>,...}
+-- ARGV[2]  the epoch that is to be there now, 0 for none; empty where any that is lower will do
+-- Returns  1, or 0 when something else is there and nothing was changed
+--
+-- Changes of a queue's number follow each other by their epochs, one higher each: the queue's own place decides between two that are
+-- made at once, and all others are brought up to what is there. What is no record counts as none.
+local there = redis.pcall('GET', KEYS[1])
+there = type(there) == 'string' and epoch_of(there) or 0
+if ARGV[2] ~= '' and there ~= tonumber(ARGV[2]) then return 0 end
+if there >= epoch_of(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+return 1
+end }
+
+redis.register_function{ function_name = 'pshub_1_key', callback = function(KEYS, ARGV)
+-- key: a key is due now; what it is stuck at is skipped; or what waits of it, merged, is deleted.
+--
+-- KEYS[1]  LIST  pshub:{<queue>}:jobs
+-- KEYS[2]  LIST  pshub:{<queue>}:jobbell
+-- ARGV[1]  task
+-- ARGV[2]  key
+-- ARGV[3]  run: it is due now; skip: its first job, or the payload with its lowest score, is given up, and what is behind it is due now;
+--          delete: its payloads go; has: nothing is changed
+-- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them
+-- ARGV[5]  ms for which they are kept
+-- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when its first job is one of
+--          a batch of another queue, which only a worker can tell
+--
+-- What runs goes on. Who waits for a job that is skipped finds that by looking again.
+local jobs, task, key = KEYS[1], ARGV[1], ARGV[2]
+try_lists(jobs, KEYS[2])
+redis.call('ZCARD', beside(jobs, 'dead'))
+local now = now_ms()
+local line, set = line_of(jobs, task, key), merged_of(jobs, task, key)
+local running = beside(jobs, 'running:' .. task)
+local is_running = redis.pcall('HEXISTS', running, key) == 1
+
+if ARGV[3] == 'has' and epoch_of(shards_of(jobs)) ~= tonumber(ARGV[4]) then return -3 end
+if ARGV[3] == 'has' then return (is_running or redis.pcall('EXISTS', line) == 1) and 1 or 0 end
+
+-- It waits for its time no more.
+local function due_now()
+  redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
+  if is_running then return end
+  redis.pcall('ZREM', beside(jobs, 'later'), task .. ' ' .. key)
+  if has_merged(jobs, task, key) or redis.pcall('EXISTS', line) == 1 then
+    stand(jobs, task, key, now * 1000)
+    ring(KEYS[2])
+  else
+    redis.pcall('ZREM', beside(jobs, 'keys:' .. task), key)
+  end
+  note_first(jobs, task)
+end
+
+local failure = '"code":"Skipped","message":"It was skipped by hand"'
+
+-- The first job of a line.
+local function skip_job(message)
+  local queue, batch = string.match(options_of(message).batch or '', '^([%w_.-]+)/([%w_-]+)$')
+  if queue and queue ~= string.match(jobs, '{(.-)}') then return -2 end
+  redis.call('LPOP', line)
+  count_lined(jobs, task, -1)
+  local whole = with_lead(message, 'hand-' .. now_us_text(), now)
+  local id, options = select(3, string.match(whole, leading)), options_of(whole)
+  local failed = with_failure(whole, id, failure, now)
+  bury(jobs, failed, now, ARGV[4], ARGV[5])
+  if batch then tally(jobs, KEYS[2], batch, id, 'dead') end
+  note_job(jobs, id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, failure))
+  end_job(jobs, id, options, 'dead', now)
+  return 1
+end
+
+-- The payload with the lowest score.
+local function skip_payload()
+  local popped = redis.pcall('ZPOPMIN', set, 1)
+  if popped.err or not popped[1] then return 0 end
+  if not has_merged(jobs, task, key) then count_lined(jobs, task, -1) end
+  -- What is no JSON is kept as a text, and an infinite score, which only somebody else can have given, as none.
+  local payload = pcall(cjson.decode, popped[1]) and popped[1] or cjson.encode(popped[1])
+  local each = { key = key, payloads = { payload }, scores = { score_text(popped[2]) } }
+  local tried = tried_again(jobs, task, key, failure, now)
+  bury(jobs, payload_dead('m-' .. now_us_text() .. '-1', task, each, 1, tried, now), now, ARGV[4], ARGV[5])
+  redis.pcall('HDEL', beside(jobs, 'tried:' .. task), key)
+  return 1
+end
+
+local function skip()
+  if is_running then return -1 end
+  local head = redis.pcall('LINDEX', line, 0)
+  return type(head) == 'string' and skip_job(head) or type(head) ~= 'string' and skip_payload()
+end
+
+-- The payloads go. A line stays as it is, and due as it was; a key of which nothing waits any more stands nowhere.
+local function delete()
+  local count, lined = redis.pcall('ZCARD', set), redis.pcall('LLEN', line)
+  count = type(count) == 'number' and count or 0
+  if count > 0 then
+    redis.call('UNLINK', set)
+    count_lined(jobs, task, -1)
+    redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
+    if not is_running then redis.pcall('HDEL', beside(jobs, 'tried:' .. task), key) end
+  end
+  if not is_running and lined == 0 then
+    redis.pcall('ZREM', beside(jobs, 'later'), task .. ' ' .. key)
+    redis.pcall('ZREM', beside(jobs, 'keys:' .. task), key)
+  end
+  note_first(jobs, task)
+  return count
+end
+
+local acts = {
+  skip = skip,
+  delete = delete,
+  run = function()
+    local lined = redis.pcall('LLEN', line)
+    local merged = redis.pcall('ZCARD', set)
+    return (type(lined) == 'number' and lined or 0) + (type(merged) == 'number' and merged or 0)
+  end,
+}
+local count = acts[ARGV[3]]()
+if count >= 0 and ARGV[3] ~= 'delete' then due_now() end
+return count
 end }
 
 redis.register_function{ function_name = 'pshub_1_schedule', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
@@ -1781,7 +2454,7 @@ for _, shape in ipairs(rights[ARGV[1]] or {}) do
     if words[i] ~= word then key = words[i] end
   end
   if not redis.acl_check_cmd(unpack(words)) then
-    local has_parts = words[1] == 'CLIENT' or words[1] == 'FUNCTION'
+    local has_parts = words[1] == 'CLIENT' or words[1] == 'CLUSTER' or words[1] == 'FUNCTION'
     denied[#denied + 1] = has_parts and words[1] .. '|' .. words[2] or words[1]
     denied[#denied + 1] = key
   end
