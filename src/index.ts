@@ -4,6 +4,14 @@ export type { Overview, QueueOverview, TaskOverview, TaskQueue, WorkerOverview }
 export type { EventMap, EventName, Events, Listener } from './figures/events.ts'
 export type { Load, TaskCaller, Waits } from './figures/load.ts'
 export type { BlockedLook, RunLook, WorkerLook } from './figures/worker-look.ts'
+export { Forwarder, type ForwarderOptions } from './forward/forwarder.ts'
+export type { ForwardedJob, ForwardOutcome, ForwardTarget, NotForwarded } from './forward/target.ts'
+
+export { type AmqpOptions, amqp } from './forward/targets/amqp.ts'
+export { type HubTargetOptions, otherHub } from './forward/targets/hub.ts'
+export { type RedisListOptions, redisList } from './forward/targets/redis-list.ts'
+export { type RedisStreamOptions, redisStream } from './forward/targets/redis-stream.ts'
+export { type WebhookOptions, webhook } from './forward/targets/webhook.ts'
 export type { CallOptions, WithPhases } from './hub/call-options.ts'
 export type { GatherEntry, Gathered } from './hub/gather.ts'
 export { Hub, type HubOptions } from './hub/hub.ts'
@@ -16,15 +24,18 @@ export type { EnqueueOptions, UniqueOptions } from './jobs/enqueue-options.ts'
 export type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from './jobs/entries.ts'
 export type { Chain, Job, ResultOptions, StepStatus } from './jobs/job.ts'
 export type { BatchDetails, ChainDetails, JobDetails, JobPlace } from './jobs/job-details.ts'
+export type { JobKey, KeyState, KeyStatus } from './jobs/job-key.ts'
 export type { JobState, JobStatus } from './jobs/job-record.ts'
-export type { LyingState } from './jobs/job-search.ts'
-export type { JobCounts, JobsListing, JobsQuery, ListedState, QueuedJob, QueuedState } from './jobs/listing.ts'
+export type { LyingState } from './jobs/lists/job-search.ts'
+export type { JobCounts, JobsListing, JobsQuery, ListedState, QueuedJob, QueuedState } from './jobs/lists/listing.ts'
 export type { Schedule, Schedules } from './jobs/schedules.ts'
 export { type Logger, makeLogger } from './outlets/log.ts'
 export { prometheusMetrics, prometheusText } from './outlets/prometheus.ts'
 export type { Finding } from './redis/boot-check.ts'
 export { measuringSettings, readSettings, type Settings, type Sources } from './settings/read.ts'
+export type { TaskCard } from './task/card.ts'
 export type { FromSchema, Received } from './task/infer.ts'
+export type { ByKey, MergedOptions } from './task/merged.ts'
 export { type JsonSchema, whyUnusable } from './task/schema.ts'
 export {
   type ArgsOf,
@@ -36,10 +47,11 @@ export {
   type Handler,
   isContract,
   isTask,
+  type MergedContract,
+  type MergedHandler,
   type ResultOf,
   type Serving,
   type Task,
-  type TaskCard,
   type TaskContext,
   type TaskLog,
   type TaskMiddleware,

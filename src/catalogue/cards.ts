@@ -1,7 +1,7 @@
 import { type JobFigures, readJobFigures } from '../figures/job-figures.ts'
 import type { LoopMs } from '../figures/loop-delay.ts'
+import type { TaskCard } from '../task/card.ts'
 import type { JsonSchema } from '../task/schema.ts'
-import type { TaskCard } from '../task/task.ts'
 import { maxTimeoutMs } from '../wire/clock.ts'
 import {
   isAmount,
@@ -82,7 +82,7 @@ const maxDescription = 65_536
 /** @throws Unreadable */
 export const readTaskCard = (text: string): TaskCard => {
   const card = objectOf(text, maxCardLength)
-  const { args, result, timeoutMs, keyed, maxPayloadBytes, maxBacklog, at } = card
+  const { args, result, timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, at } = card
   return {
     task: nameOf(card, 'task'),
     queue: nameOf(card, 'queue'),
@@ -93,6 +93,7 @@ export const readTaskCard = (text: string): TaskCard => {
     timeoutMs: isLimit(timeoutMs) ? Math.min(timeoutMs, maxTimeoutMs) : defaultTimeoutMs,
     idempotent: card.idempotent === true,
     ...(isKeyed(keyed) ? { keyed } : {}),
+    ...(scores === 'first' ? { scores } : {}),
     digest: textOf(card.digest, 64),
     ...(isLimit(maxPayloadBytes) ? { maxPayloadBytes } : {}),
     ...(isLimit(maxBacklog) ? { maxBacklog } : {}),

@@ -1,21 +1,31 @@
-import type { Events } from '../figures/events.ts'
 import { parseWorkerRecord, type WorkerRecord } from '../figures/load.ts'
 import { type FailuresJson, parseFailures } from '../figures/recent-failures.ts'
 import { parseSlowCalls, type SlowCallsJson } from '../figures/slow-calls.ts'
+import { parseShards, servedShards } from '../queue/shards.ts'
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { isAboutRights } from '../redis/refusals.ts'
-import type { TaskCard } from '../task/task.ts'
+import type { TaskCard } from '../task/card.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from '../wire/foreign.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
-import { furtherField, type LiveWorker, readStats, readTaskCard, readWorkerCard, type WorkerCard } from './cards.ts'
+import {
+  furtherField,
+  type LiveWorker,
+  readStats,
+  readTaskCard,
+  readWorkerCard,
+  type WorkerCard,
+  type WorkerStats,
+} from './cards.ts'
 
 /** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */
 const maxCards = 10_000
 /** Statistics read at a time: nearly always the first worker looked at takes calls. */
 const statsPage = 8
+/** Ids of live workers that a look reads: those of more are only counted. */
+export const livePage = 64
 /** Fields of a hash read at a time, so that no answer is unbounded; of what workers measured fewer, because that is long. */
-const page = 200
+export const page = 200
 const measuredPage = 20
 const mostNamed = 1000
 /** What is longer is not even fetched; no record that can be read takes so many bytes. */
@@ -33,6 +43,8 @@ export class Catalogue {
   readonly #note: (record: UnreadableRecord) => void
   /** What a worker provides never changes under its id, so a card is read once. */
   readonly #workers = new Map<string, WorkerCard>()
+  /** From which place on hashes are read next that are read a page at a time, round and round. */
+  readonly #places = new Map<string, number>()
 
   constructor(keys: Keys, note: (record: UnreadableRecord) => void = () => undefined) {
     this.#keys = keys
@@ -50,18 +62,29 @@ export class Catalogue {
   }
 
   /** Ids of workers whose lease on the queue has not ended at `nowMs` (Redis clock). */
-  liveIds(client: Redis, queue: string, nowMs: number): Promise<string[]> {
-    return this.ask(client, [], 'zrangebyscore', this.#keys.queue(queue).leases, nowMs, '+inf')
+  liveIds(client: Redis, queue: string, nowMs: number, ...limit: (string | number)[]): Promise<string[]> {
+    return this.ask(client, [], 'zrangebyscore', this.#keys.queue(queue).leases, nowMs, '+inf', ...limit)
   }
 
   /**
    * Slots of the workers that take requests for a task in a queue at the moment, together; 0 without any. These are the workers
    * whose lease holds, that list the task on their card, and that are not draining: the one place that decides it, for callers
-   * and for workers alike.
+   * and for workers alike. Of a queue of more workers than are looked at this is an estimate, by the share of them that provide the task.
    */
   async slots(client: Redis, queue: string, task: string): Promise<number> {
-    const live = await this.#liveCards(client, queue)
-    const providers = live.filter(({ tasks }) => Object.hasOwn(tasks, task))
+    const { leases } = this.#keys.queue(queue)
+    const nowMs = await nowMsOf(client, leases)
+    const some = await this.liveIds(client, queue, nowMs, 'LIMIT', 0, livePage)
+    const slots = await this.#slotsOf(client, some, task)
+    if (some.length < livePage) return slots
+    // Some stand for all; where none of them will do one of the others may, and only that matters then.
+    if (slots === 0) return this.#slotsOf(client, await this.liveIds(client, queue, nowMs), task)
+    const count = await this.ask(client, 0, 'zcount', leases, nowMs, '+inf')
+    return Math.round((slots * Math.max(count, some.length)) / some.length)
+  }
+
+  async #slotsOf(client: Redis, ids: string[], task: string): Promise<number> {
+    const providers = (await this.#cards(client, ids)).filter(({ tasks }) => Object.hasOwn(tasks, task))
     for (let from = 0; from < providers.length; from += statsPage) {
       // A worker may do without statistics; then nobody can know better. One that takes calls is enough to know: that
       // others may be draining makes the sum too large by their slots, for as long as they leave.
@@ -73,7 +96,8 @@ export class Catalogue {
 
   /** The workers that take requests in a queue at the moment. */
   async providers(client: Redis, queue: string): Promise<WorkerCard[]> {
-    return this.#serving(client, await this.#liveCards(client, queue))
+    const ids = await this.liveIds(client, queue, await nowMsOf(client, this.#keys.queue(queue).leases))
+    return this.#serving(client, await this.#cards(client, ids))
   }
 
   async #serving(client: Redis, workers: WorkerCard[]): Promise<WorkerCard[]> {
@@ -81,8 +105,7 @@ export class Catalogue {
     return workers.filter((_, at) => stats[at]?.draining !== true)
   }
 
-  async #liveCards(client: Redis, queue: string): Promise<WorkerCard[]> {
-    const ids = await this.liveIds(client, queue, await nowMsOf(client))
+  async #cards(client: Redis, ids: string[]): Promise<WorkerCard[]> {
     if (this.#workers.size > maxCards) this.#workers.clear()
     const unread = ids.filter(id => !this.#workers.has(id))
     for (const card of await this.#pick(client, this.#keys.workers, unread, workerCardIn))
@@ -92,7 +115,17 @@ export class Catalogue {
 
   /** The cards of all tasks with their fields, page by page. */
   allTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
-    return this.all(client, this.#keys.tasks, (text, field) => ({ ...taskCardIn(text, field), field }))
+    return this.all(client, this.#keys.tasks, fieldCardIn)
+  }
+
+  /** The next page of the cards of tasks. */
+  async someTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
+    return (await this.#some(client, this.#keys.tasks, fieldCardIn)).found
+  }
+
+  /** The next page of the statistics of workers, and how many there are. */
+  someStats(client: Redis): Promise<{ count: number; found: (WorkerStats & { id: string })[] }> {
+    return this.#some(client, this.#keys.stats, (text, id) => ({ ...readStats(text), id }))
   }
 
   /** Queues into which jobs were put by name before anybody declared a task there. */
@@ -108,6 +141,14 @@ export class Catalogue {
     return [...queues].filter(isQueueName).sort()
   }
 
+  /** A queue and its shards, where it is spread over some; of none all queues. Those who may not read that see the queue alone. */
+  async places(client: Redis, queue: string | undefined): Promise<string[]> {
+    if (queue === undefined) return this.queues(client)
+    const text = await this.askIfAllowed<string | null>(client, null, 'get', this.#keys.queue(queue).shards)
+    const shards = parseShards(text, queue)
+    return shards ? servedShards(shards) : [queue]
+  }
+
   /** All workers with a card and their last statistics, page by page. */
   async allWorkers(client: Redis): Promise<LiveWorker[]> {
     const cards = await this.all(client, this.#keys.workers, workerCardIn)
@@ -119,6 +160,17 @@ export class Catalogue {
   async all<T>(client: Redis, key: string, read: Read<T>): Promise<T[]> {
     const fields: string[] = await this.ask(client, [], 'hkeys', key)
     return (await this.#pick(client, key, fields, read)).filter(value => value !== undefined)
+  }
+
+  /** The next page of a hash, anywhere at first: others read it, too. And how many fields there are. */
+  async #some<T>(client: Redis, key: string, read: Read<T>): Promise<{ count: number; found: T[] }> {
+    const fields: string[] = await this.ask(client, [], 'hkeys', key)
+    const count = fields.length
+    const place = this.#places.get(key) ?? Math.floor(Math.random() * count)
+    const from = count <= page || place >= count ? 0 : place
+    this.#places.set(key, from + page)
+    const some = await this.#pick(client, key, fields.slice(from, from + page), read)
+    return { count, found: some.filter(value => value !== undefined) }
   }
 
   /** What these workers published of their tasks; those that published nothing, or something else, are left out. */
@@ -225,6 +277,8 @@ export class Catalogue {
 
 const idsOf = (workers: WorkerCard[]): string[] => workers.map(({ id }) => id)
 
+const fieldCardIn = (text: string, field: string) => ({ ...taskCardIn(text, field), field })
+
 const taskCardIn = (text: string, field: string): TaskCard => {
   const card = readTaskCard(text)
   if (field === card.task || field === furtherField(card.task, card.queue)) return card
@@ -236,18 +290,3 @@ const workerCardIn = (text: string, field: string): WorkerCard => {
   if (card.id !== field) throw new Unreadable('it names another worker than its field')
   return card
 }
-
-/** Passes on each unreadable record once, and so many at most. */
-export const eachOnce = (most: number, pass: (record: UnreadableRecord) => void): typeof pass => {
-  const passed = new Set<string>()
-  return record => {
-    const name = `${record.key} ${record.field ?? ''}`
-    if (passed.has(name) || passed.size >= most) return
-    passed.add(name)
-    pass(record)
-  }
-}
-
-/** Tells of each unreadable record once. */
-export const unreadableTeller = (events: Events): ((record: UnreadableRecord) => void) =>
-  eachOnce(1000, record => events.emit('registry:unreadable', record))

@@ -2,13 +2,17 @@ import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } fro
 import { addCounts, type Counts } from '../figures/task-stats.ts'
 import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
-import type { TaskCard } from '../task/task.ts'
+import type { TaskCard } from '../task/card.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
-import type { Keys } from '../wire/keys.ts'
+import { type Keys, wholeQueue } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
 import type { LiveWorker, WorkerCard } from './cards.ts'
-import { Catalogue, eachOnce } from './catalogue.ts'
-import { type QueueCounts, readQueueCounts } from './queue-counts.ts'
+import { Catalogue } from './catalogue.ts'
+import { readQueueCounts } from './queue-counts.ts'
+import { eachOnce } from './unreadable.ts'
+import { type QueueOverview, type TaskQueue, wholeQueues, wholeTaskQueues } from './whole-queues.ts'
+
+export type { QueueOverview, TaskQueue } from './whole-queues.ts'
 
 /** A task, by the card of the queue that hubs call now. */
 export interface TaskOverview extends TaskCard {
@@ -28,14 +32,6 @@ export interface TaskOverview extends TaskCard {
   callers: TaskCaller[]
 }
 
-export interface TaskQueue {
-  queue: string
-  /** How many of the task's live workers serve it. */
-  workers: number
-  /** It had the task before all others, which are called only while this one has no workers. */
-  first: boolean
-}
-
 export interface WorkerOverview extends LiveWorker {
   /** False for a worker whose lease ended: it died or is cut off. One that drains is live: `stats.draining` says so. */
   live: boolean
@@ -43,20 +39,6 @@ export interface WorkerOverview extends LiveWorker {
   load: Load
   /** Calls that ended since its start, by task. */
   totals: Record<string, Counts>
-}
-
-export interface QueueOverview extends QueueCounts {
-  queue: string
-  /** Live workers that take requests; those that drain are not counted. */
-  workers: number
-  /** Slots of these workers. */
-  slots: number
-  /** Slots in use, those of draining workers included. */
-  busy: number
-  /** Share of these slots' time that was used in the last minute, 0 to 1; undefined where no worker says. */
-  busyShare: number | undefined
-  /** Of the last minute. */
-  load: Load
 }
 
 /** What the registry and the queues say at one moment. */
@@ -84,7 +66,7 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
   const [cards, known, nowMs] = await Promise.all([
     catalogue.allTasks(client),
     catalogue.allWorkers(client),
-    nowMsOf(client),
+    nowMsOf(client, keys.workers),
   ])
   const queueNames = [...new Set([...cards, ...known].map(({ queue }) => queue))].sort()
   const leases = await inPages(queueNames, name => catalogue.liveIds(client, name, nowMs))
@@ -103,7 +85,7 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
   const liveIn = grouped(live, ({ queue }) => queue)
-  const queues = await inPages(queueNames, async queue => {
+  const places = await inPages(queueNames, async queue => {
     const own = liveIn.get(queue) ?? []
     const counts = await readQueueCounts(
       client,
@@ -114,6 +96,12 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
     )
     return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records) }
   })
+  const queues = wholeQueues(places, names =>
+    workerLoad(
+      names.flatMap(name => liveIn.get(name) ?? []),
+      records,
+    ),
+  )
   const tasks = [...grouped(cards, ({ task }) => task).values()].map(found =>
     taskOverview(found, liveIn, records, known),
   )
@@ -174,6 +162,11 @@ const taskOverview = (
     const providers = live.filter(worker => isServing(worker) && Object.hasOwn(worker.tasks, task))
     return { card, live, providers, digests: new Set(providers.map(worker => worker.tasks[task])) }
   })
+  const most = new Map<string, (typeof places)[number]>()
+  for (const place of places) {
+    const whole = wholeQueue(place.card.queue)
+    if (place.providers.length > (most.get(whole)?.providers.length ?? 0)) most.set(whole, place)
+  }
   const { field: _, ...card } = (places.find(({ providers }) => providers.length > 0) ?? places[0]!).card
   const sum = new LoadSum()
   const totals: Counts = { ok: 0, errors: {} }
@@ -188,14 +181,19 @@ const taskOverview = (
   }
   return {
     ...card,
-    workers: places.flatMap(({ providers }) => providers.map(({ id }) => id)),
+    // A worker has an identity in each shard of its queue: it counts in one of them.
+    workers: places
+      .filter(({ card: { queue } }) => queue === most.get(wholeQueue(queue))?.card.queue)
+      .flatMap(({ providers }) => providers.map(({ id }) => id)),
     // A worker that leaves takes its card with it; that of one that died stays for an hour.
     retired: !known.some(({ tasks }) => Object.hasOwn(tasks, task)),
-    queues: places.map(({ card: { field, queue }, providers }) => ({
-      queue,
-      workers: providers.length,
-      first: field === task,
-    })),
+    queues: wholeTaskQueues(
+      places.map(({ card: { field, queue }, providers }) => ({
+        queue,
+        workers: providers.length,
+        first: field === task,
+      })),
+    ),
     conflict: places.some(({ digests }) => digests.size > 1),
     load: sum.load(),
     totals,

@@ -1,7 +1,9 @@
 import type { Redis } from '../redis/connection.ts'
+import type { KeyFigures } from '../wire/answers.ts'
 import { numberIn } from '../wire/foreign.ts'
 import type { QueueKeys } from '../wire/keys.ts'
 import type { Catalogue } from './catalogue.ts'
+import { readKeyFigures } from './key-counts.ts'
 
 /** How much lies in a queue, and since when. */
 export interface QueueCounts {
@@ -21,6 +23,8 @@ export interface QueueCounts {
   retrying: number | undefined
   /** Requests held by workers. */
   held: number
+  /** How the keys of its jobs fare; undefined where it has none, or this Redis user may not read that. */
+  keys: KeyFigures | undefined
 }
 
 /** What lies in a queue, as far as this Redis user may see it. */
@@ -50,9 +54,10 @@ export const readQueueCounts = async (
       catalogue.askIfAllowed(client, 0, 'zcard', scheduled),
       catalogue.askIfAllowed(client, 0, 'zcard', retries),
       oldestDueMs(client, catalogue, keys, nowMs),
+      readKeyFigures(client, catalogue, keys, nowMs),
     ]),
   ])
-  const [high = 0, low = 0, keyed = 0, scheduledCount, retrying, dueMs] = further
+  const [high = 0, low = 0, keyed = 0, scheduledCount, retrying, dueMs, figures] = further
   const pushedMs = stampOf(head[0])
   return {
     backlog,
@@ -64,6 +69,7 @@ export const readQueueCounts = async (
     scheduled: scheduledCount,
     retrying,
     held: heldCounts.reduce((sum, count) => sum + count, 0),
+    keys: figures && figures.waiting + figures.running > 0 ? figures : undefined,
   }
 }
 

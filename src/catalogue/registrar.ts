@@ -6,11 +6,13 @@ import { command } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { run } from '../redis/library.ts'
 import type { Settings } from '../settings/read.ts'
-import { cardOf, type Task } from '../task/task.ts'
+import { cardOf } from '../task/card.ts'
+import type { Task } from '../task/task.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
 import { version } from '../wire/version.ts'
-import { furtherField, readStats, type WorkerCard, type WorkerStats } from './cards.ts'
-import { Catalogue, unreadableTeller } from './catalogue.ts'
+import { furtherField, type WorkerCard, type WorkerStats } from './cards.ts'
+import { Catalogue } from './catalogue.ts'
+import { unreadableTeller } from './unreadable.ts'
 
 /** Why a request is not run. */
 export interface Verdict {
@@ -56,6 +58,9 @@ export const republishMs = 10 * 60_000
 const batchShare = 10_000
 const forgetTaskSeconds = 24 * 3600
 const sweptAtOnce = 100
+/** So many workers write their statistics with each beat; more of them take turns, but write with each tenth at the least. */
+export const tellingAtOnce = 2000
+export const mostBeats = 10
 const forgetWorkerMs = 3600_000
 
 /** Hashes with a field for each worker. */
@@ -64,13 +69,16 @@ type OfWorkers = (typeof ofWorkers)[number]
 
 /**
  * The one writer of the registry: publishes what one worker provides, its tasks and its card once per identity, its statistics
- * with each beat.
+ * with each beat, or with each second one and so on where there are thousands of workers.
  */
 export class Registrar {
   readonly #options: RegistrarOptions
   readonly #catalogue: Catalogue
   #publishedId: string | undefined
   #publishedAt = 0
+  /** How many beats there are from statistics to statistics, and how many there were. Workers that began together are not in step. */
+  #everyBeats = 1
+  #beats = Math.floor(Math.random() * mostBeats)
   /** Under which identity it was told that a task is elsewhere. */
   readonly #told = new Map<string, string>()
 
@@ -79,10 +87,13 @@ export class Registrar {
     this.#catalogue = new Catalogue(options.keys, unreadableTeller(options.events))
   }
 
-  /** Cards go out with the first beat of an identity that gets them through, and again from time to time. */
+  /** To be told of each beat. Cards go out with the first one of an identity that gets them through, and again from time to time. */
   async publish(client: Redis, workerId: string, nowMs: number, { stats, measured }: Published): Promise<void> {
     const isNew = this.#publishedId !== workerId
     const isDue = isNew || nowMs - this.#publishedAt > republishMs
+    this.#beats++
+    // Callers must hear that it leaves, also when the word that it wrote out of turn was lost.
+    if (!isDue && !stats.draining && this.#beats % this.#everyBeats !== 0) return
     const seconds = Math.floor(nowMs / 1000)
     const { tasks: taskStats, slow, failures } = measured(isDue)
     const workers = isDue ? JSON.stringify(this.#card(workerId, seconds)) : undefined
@@ -177,21 +188,22 @@ export class Registrar {
   }
 
   /**
-   * Removes cards of tasks nobody published for a day and of workers that are long gone. What cannot be read stays: its
-   * worker may be alive, and only a person can tell what it is.
+   * Removes cards of tasks nobody published for a day and of workers that are long gone: a page of them each time, and the next one
+   * the next time, because each worker does so. What cannot be read stays: its worker may be alive, and only a person can tell what it is.
    */
   async #sweep(client: Redis, nowMs: number): Promise<void> {
     const { keys } = this.#options
-    const cards = await this.#catalogue.allTasks(client)
+    const cards = await this.#catalogue.someTasks(client)
     const stale = cards.filter(({ at }) => nowMs / 1000 - at > forgetTaskSeconds).map(({ field }) => field)
     if (stale.length > 0) await command(client, 'hdel', keys.tasks, ...stale)
     await this.#sweepNamed(client, nowMs)
-    const seen = await this.#catalogue.all(client, keys.stats, (text, id) => ({ id, ...readStats(text) }))
-    const gone = seen.filter(({ seen }) => nowMs - seen > forgetWorkerMs)
+    const { count, found } = await this.#catalogue.someStats(client)
+    const gone = found.filter(({ seen }) => nowMs - seen > forgetWorkerMs)
     await this.remove(
       client,
       gone.map(({ id }) => id),
     )
+    this.#everyBeats = Math.min(mostBeats, Math.max(1, Math.ceil(count / tellingAtOnce)))
   }
 
   /** Names of queues that were announced long ago, and where nothing waits any more. */
@@ -202,10 +214,10 @@ export class Registrar {
       this.#catalogue.askIfAllowed<number | unknown[]>(client, 0, name, key, ...args)
     const old = await ask('zrangebyscore', keys.queues, '-inf', before, 'LIMIT', 0, sweptAtOnce)
     for (const name of Array.isArray(old) ? old : []) {
-      const { jobs, jobsHigh, jobsLow, scheduled, retries, ticks } = keys.queue(String(name))
+      const { jobs, jobsHigh, jobsLow, scheduled, retries, dead, ticks } = keys.queue(String(name))
       const waiting = await Promise.all([
         ...[jobs, jobsHigh, jobsLow].map(list => ask('llen', list)),
-        ...[scheduled, retries].map(set => ask('zcard', set)),
+        ...[scheduled, retries, dead].map(set => ask('zcard', set)),
         ask('zrange', ticks, 0, 0).then(first => (Array.isArray(first) ? first.length : 1)),
       ])
       if (waiting.every(count => count === 0)) await command(client, 'zrem', keys.queues, String(name))

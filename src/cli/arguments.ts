@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readSettings, type Settings, settingsTable } from '../settings/read.ts'
 import { ConfigError } from '../wire/errors.ts'
@@ -110,23 +109,28 @@ const checkCount = (positionals: string[], command: Command): void => {
 /**
  * The settings of one run: flag, environment, file, default.
  *
- * @param defaultLogLevel what this command logs when nobody says
+ * @param logLevel what this command logs when nobody says
+ * @param defaults what else it has then
  * @throws ConfigError
  */
 export const settingsOf = (
   user: 'hub' | 'worker' | 'registry',
   command: Command,
   { flags }: Pick<Invocation, 'flags'>,
-  defaultLogLevel: string,
+  logLevel: string,
+  defaults: Partial<Settings> = {},
 ): Readonly<Settings> => {
   const texts: Record<string, string> = {}
   for (const option of optionsOf(command)) {
     const text = flags[option.flag]
     if (option.setting !== undefined && text !== undefined) texts[option.setting] = settingText(option, text)
   }
-  const settings = readSettings(user, { flags: texts, env: process.env, file: flags.config })
-  const isSaid = texts.logLevel !== undefined || process.env.PSHUB_LOG_LEVEL || fileSaysLogLevel(flags.config)
-  return isSaid ? settings : { ...settings, logLevel: defaultLogLevel }
+  return readSettings(user, {
+    flags: texts,
+    env: process.env,
+    file: flags.config,
+    defaults: { logLevel, ...defaults },
+  })
 }
 
 /** Durations become the milliseconds that settings are in, and are checked here so that the message names the flag. */
@@ -137,7 +141,3 @@ const settingText = (option: Option, text: string): string => {
   if (wrong) throw new ConfigError(`--${option.flag} ${wrong} milliseconds; it is ${ms}.`)
   return String(ms)
 }
-
-/** Called once the file was read and found to be an object. */
-const fileSaysLogLevel = (path: string | undefined): boolean =>
-  path !== undefined && JSON.parse(readFileSync(path, 'utf8')).logLevel !== undefined

@@ -1,3 +1,4 @@
+import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
 import { settingsOf } from './arguments.ts'
@@ -27,9 +28,9 @@ export const showCalls = async <Row extends { task: string }>(
   const settings = settingsOf('hub', command, invocation, 'silent')
   const limit = limitOf(flags.limit, command.name)
   const { rows, nowMs } = await withRedis(settings, async connection => {
-    const all = await connection.send(client => read(client, makeKeys(settings.namespace)))
-    const [seconds, micros] = await connection.send(client => client.time())
-    return { rows: all, nowMs: Number(seconds) * 1000 + Number(micros) / 1000 }
+    const keys = makeKeys(settings.namespace)
+    const all = await connection.send(client => read(client, keys))
+    return { rows: all, nowMs: await connection.send(client => nowMsOf(client, keys.stats)) }
   })
   const [wanted] = positionals
   const matching = rows.filter(({ task }) => wanted === undefined || task.includes(wanted))

@@ -1,6 +1,8 @@
 import { readOverview } from '../catalogue/overview.ts'
 import { bootCheck, type Finding } from '../redis/boot-check.ts'
-import { type Connection, isRefusal } from '../redis/connection.ts'
+import { command } from '../redis/client.ts'
+import type { Connection } from '../redis/connection.ts'
+import { isRefusal } from '../redis/failures.ts'
 import { type Role, roles } from '../redis/rights.ts'
 import { describeTarget } from '../redis/target.ts'
 import { namedQueues, readQueues } from '../settings/queues.ts'
@@ -23,7 +25,7 @@ const measurePing = async (connection: Connection): Promise<number> => {
   const times: number[] = []
   for (let i = 0; i < pings; i++) {
     const startedAt = performance.now()
-    await connection.send(client => client.time())
+    await connection.send(client => command(client, 'time'))
     times.push(performance.now() - startedAt)
   }
   return Math.round(times.sort((a, b) => a - b)[(pings - 1) / 2]! * 100) / 100

@@ -21,7 +21,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('hub', deadCommand, invocation, 'silent')
   const action = actionOf(positionals[0] ?? 'list')
   const queue = queueOf(flags, 'dead')
-  const query = { ids: idsOf(flags.id), task: flags.task, code: flags.code }
+  const query = { ids: idsOf(flags.id), task: flags.task, code: flags.code, key: flags.key }
   const olderMs = flags.older === undefined ? undefined : parseDuration(flags.older, '--older')
   const limit = jobsLimitOf(flags.limit, 'dead')
   const args = flags.args === undefined ? undefined : { args: parseJson(flags.args, '--args is not JSON', 'dead') }
@@ -53,10 +53,11 @@ const idsOf = (text: string | undefined): string[] | undefined => {
   return ids
 }
 
-const columnsAt = (nowMs: number): Column<DeadJob>[] => [
+const columnsAt = (nowMs: number, hasKeys: boolean): Column<DeadJob>[] => [
   { title: 'GIVEN UP', value: ({ atMs }) => ago(nowMs, atMs), right: true },
   { title: 'QUEUE', value: ({ queue }) => queue, rank: 1 },
   { title: 'TASK', value: ({ task }) => task },
+  ...(hasKeys ? [{ title: 'KEY', value: ({ key }: DeadJob) => key ?? '-', rank: 2 }] : []),
   { title: 'TRIES', value: ({ tries }) => tries, right: true, rank: 2 },
   { title: 'CODE', value: ({ errors }) => errors.at(-1)?.code ?? '-', style: () => 'red' },
   { title: 'FROM', value: ({ from }) => from || '-', rank: 3 },
@@ -78,7 +79,8 @@ const list = async (
   const shown = found.sort((a, b) => b.atMs - a.atMs).slice(0, limit)
   if (flags.json !== undefined) json(shown)
   else if (shown.length > 0) {
-    writeTable(out, columnsAt(nowMs), shown)
+    const hasKeys = shown.some(({ key }) => key !== undefined)
+    writeTable(out, columnsAt(nowMs, hasKeys), shown)
     if (found.length > shown.length) err.line('There are more: --limit, or a filter, shows others.')
     err.line('Try them again: pshub dead retry. Both it and pshub dead delete take the same filters.')
   } else err.line('No dead job is there, or matches. How many are in each state: pshub jobs')
@@ -141,6 +143,7 @@ export const deadCommand: Command = {
     { flag: 'queue', value: 'name', about: 'of this queue', fallback: 'all' },
     { flag: 'id', value: 'id', isList: true, about: 'this job; several with commas, or --id again' },
     { flag: 'task', value: 'name:1.0', about: 'of this task' },
+    { flag: 'key', value: 'text', about: 'with this key' },
     { flag: 'code', value: 'code', about: 'whose last failure has this code, as TaskFailed' },
     { flag: 'older', value: 'time', about: 'given up longer ago than this: 2h, 7d' },
     { flag: 'args', value: 'json', about: 'retry one job with these arguments in the place of its own' },

@@ -7,6 +7,7 @@ import { queueOf } from './flag-values.ts'
 /** How a job is to be run, as flags. */
 export const enqueueFlags: Command['options'] = [
   { flag: 'queue', value: 'name', about: 'queue it goes to', fallback: 'where the task is' },
+  { flag: 'forward', value: 'name', about: 'forwarder that takes it out of the hub, in the place of a worker' },
   { flag: 'delay', value: 'time', about: 'not before so long from now: 30s, 5m, 2h, 1d' },
   {
     flag: 'at',
@@ -25,7 +26,12 @@ export const enqueueFlags: Command['options'] = [
     about: 'wait before that: exponential, polynomial, a time, or times with commas',
     fallback: "the task's own, else exponential",
   },
-  { flag: 'key', value: 'text', about: 'of a keyed task: jobs with the same key run one after the other' },
+  {
+    flag: 'key',
+    value: 'text',
+    about: 'of a keyed task: jobs with the same key run one after the other, or are merged',
+  },
+  { flag: 'score', value: 'n', about: 'of a merged task: payloads with lower ones come first', fallback: 'the time' },
   { flag: 'priority', value: 'level', about: 'high, normal or low' },
   {
     flag: 'unique',
@@ -42,17 +48,20 @@ const priorities = ['high', 'normal', 'low'] as const
 
 /** @throws UsageError */
 export const enqueueOptionsOf = (flags: Invocation['flags']): EnqueueOptions => {
-  const { delay, at, retries, backoff, key, priority, unique, expires, tracked, keep, wait } = flags
+  const { forward, delay, at, retries, backoff, key, score, priority, unique, expires, tracked, keep, wait } = flags
   const duration = (text: string | undefined, flag: string) => text && parseDuration(text, `--${flag}`)
   const queue = queueOf(flags, 'enqueue')
+  if (queue !== undefined && forward !== undefined) throw wrong('Give --queue or --forward, not both.')
   if (delay !== undefined && at !== undefined) throw wrong('Give --delay or --at, not both.')
   const options = {
     queue,
+    forward,
     delayMs: duration(delay, 'delay'),
     at: at && momentOf(at),
-    retries: retries && countOf(retries),
-    backoff: backoff && backoffOf(backoff),
+    retries: retries && retriesOf(retries, 'enqueue'),
+    backoff: backoff && backoffOf(backoff, 'enqueue'),
     key,
+    score: score === undefined ? undefined : scoreOf(score),
     priority: priority && priorityOf(priority),
     unique: unique === '' ? true : unique,
     expiresMs: duration(expires, 'expires'),
@@ -71,15 +80,26 @@ const momentOf = (text: string): Date => {
   throw wrong(`--at must be a date and time like 2026-12-01T08:00:00Z; it is '${text}'.`)
 }
 
-const countOf = (text: string): number => {
+/** @throws UsageError */
+export const retriesOf = (text: string, command: string): number => {
   if (/^\d{1,7}$/.test(text)) return Number(text)
-  throw wrong(`--retries must be a whole number of at least 0; it is '${text}'.`)
+  throw new UsageError(`--retries must be a whole number of at least 0; it is '${text}'.`, command)
 }
 
-const backoffOf = (text: string): NonNullable<EnqueueOptions['backoff']> => {
+const scoreOf = (text: string): number => {
+  const score = Number(text)
+  if (text.trim() !== '' && Number.isFinite(score)) return score
+  throw wrong(`--score must be a number; it is '${text}'.`)
+}
+
+/** @throws UsageError */
+export const backoffOf = (text: string, command: string): NonNullable<EnqueueOptions['backoff']> => {
   if (text === 'exponential' || text === 'polynomial') return text
   if (!/^[\d.]/.test(text))
-    throw wrong(`--backoff must be exponential, polynomial, a time like 30s, or times like 1s,10s,1m; it is '${text}'.`)
+    throw new UsageError(
+      `--backoff must be exponential, polynomial, a time like 30s, or times like 1s,10s,1m; it is '${text}'.`,
+      command,
+    )
   const waits = text.split(',').map(part => parseDuration(part, '--backoff'))
   return waits.length === 1 ? waits[0]! : waits
 }

@@ -1,3 +1,5 @@
+import { serversOf } from '../redis/client.ts'
+import type { Redis } from '../redis/connection.ts'
 import { install, libraryName, libraryRevision } from '../redis/library.ts'
 import { explained } from '../redis/refusals.ts'
 import { describeTarget } from '../redis/target.ts'
@@ -7,19 +9,26 @@ import { exitCodes } from './exit-codes.ts'
 import { jsonOption } from './options.ts'
 import { withRedis } from './redis-session.ts'
 
+/** Each master of a Cluster has its own; its replicas follow it. */
+const installOnAll = (client: Redis) =>
+  Promise.all(serversOf(client).map(async server => ({ ...(await install(server)), node: server.node })))
+
 const run = async (invocation: Invocation): Promise<number> => {
   const { flags, output } = invocation
   const settings = settingsOf('hub', installCommand, invocation, 'silent')
   const redis = describeTarget(settings.redis)
-  const { revision, isFit, isNew, refusal } = await withRedis(settings, connection => connection.send(install))
-  if (!isFit) {
+  const all = await withRedis(settings, connection => connection.send(installOnAll))
+  for (const { node, revision, isFit, refusal } of all) {
+    if (isFit) continue
     const why = refusal ? explained(refusal.message) : `it still has revision ${revision ?? 'none'}`
-    throw new Error(`The library was not loaded into ${redis}: ${why}.`)
+    throw new Error(`The library was not loaded into ${node ?? redis}: ${why}.`)
   }
+  const isNew = all.some(each => each.isNew)
+  const revision = Math.min(...all.map(each => each.revision!))
   if (flags.json !== undefined) output.json({ redis, library: libraryName, revision, isNew })
   else if (isNew) output.out.line(`${redis} has ${libraryName} now, revision ${revision}.`)
   else {
-    const newer = revision! > libraryRevision ? ', which is newer than that of this pshub' : ''
+    const newer = revision > libraryRevision ? ', which is newer than that of this pshub' : ''
     output.out.line(`${redis} had ${libraryName} already, revision ${revision}${newer}.`)
   }
   return exitCodes.ok

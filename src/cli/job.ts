@@ -1,7 +1,7 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { type StepStatus, stepId } from '../jobs/job.ts'
 import type { JobRecord } from '../jobs/job-record.ts'
-import { findJobRecord } from '../jobs/listing.ts'
+import { findJobRecord } from '../jobs/lists/listing.ts'
 import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
@@ -87,7 +87,7 @@ const show = async (
 }
 
 const find = async (client: Redis, keys: Keys, id: string, queue: string | undefined): Promise<Found | undefined> => {
-  const nowMs = await nowMsOf(client)
+  const nowMs = await nowMsOf(client, keys.workers)
   const queues = queue === undefined ? await new Catalogue(keys).queues(client) : [queue]
   const record = await findJobRecord(client, keys, id, queues)
   if (!record) return undefined

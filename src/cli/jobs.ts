@@ -6,7 +6,7 @@ import {
   type QueuedState,
   queuedStates,
   readJobs,
-} from '../jobs/listing.ts'
+} from '../jobs/lists/listing.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -26,13 +26,16 @@ const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('hub', jobsCommand, invocation, 'silent')
   const queue = queueOf(flags, 'jobs')
   const state = stateOf(flags.state)
-  const { task } = flags
-  if (task !== undefined && state === undefined)
-    throw new UsageError('--task needs --state: what is counted is all tasks of a queue.', 'jobs')
+  const { task, key } = flags
+  if (state === undefined && (task ?? key) !== undefined)
+    throw new UsageError(
+      `--${task === undefined ? 'key' : 'task'} needs --state: what is counted is all tasks of a queue.`,
+      'jobs',
+    )
   const limit = jobsLimitOf(flags.limit, 'jobs')
   const keys = makeKeys(settings.namespace)
   const listing = await withRedis(settings, connection =>
-    connection.send(client => readJobs(client, new Catalogue(keys), keys, { queue, state, task, limit })),
+    connection.send(client => readJobs(client, new Catalogue(keys), keys, { queue, state, task, key, limit })),
   )
   if (state === undefined) showCounts(listing.counts, invocation)
   else showJobs(listing, state, invocation)
@@ -82,14 +85,28 @@ export const until = (nowMs: number, ms: number | undefined): string => {
   return ms <= nowMs ? 'now' : `in ${formatDuration(ms - nowMs)}`
 }
 
+/** One with a key waits for its time in its line, and says when it is due. */
+export const enqueuedOrDue = (nowMs: number, ms: number | undefined): string =>
+  ms !== undefined && ms > nowMs ? `due ${until(nowMs, ms)}` : ago(nowMs, ms)
+
 const whenColumns: Record<QueuedState, (nowMs: number) => Column<QueuedJob>> = {
-  waiting: nowMs => ({ title: 'ENQUEUED', value: ({ enqueuedMs }) => ago(nowMs, enqueuedMs), right: true }),
+  waiting: nowMs => ({ title: 'ENQUEUED', value: ({ enqueuedMs }) => enqueuedOrDue(nowMs, enqueuedMs), right: true }),
   scheduled: nowMs => ({ title: 'DUE', value: ({ dueMs }) => until(nowMs, dueMs), right: true }),
   retrying: nowMs => ({ title: 'DUE', value: ({ dueMs }) => until(nowMs, dueMs), right: true }),
   dead: nowMs => ({ title: 'GIVEN UP', value: ({ deadMs }) => ago(nowMs, deadMs), right: true }),
 }
 
-const columnsOf = (state: QueuedState, nowMs: number, hasKeys: boolean): Column<QueuedJob>[] => {
+/** A key whose jobs are merged is one line. */
+const payloadsColumn: Column<QueuedJob> = {
+  title: 'PAYLOADS',
+  value: ({ payloads }) => payloads ?? '-',
+  right: true,
+  rank: 3,
+}
+
+const columnsOf = (state: QueuedState, nowMs: number, jobs: readonly QueuedJob[]): Column<QueuedJob>[] => {
+  const hasKeys = jobs.some(({ key }) => key !== undefined)
+  const hasPayloads = jobs.some(({ payloads }) => payloads !== undefined)
   const hasFailed = state === 'retrying' || state === 'dead'
   const failure: Column<QueuedJob>[] = [
     { title: 'CODE', value: ({ error }) => error?.code ?? '-', style: () => 'red' },
@@ -100,6 +117,7 @@ const columnsOf = (state: QueuedState, nowMs: number, hasKeys: boolean): Column<
     { title: 'QUEUE', value: ({ queue }) => queue, rank: 1 },
     { title: 'TASK', value: ({ task }) => task },
     ...(hasKeys ? [{ title: 'KEY', value: ({ key }: QueuedJob) => printable(key ?? '-'), rank: 2 }] : []),
+    ...(hasPayloads ? [payloadsColumn] : []),
     ...(state === 'waiting' ? [{ title: 'PRIORITY', value: ({ priority }: QueuedJob) => priority, rank: 4 }] : []),
     { title: 'TRIES', value: ({ tries }) => tries, right: true, rank: 2 },
     ...(hasFailed ? failure.slice(0, 1) : []),
@@ -119,10 +137,10 @@ const showJobs = (
     json(jobs)
     return
   }
-  const hasKeys = jobs.some(({ key }) => key !== undefined)
-  if (jobs.length > 0) writeTable(out, columnsOf(state, atMs, hasKeys), jobs)
-  const which = flags.task === undefined ? '' : ` of ${printable(flags.task)}`
-  if (more && jobs.length > 0) err.line('There are more, or may be: --limit, --queue or --task show others.')
+  if (jobs.length > 0) writeTable(out, columnsOf(state, atMs, jobs), jobs)
+  const ofKey = flags.key === undefined ? '' : ` with the key ${printable(flags.key)}`
+  const which = (flags.task === undefined ? '' : ` of ${printable(flags.task)}`) + ofKey
+  if (more && jobs.length > 0) err.line('There are more, or may be: --limit, --queue, --task or --key show others.')
   else if (more) err.line(`No ${state} job${which} is among the first ${mostListed} of each queue; there are more.`)
   else if (jobs.length === 0) err.line(`No job${which} is ${state}. How many are in each state: pshub jobs`)
 }
@@ -136,13 +154,15 @@ export const jobsCommand: Command = {
       'try), and DEAD: given up, and kept until somebody looks (pshub dead). Those that run are HELD in pshub queues. ' +
       'A queue that no task is known in yet is only found with --queue.',
     'With --state it lists them, the next one first, of the dead the latest: when they came, are due or were given up, how ' +
-      'often they failed (TRIES) and how the last time, and the service that enqueued them (FROM).',
+      'often they failed (TRIES) and how the last time, and the service that enqueued them (FROM). A key whose jobs are merged ' +
+      'is one line, with how many PAYLOADS wait (pshub key shows these).',
   ],
   arity: { min: 0, max: 0 },
   options: [
     { flag: 'queue', value: 'name', about: 'this queue only' },
     { flag: 'state', value: 'state', about: `list those that are ${queuedStates.join(', ')}` },
     { flag: 'task', value: 'name:1.0', about: 'of this task only; with --state' },
+    { flag: 'key', value: 'text', about: 'with this key only; with --state' },
     limitOption,
     jsonOption,
   ],

@@ -38,8 +38,7 @@ export const loadTasks = async (names: string[], folder: string): Promise<Loaded
   const onStart = new Set<Hook>()
   const lastWords = new Set<Hook>()
   for (const name of names) {
-    const address = addressOf(name, folder)
-    const exported = await importModule(name, address)
+    const { address, exported } = await loadModule(name, folder)
     const found = tasksIn(exported)
     const bare = contractsIn(exported)
     for (const contract of bare) contracts.add(contract.name.full)
@@ -55,6 +54,15 @@ export const loadTasks = async (names: string[], folder: string): Promise<Loaded
   const unhandled = [...contracts].filter(name => !handled.has(name))
   if (unhandled.length > 0) throw new ConfigError(withoutHandler(unhandled))
   return { tasks: [...tasks.values()], passedOver: [...contracts], onStart: [...onStart], lastWords: [...lastWords] }
+}
+
+/** Imports one module, named as loadTasks() has it; and throws as that. */
+export const loadModule = async (
+  name: string,
+  folder: string,
+): Promise<{ address: string; exported: Record<string, unknown> }> => {
+  const address = addressOf(name, folder)
+  return { address, exported: await importModule(name, address) }
 }
 
 /** Its threads import the same module, if it has threads and no other module was given. */

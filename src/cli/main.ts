@@ -11,6 +11,7 @@ import { report } from './report.ts'
 /** Each loads what it needs, and nothing else: a command begins sooner. */
 const commands: Record<string, () => Promise<Command>> = {
   worker: async () => (await import('./worker.ts')).workerCommand,
+  forward: async () => (await import('./forward.ts')).forwardCommand,
   call: async () => (await import('./call.ts')).callCommand,
   enqueue: async () => (await import('./enqueue.ts')).enqueueCommand,
   tasks: async () => (await import('./tasks.ts')).tasksCommand,
@@ -21,7 +22,9 @@ const commands: Record<string, () => Promise<Command>> = {
   jobs: async () => (await import('./jobs.ts')).jobsCommand,
   job: async () => (await import('./job.ts')).jobCommand,
   dead: async () => (await import('./dead.ts')).deadCommand,
+  key: async () => (await import('./key.ts')).keyCommand,
   schedules: async () => (await import('./schedules.ts')).schedulesCommand,
+  shards: async () => (await import('./shards.ts')).shardsCommand,
   pause: async () => (await import('./pause.ts')).pauseCommand,
   resume: async () => (await import('./pause.ts')).resumeCommand,
   slow: async () => (await import('./slow.ts')).slowCommand,

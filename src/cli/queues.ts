@@ -18,7 +18,10 @@ const isPaused = ({ pausedMs }: QueueOverview): boolean => pausedMs !== undefine
 const isStuck = ({ backlog, workers }: QueueOverview): boolean => backlog > 0 && workers === 0
 
 const hasScheduled = ({ scheduled = 0 }: QueueOverview): boolean => scheduled > 0
+const hasKeys = ({ keys }: QueueOverview): boolean => keys !== undefined
 const hasRetrying = ({ retrying = 0 }: QueueOverview): boolean => retrying > 0
+
+const durationOf = (ms: number | undefined): string => (ms ? formatDuration(ms) : '-')
 
 /** Most queues have nothing to say in some columns: these are only shown where a queue has. */
 type QueueColumn = Column<QueueOverview> & { isWanted?: (queue: QueueOverview) => boolean }
@@ -47,6 +50,10 @@ const columns: QueueColumn[] = [
   },
   { title: 'SCHEDULED', value: ({ scheduled }) => scheduled ?? '-', isWanted: hasScheduled, right: true, rank: 8 },
   { title: 'RETRYING', value: ({ retrying }) => retrying ?? '-', isWanted: hasRetrying, right: true, rank: 8 },
+  { title: 'KEYS', value: ({ keys }) => keys?.waiting ?? '-', isWanted: hasKeys, right: true, rank: 7 },
+  { title: 'KEY LAG', value: ({ keys }) => durationOf(keys?.lagMs), isWanted: hasKeys, right: true, rank: 7 },
+  { title: 'KEYS RUNNING', value: ({ keys }) => keys?.running ?? '-', isWanted: hasKeys, right: true, rank: 8 },
+  { title: 'LONGEST RUN', value: ({ keys }) => durationOf(keys?.longestMs), isWanted: hasKeys, right: true, rank: 8 },
   {
     title: 'DEAD',
     value: queue => queue.dead,
@@ -111,6 +118,8 @@ export const queuesCommand: Command = {
       'given up (and, where there are any, for how long the first of them has been due, OLDEST JOB, those that wait for their time, SCHEDULED, and for their next try, RETRYING), the requests held by workers, the slots in use of all there are, the live workers, and the SHARE of ' +
       "their slots' time that was used. Calls that wait where no worker serves are warned of. Where a queue is paused (pshub " +
       'pause), a STATE says so.',
+    'Where jobs have keys: how many KEYS wait, due or not, KEY LAG, for how long the first of those has been due that are, KEYS ' +
+      'RUNNING, and LONGEST RUN, for how long one has run at the most. What a key is stuck at says pshub key.',
     aboutLoad,
   ],
   arity: { min: 0, max: 0 },

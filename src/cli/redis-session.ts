@@ -1,4 +1,5 @@
-import { Connection, ConnectionLost, NotConnected } from '../redis/connection.ts'
+import { Connection } from '../redis/connection.ts'
+import { ConnectionLost, NotConnected } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Settings } from '../settings/read.ts'
 import { RedisAway } from './redis-away.ts'
@@ -19,13 +20,15 @@ export const withRedis = async <T>(
     target,
     name: 'pshub-cli',
     stallMs: patienceMs,
-    onDown: reason => failed.abort(reason),
+    onDown: (reason, node) => {
+      // One node of a Cluster may be away and all that is asked for be there.
+      if (node === undefined) failed.abort(reason)
+    },
   })
   const tooSlow = setTimeout(() => failed.abort(new Error(`no answer within ${patienceMs} ms`)), patienceMs)
   try {
     connection.open()
     await connection.whenReady(failed.signal)
-    // The reason is that of onDown, which is called a moment before downReason is set.
     if (!connection.isReady) throw new RedisAway(target, (failed.signal.reason as Error).message)
     return await work(connection)
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Hub } from '../hub/hub.ts'
+import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
 import type { Schedule, Schedules } from '../jobs/schedules.ts'
 import { nearNames } from '../wire/names.ts'
 import { settingsOf, UsageError } from './arguments.ts'
@@ -22,14 +23,15 @@ const run = async (invocation: Invocation): Promise<number> => {
   const most = { list: 1, add: 5 }[action as 'list' | 'add'] ?? 2
   if (positionals.length > most) throw wrong(`That is more than pshub schedules ${action} takes.`)
   const queue = queueOf(flags, 'schedules')
-  if (action !== 'add' && (flags.timezone !== undefined || flags.skip !== undefined))
-    throw wrong('--timezone and --skip belong to: pshub schedules add')
+  const { timezone, skip, forward } = flags
+  if (action !== 'add' && [timezone, skip, forward].some(flag => flag !== undefined))
+    throw wrong('--timezone, --skip and --forward belong to: pshub schedules add')
   if (action === 'add' && rest.length < 2) throw wrong('It takes: pshub schedules add <name> <cron> <task> [arguments]')
   const args = action === 'add' ? await argumentsOf(rest[2], output.err, 'schedules') : undefined
   return withHub(settings, invocation, {
     isLook: action !== 'add',
     work: async hub => {
-      if (action === 'add') return add(hub, name!, rest as [string, string], args, queue, invocation)
+      if (action === 'add') return add(hub, name!, rest as [string, string], args, { queue, forward }, invocation)
       const { counts } = await hub.jobs({ queue })
       const queues = counts.map(each => each.queue)
       const all = (await Promise.all(queues.map(each => hub.schedules(each).list()))).flat()
@@ -78,11 +80,11 @@ const add = async (
   name: string,
   [cron, task]: [string, string],
   args: unknown,
-  queue: string | undefined,
+  place: Pick<EnqueueOptions, 'queue' | 'forward'>,
   { flags, output: { out, json } }: Invocation,
 ): Promise<number> => {
   const times = { cron, timezone: flags.timezone, ...(flags.skip === undefined ? {} : { missed: 'skip' as const }) }
-  const schedule = await hub.schedule(name, times, task, args, { queue })
+  const schedule = await hub.schedule(name, times, task, args, place)
   if (flags.json !== undefined) json(schedule)
   else out.line(`${name} enqueues ${schedule.task} in queue ${schedule.queue}; ${nextOf(schedule)}.`)
   return exitCodes.ok
@@ -141,6 +143,7 @@ export const schedulesCommand: Command = {
   arity: { min: 0, max: 5 },
   options: [
     { flag: 'queue', value: 'name', about: 'of this queue', fallback: 'all; of add that of the task' },
+    { flag: 'forward', value: 'name', about: 'of add: forwarder that takes its jobs out of the hub' },
     { flag: 'timezone', value: 'name', about: 'whose times these are, as Europe/Berlin', fallback: 'UTC' },
     { flag: 'skip', about: 'pass over times that were missed, in the place of one run for all of them' },
     jsonOption,

@@ -10,6 +10,11 @@ import { printable, printableJson } from './printable.ts'
 import { type Column, writeTable } from './table.ts'
 import { doubledOf, queueNames } from './warnings.ts'
 
+const aboutKeyed: Record<NonNullable<TaskOverview['keyed']>, string> = {
+  ordered: 'those with the same --key run one after the other',
+  merged: 'what waits with the same --key comes in one run, each payload once, and at most one run has a key',
+}
+
 /** Writes all that the registry says of one task. */
 export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink): void => {
   const providers = workers.filter(({ id }) => task.workers.includes(id))
@@ -23,8 +28,7 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
       task.idempotent ? 'yes: run again elsewhere when its worker dies' : 'no: not run again when its worker dies',
     ],
   ]
-  if (task.keyed !== undefined)
-    fields.push(['jobs', `${task.keyed}: those with the same --key run one after the other`])
+  if (task.keyed !== undefined) fields.push(['jobs', `${task.keyed}: ${aboutKeyed[task.keyed]}`])
   sink.line(sink.paint('bold', printable(task.task)))
   for (const line of task.description.trim().split(/\r?\n/)) if (line.trim()) sink.line(`  ${printable(line)}`)
   sink.line()

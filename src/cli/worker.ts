@@ -1,19 +1,12 @@
-import type { Logger } from '../outlets/log.ts'
-import type { Settings } from '../settings/read.ts'
 import { speak } from '../worker/hooks.ts'
-import type { Worker } from '../worker/worker.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
-import { exitCodes, signalCodes } from './exit-codes.ts'
+import { exitCodes } from './exit-codes.ts'
 import { watchFaults } from './faults.ts'
 import { lookLines } from './look-text.ts'
 import { callerOptions } from './options.ts'
 import { orStuck } from './or-stuck.ts'
-import { RedisAway, watchRedis } from './redis-away.ts'
-import { onStopSignals } from './stop-signals.ts'
-
-/** After an exception that nothing caught, what runs has this long: the process cannot be trusted any more. */
-const faultGraceMs = 2000
+import { serve } from './serve.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('worker', workerCommand, invocation, 'info')
@@ -49,48 +42,6 @@ const lastWordsOf =
   async (error: unknown): Promise<void> => {
     await Promise.all(hooks().map(hook => speak(hook, error)))
   }
-
-/** Serves until a signal or a fault. Resolves with the exit code when all has been put back. */
-const serve = async (
-  worker: Worker,
-  settings: Readonly<Settings>,
-  log: Logger,
-  setOnFatal: (listener: () => void) => void,
-): Promise<number> => {
-  let code: number = exitCodes.ok
-  let stopping = false
-  const awayBecause = watchRedis(worker.events)
-  // Behind this turn of the loop: a signal that comes while onStart runs finds somebody who listens.
-  const started = Promise.resolve().then(() => worker.start())
-  const stopped = new Promise<void>(resolve => {
-    const stop = (graceMs: number) => {
-      stopping = true
-      void worker.stop({ graceMs }).then(resolve)
-    }
-    onStopSignals(
-      signal => {
-        const { graceMs } = settings
-        log.info({ signal, busy: worker.busy, graceMs }, 'stopping; what runs may finish, a second signal ends it')
-        stop(graceMs)
-      },
-      signal => {
-        log.warn({ signal, busy: worker.busy }, 'leaving at once')
-        process.exit(signalCodes[signal])
-      },
-    )
-    setOnFatal(() => {
-      code = exitCodes.failed
-      stop(Math.min(faultGraceMs, settings.graceMs))
-    })
-  })
-  // What keeps it from starting, onStart for one, keeps it from nothing else.
-  await Promise.race([started, stopped])
-  const reason = awayBecause()
-  if (reason !== undefined && !stopping)
-    log.error(`${new RedisAway(settings.redis, reason).message} Trying until it is there.`)
-  await stopped
-  return code
-}
 
 export const workerCommand: Command = {
   name: 'worker',

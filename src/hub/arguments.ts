@@ -1,4 +1,5 @@
-import { HubError } from '../wire/errors.ts'
+import { type Called, calledName } from '../task/task.ts'
+import { HubError, messageOf } from '../wire/errors.ts'
 import { encodeFitting, invalid } from '../wire/payload.ts'
 import type { Route } from './resolver.ts'
 
@@ -10,4 +11,22 @@ export const encodeArgs = (route: Route, args: unknown, maxBytes: number): strin
   if (encoded) return invalid('InvalidArgs', encoded, details)
   const message = `The arguments of ${route.task} are larger than ${maxBytes} bytes; pass a reference to them instead.`
   return new HubError('PayloadTooLarge', message, details)
+}
+
+export const nameOf = (task: Called): string => {
+  const name = calledName(task)
+  if (typeof name === 'string') return name
+  throw new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
+}
+
+/** What travels of the arguments, where the task that was given says how that is made of them. */
+export const serialized = (task: Called, args: unknown): unknown => {
+  const serialize =
+    typeof task === 'string' ? undefined : (task.serialize as ((payload: unknown) => unknown) | undefined)
+  if (!serialize) return args
+  try {
+    return serialize(args)
+  } catch (cause) {
+    throw new HubError('InvalidArgs', `${nameOf(task)}: its serialize threw: ${messageOf(cause)}.`, { cause })
+  }
 }

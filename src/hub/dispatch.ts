@@ -15,8 +15,10 @@ import { Call, type Caller, type CallHost, unsentMs } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { Inbox } from './inbox.ts'
 import { Outbox } from './outbox.ts'
+import { lighterOf, type Spread } from './placement.ts'
 import type { Route } from './resolver.ts'
 import { maxTries, mayRetry, RetryBudget } from './retries.ts'
+import { roundTrip } from './round-trip.ts'
 
 export interface DispatchOptions {
   hubId: string
@@ -42,7 +44,6 @@ export class Dispatch implements CallHost {
   #hasHeard = false
   readonly #deadlines = new Deadlines()
   readonly #budget = new RetryBudget()
-  readonly #clock = new RedisClock()
   /** The end of most requests. */
   readonly #tail: string
 
@@ -51,7 +52,7 @@ export class Dispatch implements CallHost {
     this.#options = options
     this.#tail = this.#tailFor({})
     this.#inbox = new Inbox({
-      connection: blocking,
+      connection: blocking.at(keys.reply(hubId)),
       key: keys.reply(hubId),
       readKey: keys.read(hubId),
       expected: () => this.#pending.size + this.#tickets.size,
@@ -70,9 +71,10 @@ export class Dispatch implements CallHost {
       return
     }
     this.#budget.onCall()
-    const outbox = this.#outboxOf(route.queue)
+    const queue = route.spread ? this.#lighter(route.spread, route.queue) : route.queue
+    const outbox = this.#outboxOf(queue)
     outbox.maxLength = Math.min(maxBacklog, route.maxBacklog)
-    outbox.forecast.slots = route.slots
+    outbox.forecast.slots = route.spread?.live.get(queue) ?? route.slots
     const trace = span?.trace ?? options
     const spec = {
       caller,
@@ -86,7 +88,7 @@ export class Dispatch implements CallHost {
       phases: options.phases === true,
     }
     const call = new Call(spec, this)
-    span?.sent(route.queue, call.id)
+    span?.sent(queue, call.id)
     this.#expect(call)
     outbox.add(call)
   }
@@ -124,6 +126,7 @@ export class Dispatch implements CallHost {
     this.#pending.delete(call.id)
     this.#deadlines.delete(call)
     const { outbox, caller, phases: isAsked } = call.spec
+    outbox.inFlight--
     outbox.drop(call)
     const ahead = call.placed?.ahead
     if (ahead !== undefined && us) outbox.forecast.learn(ahead, us.backlog / 1000, (us.queue + us.exec) / 1000)
@@ -180,6 +183,7 @@ export class Dispatch implements CallHost {
 
   #expect(call: Call): void {
     this.#pending.set(call.id, call)
+    call.spec.outbox.inFlight++
     this.#deadlines.add(call)
     this.#inbox.wake()
   }
@@ -197,11 +201,22 @@ export class Dispatch implements CallHost {
     return requestTail(keys.reply(hubId), settings.name, trace)
   }
 
+  #lighter({ live }: Spread, queue: string): string {
+    if (live.size === 0) return queue
+    return lighterOf(live, shard => {
+      const { inFlight, whyDown } = this.#outboxOf(shard)
+      return { inFlight, isDown: whyDown !== undefined }
+    })
+  }
+
   #outboxOf(queue: string): Outbox {
     let outbox = this.#outboxes.get(queue)
     if (!outbox) {
-      const { commands: connection, keys, hubId, events, closing } = this.#options
-      outbox = new Outbox({ connection, queue: new Queue(queue, keys), hubId, clock: this.#clock, events, closing })
+      const { commands, blocking, keys, hubId, events, closing } = this.#options
+      const connection = roundTrip(commands, keys.queue(queue).calls, blocking, keys.reply(hubId))
+      // A clock for each queue: nodes of a Cluster have their own.
+      const clock = new RedisClock()
+      outbox = new Outbox({ connection, queue: new Queue(queue, keys), hubId, clock, events, closing })
       this.#outboxes.set(queue, outbox)
     }
     return outbox

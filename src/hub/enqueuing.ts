@@ -2,22 +2,32 @@ import { setImmediate as afterWrites } from 'node:timers/promises'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import type { Events } from '../figures/events.ts'
 import { type Step, stepMessage } from '../jobs/chain.ts'
-import { defaultEnqueueMs, type EnqueueOptions, enqueueOptionNames, shapeOf } from '../jobs/enqueue-options.ts'
+import {
+  canonicalText,
+  combined,
+  defaultEnqueueMs,
+  type EnqueueOptions,
+  enqueueOptionNames,
+  entryOptionNames,
+  placeOf,
+  shapeOf,
+} from '../jobs/enqueue-options.ts'
 import { type EnqueuedMany, type EnqueueEntry, type EnqueueManyOptions, enqueueManyNames } from '../jobs/entries.ts'
 import { Job, type JobHost } from '../jobs/job.ts'
-import { JobOutbox, weightOf } from '../jobs/job-outbox.ts'
+import { weightOf } from '../jobs/job-outbox.ts'
+import { JobOutboxes } from '../jobs/job-outboxes.ts'
 import { batchesOf } from '../queue/batches.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
-import { type Called, calledName } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { HubError, shown } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { isId, isQueueName, type Keys } from '../wire/keys.ts'
 import type { TraceContext } from '../wire/message.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
-import { encodeArgs } from './arguments.ts'
-import type { Resolver, Route } from './resolver.ts'
+import { encodeArgs, nameOf, serialized } from './arguments.ts'
+import type { Placement, PreparedStep } from './placement.ts'
+import type { Route } from './resolver.ts'
 import type { Routes } from './routes.ts'
 
 /** Of tracing what is used here: without the types of OpenTelemetry, which who uses this package may not have. */
@@ -37,8 +47,10 @@ export interface EnqueuingOptions {
   settings: Readonly<Settings>
   keys: Keys
   commands: Connection
+  /** Makes the connection for jobs that are to be on a replica, too. */
+  makeDurable(): Connection
   routes: Routes
-  resolver: Resolver
+  placement: Placement
   events: Events
   tracing: EnqueueTracing | undefined
 }
@@ -49,21 +61,22 @@ const jobOptionNames = namesOf<{ queue?: string }>({ queue: true })
 /** Jobs, from a name and arguments to what is acknowledged in Redis. */
 export class Enqueuing {
   readonly #options: EnqueuingOptions
-  readonly #outboxes = new Map<string, JobOutbox>()
+  readonly #outboxes: JobOutboxes
 
   constructor(options: EnqueuingOptions) {
     this.#options = options
+    this.#outboxes = new JobOutboxes(options)
   }
 
   async enqueue(called: string, args: unknown, options: EnqueueOptions): Promise<Job> {
-    const { tracing, host } = this.#options
+    const { tracing, host, placement } = this.#options
     refuseHubOptions(`enqueue ${called}`, options, enqueueOptionNames)
     const end = monotonicMs() + timeoutOf(called, options)
     const span = tracing?.isHeard({}) ? tracing.startCall(called, {}) : undefined
     try {
-      const step = this.#stepOf(await this.#routeOf(called, options, end), args, options, true)
+      const [step] = await placement.spread([this.stepOf(await this.routeOf(called, options, end), args, options)])
       span?.sent(step.queue, step.id)
-      const twins = await this.#send(step.queue, [this.messageOf([step], span?.trace)], end)
+      const twins = await this.#send(step.queue, [this.messageOf([step], span?.trace)], options, end)
       span?.end(undefined, undefined)
       return new Job(host, host.queueOf(step.queue), twins.get(0) ?? step.id, step.task, {
         isTwin: twins.size > 0,
@@ -82,7 +95,7 @@ export class Enqueuing {
   ): Promise<EnqueuedMany> {
     refuseHubOptions('enqueue many', how, enqueueManyNames)
     const { checkOnly = false, onProgress } = how
-    const steps = await this.prepare(entries, options)
+    const steps = await this.#options.placement.spread(await this.prepare(entries, options))
     if (checkOnly) return { ids: [], twins: 0 }
     return this.sendAll(steps, place => this.messageOf([steps[place]!], undefined), options, onProgress)
   }
@@ -96,7 +109,7 @@ export class Enqueuing {
     entries: readonly EnqueueEntry[],
     options: EnqueueOptions,
     isWhole: (place: number) => boolean = () => true,
-  ): Promise<Step[]> {
+  ): Promise<PreparedStep[]> {
     if (!Array.isArray(entries) || entries.length > mostAtOnce)
       throw new HubError(
         'InvalidArgs',
@@ -106,23 +119,24 @@ export class Enqueuing {
     const end = monotonicMs() + timeoutOf('many', options)
     const routes = new Map<string, Route>()
     // Most are like the one before them, which is found without making a key.
-    let last: { called: string; queue: string | undefined; route: Route } | undefined
-    const steps: Step[] = []
+    let last: (Pick<EnqueueOptions, 'queue' | 'forward'> & { called: string; route: Route }) | undefined
+    const steps: PreparedStep[] = []
     for (let index = 0; index < entries.length; index++) {
       const entry = entries[index]
       try {
         if (!Array.isArray(entry)) throw new HubError('InvalidArgs', 'it must be [task, args, options].')
         const [task, args = {}, own] = entry as unknown as EnqueueEntry
         const called = nameOf(task)
-        if (own !== undefined) refuseHubOptions(`enqueue ${called}`, own, enqueueOptionNames)
-        const merged = own === undefined ? options : { ...options, ...own }
-        if (last?.called !== called || last.queue !== merged.queue) {
-          const key = `${merged.queue ?? ''}\n${called}`
-          const route = routes.get(key) ?? (await this.#routeOf(called, merged, end))
+        if (own !== undefined) refuseHubOptions(`enqueue ${called}`, own, entryOptionNames)
+        const merged = combined(options, own)
+        const { queue, forward } = merged
+        if (last?.called !== called || last.queue !== queue || last.forward !== forward) {
+          const key = `${queue ?? ''}\n${forward ?? ''}\n${called}`
+          const route = routes.get(key) ?? (await this.routeOf(called, merged, end))
           routes.set(key, route)
-          last = { called, queue: merged.queue, route }
+          last = { called, queue, forward, route }
         }
-        steps.push(this.#stepOf(last.route, args, merged, isWhole(index)))
+        steps.push(this.stepOf(last.route, serialized(task, args), merged, isWhole(index)))
       } catch (error) {
         if (!(error instanceof HubError)) throw error
         const { code, message, task = called(entry), data } = error
@@ -152,7 +166,7 @@ export class Enqueuing {
       let first = 0
       for (let next = batches.next(); !next.done; ) {
         const texts = next.value
-        const sent = this.#send(queue, texts, monotonicMs() + timeoutMs)
+        const sent = this.#send(queue, texts, options, monotonicMs() + timeoutMs)
         const [found, following] = await Promise.all([sent, afterWrites().then(() => batches.next())])
         for (const [at, id] of found) ids[places[first + at]!] = id
         first += texts.length
@@ -185,61 +199,64 @@ export class Enqueuing {
     const unknown = new HubError('NoSuchJob', `Nothing is known of job ${String(id).slice(0, 80)}${where}: ${why}.`)
     if (!isId(id)) throw unknown
     if (queue !== undefined) checkQueue(queue)
-    const { host, resolver, keys } = this.#options
+    const { host, keys } = this.#options
     const catalogue = new Catalogue(keys)
-    const queues = queue === undefined ? await host.ask(() => resolver.queues()) : [queue]
+    const queues = await host.ask(client => catalogue.places(client, queue))
     const records = queues.map(name => keys.queue(name).job(id))
     const found = await host.ask(client => catalogue.askEach(client, 0, count => count === 1, 'exists', records))
     const place = found.indexOf(1)
     if (place === -1) throw unknown
     const jobQueue = host.queueOf(queues[place]!)
-    const { task } = await new Job(host, jobQueue, id, '').status()
-    return new Job(host, jobQueue, id, task)
+    const { task, queue: home } = await new Job(host, jobQueue, id, '').status()
+    return new Job(host, host.queueOf(home), id, task)
   }
 
-  stop(): void {
-    for (const outbox of this.#outboxes.values()) outbox.stop()
+  stop(): Promise<void> {
+    return this.#outboxes.stop()
+  }
+
+  /** Into which shards jobs go. */
+  get placement(): Placement {
+    return this.#options.placement
   }
 
   /** The keys this hub may have left in Redis. */
   usedKeys(): string[] {
-    const { host, keys } = this.#options
-    const used = [...this.#outboxes].filter(([, outbox]) => outbox.used)
-    return used.map(([queue]) => keys.queue(queue).enqueued(host.hubId))
+    return this.#outboxes.usedKeys()
   }
 
-  #stepOf(route: Route, args: unknown, options: EnqueueOptions, isWhole: boolean): Step {
-    const { task, queue, maxPayloadBytes } = route
+  /** A job of a task that goes there. Throws HubError. */
+  stepOf(route: Route, args: unknown, options: EnqueueOptions, isWhole = true): PreparedStep {
+    const { task, queue, maxPayloadBytes, spread } = route
     const most = Math.min(this.#options.settings.maxPayloadBytes, maxPayloadBytes)
     const json = encodeArgs(isWhole ? route : { ...route, checkArgs: undefined }, args, most)
     if (json instanceof HubError) throw json
-    const { part, ttlMs } = shapeOf(task, json, options, route.keyed)
-    return { id: newId(), task, queue, args: json, job: part, ttlMs, pass: undefined }
+    const { part, ttlMs } = shapeOf(task, json, options, route)
+    const text = route.keyed === 'merged' ? canonicalText(json) : json
+    return { id: newId(), task, queue, args: text, job: part, ttlMs, pass: undefined, spread }
   }
 
-  async #routeOf(called: string, { queue }: EnqueueOptions, end: number): Promise<Route> {
+  /** Where a task's jobs go. Throws HubError. */
+  async routeOf(called: string, options: EnqueueOptions, end: number): Promise<Route> {
     const { routes, host } = this.#options
+    const { queue, purpose } = placeOf(called, options)
     if (host.closing.aborted) throw new HubError('HubClosed', 'This hub was closed; make a new one.')
     if (queue !== undefined) checkQueue(queue)
     this.#options.commands.open()
-    return routes.known(called, queue, 'jobs') ?? routes.find(called, queue, end, undefined, 'jobs')
+    return routes.known(called, queue, purpose) ?? routes.find(called, queue, end, undefined, purpose)
   }
 
-  async #send(queue: string, messages: string[], end: number): Promise<ReadonlyMap<number, string>> {
+  async #send(
+    queue: string,
+    messages: string[],
+    { durable }: EnqueueOptions,
+    end: number,
+  ): Promise<ReadonlyMap<number, string>> {
     const { events } = this.#options
-    const twins = await this.#outboxOf(queue).enqueue(messages, Math.max(1, Math.round(end - monotonicMs())))
+    const outbox = this.#outboxes.of(queue, durable !== undefined)
+    const twins = await outbox.enqueue(messages, Math.max(1, Math.round(end - monotonicMs())))
     events.emit('jobs:enqueued', { queue, count: messages.length - twins.size, twins: twins.size })
     return twins
-  }
-
-  #outboxOf(queue: string): JobOutbox {
-    let outbox = this.#outboxes.get(queue)
-    if (!outbox) {
-      const { host, commands: connection } = this.#options
-      outbox = new JobOutbox({ connection, queue: host.queueOf(queue), hubId: host.hubId, closing: host.closing })
-      this.#outboxes.set(queue, outbox)
-    }
-    return outbox
   }
 }
 
@@ -255,12 +272,6 @@ const placesByQueue = (steps: readonly Step[]): Map<string, number[]> => {
     else places.set(queue, [place])
   }
   return places
-}
-
-export const nameOf = (task: Called): string => {
-  const name = calledName(task)
-  if (typeof name === 'string') return name
-  throw new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
 }
 
 /** For an error: what was named, whatever it was. */

@@ -32,7 +32,11 @@ export const startChain = async (
     return [task, args, options]
   })
   const prepared = await enqueuing.prepare(bare, { tracked: true, ...options }, at => passed[at] === undefined)
+  if (prepared.some(({ job }) => job?.merged))
+    throw new HubError('InvalidArgs', 'A merged job cannot be a step of a chain: it has no end of its own.')
   const id = newId()
+  // Those that come later come to the queue's own place: who knows which shards there are then.
+  if (prepared[0]) [prepared[0]] = await enqueuing.placement.spread([prepared[0]])
   const where = prepared.map(({ queue, task }): [string, string] => [queue, task])
   const steps = prepared.map((step, at): Step => {
     const job = { ...step.job, chain: id, step: at + 1, steps: where }
@@ -78,12 +82,16 @@ export const startBatch = async (
   if (after && otherwise && after.queue !== otherwise.queue)
     throw new HubError('InvalidArgs', 'What follows a batch, well or not, must be in one queue.')
   const prepared = await enqueuing.prepare(entries, options)
+  if (prepared.some(({ job }) => job?.merged))
+    throw new HubError('InvalidArgs', 'A merged job cannot be one of a batch: it has no end of its own.')
   const home = after?.queue ?? otherwise?.queue ?? prepared[0]?.queue
   if (home === undefined) throw new HubError('InvalidArgs', 'A batch needs jobs, or something that follows.')
   const id = newId()
   const queue = host.queueOf(home)
   const messageOf = (step: Step | undefined) => (step ? enqueuing.messageOf([step], undefined) : '')
-  const steps = prepared.map((step): Step => ({ ...step, job: { ...step.job, batch: `${home}/${id}` } }))
+  // Its own place is that of a whole queue, which goes on being served whatever becomes of shards.
+  const placed = await enqueuing.placement.spread(prepared)
+  const steps = placed.map((step): Step => ({ ...step, job: { ...step.job, batch: `${home}/${id}` } }))
   await host.ask(client => queue.openBatch(client, id, messageOf(after), messageOf(otherwise)))
   const { ids, twins } = await enqueuing.sendAll(steps, place => messageOf(steps[place]), options)
   await host.ask(client => queue.closeBatch(client, id, ids.length - twins))

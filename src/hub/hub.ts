@@ -6,7 +6,7 @@ import { type CallSpan, makeTracing, type Tracing } from '../outlets/tracing.ts'
 import { JobQueue } from '../queue/job-queue.ts'
 import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
-import { makeConnections } from '../redis/connections.ts'
+import { makeConnections, makeDurableConnection } from '../redis/connections.ts'
 import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
 import { type Called, calledName, type Declaration, type Given, type ResultOf } from '../task/task.ts'
 import { monotonicMs, signalAfter } from '../wire/clock.ts'
@@ -19,6 +19,7 @@ import { Enqueuing } from './enqueuing.ts'
 import { type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
 import { JobHub } from './job-hub.ts'
 import { hubClosed } from './onlooker.ts'
+import { Placement } from './placement.ts'
 import { Resolver, type Route } from './resolver.ts'
 import { Routes } from './routes.ts'
 
@@ -58,7 +59,8 @@ export class Hub extends JobHub {
     this.commands = commands
     this.#blocking = blocking
     const catalogue = new Catalogue(this.keys, this.tellUnreadable)
-    const resolver = new Resolver(commands, catalogue, this.keys, this.events)
+    const placement = new Placement(commands, this.keys)
+    const resolver = new Resolver(commands, catalogue, this.keys, this.events, placement)
     this.#routes = new Routes({ resolver, connection: commands, closing: this.closing.signal })
     this.#dispatch = new Dispatch({
       hubId: this.id,
@@ -84,8 +86,9 @@ export class Hub extends JobHub {
       settings: this.#settings,
       keys: this.keys,
       commands,
+      makeDurable: () => makeDurableConnection(target, this.events, commands),
       routes: this.#routes,
-      resolver,
+      placement,
       events: this.events,
       tracing: this.#tracing,
     })
@@ -156,8 +159,7 @@ export class Hub extends JobHub {
   async #shutDown(): Promise<void> {
     this.closing.abort()
     this.#routes.stop()
-    this.enqueuing.stop()
-    await this.#dispatch.stop()
+    await Promise.all([this.enqueuing.stop(), this.#dispatch.stop()])
     const keys = [...this.#dispatch.usedKeys(), ...this.enqueuing.usedKeys()]
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.

@@ -1,13 +1,15 @@
 import { maxBatchBytes, replyTtlMs } from '../queue/queue.ts'
 import { command } from '../redis/client.ts'
-import { type Connection, isFull, isPassing, isRefusal, NotConnected, type Redis } from '../redis/connection.ts'
+import type { Place, Redis } from '../redis/connection.ts'
 import { blockSeconds } from '../redis/connections.ts'
+import { isFull, isPassing, isRefusal, NotConnected } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { decodeReply, type Reply } from '../wire/message.ts'
 
 export interface InboxOptions {
-  connection: Connection
+  /** Where its reply list lives. */
+  connection: Place
   /** The hub's reply list. */
   key: string
   /** Where the last reply taken off it is kept. */

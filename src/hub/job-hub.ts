@@ -2,16 +2,19 @@ import type { Batch } from '../jobs/batch.ts'
 import { type BulkAction, type BulkQuery, type BulkStep, bulkStep, cancelOne, checkBulk } from '../jobs/bulk.ts'
 import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
 import { DeadJobs } from '../jobs/dead.ts'
-import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
+import { type EnqueueOptions, entryOptionNames } from '../jobs/enqueue-options.ts'
 import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
 import type { Chain, Job, JobHost } from '../jobs/job.ts'
 import { type JobDetails, type JobPlace, jobPlaceNames, readJobDetails } from '../jobs/job-details.ts'
+import type { JobKey } from '../jobs/job-key.ts'
 import { type Schedule, Schedules } from '../jobs/schedules.ts'
 import { JobQueue } from '../queue/job-queue.ts'
 import type { Called, Declaration, Given, ResultOf } from '../task/task.ts'
 import { refuseHubOptions } from '../wire/options.ts'
-import { checkQueue, type Enqueuing, nameOf } from './enqueuing.ts'
+import { nameOf, serialized } from './arguments.ts'
+import { checkQueue, type Enqueuing } from './enqueuing.ts'
 import { startBatch, startChain } from './flows.ts'
+import { keyOf } from './job-keys.ts'
 import { Onlooker } from './onlooker.ts'
 
 /** What is given to enqueue(), on its way through what use() was given. */
@@ -69,7 +72,7 @@ export abstract class JobHub extends Onlooker {
     ...given: Given<A, EnqueueOptions>
   ): Promise<Job<R>>
   async enqueue(task: Called, args: unknown = {}, options: EnqueueOptions = {}): Promise<Job> {
-    return this.#enqueue({ task: nameOf(task), args, options })
+    return this.#enqueue({ task: nameOf(task), args: serialized(task, args), options })
   }
 
   /**
@@ -135,6 +138,7 @@ export abstract class JobHub extends Onlooker {
     options: EnqueueOptions = {},
   ): Promise<Schedule> {
     checkTimes(name, times)
+    refuseHubOptions('schedule', options, entryOptionNames)
     const [step] = await this.enqueuing.prepare([[task, args]], options)
     return this.schedules(step!.queue).write(name, times, step!, this.serviceName)
   }
@@ -148,7 +152,17 @@ export abstract class JobHub extends Onlooker {
   /** The jobs of a queue that were given up: to look at, to be tried again, to be deleted. Throws as schedules(). */
   dead(queue: string): DeadJobs {
     checkQueue(queue)
-    return new DeadJobs(this.jobHost, new JobQueue(queue, this.keys), this.namespace)
+    return new DeadJobs(this.jobHost, queue, this.keys)
+  }
+
+  /**
+   * A key of a task's jobs: where it is and what waits of it; to have it run now, to skip what it is stuck at, to delete what waits.
+   *
+   * @param options `queue`: where it is. Default: the one that its task is known in
+   * @throws HubError NoSuchTask, InvalidArgs for what is no key, NotEnqueued, HubClosed
+   */
+  key(task: Called, key: string, options: { queue?: string | undefined } = {}): Promise<JobKey> {
+    return keyOf(this.enqueuing, this.jobHost, this.keys, nameOf(task), key, options)
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Events } from '../figures/events.ts'
 import { isBatchFull } from '../queue/batches.ts'
 import { deliverNumbered } from '../queue/numbered.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Connection } from '../redis/connection.ts'
+import type { Place } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Pushed } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -41,7 +41,8 @@ export interface Parcel {
 }
 
 export interface OutboxOptions {
-  connection: Connection
+  /** Where the queue lives. */
+  connection: Place
   queue: Queue
   hubId: string
   clock: RedisClock
@@ -66,6 +67,8 @@ export class Outbox {
   readonly #options: OutboxOptions
   /** Longest list that is pushed to, whatever a call could wait for. */
   maxLength = 0
+  /** Calls whose answers are awaited, or that wait here to be sent. */
+  inFlight = 0
   /** A list, because a set costs a busy hub a tenth of its processor time, most of it for keeping its tables alive. */
   #waiting: Parcel[] = []
   /** About how many of them are over since it was looked. */

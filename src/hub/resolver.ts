@@ -1,16 +1,21 @@
 import { furtherField, taskOf } from '../catalogue/cards.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import { ForeignChecks } from '../catalogue/foreign-checks.ts'
 import type { Events } from '../figures/events.ts'
+import { openShards } from '../queue/shards.ts'
 import { command, nowMsOf } from '../redis/client.ts'
-import { type Connection, isRefusal } from '../redis/connection.ts'
+import type { Connection } from '../redis/connection.ts'
+import { isRefusal } from '../redis/failures.ts'
 import { missingRights } from '../redis/rights-check.ts'
-import { compileForeign, UnusableSchema, type Validate } from '../task/schema.ts'
-import { defaultTimeoutMs, type TaskCard } from '../task/task.ts'
+import type { TaskCard } from '../task/card.ts'
+import type { Validate } from '../task/schema.ts'
+import { defaultTimeoutMs } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
-import { HubError, messageOf } from '../wire/errors.ts'
+import { HubError } from '../wire/errors.ts'
 import type { Keyed } from '../wire/job-part.ts'
-import { isQueueName, type Keys } from '../wire/keys.ts'
+import { isQueueName, type Keys, wholeQueue } from '../wire/keys.ts'
 import { type CalledName, nearNames, newestFirst, parseCalledName, tryParseTaskName } from '../wire/names.ts'
+import type { Placement, Spread } from './placement.ts'
 
 /** Where a called name leads at the moment. */
 export interface Route {
@@ -20,23 +25,23 @@ export interface Route {
   idempotent: boolean
   /** How its jobs with the same key are run; undefined: they have no keys. */
   keyed: Keyed | undefined
+  /** Of merged jobs: which score of equal payloads counts; undefined: the later one. */
+  scores?: 'first' | undefined
   /** Limits that the queue's workers declare. */
   maxPayloadBytes: number
   maxBacklog: number
   /** Slots of all live workers that provide it. */
   slots: number
+  /** How its queue is spread over shards; undefined: it is not. */
+  spread?: Spread | undefined
   /** Undefined when there is no schema or it cannot be used here. */
   checkArgs: Validate | undefined
 }
 
-/** What a route is for: calls, or jobs as well. */
-export type Purpose = 'hub' | 'jobs'
-
-/** The schema of a card, and what it was compiled to. */
-interface Compiled {
-  text: string
-  checkArgs: Validate | undefined
-}
+/** What a route is for: calls, jobs as well, or jobs that leave the hub, whose tasks nobody here need know. */
+export type Purpose = Role | 'forward'
+/** Which rights that takes. */
+type Role = 'hub' | 'jobs'
 
 /** When there is more of what is kept here it is forgotten. */
 const maxKept = 10_000
@@ -54,19 +59,19 @@ export class Resolver {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
   readonly #keys: Keys
-  readonly #events: Events
-  /** By task and queue. */
-  readonly #compiled = new Map<string, Compiled>()
+  readonly #placement: Placement
+  readonly #checks: ForeignChecks
   /** Purposes and queues for which this user has all rights that it needs. */
   readonly #allowed = new Set<string>()
   /** Queues that were made known, and when. */
   readonly #announcedAt = new Map<string, number>()
 
-  constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events) {
+  constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events, placement: Placement) {
+    this.#placement = placement
     this.#connection = connection
     this.#catalogue = catalogue
     this.#keys = keys
-    this.#events = events
+    this.#checks = new ForeignChecks(events)
   }
 
   /**
@@ -80,6 +85,7 @@ export class Resolver {
       const shown = String(called).slice(0, 120)
       throw new HubError('NoSuchTask', `'${shown}' is not a task name. Write name:1.0, name:1 or name.`)
     }
+    if (purpose === 'forward') return this.#unseen(called, queue!)
     if (wanted.minor !== undefined) {
       // Nearly always the task has one card, and this is all that is read of cards.
       const fields = queue === undefined ? [called] : [called, furtherField(called, queue)]
@@ -105,7 +111,7 @@ export class Resolver {
     const card = cards.find(each => isQueueName(each.queue) && (queue === undefined || each.queue === queue))
     if (card) {
       await this.#checkRights(card, 'jobs')
-      return this.#routeOf(card, 0)
+      return this.#spreadRoute(this.#routeOf(card, 0), queue)
     }
     if (queue === undefined)
       throw noSuchTask(called, name, known, ' Name its queue, to have the job wait there for one.')
@@ -113,16 +119,16 @@ export class Resolver {
       throw new HubError('NoSuchTask', `Queue ${queue} has no ${called} yet: write the version in full, ${name}:1.0.`, {
         task: called,
       })
-    const unseen = { task: called, queue, timeoutMs: defaultTimeoutMs, idempotent: false, keyed: undefined }
+    return this.#unseen(called, queue)
+  }
+
+  /** Of a task that has no card: nothing of it is checked here. */
+  async #unseen(task: string, queue: string): Promise<Route> {
+    const unseen = { task, queue, timeoutMs: defaultTimeoutMs, idempotent: false, keyed: undefined }
     await this.#checkRights(unseen, 'jobs')
     await this.#announce(queue)
     const limits = { maxPayloadBytes: Number.POSITIVE_INFINITY, maxBacklog: Number.POSITIVE_INFINITY }
-    return { ...unseen, ...limits, slots: 0, checkArgs: undefined }
-  }
-
-  /** All queues that a task is known in. */
-  queues(): Promise<string[]> {
-    return this.#connection.send(client => this.#catalogue.queues(client))
+    return this.#spreadRoute({ ...unseen, ...limits, slots: 0, checkArgs: undefined }, queue)
   }
 
   /** So that workers of all queues find it: no card tells of it yet. A user without that right enqueues all the same. */
@@ -131,7 +137,7 @@ export class Resolver {
     if (now < (this.#announcedAt.get(queue) ?? Number.NEGATIVE_INFINITY) + announceMs) return
     const { queues } = this.#keys
     try {
-      await this.#connection.send(async client => command(client, 'zadd', queues, await nowMsOf(client), queue))
+      await this.#connection.send(async client => command(client, 'zadd', queues, await nowMsOf(client, queues), queue))
       if (this.#announcedAt.size >= maxAnnounced) this.#announcedAt.clear()
       this.#announcedAt.set(queue, now)
     } catch (error) {
@@ -144,15 +150,15 @@ export class Resolver {
   }
 
   /** The first of these that a live worker provides. A queue that this user may not use only counts where there is no other. */
-  async #liveOf(cards: TaskCard[], queue: string | undefined, purpose: Purpose): Promise<Route | undefined> {
+  async #liveOf(cards: TaskCard[], queue: string | undefined, purpose: Role): Promise<Route | undefined> {
     let refused: unknown
     for (const card of cards) {
       if (!isQueueName(card.queue) || (queue !== undefined && card.queue !== queue)) continue
       try {
-        const slots = await this.#connection.send(client => this.#catalogue.slots(client, card.queue, card.task))
+        const slots = await this.#slotsOf(card)
         if (slots === 0) continue
         await this.#checkRights(card, purpose)
-        return this.#routeOf(card, slots)
+        return this.#spreadRoute(this.#routeOf(card, slots), queue)
       } catch (error) {
         if (!(error instanceof HubError) && !isRefusal(error)) throw error
         refused ??= error
@@ -160,6 +166,24 @@ export class Resolver {
     }
     if (refused) throw refused
     return undefined
+  }
+
+  #slotsOf({ queue, task }: Pick<TaskCard, 'task' | 'queue'>): Promise<number> {
+    return this.#connection.send(client => this.#catalogue.slots(client, queue, task))
+  }
+
+  /** With how its queue is spread. Who does not name a shard does not mean that one alone. A shard whose node is away is none that is live. */
+  async #spreadRoute(route: Route, named: string | undefined): Promise<Route> {
+    const { task, slots } = route
+    const queue = named ?? wholeQueue(route.queue)
+    const shards = await this.#placement.shardsOf(queue)
+    if (!shards) return route
+    const names = openShards(shards)
+    const slotsIn = (name: string) =>
+      name === route.queue ? slots : this.#slotsOf({ queue: name, task }).catch(() => 0)
+    const counts = await Promise.all(names.map(slotsIn))
+    const live = new Map(names.flatMap((name, at) => (counts[at]! > 0 ? [[name, counts[at]!]] : [])))
+    return { ...route, queue, spread: { shards, live } }
   }
 
   async #noWorkers(called: string, cards: TaskCard[], queue: string | undefined): Promise<HubError> {
@@ -180,7 +204,7 @@ export class Resolver {
    * Once per queue: what this user may not do there. Else one who may push, but not read its replies, would have everything
    * run and hear only of timeouts.
    */
-  async #checkRights({ task, queue }: Pick<TaskCard, 'task' | 'queue'>, purpose: Purpose): Promise<void> {
+  async #checkRights({ task, queue }: Pick<TaskCard, 'task' | 'queue'>, purpose: Role): Promise<void> {
     const allowed = `${purpose} ${queue}`
     if (this.#allowed.has(allowed)) return
     const missing = await this.#connection
@@ -201,47 +225,10 @@ export class Resolver {
   }
 
   #routeOf(card: TaskCard, slots: number): Route {
-    const { task, queue, timeoutMs, idempotent, keyed } = card
+    const { task, queue, timeoutMs, idempotent, keyed, scores } = card
     const { maxPayloadBytes = Number.POSITIVE_INFINITY, maxBacklog = Number.POSITIVE_INFINITY } = card
     const limits = { maxPayloadBytes, maxBacklog }
-    return { task, queue, timeoutMs, idempotent, keyed, ...limits, slots, checkArgs: this.#checkOf(card) }
-  }
-
-  #checkOf(card: TaskCard): Validate | undefined {
-    if (card.args === undefined) return undefined
-    const place = furtherField(card.task, card.queue)
-    const text = JSON.stringify(card.args)
-    const known = this.#compiled.get(place)
-    if (known?.text === text) return known.checkArgs
-    const checkArgs = this.#compile(card.task, text)
-    if (this.#compiled.size >= maxKept) this.#compiled.clear()
-    this.#compiled.set(place, { text, checkArgs })
-    return checkArgs
-  }
-
-  /**
-   * What cannot be used is told; the worker's verdict counts then. A schema that turns out to run too long is not run again: the
-   * argument at hand goes to the worker unchecked, and so do all others.
-   */
-  #compile(task: string, text: string): Validate | undefined {
-    const tell = (reason: string) => this.#events.emit('schema:unused', { task, reason })
-    let check: Validate | undefined
-    try {
-      check = compileForeign(text)
-    } catch (error) {
-      tell(messageOf(error))
-      return undefined
-    }
-    return (value, size) => {
-      try {
-        return check?.(value, size) ?? []
-      } catch (error) {
-        if (!(error instanceof UnusableSchema)) throw error
-        check = undefined
-        tell(error.message)
-        return []
-      }
-    }
+    return { task, queue, timeoutMs, idempotent, keyed, scores, ...limits, slots, checkArgs: this.#checks.of(card) }
   }
 }
 

@@ -1,4 +1,5 @@
-import { type Connection, isRefusal } from '../redis/connection.ts'
+import type { Connection } from '../redis/connection.ts'
+import { isRefusal } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import { monotonicMs, sleep } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
@@ -133,6 +134,8 @@ export class Routes {
 
   async #lookUp(entry: Entry): Promise<boolean> {
     const { called, queue, purpose } = entry
+    // What it reads first is as old as this when the last answer comes.
+    const startedAt = monotonicMs()
     try {
       entry.route = await this.#options.resolver.resolve(called, queue, purpose)
       entry.miss = undefined
@@ -148,7 +151,7 @@ export class Routes {
     } finally {
       entry.look = undefined
     }
-    entry.lookedAt = monotonicMs()
+    entry.lookedAt = startedAt
     return true
   }
 

@@ -10,22 +10,30 @@ import { retryDead } from './dead.ts'
 import type { JobHost } from './job.ts'
 import { findAll, type JobPlace, unknownJob } from './job-details.ts'
 import { hasEnded } from './job-record.ts'
-import { type FoundJob, JobSearch, type LyingState, type QueuedState, SearchBudget } from './job-search.ts'
-import { checkJobsQuery, type JobsQuery, readJobCounts } from './listing.ts'
-import { placesOf, placesText } from './places.ts'
+import { type FoundJob, JobSearch, type LyingState, type QueuedState, SearchBudget } from './lists/job-search.ts'
+import { checkJobsQuery, type JobsQuery, readJobCounts } from './lists/listing.ts'
+import { placesOf, placesText } from './lists/places.ts'
 
 /** Try dead jobs again, delete them, or cancel those that have not ended. */
 export const bulkActions = ['retry', 'delete', 'cancel'] as const
 export type BulkAction = (typeof bulkActions)[number]
 
 /** Which jobs; what is not said does not matter. */
-export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'text' | 'from'> {
+export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'key' | 'text' | 'from'> {
   state: LyingState
   /** Of dead ones: given up until then, Redis milliseconds, so that those that come meanwhile are left alone. */
   untilMs?: number | undefined
 }
 
-const queryNames = namesOf<BulkQuery>({ queue: true, task: true, text: true, from: true, state: true, untilMs: true })
+const queryNames = namesOf<BulkQuery>({
+  queue: true,
+  task: true,
+  key: true,
+  text: true,
+  from: true,
+  state: true,
+  untilMs: true,
+})
 
 /** What one step came to. */
 export interface BulkStep {
@@ -71,8 +79,8 @@ export const bulkStep = async (
 ): Promise<BulkStep> => {
   const { state, queue, from, untilMs = Number.POSITIVE_INFINITY } = query
   const { atMs, queues } = await host.ask(async client => ({
-    atMs: await nowMsOf(client),
-    queues: queue === undefined ? await new Catalogue(keys).queues(client) : [queue],
+    atMs: await nowMsOf(client, keys.workers),
+    queues: await new Catalogue(keys).places(client, queue),
   }))
   if (action === undefined && isWhole(query)) {
     const counts = await host.ask(client =>
@@ -88,7 +96,7 @@ export const bulkStep = async (
     const toChange: FoundJob[] = []
     const rest = await host.ask(async client => {
       const search = new JobSearch(client, new Catalogue(keys), keys, state, atMs)
-      const finding = search.find(name, { task: query.task, text: query.text }, budget, { from: place })
+      const finding = search.find(name, { task: query.task, key: query.key, text: query.text }, budget, { from: place })
       for (;;) {
         const { done, value } = await finding.next()
         if (done) return value
@@ -108,8 +116,8 @@ export const bulkStep = async (
 }
 
 /** All of a state: Redis knows how many these are. */
-const isWhole = ({ state, task, text, from, untilMs }: BulkQuery): boolean =>
-  state !== 'running' && (task ?? text ?? from ?? untilMs) === undefined
+const isWhole = ({ state, task, key, text, from, untilMs }: BulkQuery): boolean =>
+  state !== 'running' && (task ?? key ?? text ?? from ?? untilMs) === undefined
 
 interface Changed {
   changed: number
@@ -162,6 +170,8 @@ const withdraw = async (
   { job, request, text, key }: FoundJob,
 ): Promise<'removed' | 'told' | 'left'> => {
   const { keep, batch: ofBatch, key: ofKey } = request.job ?? {}
+  if (job.payloads !== undefined)
+    return (await queue.actOnKey(client, job.task, ofKey!, 'delete')) > 0 ? 'removed' : 'left'
   if (keep !== undefined && job.id !== undefined) {
     const before = await queue.withdraw(client, job.id)
     return openStates.includes(before) ? 'told' : 'left'
@@ -171,7 +181,11 @@ const withdraw = async (
   const [name, ...args] = remove as [string, ...(string | number)[]]
   if ((await command(client, name, ...args)) !== 1) return 'left'
   const { lined, line } = queue.keys
-  if (ofKey !== undefined && key === line(job.task, ofKey)) await command(client, 'hincrby', lined, job.task, -1)
+  if (ofKey !== undefined && key === line(job.task, ofKey)) {
+    await command(client, 'hincrby', lined, job.task, -1)
+    // A key of which nothing waits any more waits for nothing.
+    if ((await command(client, 'llen', key)) === 0) await queue.actOnKey(client, job.task, ofKey, 'delete')
+  }
   return 'removed'
 }
 

@@ -63,7 +63,8 @@ export const stepMessage = (
   [{ id, task, args, job, ttlMs }, ...others]: readonly [Step, ...Step[]],
   { from, traceparent, tracestate }: Pick<Request, 'from' | 'traceparent' | 'tracestate'>,
 ): string => {
-  const tail = requestTail(undefined, from, { traceparent, tracestate })
+  // What is merged has neither a caller nor a trace of its own: nothing is behind its arguments.
+  const tail = job?.merged ? '}' : requestTail(undefined, from, { traceparent, tracestate })
   const then = others.length === 0 ? '' : `,"then":${stepsText(others)}`
   return unstamped(ttlMs, jobBody(id, job && jobPartText(job), task, args, then + tail))
 }

@@ -1,12 +1,15 @@
+import { Catalogue } from '../catalogue/catalogue.ts'
 import type { JobQueue } from '../queue/job-queue.ts'
 import { command } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
 import type { JobFailure } from '../wire/job-part.ts'
+import type { Keys } from '../wire/keys.ts'
 import { decodeRequest, type Request } from '../wire/message.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { encodePayload, PayloadProblem } from '../wire/payload.ts'
 import type { JobHost } from './job.ts'
+import { revivedMessage } from './job-text.ts'
 
 /** A job that was given up. */
 export interface DeadJob {
@@ -25,6 +28,10 @@ export interface DeadJob {
   errors: JobFailure[]
   /** How many steps of its chain wait for it. */
   following: number
+  /** Its key; undefined for one without. */
+  key: string | undefined
+  /** Of a merged job: the score of its payload, which is its `args`. */
+  score: number | undefined
 }
 
 /** Which of them; what is not said does not matter. Empty: all. */
@@ -33,6 +40,7 @@ export interface DeadFilter {
   task?: string | undefined
   /** Of the last failure. */
   code?: string | undefined
+  key?: string | undefined
   /** Given up before this, Redis milliseconds. */
   beforeMs?: number | undefined
 }
@@ -42,26 +50,27 @@ const page = 20
 /** Sent at a time. */
 const batch = 20
 
-/** The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most. */
+/** The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most in each place of the queue. */
 export class DeadJobs {
   readonly #host: JobHost
-  readonly #queue: JobQueue
-  readonly #namespace: string
+  readonly #queue: string
+  readonly #keys: Keys
 
-  constructor(host: JobHost, queue: JobQueue, namespace: string) {
+  constructor(host: JobHost, queue: string, keys: Keys) {
     this.#host = host
     this.#queue = queue
-    this.#namespace = namespace
+    this.#keys = keys
   }
 
   /** How many there are, or match. */
   async count(filter?: DeadFilter): Promise<number> {
-    if (filter) {
+    const counts = (await this.#places()).map(async queue => {
+      if (!filter) return (await this.#host.ask(client => command(client, 'zcard', queue.keys.dead))) as number
       let count = 0
-      for await (const _ of this.#matching(filter)) count++
+      for await (const _ of this.#matching(queue, filter)) count++
       return count
-    }
-    return (await this.#host.ask(client => command(client, 'zcard', this.#queue.keys.dead))) as number
+    })
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
   }
 
   /**
@@ -69,11 +78,16 @@ export class DeadJobs {
    * @throws HubError NotEnqueued when Redis is away, HubClosed
    */
   async list(filter: DeadFilter = {}, limit = 100): Promise<DeadJob[]> {
-    const found: DeadJob[] = []
-    for await (const { job } of this.#matching(filter)) {
-      if (found.push(job) >= limit) break
-    }
-    return found
+    const places = await this.#places()
+    const found = places.map(async queue => {
+      const some: DeadJob[] = []
+      for await (const { job } of this.#matching(queue, filter)) {
+        if (some.push(job) >= limit) break
+      }
+      return some
+    })
+    const all = (await Promise.all(found)).flat()
+    return places.length === 1 ? all : all.sort((a, b) => b.atMs - a.atMs).slice(0, limit)
   }
 
   /**
@@ -85,32 +99,40 @@ export class DeadJobs {
   async retry(filter: DeadFilter = {}, options: { args?: unknown } = {}): Promise<number> {
     refuseHubOptions('dead jobs', options, retryNames)
     const args = 'args' in options ? argsText(options.args) : undefined
-    return this.#inBatches(filter, texts => this.#host.ask(client => retryDead(client, this.#queue, texts, args)))
+    return this.#inBatches(filter, (queue, texts) => this.#host.ask(client => retryDead(client, queue, texts, args)))
   }
 
   /** Removes those that match, for good. Returns how many. */
   delete(filter: DeadFilter = {}): Promise<number> {
-    return this.#inBatches(filter, texts => this.#host.ask(client => this.#queue.deleteDead(client, texts)))
+    return this.#inBatches(filter, (queue, texts) => this.#host.ask(client => queue.deleteDead(client, texts)))
   }
 
-  async #inBatches(filter: DeadFilter, act: (texts: string[]) => Promise<number>): Promise<number> {
-    // All are found before the first one goes: what is read by place must not move meanwhile.
-    const texts: string[] = []
-    for await (const { text } of this.#matching(filter)) texts.push(text)
+  /** The queue, and its shards. */
+  async #places(): Promise<JobQueue[]> {
+    const names = await this.#host.ask(client => new Catalogue(this.#keys).places(client, this.#queue))
+    return names.map(name => this.#host.queueOf(name))
+  }
+
+  async #inBatches(filter: DeadFilter, act: (queue: JobQueue, texts: string[]) => Promise<number>): Promise<number> {
     let count = 0
-    for (let from = 0; from < texts.length; from += batch) count += await act(texts.slice(from, from + batch))
+    for (const queue of await this.#places()) {
+      // All are found before the first one goes: what is read by place must not move meanwhile.
+      const texts: string[] = []
+      for await (const { text } of this.#matching(queue, filter)) texts.push(text)
+      for (let from = 0; from < texts.length; from += batch) count += await act(queue, texts.slice(from, from + batch))
+    }
     return count
   }
 
-  async *#matching(filter: DeadFilter): AsyncGenerator<{ job: DeadJob; text: string }> {
+  async *#matching(queue: JobQueue, filter: DeadFilter): AsyncGenerator<{ job: DeadJob; text: string }> {
     checkFilter(filter)
-    const { dead } = this.#queue.keys
+    const { dead } = queue.keys
     for (let from = 0; ; from += page) {
       const flat = (await this.#host.ask(client =>
         command(client, 'zrange', dead, from, from + page - 1, 'REV', 'WITHSCORES'),
       )) as string[]
       for (let at = 0; at + 1 < flat.length; at += 2) {
-        const job = this.#read(flat[at]!, Number(flat[at + 1]))
+        const job = this.#read(queue, flat[at]!, Number(flat[at + 1]))
         if (job && matches(job, filter)) yield { job, text: flat[at]! }
       }
       if (flat.length < 2 * page) return
@@ -118,17 +140,17 @@ export class DeadJobs {
   }
 
   /** Undefined for what is no job. */
-  #read(text: string, atMs: number): DeadJob | undefined {
+  #read(queue: JobQueue, text: string, atMs: number): DeadJob | undefined {
     let request: Request
     try {
-      request = decodeRequest(text, undefined, this.#namespace)
+      request = decodeRequest(text, undefined, this.#keys.namespace)
     } catch {
       return undefined
     }
     const { id, task, args, from, job, then } = request
     const following = Array.isArray(then) ? then.length : 0
-    const { tries = 0, errors = [] } = job ?? {}
-    return { id, queue: this.#queue.name, task, args, from, atMs, tries, errors, following }
+    const { tries = 0, errors = [], key, score } = job ?? {}
+    return { id, queue: queue.name, task, args, from, atMs, tries, errors, following, key, score }
   }
 }
 
@@ -139,7 +161,7 @@ export const retryDead = (client: Redis, queue: JobQueue, texts: readonly string
     texts.map(dead => ({ dead, message: revivedMessage(dead, args) })),
   )
 
-const filterNames = namesOf<DeadFilter>({ ids: true, task: true, code: true, beforeMs: true })
+const filterNames = namesOf<DeadFilter>({ ids: true, task: true, code: true, key: true, beforeMs: true })
 const retryNames = namesOf<{ args?: unknown }>({ args: true })
 
 /** What is no filter must not pass for all of them. */
@@ -149,10 +171,11 @@ const checkFilter = (filter: DeadFilter): void => {
     throw new HubError('InvalidArgs', 'dead jobs: ids must be an array of ids.')
 }
 
-const matches = ({ id, task, errors, atMs }: DeadJob, filter: DeadFilter): boolean =>
+const matches = ({ id, task, errors, atMs, key }: DeadJob, filter: DeadFilter): boolean =>
   (filter.ids === undefined || filter.ids.includes(id)) &&
   (filter.task === undefined || filter.task === task) &&
   (filter.code === undefined || filter.code === errors.at(-1)?.code) &&
+  (filter.key === undefined || filter.key === key) &&
   (filter.beforeMs === undefined || atMs < filter.beforeMs)
 
 const argsText = (args: unknown): string => {
@@ -162,39 +185,4 @@ const argsText = (args: unknown): string => {
     if (error instanceof PayloadProblem) throw new HubError('InvalidArgs', `The arguments are ${error.message}.`)
     throw error
   }
-}
-
-/**
- * A dead job as it is enqueued again: wanted for ever, its tries counted anew, its failures still there. Made of its text, so that its
- * arguments are not decoded and encoded again.
- */
-export const revivedMessage = (dead: string, args?: string): string => {
-  const head = /^\{"at":\d+,"ttl":\d+,("id":"[\w-]+",)(?:"job":(?=\{))?/.exec(dead)
-  // What was buried has such a beginning; what somebody else put there goes as it is.
-  if (!head) return dead.replace(/^\s*\{/, '')
-  const from = head[0].length
-  const isPart = head[0].endsWith('"job":')
-  const behind = isPart ? endOfValue(dead, from) : from
-  const part = isPart ? dead.slice(from, behind).replace(/^\{"tries":\d+/, '{"tries":0') : undefined
-  let rest = dead.slice(isPart ? behind + 1 : behind).replace(/,"losses":\d+\}$/, '}')
-  const before = args === undefined ? undefined : /^"task":"(?:[^"\\]|\\.)*","args":/.exec(rest)?.[0]
-  if (before !== undefined) rest = before + args + rest.slice(endOfValue(rest, before.length))
-  return `"ttl":0,${head[1]}${part === undefined ? '' : `"job":${part},`}${rest}`
-}
-
-/** Where a value that begins there ends, in text that is JSON. */
-const endOfValue = (text: string, from: number): number => {
-  let depth = 0
-  for (let at = from; at < text.length; at++) {
-    const char = text[at]!
-    if (char === '"') {
-      for (at++; text[at] !== '"' && at < text.length; at++) if (text[at] === '\\') at++
-    } else if (char === '{' || char === '[') depth++
-    else if (char === '}' || char === ']') {
-      if (depth === 0) return at
-      depth--
-    } else if (char === ',' && depth === 0) return at
-    if (depth === 0 && (char === '}' || char === ']')) return at + 1
-  }
-  return text.length
 }

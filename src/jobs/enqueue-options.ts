@@ -10,12 +10,18 @@ import {
   longestWaitMs,
   maxKeyBytes,
 } from '../wire/job-part.ts'
+import { forwarderOf, forwardQueue, isForwarderName } from '../wire/keys.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
 
 /** How a job is to be run. */
 export interface EnqueueOptions {
   /** Queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared the task. */
   queue?: string | undefined
+  /**
+   * The forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its arguments are; of those
+   * with the same key one is forwarded after the other.
+   */
+  forward?: string | undefined
   /** Not before so many milliseconds from now. */
   delayMs?: number | undefined
   /** Not before this moment: a Date, or milliseconds since 1970. It is compared with Redis' clock. */
@@ -25,10 +31,12 @@ export interface EnqueueOptions {
   /** How long it waits before that. Default: as its task says, else `exponential`. */
   backoff?: Backoff | undefined
   /**
-   * For a task that is `keyed: 'ordered'`, and needed there: its jobs with the same key run one after the other, in the order in which
-   * they were enqueued, across all workers. A text of 1 to 200 bytes.
+   * For a keyed task, and needed there: its jobs with the same key run one after the other, in the order in which they were enqueued, across
+   * all workers; or they are merged, where it is `keyed: 'merged'`. A text of 1 to 200 bytes.
    */
   key?: string | undefined
+  /** Of a merged job: payloads with lower scores come first. Default: Redis' time, in microseconds. */
+  score?: number | undefined
   /** `high` goes before all other jobs of the queue, `low` lets all others pass. */
   priority?: 'high' | 'normal' | 'low' | undefined
   /** Nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run. */
@@ -39,6 +47,11 @@ export interface EnqueueOptions {
   keepResultMs?: number | undefined
   /** At most one such job is there at a time. It is tracked, too. */
   unique?: boolean | string | UniqueOptions | undefined
+  /**
+   * `replica`: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it. OutcomeUnknown when none
+   * confirms it within a second: it is enqueued then, and may be lost with its master. Default: acknowledged when its Redis has it.
+   */
+  durable?: 'replica' | undefined
   /** How long Redis may take to confirm it. Default 5000. */
   timeoutMs?: number | undefined
 }
@@ -55,22 +68,30 @@ export interface UniqueOptions {
 const hourMs = 3600 * 1000
 const dayMs = 24 * hourMs
 const maxUniqueId = 100
+/** Beyond that they are not told apart any more. */
+const maxScore = 2 ** 53
 export const defaultEnqueueMs = 5000
 
 export const enqueueOptionNames = namesOf<EnqueueOptions>({
   queue: true,
+  forward: true,
   delayMs: true,
   at: true,
   retries: true,
   backoff: true,
   key: true,
+  score: true,
   priority: true,
   expiresMs: true,
   tracked: true,
   keepResultMs: true,
   unique: true,
+  durable: true,
   timeoutMs: true,
 })
+
+/** Of one of several jobs: those are acknowledged together. */
+export const entryOptionNames: ReadonlySet<string> = new Set([...enqueueOptionNames].filter(name => name !== 'durable'))
 
 const uniqueNames = namesOf<UniqueOptions>({ id: true, until: true, forMs: true })
 
@@ -92,16 +113,25 @@ export const shapeOf = (
   task: string,
   argsJson: string,
   options: EnqueueOptions,
-  keyed: Keyed | undefined,
+  how: { keyed?: Keyed | undefined; scores?: 'first' | undefined },
 ): JobShape => {
+  if (options.durable !== undefined && options.durable !== 'replica')
+    throw wrong(task, `durable must be 'replica', not ${shown(options.durable)}`)
+  const { scores } = how
+  const keyed = options.forward === undefined ? how.keyed : options.key === undefined ? undefined : 'ordered'
   let isPlain = keyed === undefined
   for (const name in options) {
     if (options[name as keyof EnqueueOptions] === undefined) continue
-    if (name !== 'queue' && name !== 'timeoutMs') isPlain = false
+    if (name !== 'queue' && name !== 'forward' && name !== 'timeoutMs' && name !== 'durable') isPlain = false
   }
   if (isPlain) return plain
   checkKey(task, options, keyed)
-  const { delayMs, at, retries, backoff, key, priority, expiresMs, tracked, keepResultMs, unique } = options
+  if (keyed === 'merged') checkMerged(task, options)
+  const { delayMs, at, retries, backoff, key, score, priority, expiresMs, tracked, keepResultMs, unique } = options
+  if (score !== undefined && keyed !== 'merged')
+    throw wrong(task, "score is for merged jobs, and no worker declared the task as keyed: 'merged'. Leave it out")
+  if (score !== undefined && !(typeof score === 'number' && Math.abs(score) <= maxScore))
+    throw wrong(task, `score must be a number of at most 2^53, not ${shown(score)}`)
   needWait(task, { delayMs, expiresMs, keepResultMs })
   if (delayMs !== undefined && at !== undefined) throw wrong(task, 'give delayMs or at, not both')
   if (retries !== undefined && !isWait(retries, 1_000_000))
@@ -117,6 +147,7 @@ export const shapeOf = (
     ...(delayMs ? { delay: Math.round(delayMs) } : {}),
     ...(at === undefined ? {} : { due: momentOf(task, at) }),
     ...(key === undefined ? {} : { key }),
+    ...(keyed === 'merged' ? mergedPart(options, scores) : {}),
     ...(priority === 'high' || priority === 'low' ? { priority } : {}),
     ...(isTracked ? { keep: Math.max(1, Math.round(keepResultMs ?? hourMs)) } : {}),
     ...uniqueOf(task, argsJson, unique, delayMs ?? 0, at),
@@ -125,6 +156,37 @@ export const shapeOf = (
     part: Object.keys(part).length === 0 ? undefined : part,
     ttlMs: expiresMs === undefined ? 0 : Math.max(1, Math.round(expiresMs)),
   }
+}
+
+/** Options of several, and those of one of them, which win: also as to where it goes. */
+export const combined = (common: EnqueueOptions, own: EnqueueOptions | undefined): EnqueueOptions => {
+  if (own === undefined) return common
+  const { queue, forward, ...others } = common
+  const isPlaced = own.queue !== undefined || own.forward !== undefined
+  return isPlaced ? { ...others, ...own } : { ...common, ...own }
+}
+
+/** Where a job is to go: the queue that is named, if any, and what a route to it is for. @throws HubError InvalidArgs */
+export const placeOf = (
+  called: string,
+  { queue, forward }: EnqueueOptions,
+): { queue: string | undefined; purpose: 'jobs' | 'forward' } => {
+  if (forward === undefined) {
+    const forwarder = typeof queue === 'string' ? forwarderOf(queue) : undefined
+    if (forwarder !== undefined)
+      throw wrong(
+        called,
+        `queue ${shown(queue)} is that of a forwarder: give forward in its place, ${shown(forwarder)}`,
+      )
+    return { queue, purpose: 'jobs' }
+  }
+  if (queue !== undefined) throw wrong(called, 'give queue or forward, not both: a forwarder has a queue of its own')
+  if (!isForwarderName(forward))
+    throw wrong(
+      called,
+      `forward must be the name of a forwarder, 1 to 56 letters, digits, and _ . -, not ${shown(forward)}`,
+    )
+  return { queue: forwardQueue(forward), purpose: 'forward' }
 }
 
 const checkKey = (task: string, { key, priority }: EnqueueOptions, keyed: Keyed | undefined): void => {
@@ -137,13 +199,45 @@ const checkKey = (task: string, { key, priority }: EnqueueOptions, keyed: Keyed 
   if (keyed === undefined)
     throw wrong(
       task,
-      `it was given a key, but no worker declared the task as keyed: 'ordered'. Declare it so, or leave out the key`,
+      `it was given a key, but no worker declared the task as keyed: 'ordered' or 'merged'. Declare it so, or leave out the key`,
     )
-  if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > maxKeyBytes)
-    throw wrong(task, `key must be a text of 1 to ${maxKeyBytes} bytes, not ${shown(key)}`)
+  checkKeyText(task, key)
   if (priority !== undefined && priority !== 'normal')
     throw wrong(task, 'jobs with a key have no priority: they go in their order. Leave it out')
 }
+
+/** @throws HubError InvalidArgs */
+export const checkKeyText = (task: string, key: unknown): void => {
+  if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > maxKeyBytes)
+    throw wrong(task, `key must be a text of 1 to ${maxKeyBytes} bytes, not ${shown(key)}`)
+}
+
+/** What is said of one job has no meaning where several become one. */
+const unmergeable = ['retries', 'backoff', 'expiresMs', 'tracked', 'keepResultMs', 'unique'] as const
+
+const checkMerged = (task: string, options: EnqueueOptions): void => {
+  for (const name of unmergeable)
+    if (options[name] !== undefined && options[name] !== false)
+      throw wrong(
+        task,
+        `${name} cannot be said of a merged job, which becomes part of a run with others. ${adviceFor(name)}`,
+      )
+}
+
+const adviceFor = (name: (typeof unmergeable)[number]): string => {
+  if (name === 'retries' || name === 'backoff') return 'Say it of the task'
+  if (name !== 'tracked') return 'Leave it out'
+  return 'Leave it out; nor can it be a step of a chain, or what follows a batch'
+}
+
+const mergedPart = ({ score }: EnqueueOptions, scores: 'first' | undefined): Partial<JobPart> => ({
+  merged: true,
+  ...(score === undefined ? {} : { score }),
+  ...(scores === undefined ? {} : { scores }),
+})
+
+/** The text by which equal payloads are told, in whatever order their keys were written and in whatever language. */
+export const canonicalText = (json: string): string => canonical(JSON.parse(json))
 
 const needWait = (task: string, waits: Record<string, unknown>): void => {
   for (const [name, ms] of Object.entries(waits))
@@ -183,10 +277,7 @@ const uniqueOf = (
 
 /** The same for arguments that are the same, in whatever order their keys were written and in whatever language. */
 const digestOf = (argsJson: string): string =>
-  createHash('sha256')
-    .update(canonical(JSON.parse(argsJson)))
-    .digest('base64url')
-    .slice(0, 22)
+  createHash('sha256').update(canonicalText(argsJson)).digest('base64url').slice(0, 22)
 
 /** As RFC 8785 (JSON Canonicalization Scheme) writes it. */
 const canonical = (value: unknown): string => {

@@ -1,6 +1,6 @@
 import type { ArgsOf, Called, Entry } from '../task/task.ts'
 import { namesOf } from '../wire/options.ts'
-import { type EnqueueOptions, enqueueOptionNames } from './enqueue-options.ts'
+import { type EnqueueOptions, enqueueOptionNames, entryOptionNames } from './enqueue-options.ts'
 
 /** One of many: a task with its arguments, and how it is to be run. */
 export type EnqueueEntry<T = Called> = Entry<T, EnqueueOptions>
@@ -10,7 +10,7 @@ export type ChainEntry<T = Called> =
   | Entry<T, EnqueueOptions & { pass?: undefined }>
   | readonly [task: T, args: Partial<ArgsOf<T>> | undefined, options: EnqueueOptions & { pass: string }]
 
-export const stepOptionNames = new Set([...enqueueOptionNames, 'pass'])
+export const stepOptionNames = new Set([...entryOptionNames, 'pass'])
 
 /** How many are enqueued at once. */
 export interface EnqueueManyOptions {

@@ -9,8 +9,8 @@ import { namesOf } from '../wire/options.ts'
 import { Batch, type BatchStatus } from './batch.ts'
 import { Chain, type JobHost, type StepStatus } from './job.ts'
 import { hasEnded, type JobRecord, type JobStatus } from './job-record.ts'
-import { type FoundJob, JobSearch, type LyingState, SearchBudget } from './job-search.ts'
-import { findJobRecord } from './listing.ts'
+import { type FoundJob, JobSearch, type LyingState, SearchBudget } from './lists/job-search.ts'
+import { findJobRecord } from './lists/listing.ts'
 
 /** Where to look for a job; a tracked one is found without. */
 export interface JobPlace {
@@ -76,7 +76,7 @@ export const findJob = async (
   id: string,
   { queue, state, atMs }: JobPlace & { queue: string },
 ): Promise<FoundJob | undefined> => {
-  const nowMs = await nowMsOf(client)
+  const nowMs = await nowMsOf(client, keys.queue(queue).jobs)
   const seen = state ?? 'waiting'
   const others = (['running', 'retrying', 'dead', 'waiting', 'scheduled'] as const).filter(each => each !== seen)
   for (const each of [seen, ...others]) {
@@ -119,7 +119,7 @@ export const findAll = async (
   place: JobPlace,
 ): Promise<{ record: JobRecord | undefined; found: FoundJob | undefined }> => {
   const catalogue = new Catalogue(keys)
-  const queues = place.queue === undefined ? await catalogue.queues(client) : [place.queue]
+  const queues = await catalogue.places(client, place.queue)
   const record = await findJobRecord(client, keys, id, queues)
   const queue = record?.status.queue ?? place.queue
   if (queue === undefined || (record && hasEnded(record.status) && record.status.state !== 'dead'))

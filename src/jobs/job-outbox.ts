@@ -2,7 +2,8 @@ import { isBatchFull } from '../queue/batches.ts'
 import type { JobQueue } from '../queue/job-queue.ts'
 import { deliverNumbered } from '../queue/numbered.ts'
 import { maxBatchBytes } from '../queue/queue.ts'
-import type { Connection } from '../redis/connection.ts'
+import type { Place } from '../redis/connection.ts'
+import { ConnectionLost, isTransient } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Enqueued } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -10,11 +11,17 @@ import { Deadlines, type Timed } from '../wire/deadlines.ts'
 import { type ErrorCode, HubError, messageOf } from '../wire/errors.ts'
 
 export interface JobOutboxOptions {
-  connection: Connection
+  /** Where the queue lives. */
+  connection: Place
   queue: JobQueue
   hubId: string
+  /** They are acknowledged when a replica has them, too. */
+  isDurable?: boolean
   closing: AbortSignal
 }
+
+/** A replica that is there answers within milliseconds; one that is away must not hold up what comes behind for longer. */
+const replicaMs = 1000
 
 /**
  * What a job counts for in a write. One that carries more than its arguments takes Redis some 30 us, another one 4: a hundred of these
@@ -125,8 +132,9 @@ export class JobOutbox {
   }
 
   async #deliver(parcels: Parcel[]): Promise<void> {
-    const { connection, queue, hubId, closing } = this.#options
+    const { connection, queue, hubId, closing, isDurable } = this.#options
     const number = ++this.#number
+    let replicas = 0
     const delivered = await deliverNumbered<Enqueued>({
       connection,
       closing,
@@ -134,9 +142,11 @@ export class JobOutbox {
         if (!wasLost) parcels = parcels.filter(({ settled }) => !settled)
         if (parcels.every(({ settled }) => settled)) return undefined
         const messages = parcels.flatMap(parcel => parcel.messages)
-        return client => {
+        return async client => {
           for (const parcel of parcels) parcel.inDoubt = true
-          return queue.enqueue(client, hubId, number, messages)
+          const answer = await queue.enqueue(client, hubId, number, messages)
+          if (isDurable) replicas = await queue.replicasOf(client, hubId, replicaMs).catch(unconfirmed)
+          return answer
         }
       },
       onSetback: (error, wasLost) => {
@@ -151,7 +161,8 @@ export class JobOutbox {
     else if ('refused' in delivered) {
       const message = `Redis refused the job: ${explained(messageOf(delivered.refused))}.`
       for (const parcel of parcels) parcel.refuse('NotEnqueued', message)
-    } else this.#accept(parcels, delivered.answer)
+    } else if (isDurable && replicas < 1) for (const parcel of parcels) parcel.refuse('OutcomeUnknown', unreplicated)
+    else this.#accept(parcels, delivered.answer)
   }
 
   #accept(parcels: Parcel[], { twins }: Enqueued): void {
@@ -174,4 +185,11 @@ export class JobOutbox {
   }
 }
 
+/** They are there by now: what is transient is tried again as if the answer had been lost, and what stays so confirms nothing. */
+const unconfirmed = (error: Error): number => {
+  if (isTransient(error)) throw new ConnectionLost(error.message)
+  return 0
+}
+
+const unreplicated = `The job is in Redis, and no replica confirmed it within ${replicaMs} ms: it is lost if its master is lost before one has it.`
 const doubt = 'The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived.'

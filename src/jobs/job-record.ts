@@ -1,6 +1,6 @@
 import { numberIn, textOf } from '../wire/foreign.ts'
 import { type JobFailure, readFailure, readSteps } from '../wire/job-part.ts'
-import { isId } from '../wire/keys.ts'
+import { isId, isQueueName, wholeQueue } from '../wire/keys.ts'
 
 export const jobStates = [
   'waiting',
@@ -64,6 +64,14 @@ export const readJobRecord = (flat: readonly string[], id: string, queue: string
     worker: fields.worker?.slice(0, 64),
   }
   return { status, result: state === 'done' ? fields.result : undefined, chain: chainOf(fields) }
+}
+
+/** The shard to which a job was moved, by the record that it left; undefined for one that was not. */
+export const movedTo = (flat: readonly string[], queue: string): string | undefined => {
+  const field = (name: string) => flat[flat.findIndex((each, at) => at % 2 === 0 && each === name) + 1]
+  if (!flat.includes('state') || field('state') !== 'moved') return undefined
+  const to = field('to')
+  return to !== undefined && isQueueName(to) && to !== queue && wholeQueue(to) === wholeQueue(queue) ? to : undefined
 }
 
 const chainOf = ({ chain, steps }: Record<string, string>): JobRecord['chain'] => {

@@ -5,7 +5,7 @@ import { fromWire, HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import type { Reply } from '../wire/message.ts'
 import { namesOf, refuseHubOptions, refuseWait } from '../wire/options.ts'
-import { hasEnded, type JobRecord, type JobStatus, readJobRecord } from './job-record.ts'
+import { hasEnded, type JobRecord, type JobStatus, movedTo, readJobRecord } from './job-record.ts'
 
 /** What a job needs of its hub. */
 export interface JobHost {
@@ -27,6 +27,8 @@ export interface JobHost {
 const lookAgainMs = 5000
 /** The same while Redis is away. */
 const awayMs = 200
+/** So often the number of shards may have changed while a job waited. */
+const mostMoves = 16
 
 /** How to wait for a result. */
 export interface ResultOptions {
@@ -41,12 +43,11 @@ const resultNames = namesOf<ResultOptions>({ timeoutMs: true, signal: true })
 /** A job that was enqueued. Only a tracked one can tell of itself. */
 export class Job<R = unknown> {
   readonly id: string
-  readonly queue: string
   /** `name:version` */
   readonly task: string
   /** True when it was there already: another one of the same uniqueness, which goes on in its stead. */
   readonly isTwin: boolean
-  readonly #jobQueue: JobQueue
+  #jobQueue: JobQueue
   readonly #host: JobHost
   readonly #isToCome: boolean
 
@@ -56,9 +57,13 @@ export class Job<R = unknown> {
     this.#host = host
     this.#jobQueue = jobQueue
     this.id = id
-    this.queue = jobQueue.name
     this.task = task
     this.isTwin = isTwin
+  }
+
+  /** Of a queue that is spread over shards, the one of them that it is in. */
+  get queue(): string {
+    return this.#jobQueue.name
   }
 
   /**
@@ -66,7 +71,7 @@ export class Job<R = unknown> {
    * @throws HubError NoSuchJob when it was not tracked or its record has gone, NotEnqueued when Redis is away
    */
   async status(): Promise<JobStatus> {
-    return this.#known(await this.#host.ask(client => this.#jobQueue.record(client, this.id))).status
+    return this.#known(await this.#follow(client => this.#jobQueue.record(client, this.id))).status
   }
 
   /**
@@ -118,7 +123,7 @@ export class Job<R = unknown> {
   /** Its record; undefined while it is to come, or Redis is away and there is time left. */
   async #look(read: (client: Redis) => Promise<string[]>, end: number): Promise<JobRecord | undefined> {
     try {
-      const fields = await this.#host.ask(read)
+      const fields = await this.#follow(read)
       return this.#isToCome ? readJobRecord(fields, this.id, this.queue) : this.#known(fields)
     } catch (error) {
       if ((error as HubError).code === 'NotEnqueued' && monotonicMs() < end) return undefined
@@ -133,9 +138,18 @@ export class Job<R = unknown> {
    * @throws HubError NoSuchJob, NotEnqueued
    */
   async cancel(): Promise<boolean> {
-    const state = await this.#host.ask(client => this.#jobQueue.withdraw(client, this.id))
+    const state = await this.withdraw()
     if (state === '') throw this.#unknown()
     return state === 'waiting' || state === 'scheduled' || state === 'retrying' || state === 'cancelled'
+  }
+
+  /** Marks it as not wanted any more, also where it `isToCome`. Resolves with its state as it was. @internal */
+  async withdraw(isToCome = false): Promise<string> {
+    const withdraw = () => this.#host.ask(client => this.#jobQueue.withdraw(client, this.id, isToCome))
+    const state = await withdraw()
+    if (state !== 'moved') return state
+    await this.#follow(client => this.#jobQueue.record(client, this.id))
+    return withdraw()
   }
 
   /**
@@ -143,8 +157,18 @@ export class Job<R = unknown> {
    * @throws HubError NoSuchJob, NotEnqueued
    */
   async chain(): Promise<Chain | undefined> {
-    const { chain } = this.#known(await this.#host.ask(client => this.#jobQueue.record(client, this.id)))
+    const { chain } = this.#known(await this.#follow(client => this.#jobQueue.record(client, this.id)))
     return chain && new Chain(this.#host, chain.id, chain.steps)
+  }
+
+  /** Fields of its record; of a job that was moved to another shard, of the one that it has there. */
+  async #follow(read: (client: Redis) => Promise<string[]>): Promise<string[]> {
+    for (let moves = 0; ; moves++) {
+      const fields = await this.#host.ask(read)
+      const shard = movedTo(fields, this.queue)
+      if (shard === undefined || moves >= mostMoves) return fields
+      this.#jobQueue = this.#host.queueOf(shard)
+    }
   }
 
   #known(fields: string[]): JobRecord {
@@ -186,10 +210,8 @@ export class Chain<R = unknown> {
   /** Id of the first job. */
   readonly id: string
   readonly steps: readonly Job[]
-  readonly #host: JobHost
 
   constructor(host: JobHost, id: string, steps: readonly (readonly [queue: string, task: string])[]) {
-    this.#host = host
     this.id = id
     this.steps = steps.map(
       ([queue, task], at) => new Job(host, host.queueOf(queue), stepId(id, at), task, { isToCome: at > 0 }),
@@ -225,8 +247,7 @@ export class Chain<R = unknown> {
 
   /** Cancels what has not ended: no further step starts. */
   async cancel(): Promise<void> {
-    const { ask, queueOf } = this.#host
     // From the end, so that none comes behind those that were looked at.
-    for (const { id, queue } of this.steps.toReversed()) await ask(client => queueOf(queue).withdraw(client, id, true))
+    for (const step of this.steps.toReversed()) await step.withdraw(true)
   }
 }

@@ -60,12 +60,12 @@ export class Schedules {
     return this.#host.ask(async client => {
       const entry = await this.#read(client, name)
       if (!entry) return undefined
-      const message = runMessage(entry, this.#queue.name, await nowMsOf(client))
+      const message = runMessage(entry, this.#queue.name, await nowMsOf(client, this.#queue.keys.cron))
       // Its id is new, so that it comes once however often this is sent.
       const id = /"id":"([\w-]+)"/.exec(message)![1]!
       await this.#queue.forward(client, message)
       await this.#queue.forget(client, id)
-      await command(client, 'hset', this.#queue.keys.cron, lastOf(name), await nowMsOf(client))
+      await command(client, 'hset', this.#queue.keys.cron, lastOf(name), await nowMsOf(client, this.#queue.keys.cron))
       return new Job(this.#host, this.#queue, id, entry.task)
     })
   }
@@ -81,7 +81,7 @@ export class Schedules {
     return this.#host.ask(async client => {
       const before = await this.#read(client, name)
       const own = { ...times, task, args, job, ttlMs, from, pausedMs: before?.pausedMs }
-      const nextMs = own.pausedMs === undefined ? nextOf(own, await nowMsOf(client)) : undefined
+      const nextMs = own.pausedMs === undefined ? nextOf(own, await nowMsOf(client, this.#queue.keys.cron)) : undefined
       await this.#queue.schedule(client, name, entryText(own), nextMs)
       const last = (await command(client, 'hget', this.#queue.keys.cron, lastOf(name))) as string | null
       return this.#shown(name, own, nextMs, last)
@@ -97,7 +97,7 @@ export class Schedules {
     return this.#host.ask(async client => {
       const entry = await this.#read(client, name)
       if (!entry) return false
-      const nowMs = await nowMsOf(client)
+      const nowMs = await nowMsOf(client, this.#queue.keys.cron)
       const changed = change(entry, nowMs)
       const nextMs = changed.pausedMs === undefined ? nextOf(changed, nowMs) : undefined
       return this.#queue.schedule(client, name, entryText(changed), nextMs)

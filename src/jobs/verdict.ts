@@ -1,10 +1,11 @@
 import type { JobEnd } from '../queue/job-queue.ts'
 import type { Task } from '../task/task.ts'
 import { type ErrorCode, PutOff, TaskError, type ToldError } from '../wire/errors.ts'
-import { failureText } from '../wire/job-part.ts'
+import { failureText, type RunKey } from '../wire/job-part.ts'
 import type { Request } from '../wire/message.ts'
 import { defaultRetries, delayAfter } from './backoff.ts'
 import { followingOf } from './chain.ts'
+import { NotTaken } from './not-taken.ts'
 
 /** How a job ended in a worker. */
 export type JobOutcome = { ok: true; result: string } | { ok: false; error: ToldError; thrown: unknown }
@@ -30,6 +31,7 @@ export const endOf = (
   queue: string,
 ): JobEnd | undefined => {
   const { heldId: id, job } = request
+  if (job?.run) return endOfRun(id, job.run, task, outcome)
   if (outcome.ok) {
     const { result } = outcome
     if (!isAwaited(request)) return undefined
@@ -43,11 +45,54 @@ export const endOf = (
   const isFinal = hopeless.includes(error.code) || (thrown instanceof TaskError && thrown.isFinal)
   if (isFinal || failures > (job?.retries ?? task?.retries ?? defaultRetries))
     return { id, outcome: 'dead', delayMs: 0, text, following: '' }
-  const delayMs = delayOf(job?.backoff ?? task?.backoff, thrown, failures)
-  if (delayMs === undefined) return { id, outcome: 'dead', delayMs: 0, text, following: '' }
+  const backoffMs = delayOf(job?.backoff ?? task?.backoff, thrown, failures)
+  if (backoffMs === undefined) return { id, outcome: 'dead', delayMs: 0, text, following: '' }
+  const delayMs = thrown instanceof NotTaken ? Math.max(backoffMs, thrown.retryAfterMs) : backoffMs
   const passes = job?.key !== undefined && task?.onFailure === 'pass'
   return { id, outcome: passes ? 'pass' : 'retry', delayMs, text, following: '' }
 }
+
+/** What becomes of a run of merged jobs: its keys failed as often as each of them says. */
+const endOfRun = (
+  id: string,
+  keys: readonly RunKey[],
+  task: Pick<Task, 'retries' | 'backoff'> | undefined,
+  outcome: JobOutcome,
+): JobEnd => {
+  const ended = { id, delayMs: 0, keys: keys.length, following: '' }
+  if (outcome.ok) return { ...ended, outcome: 'done', text: '' }
+  const { error, thrown } = outcome
+  const isFinal = hopeless.includes(error.code) || (thrown instanceof TaskError && thrown.isFinal)
+  const wordOf = ({ tries }: RunKey): string => {
+    if (thrown instanceof PutOff) return `b${Math.round(thrown.delayMs)}`
+    if (isFinal || tries + 1 > (task?.retries ?? defaultRetries)) return 'd1'
+    const delayMs = delayOf(task?.backoff ?? 'polynomial', thrown, tries + 1)
+    return delayMs === undefined ? 'd1' : `r${Math.round(delayMs)}`
+  }
+  return { ...ended, outcome: 'retry', words: keys.map(wordOf), text: failureText(error) }
+}
+
+/** What became of a job that did not end well: one, or one for each key of a run. */
+export const failuresOf = (
+  { job }: Request,
+  { outcome, delayMs, words }: JobEnd,
+): { how: 'retry' | 'dead' | 'putoff'; delayMs: number; tries: number }[] => {
+  if (!words) {
+    if (outcome === 'dead' || outcome === 'putoff') return [{ how: outcome, delayMs, tries: job?.tries ?? 0 }]
+    return outcome === 'retry' || outcome === 'pass' ? [{ how: 'retry', delayMs, tries: job?.tries ?? 0 }] : []
+  }
+  const ways = { r: 'retry', d: 'dead', x: 'dead', b: 'putoff' } as const
+  return words.map((word, at) => {
+    return {
+      how: ways[word[0] as keyof typeof ways],
+      delayMs: Number(word.slice(1)),
+      tries: job?.run?.[at]?.tries ?? 0,
+    }
+  })
+}
+
+export const isPutOff = (end: JobEnd | undefined): boolean =>
+  end?.outcome === 'putoff' || (end?.words?.every(word => word.startsWith('b')) ?? false)
 
 /** The end of a job that was not run, or not to its end. */
 export const unrun = (id: string, outcome: 'expired' | 'cancelled'): JobEnd => ({

@@ -129,6 +129,17 @@ export const prometheusMetrics = {
   pshub_queue_scheduled_jobs: ofQueues('Jobs that wait for their time.', ({ scheduled }) => scheduled),
   pshub_queue_retrying_jobs: ofQueues('Jobs that failed and wait for their next try.', ({ retrying }) => retrying),
   pshub_queue_dead_jobs: ofQueues('Jobs that were given up.', ({ dead }) => dead),
+  // Of a queue without keys there are none of these.
+  pshub_queue_waiting_keys: ofQueues('Keys of jobs that wait, due or for their time.', ({ keys }) => keys?.waiting),
+  pshub_queue_running_keys: ofQueues('Keys of jobs of which one runs.', ({ keys }) => keys?.running),
+  pshub_queue_key_lag_seconds: ofQueues(
+    'How long the first of those has been due that are; 0 when none is.',
+    ({ keys }) => seconds(keys?.lagMs),
+  ),
+  pshub_queue_longest_key_seconds: ofQueues(
+    'How long the one has run that runs for the longest; 0 when none does.',
+    ({ keys }) => seconds(keys?.longestMs),
+  ),
   pshub_queue_held: ofQueues('Requests that workers hold: claimed, not settled yet.', ({ held }) => held),
   pshub_queue_workers: ofQueues('Live workers that take requests.', ({ workers }) => workers),
   pshub_queue_slots: ofQueues('Their slots.', ({ slots }) => slots),

@@ -1,4 +1,4 @@
-import { command } from '../redis/client.ts'
+import { command, near } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { blockSeconds } from '../redis/connections.ts'
 import type { QueueKeys } from '../wire/keys.ts'
@@ -35,22 +35,26 @@ export const bellsOf = async (
   return { bell: Number(calls) > 0, jobBell: Number(jobs) > 0 }
 }
 
+/** The bell that stands for all of a queue's: they live in one place. */
+export const bellKey = ({ bell }: QueueKeys): string => bell
+
 const clientIds = new WeakMap<Redis, Promise<number | undefined>>()
 
 /**
- * How Redis calls a connection, for endWait(); undefined where it may not be asked. Asked once per connection, or `anew` ahead
+ * How Redis calls the connection that waits for a bell, for endWait(); undefined where it may not be asked. Asked once per connection, or `anew` ahead
  * of the wait that is sent next: so it is answered when that has arrived.
  */
-export const clientIdOf = (client: Redis, anew: boolean): Promise<number | undefined> => {
-  let id = clientIds.get(client)
+export const clientIdOf = (client: Redis, bell: string, anew: boolean): Promise<number | undefined> => {
+  const server = near(client, bell)
+  let id = clientIds.get(server)
   if (!id || anew) {
-    id = command(client, 'client', 'id').then(Number, () => undefined)
-    clientIds.set(client, id)
+    id = command(server, 'client', 'id').then(Number, () => undefined)
+    clientIds.set(server, id)
   }
   return id
 }
 
 /** Ends a wait for bells early; does nothing when it is over. */
-export const endWait = async (client: Redis, clientId: number): Promise<void> => {
-  await command(client, 'client', 'unblock', clientId)
+export const endWait = async (client: Redis, bell: string, clientId: number): Promise<void> => {
+  await command(near(client, bell), 'client', 'unblock', clientId)
 }

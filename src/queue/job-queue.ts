@@ -1,5 +1,6 @@
-import { command } from '../redis/client.ts'
+import { command, near } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
+import { NotConnected } from '../redis/failures.ts'
 import { run } from '../redis/library.ts'
 import {
   type Enqueued,
@@ -16,10 +17,17 @@ import { cancelMemoryMs, deadMs, maxBatchBytes, maxDead, pushMemoryMs } from './
 export interface JobEnd {
   /** Its held id. */
   id: string
-  outcome: 'done' | 'retry' | 'pass' | 'putoff' | 'dead' | 'expired' | 'cancelled'
+  outcome: 'done' | 'retry' | 'pass' | 'putoff' | 'dead' | 'expired' | 'cancelled' | 'moved'
   /** For a further try, or the first one that was put off: milliseconds from now. */
   delayMs: number
-  /** Its result as JSON, or its failure as failureText() has it; empty for what was not run. */
+  /**
+   * In its place, of a run of merged jobs, for each of its keys: `r<ms>`, it failed and is tried again after that; `d<place>`, it failed, and
+   * its payload of that place, counted from 1, is given up; `x<place>`, the same of one that is no JSON; `b<ms>`, it was not run and comes back after that.
+   */
+  words?: readonly string[]
+  /** How many keys it had, of a run of merged jobs. */
+  keys?: number
+  /** Its result as JSON, its failure as failureText() has it, or the shard that it was moved to; empty for what was not run. */
   text: string
   /** The job that follows it, without its `at`, behind the name of its queue and a space where that is another one; else empty. */
   following: string
@@ -54,6 +62,23 @@ export class JobQueue {
     )
   }
 
+  /**
+   * How many replicas have all that this hub's last batch wrote, as soon as one has, or after `ms`. To be asked when that batch was answered:
+   * Redis waits for a replica although it refused to write. It counts what this connection wrote, and a batch that is repeated on another one
+   * writes nothing: hence the write.
+   */
+  async replicasOf(client: Redis, hubId: string, ms: number): Promise<number> {
+    const { enqueued } = this.keys
+    const there = near(client, enqueued(hubId))
+    const written = command(client, 'pexpire', enqueued(hubId), pushMemoryMs)
+    const confirmed = command(there, 'wait', 1, ms)
+    confirmed.catch(() => undefined)
+    await written
+    // Of a Cluster another node may have it by now: what the old one wrote before says nothing of it.
+    if (near(client, enqueued(hubId)) !== there) throw new NotConnected('its slot has moved to another node')
+    return Number(await confirmed)
+  }
+
   /** Moves what is due into its list. Harmless to repeat. */
   async moveDue(client: Redis): Promise<Moved> {
     const { jobs, jobBell } = this.keys
@@ -63,8 +88,8 @@ export class JobQueue {
   /** Ends jobs that this worker holds; of what it holds no more nothing is changed. */
   async settle(client: Redis, workerId: string, ends: readonly JobEnd[]): Promise<SettledJobs> {
     const { held, jobs, jobBell } = this.keys
-    const args = ends.flatMap(({ id, outcome, delayMs, text, following }) => {
-      return [id, outcome, Math.round(delayMs), text, following]
+    const args = ends.flatMap(({ id, outcome, delayMs, words, text, following }) => {
+      return [id, outcome, words?.join(' ') ?? Math.round(delayMs), text, following]
     })
     const answer = await run(client, 'settle', [held(workerId), jobs, jobBell], [maxDead, deadMs, ...args])
     return readSettledJobs(
@@ -74,12 +99,12 @@ export class JobQueue {
   }
 
   /**
-   * Puts a job in that follows one of another queue, once, however often it is sent: as long as forget() is not called for it.
-   * Returns whether it came now.
+   * Puts a job in that comes from another queue, once, however often it is sent: for `rememberMs`, as long as forget() is not called
+   * for it. Returns whether it came now.
    */
-  async forward(client: Redis, message: string): Promise<boolean> {
+  async forward(client: Redis, message: string, rememberMs: number = cameMs): Promise<boolean> {
     const { jobs, jobBell } = this.keys
-    return (await run(client, 'forward', [jobs, jobBell], [cameMs, message])) === 1
+    return (await run(client, 'forward', [jobs, jobBell], [rememberMs, message])) === 1
   }
 
   async forget(client: Redis, id: string): Promise<void> {
@@ -175,6 +200,22 @@ export class JobQueue {
   /** The same without waiting for anything. */
   async record(client: Redis, id: string): Promise<string[]> {
     return Object.entries((await command(client, 'hgetall', this.keys.job(id))) as Record<string, string>).flat()
+  }
+
+  /**
+   * Has a key run now, gives up what it is stuck at, or deletes its payloads. Returns how many jobs or payloads that concerned; -1 where
+   * nothing can be skipped because it runs, -2 where only a worker could.
+   */
+  async actOnKey(client: Redis, task: string, key: string, act: 'run' | 'skip' | 'delete'): Promise<number> {
+    const { jobs, jobBell } = this.keys
+    return (await run(client, 'key', [jobs, jobBell], [task, key, act, maxDead, deadMs])) as number
+  }
+
+  /** Whether a job of a key waits here, or runs; undefined where the queue's shards are not those of this epoch. */
+  async hasKey(client: Redis, task: string, key: string, epoch: number): Promise<boolean | undefined> {
+    const { jobs, jobBell } = this.keys
+    const answer = await run(client, 'key', [jobs, jobBell], [task, key, 'has', epoch, 0])
+    return answer === -3 ? undefined : answer === 1
   }
 
   /** Dead jobs, exactly as they lie there, become others that wait. Returns how many were there. */

@@ -1,4 +1,5 @@
-import { type Connection, ConnectionLost, isTransient, type Redis } from '../redis/connection.ts'
+import type { Place, Redis } from '../redis/connection.ts'
+import { ConnectionLost, isTransient } from '../redis/failures.ts'
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { pushMemoryMs } from './queue.ts'
 
@@ -13,7 +14,7 @@ export type Delivered<T> =
   | 'over'
 
 export interface NumberedBatch<T> {
-  connection: Connection
+  connection: Place
   closing: AbortSignal
   /** What to send now, or undefined when nobody waits for it any more. Once a try was lost it must be the same batch. */
   prepare(wasLost: boolean): ((client: Redis) => Promise<T>) | undefined

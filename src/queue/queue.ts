@@ -1,5 +1,6 @@
 import { command } from '../redis/client.ts'
-import { isFull, type Redis } from '../redis/connection.ts'
+import type { Redis } from '../redis/connection.ts'
+import { isFull } from '../redis/failures.ts'
 import { functionOf, run } from '../redis/library.ts'
 import {
   type Adopted,
@@ -21,6 +22,17 @@ export interface ClaimOptions {
   slots: number
   /** How many of them may go to jobs. */
   jobs: number
+  /** Which tasks merge their jobs. */
+  merging?: readonly MergedTask[]
+  /** The epoch of its shards, as far as this worker knows; absent: it has none. */
+  epoch?: number | undefined
+}
+
+/** How many keys a run of it gets at the most, and how many payloads of each. */
+export interface MergedTask {
+  task: string
+  batch: number
+  maxPayloads: number
 }
 
 /** A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most. */
@@ -70,10 +82,16 @@ export class Queue {
   }
 
   /** Takes requests for idle slots. Undefined when the worker's lease has ended; then nothing was taken. */
-  async claim(client: Redis, workerId: string, { slots, jobs }: ClaimOptions): Promise<Claimed | undefined> {
+  async claim(
+    client: Redis,
+    workerId: string,
+    { slots, jobs, merging, epoch = 0 }: ClaimOptions,
+  ): Promise<Claimed | undefined> {
     const { calls, bell, held, leases, jobs: jobList, jobBell } = this.keys
     const keys = [calls, bell, held(workerId), leases, jobList, jobBell]
-    return readClaimed(await run(client, 'claim', keys, [workerId, slots, jobs, maxBatchBytes]))
+    const args = [workerId, slots, jobs, maxBatchBytes, epoch]
+    if (jobs > 0 && merging) for (const { task, batch, maxPayloads } of merging) args.push(task, batch, maxPayloads)
+    return readClaimed(await run(client, 'claim', keys, args))
   }
 
   /**
@@ -104,10 +122,11 @@ export class Queue {
     const key = this.#allKeys.reply(hubId)
     const pushed = command(client, 'rpush', key, ...replies)
     const expires = command(client, 'pexpire', key, replyTtlMs)
+    // On a Cluster it may fail a moment before the other one does, while nobody waits for it yet.
+    expires.catch(() => undefined)
     try {
       await pushed
     } catch (error) {
-      expires.catch(() => undefined)
       if (!isFull(error as Error)) throw error
       await run(client, 'reply', [key], [replyTtlMs, ...replies])
       return

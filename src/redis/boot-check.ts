@@ -1,7 +1,8 @@
 import { ConfigError } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
-import { command } from './client.ts'
+import { command, nodeOf, serversOf } from './client.ts'
 import type { Redis } from './connection.ts'
+import { isAway } from './failures.ts'
 import { install, libraryRevision } from './library.ts'
 import { explained } from './refusals.ts'
 import type { Role } from './rights.ts'
@@ -22,8 +23,41 @@ export interface Purpose {
   queue: string
 }
 
-/** Looks whether this Redis can keep pshub's promises, with the rights that the connected user has. */
+/** What is said of a node of a Cluster that is away. */
+const reachable = 'reachable'
+
+/**
+ * Looks whether this Redis, or each master of this Cluster, can keep pshub's promises, with the rights that the connected user has.
+ * @throws NotConnected or ConnectionLost when it is away, or all masters are that the purposes' queues live on
+ */
 export const bootCheck = async (client: Redis, purposes: Purpose[]): Promise<Finding[]> => {
+  const servers = serversOf(client)
+  const needed = purposes.map(({ keys, queue }) => nodeOf(client, keys.queue(queue).calls))
+  const away = new Map<string | undefined, Error>()
+  const all = await Promise.all(
+    servers.map(server =>
+      checkServer(server, purposes).catch((error: Error): Finding[] => {
+        if (!isAway(error)) throw error
+        away.set(server.node, error)
+        return [{ what: reachable, level: 'error', message: `it is away: ${error.message}` }]
+      }),
+    ),
+  )
+  const [first] = away.values()
+  if (first && (away.size === servers.length || (needed.length > 0 && needed.every(node => away.has(node)))))
+    throw first
+  // What is found of one node is mostly found of the others, too.
+  const isOfAll = ({ what, message }: Finding) =>
+    all.every(findings => findings.some(each => each.what === what && each.message === message))
+  return all.flatMap((findings, at) =>
+    findings.flatMap(finding => {
+      if (isOfAll(finding)) return at === 0 ? [finding] : []
+      return [{ ...finding, message: `${servers[at]!.node}: ${finding.message}` }]
+    }),
+  )
+}
+
+const checkServer = async (client: Redis, purposes: Purpose[]): Promise<Finding[]> => {
   const info = await readInfo(client)
   const verdicts = Object.entries(checks).map(([what, check]) => [what, check(info)] as const)
   // A replica refuses to load it, and the connection does not outlive such an answer.
@@ -39,7 +73,9 @@ export const bootCheck = async (client: Redis, purposes: Purpose[]): Promise<Fin
 /** What makes this server unfit for these purposes, one sentence each; empty when it is fit as far as can be seen. */
 export const findUnfit = async (client: Redis, purposes: Purpose[]): Promise<string[]> => {
   const findings = await bootCheck(client, purposes)
-  return [...new Set(findings.filter(({ level }) => level === 'error').map(({ message }) => message))]
+  // What is away is looked at when it is back.
+  const wrong = findings.filter(({ what, level }) => level === 'error' && what !== reachable)
+  return [...new Set(wrong.map(({ message }) => message))]
 }
 
 export const unfitError = (reasons: string[]): ConfigError =>
@@ -83,12 +119,7 @@ const checks: Record<string, (info: Info) => Verdict> = {
     const wrong = `maxmemory-policy is ${policy}: a full server would silently drop requests`
     return ['error', `${wrong}. Set it with: redis-cli config set maxmemory-policy noeviction`]
   },
-  mode: info => {
-    const mode = info.get('redis_mode') ?? info.get('server_mode')
-    if (mode === undefined) return ['warning', 'the server does not tell its mode; it must not be a Cluster']
-    if (mode !== 'cluster') return ['ok', mode]
-    return ['error', 'this is a Cluster node; this version of pshub does not connect to Clusters']
-  },
+  mode: info => ['ok', info.get('redis_mode') ?? info.get('server_mode') ?? 'the server does not tell its mode'],
   persistence: info => {
     const aof = info.get('aof_enabled')
     if (aof === '1') return ['ok', 'append-only file on']

@@ -1,10 +1,22 @@
-import { Command, Redis } from 'ioredis'
-import { clientArguments, type RedisTarget } from './target.ts'
+import { Command, Redis as IoRedis } from 'ioredis'
+import { type Address, clientArguments, type RedisTarget } from './target.ts'
 
-export type { Redis }
+/** A command's name and words, before it is written. */
+export type Sendable = Command & { args: (string | number)[] }
+
+/** Whom commands are given to: the client of a server, or all those of a Cluster. */
+export interface Redis {
+  sendCommand(command: Sendable): unknown
+  readonly options?: { username?: string | null | undefined }
+  /** Which node of a Cluster it is. */
+  readonly node?: string
+}
+
+/** The client of one server. */
+export type NodeClient = IoRedis
 
 /** The socket of a client. ioredis does not document it: whoever uses it does without where it is missing. */
-export const socketOf = (client: Redis): Partial<Pick<Redis['stream'], 'write' | 'destroy' | 'bytesRead'>> =>
+export const socketOf = (client: NodeClient): Partial<Pick<IoRedis['stream'], 'write' | 'destroy' | 'bytesRead'>> =>
   client.stream ?? {}
 
 /**
@@ -13,12 +25,31 @@ export const socketOf = (client: Redis): Partial<Pick<Redis['stream'], 'write' |
  * commands at hand. What is written at the end of a tick is one text: corking the socket instead has each command encoded and
  * copied by itself, which took a fifth more processor time with 256 calls in flight.
  */
-class TickClient extends Redis {
+class TickClient extends IoRedis {
   #collected = ''
   #isAscii = true
+  #isClusterNode = false
   readonly #collector = { writable: true, write: (text: string | Buffer) => this.#collect(text) }
 
-  override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
+  /** As it said itself before it was ready. */
+  get isClusterNode(): boolean {
+    return this.#isClusterNode
+  }
+
+  /** ioredis asks before a client is ready, and tells nobody the answer. */
+  override info(...given: unknown[]): Promise<string> {
+    const noted = given.map(each =>
+      typeof each !== 'function'
+        ? each
+        : (error: Error | null, text?: unknown) => {
+            this.#isClusterNode = /^(redis_mode|server_mode):cluster/m.test(String(text))
+            each(error, text)
+          },
+    )
+    return (super.info as (...given: unknown[]) => Promise<string>)(...noted)
+  }
+
+  override sendCommand(...[command, stream]: Parameters<IoRedis['sendCommand']>): unknown {
     // The handshake goes its own way, and so does a pipeline, which must not overtake what was sent before it.
     if (stream || this.status !== 'ready' || !socketOf(this).write) {
       this.#flush()
@@ -50,20 +81,22 @@ class TickClient extends Redis {
   }
 }
 
-/** `turn`: which sentinel is asked first. */
-export const makeClient = (target: RedisTarget, connectionName: string, turn = 0): Redis => {
-  const given = clientArguments(target, connectionName, turn)
-  const client = new (TickClient as unknown as new (...given: unknown[]) => Redis)(...given)
+/** `turn`: which of several addresses is asked first; `address`: the node of a Cluster that is meant. */
+export const makeClient = (target: RedisTarget, connectionName: string, turn = 0, address?: Address): NodeClient => {
+  const given = clientArguments(target, connectionName, turn, address)
+  const client = new (TickClient as unknown as new (...given: unknown[]) => TickClient)(...given)
   hushSentinels(client)
   return client
 }
+
+export const isClusterNode = (client: NodeClient): boolean => client instanceof TickClient && client.isClusterNode
 
 /**
  * ioredis prints what befalls the connections on which it would hear of a failover, a sentinel that is away each minute: nobody
  * can listen to them. Not documented either; where it is not so any more they are printed again.
  */
-const hushSentinels = (client: Redis): void => {
-  const { connector } = client as unknown as { connector?: { connectToSentinel?(...given: unknown[]): Redis } }
+const hushSentinels = (client: NodeClient): void => {
+  const { connector } = client as unknown as { connector?: { connectToSentinel?(...given: unknown[]): IoRedis } }
   const connect = connector?.connectToSentinel
   if (!connector || !connect) return
   connector.connectToSentinel = (...given) => connect.apply(connector, given).on('error', () => undefined)
@@ -103,16 +136,41 @@ class SentCommand extends Command {
  * before its keys, or later, together with others.
  */
 export const command = (client: Redis, name: string, ...args: (string | number)[]): Promise<unknown> =>
-  client.sendCommand(new SentCommand(name, args)) as Promise<unknown>
+  client.sendCommand(new SentCommand(name, args) as Sendable) as Promise<unknown>
 
-/** Redis' clock, whole milliseconds. */
-export const nowMsOf = async (client: Redis): Promise<number> => {
-  const [seconds, micros] = (await command(client, 'time')) as [string, string]
+/** What knows the nodes of a Cluster. */
+export interface ManyNodes extends Redis {
+  /** For commands without a key that are about what lives where this key does. */
+  near(key: string): Redis
+  /** For commands that are about each node: one for each master. */
+  all(): Redis[]
+  /** The node that serves this key; undefined when nobody is known to. */
+  addressOf(key: string): string | undefined
+}
+
+const isMany = (client: Redis): client is ManyNodes => 'near' in client
+
+/** Whom to give commands without a key that are about a key's server: its time, its connections, its keys. */
+export const near = (client: Redis, key: string): Redis => (isMany(client) ? client.near(key) : client)
+
+/** Each server with data, for commands that are about servers. */
+export const serversOf = (client: Redis): Redis[] => (isMany(client) ? client.all() : [client])
+
+/** Whether commands go to several servers, of which one may be away while others are there. */
+export const isOfMany = (client: Redis): boolean => isMany(client)
+
+/** The node that serves this key; undefined where there is one server, or nobody is known to. */
+export const nodeOf = (client: Redis, key: string): string | undefined =>
+  isMany(client) ? client.addressOf(key) : undefined
+
+/** The clock of the Redis that this key is in, whole milliseconds. */
+export const nowMsOf = async (client: Redis, key: string): Promise<number> => {
+  const [seconds, micros] = (await command(near(client, key), 'time')) as [string, string]
   return Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)
 }
 
 /** Ends a client for good. Not disconnect() alone: it half-closes, and a half-open peer never answers that. */
-export const destroy = (client: Redis, reason: Error): void => {
+export const destroy = (client: NodeClient, reason: Error): void => {
   client.silentEmit('error', reason)
   client.disconnect()
   socketOf(client).destroy?.()

@@ -1,6 +1,11 @@
-import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
-import { destroy, makeClient, type Redis, socketOf } from './client.ts'
-import type { RedisTarget } from './target.ts'
+import { isClusterNode, type Redis } from './client.ts'
+import { Cluster } from './cluster.ts'
+import { NotConnected } from './failures.ts'
+import { NodeConnection } from './node-connection.ts'
+import { slotOf } from './slots.ts'
+import { type Address, clusterOf, mappedAddress, type RedisTarget } from './target.ts'
+import { Topology, textOf } from './topology.ts'
+import { TopologyReader } from './topology-reader.ts'
 
 export type { Redis }
 
@@ -8,238 +13,226 @@ export interface ConnectionOptions {
   target: RedisTarget
   /** Shown by CLIENT LIST. */
   name: string
-  /** Silence for this long, with commands under way, condemns the connection. */
+  /** Silence for this long, with commands under way, condemns a connection. */
   stallMs: number
-  onUp?: () => void
+  /** `node`: which one of a Cluster. */
+  onUp?: (node?: string) => void
   /** Called once per outage, with the reason, and again when Redis is there but refuses this client. */
-  onDown?: (reason: Error) => void
+  onDown?: (reason: Error, node?: string) => void
+  /**
+   * For blocking commands, beside another connection whose reading of the Cluster it follows. On a Cluster it has a connection for
+   * each slot in which it waits.
+   */
+  beside?: Connection
 }
 
-/** The command was never written: certainly not run. */
-export class NotConnected extends Error {}
-/** The connection broke or stalled with the command under way: it may have run. */
-export class ConnectionLost extends Error {}
-
-/** How long a new client gets to become ready, handshake and INFO included, before the next one is tried. */
-const openTimeoutMs = 3000
-const stallCheckMs = 250
-
-/**
- * One connection to Redis that heals itself. It owns a chain of ioredis clients, one at a time, and lets none of them
- * reconnect or re-send: what was under way when a client broke is rejected as ConnectionLost, because only the layers
- * above know what may be repeated. A client that stalls is destroyed, never reused (an ioredis client whose command
- * timed out stays `ready`, and one told to disconnect while reconnecting stays so for ever: ioredis#2099, bullmq#4585).
- */
-export class Connection {
-  readonly #options: ConnectionOptions
-  readonly #closing = new AbortController()
-  /** What is under way: whom to tell when it is lost, and since when, the oldest first. */
-  readonly #flights = new Map<(lost: Error) => void, number>()
-  /** The present one, which may still be on its way to its server. */
-  #client: Redis | undefined
-  #isReady = false
-  /** Ends the waiting for the present client's end. */
-  #giveUp: (() => void) | undefined
-  readonly #waiting: (() => void)[] = []
-  #watch: NodeJS.Timeout | undefined
-  #checkedAt = 0
-  /** When the last bytes of an answer were seen, and how many there were by then. */
-  #heardAt = 0
-  #heardBytes = 0
-  #down: Error | undefined
-  #opening: Promise<void> | undefined
-  /** Clients since the last one that was ready. */
-  #attempt = 0
-  /** How many clients in all never became ready, or not yet. */
-  #failures = 0
-
-  constructor(options: ConnectionOptions) {
-    this.#options = options
-  }
-
-  /** Starts connecting; returns at once. Does nothing when already open. */
-  open(): void {
-    this.#opening ??= this.#connect()
-  }
-
-  get isReady(): boolean {
-    return this.#isReady
-  }
-
+/** Where something lives in Redis, and the way there. */
+export interface Place {
+  readonly isReady: boolean
   /** Why there is no connection at the moment, once an attempt failed. */
-  get downReason(): Error | undefined {
-    return this.#down
-  }
-
+  readonly downReason: Error | undefined
   /** Resolves when there is a connection, or when the signal fires or the connection is closed: look at isReady. */
-  whenReady(signal?: AbortSignal): Promise<void> {
-    if (this.#isReady || this.#closing.signal.aborted || signal?.aborted) return Promise.resolve()
-    return new Promise(resolve => {
-      // Taken off again: the signals of hubs and workers live as long as they do, through any number of outages.
-      const done = () => {
-        signal?.removeEventListener('abort', done)
-        resolve()
-      }
-      this.#waiting.push(done)
-      signal?.addEventListener('abort', done)
-    })
-  }
-
+  whenReady(signal?: AbortSignal): Promise<void>
   /**
    * Sends one or more commands in one write and returns what `commands` returns. Rejects with NotConnected (nothing
    * was sent), ConnectionLost (it may have run) or Redis' own error answer.
    */
-  send<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
-    const client = this.#client
-    if (!client || !this.#isReady)
-      return Promise.reject(new NotConnected(this.#down?.message ?? 'not connected to Redis yet'))
-    return new Promise<T>((resolve, reject) => {
-      this.#flights.set(reject, monotonicMs())
-      this.#watch ??= this.#startWatch()
-      commands(client).then(
-        value => {
-          this.#flights.delete(reject)
-          resolve(value)
-        },
-        error => {
-          this.#flights.delete(reject)
-          reject(this.#classify(client, error))
-        },
-      )
+  send<T>(commands: (client: Redis) => Promise<T>): Promise<T>
+}
+
+/**
+ * The way to Redis: to one server, as its sentinels name it where there are some, or to the nodes of a Cluster. That the server at its
+ * address is a node of one is found out when it is there.
+ */
+export class Connection implements Place {
+  readonly #options: ConnectionOptions
+  readonly #topology: Topology
+  readonly #reader: TopologyReader | undefined
+  readonly #stopListening: () => void
+  readonly #waiting = new Set<() => void>()
+  /** To the server of the target: the only one, or whoever tells of the others. */
+  #home: NodeConnection | undefined
+  #cluster: Cluster | undefined
+  #isOpen = false
+  #isClosed = false
+  /** Why nobody could tell where the nodes are. */
+  #unread: Error | undefined
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    const { beside, target } = options
+    this.#topology = beside ? beside.#topology : new Topology(clusterOf(target) !== undefined)
+    this.#stopListening = this.#topology.onChange(() => this.#onTopology())
+    this.#home = this.#makeHome()
+    if (beside) return
+    this.#reader = new TopologyReader({
+      topology: this.#topology,
+      candidates: () => this.#candidates(),
+      onFailure: error => this.#onUnread(error),
     })
+    this.#topology.reader = () => this.#reader!.read()
   }
 
-  /** Drops the present client: everything under way is rejected as ConnectionLost and a new client is made. */
-  discard(reason: Error): void {
-    const client = this.#client
-    this.#part(reason)
-    // One that is still looking for its server does not end when it is told to; any other one does, with its socket.
-    if (!client || !socketOf(client).destroy) this.#giveUp?.()
+  /** Starts connecting; returns at once. Does nothing when already open. */
+  open(): void {
+    if (this.#isOpen || this.#isClosed) return
+    this.#isOpen = true
+    if (this.#topology.isCluster) this.#enter()
+    else this.#home?.open()
+  }
+
+  get isReady(): boolean {
+    if (this.#isClosed) return false
+    return this.#topology.isCluster ? this.#cluster !== undefined && this.#topology.isKnown : this.#home!.isReady
+  }
+
+  get downReason(): Error | undefined {
+    if (!this.#topology.isCluster) return this.#home?.downReason
+    return this.#topology.isKnown ? this.#cluster?.downReason : (this.#home?.downReason ?? this.#unread)
+  }
+
+  async whenReady(signal?: AbortSignal): Promise<void> {
+    while (!this.isReady && !this.#isClosed && !signal?.aborted) {
+      await new Promise<void>(resolve => {
+        // Taken off again: the signals of hubs and workers live as long as they do, through any number of outages.
+        const done = () => {
+          signal?.removeEventListener('abort', done)
+          this.#waiting.delete(done)
+          resolve()
+        }
+        this.#waiting.add(done)
+        signal?.addEventListener('abort', done)
+      })
+    }
+  }
+
+  send<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
+    if (!this.#topology.isCluster) return this.#home!.send(commands)
+    if (!this.isReady) return Promise.reject(new NotConnected(this.downReason?.message ?? 'not connected to Redis yet'))
+    return commands(this.#cluster!)
+  }
+
+  /** The way to where a key lives: of a Cluster the one node, whatever the others do. */
+  at(key: string): Place {
+    const slot = slotOf(key)
+    const connection = this
+    const isThere = () => connection.#cluster?.nodeOf(slot)?.isReady === true
+    return {
+      get isReady() {
+        return connection.isReady && (!connection.#cluster || isThere())
+      },
+      get downReason() {
+        return (connection.#cluster?.nodeOf(slot) ?? connection).downReason
+      },
+      async whenReady(signal) {
+        await connection.whenReady(signal)
+        if (connection.#cluster && connection.isReady && !isThere())
+          await connection.#cluster.ready(slot, Number.POSITIVE_INFINITY, signal)
+      },
+      send(commands) {
+        if (!connection.#cluster || isThere()) return connection.send(commands)
+        return Promise.reject(new NotConnected(this.downReason?.message ?? 'not connected to its node yet'))
+      },
+    }
+  }
+
+  /** The node that serves a key; undefined when there is but one server, or none is known yet. */
+  addressOf(key: string): string | undefined {
+    return this.#topology.ownerOf(slotOf(key))
+  }
+
+  /** It leads to the nodes of a Cluster. */
+  get isCluster(): boolean {
+    return this.#topology.isCluster
   }
 
   /** Closes for good. Commands under way are rejected, waiters are released. */
   async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return
-    this.#closing.abort()
-    this.discard(new Error('the connection was closed'))
-    clearInterval(this.#watch)
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#stopListening()
+    const closed = [this.#reader?.close(), this.#cluster?.close(), this.#home?.close()]
     this.#release()
-    await this.#opening
+    await Promise.all(closed)
   }
 
-  async #connect(): Promise<void> {
-    const { signal } = this.#closing
-    while (!signal.aborted) {
-      const reason = await this.#lifeOfOneClient()
-      if (signal.aborted) return
-      // An outage that turns into a refusal, of a password that was changed for one, is told once more.
-      const isNews = reason.name === 'ReplyError' && reason.message !== this.#down?.message
-      if (!this.#down || isNews) this.#options.onDown?.(reason)
-      this.#down = reason
-      await sleep(backoffMs(this.#attempt++), signal)
-    }
-  }
-
-  /** Makes a client, announces it when it is ready, and resolves with the reason when it is gone. */
-  async #lifeOfOneClient(): Promise<Error> {
-    let lastError: Error | undefined
-    const client = makeClient(this.#options.target, this.#options.name, this.#failures++)
-    this.#client = client
-    const gone = new Promise<void>(resolve => {
-      client.once('end', resolve)
-      this.#giveUp = resolve
+  #makeHome(): NodeConnection {
+    const { target, name, stallMs, onUp, onDown } = this.#options
+    return new NodeConnection({
+      target,
+      name,
+      stallMs,
+      onMoved: () => this.#topology.becomeCluster(),
+      onUp: client => {
+        if (isClusterNode(client)) this.#topology.becomeCluster()
+        if (this.#topology.isCluster) {
+          this.#topology.wantReading()
+          return
+        }
+        onUp?.()
+        this.#release()
+      },
+      onDown: reason => {
+        if (!this.#topology.isKnown) onDown?.(reason)
+      },
     })
-    const tooSlow = setTimeout(() => {
-      this.discard(new Error(`no answer within ${openTimeoutMs} ms`))
-    }, openTimeoutMs)
-    client.on('error', error => {
-      lastError = error
+  }
+
+  #onTopology(): void {
+    if (this.#topology.isCluster && this.#isOpen && !this.#isClosed) this.#enter()
+    // Connections to the nodes take its place.
+    if (this.#topology.isKnown) this.#dropHome()
+    this.#release()
+  }
+
+  #enter(): void {
+    if (this.#cluster) return
+    const { target, name, stallMs, onUp, onDown, beside } = this.#options
+    this.#cluster = new Cluster({
+      topology: this.#topology,
+      perSlot: beside !== undefined,
+      makeNode: (address: Address, onChange) =>
+        new NodeConnection({
+          target,
+          address: mappedAddress(target, address),
+          name,
+          stallMs,
+          onUp: () => {
+            onUp?.(textOf(address))
+            onChange()
+          },
+          onDown: reason => {
+            onDown?.(reason, textOf(address))
+            onChange()
+          },
+        }),
     })
-    client.once('ready', () => {
-      clearTimeout(tooSlow)
-      // It may have been given up meanwhile.
-      if (this.#client !== client) return destroy(client, new Error('closed'))
-      this.#failures--
-      this.#attempt = 0
-      this.#isReady = true
-      this.#down = undefined
-      this.#options.onUp?.()
-      this.#release()
-    })
-    client.connect().catch(error => {
-      lastError ??= error
-    })
-    await gone
-    clearTimeout(tooSlow)
-    const reason = lastError ?? new Error('Redis closed the connection')
-    // If it was not discarded, it ended by itself, but for its connections to sentinels.
-    this.#part(reason)
-    return reason
+    if (beside) this.#dropHome()
+    this.#topology.wantReading()
   }
 
-  #part(reason: Error): void {
-    const client = this.#client
-    this.#client = undefined
-    this.#isReady = false
-    if (client) destroy(client, reason)
-    for (const reject of this.#flights.keys()) reject(new ConnectionLost(reason.message))
-    this.#flights.clear()
+  #dropHome(): void {
+    const home = this.#home
+    this.#home = undefined
+    void home?.close()
   }
 
-  #startWatch(): NodeJS.Timeout {
-    this.#checkedAt = monotonicMs()
-    return setInterval(() => this.#checkStall(), stallCheckMs)
+  /** Where none of the nodes that are used can be asked the others are, and the target: at first, and when all that were known are gone. */
+  #candidates(): NodeConnection[] {
+    const nodes = this.#cluster?.readyNodes ?? []
+    if (nodes.length > 0) return nodes
+    this.#cluster?.useAll()
+    this.#home ??= this.#makeHome()
+    this.#home.open()
+    return this.#home.isReady ? [this.#home] : []
   }
 
-  /** Whether Redis says nothing. An answer that is long on a slow link is none of it, nor are many round trips in a row. */
-  #checkStall(): void {
-    if (this.#flights.size === 0) {
-      clearInterval(this.#watch)
-      this.#watch = undefined
-      return
-    }
-    const now = monotonicMs()
-    const lateMs = now - this.#checkedAt - stallCheckMs
-    this.#checkedAt = now
-    const { bytesRead } = this.#client ? socketOf(this.#client) : {}
-    // This loop was blocked, not Redis: the answers of that time are here and only still to be read.
-    const isHeard = bytesRead !== undefined && bytesRead !== this.#heardBytes
-    if (isHeard || lateMs > stallCheckMs) this.#heardAt = now
-    this.#heardBytes = bytesRead ?? 0
-    const [oldest] = this.#flights.values()
-    const silentMs = now - Math.max(oldest!, this.#heardAt)
-    if (silentMs > this.#options.stallMs) {
-      this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
-    }
-  }
-
-  #classify(client: Redis, error: Error): Error {
-    if (error.name !== 'ReplyError') return new ConnectionLost(this.#down?.message ?? error.message)
-    if (isWrongServer(error) && this.#client === client) this.discard(error)
-    // ioredis hangs the whole command, payload included, on its errors; payloads must not reach logs.
-    delete (error as { command?: unknown }).command
-    return error
+  #onUnread(error: Error): void {
+    this.#unread = error
+    if (!this.#topology.isKnown) this.#options.onDown?.(error)
   }
 
   #release(): void {
-    for (const resolve of this.#waiting.splice(0)) resolve()
+    for (const done of [...this.#waiting]) done()
   }
 }
-
-/** Answers of a server that will not serve us on this connection any more: a demoted master, changed credentials. */
-const isWrongServer = (error: Error): boolean => /^(READONLY|UNBLOCKED|NOAUTH|WRONGPASS)\b/.test(error.message)
-
-/** Answers that a moment later may be different; the command was not run. */
-export const isPassing = (error: Error): boolean =>
-  /^(LOADING|BUSY|READONLY|UNBLOCKED|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|NOAUTH|WRONGPASS)\b/.test(error.message)
-
-/** The command was not run, or may have been, and sending it again may well succeed. */
-export const isTransient = (error: unknown): boolean =>
-  error instanceof NotConnected || error instanceof ConnectionLost || (error instanceof Error && isPassing(error))
-
-/** An answer that will be the same until somebody changes the server or its settings; the command was not run. */
-export const isRefusal = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'ReplyError' && !isPassing(error)
-
-/** Memory or disk of the server is full; what grows is refused. */
-export const isFull = (error: Error): boolean => /^(OOM|MISCONF)\b/.test(error.message)

@@ -1,6 +1,7 @@
 import { makeKeys } from '../wire/keys.ts'
-import { command } from './client.ts'
-import { isRefusal, type Redis } from './connection.ts'
+import { command, near } from './client.ts'
+import type { Redis } from './connection.ts'
+import { isRefusal } from './failures.ts'
 import { luaSource } from './library-sources.ts'
 import { probesOf, type Role, roles } from './rights.ts'
 
@@ -33,6 +34,8 @@ export const operations = [
   'withdraw',
   'await',
   'revive',
+  'shard',
+  'key',
   'schedule',
   'tick',
   'lock',
@@ -56,7 +59,7 @@ export const run = (
   args: readonly (string | number)[],
 ): Promise<unknown> => {
   const call = () => command(client, 'fcall', functionOf(operation), keys.length, ...keys, ...args)
-  return call().catch(error => runLoaded(client, call, error))
+  return call().catch(error => runLoaded(keys[0] === undefined ? client : near(client, keys[0]), call, error))
 }
 
 /** The library may be gone once more before the function is called again. */
@@ -136,6 +139,8 @@ export const libraryText = (): string => {
     luaSource('shared'),
     luaSource('shared-jobs'),
     luaSource('shared-keyed'),
+    luaSource('shared-merged'),
+    luaSource('shared-runs'),
     luaSource('shared-arrivals'),
     ...operations.map(registered),
   ].join('\n')

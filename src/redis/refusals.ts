@@ -13,10 +13,8 @@ const advice: readonly [RegExp, string][] = [
     "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
   ],
   [/^READONLY/, 'this server is a replica, which refuses writes; connect to its master'],
-  [
-    /^(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/,
-    'this is a Cluster node; this version of pshub does not connect to Clusters',
-  ],
+  [/^(MOVED|ASK|TRYAGAIN)\b/, 'a slot of the Cluster is on its way to another node'],
+  [/^CLUSTERDOWN/, 'nobody serves that slot of the Cluster'],
   [/^OOM/, 'Redis is full'],
   [/^MISCONF/, 'Redis cannot write to its disk'],
   // Of servers that speak Redis' language and are none.

@@ -2,7 +2,7 @@ import type { Keys } from '../wire/keys.ts'
 import { command } from './client.ts'
 import type { Redis } from './connection.ts'
 import { run } from './library.ts'
-import { isDispensable, type Probe, probesOf, type Role, rulesOf } from './rights.ts'
+import { isDispensable, isOfClusters, type Probe, probesOf, type Role, rulesOf } from './rights.ts'
 
 /** What the connected user lacks. */
 export interface Missing {
@@ -27,9 +27,10 @@ export const missingRights = async (
   keys: Keys,
   queue: string,
 ): Promise<Missing | undefined> => {
-  const denied = await deniedOf(client, role, keys, queue)
+  const all = await deniedOf(client, role, keys, queue)
+  const denied = client.node === undefined ? all.filter(each => !isOfClusters(each)) : all
   if (denied.length === 0) return undefined
-  const user = client.options.username || 'default'
+  const user = client.options?.username || 'default'
   return {
     isNeeded: denied.some(each => !isDispensable(each, keys)),
     what: describe(denied),

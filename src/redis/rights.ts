@@ -22,7 +22,7 @@ export interface Use {
 const use =
   (access: Use['access'], isGiven: boolean) =>
   (keys: string | undefined | readonly string[], commands: string): Use[] =>
-    [keys].flat().map(key => ({ key, access, isGiven, commands: commands.split(' ') }))
+    [keys].flat().map(key => ({ key, access, isGiven, commands: commands.split(' ').filter(Boolean) }))
 const reads = use('R', false)
 const writes = use('RW', false)
 const runs = use('RW', true)
@@ -33,14 +33,15 @@ const sends = (commands: string) => reads(undefined, commands)
  * are made of. `queue` and `id` may be names or `*`.
  */
 export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => {
-  const { calls, bell, held, pushed, cancelled, leases, reporter, paused } = keys.queue(queue)
+  const { calls, bell, held, pushed, cancelled, leases, reporter, paused, moving } = keys.queue(queue)
   const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
     keys.queue(queue)
   const { inspect, shown, line, keysOf, running, keyed, later, lined, fence } = keys.queue(queue)
+  const { merged, tried, next, scores, shards } = keys.queue(queue)
   const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
-    sends('TIME INFO CLIENT|SETNAME SCAN'),
+    sends('TIME INFO CLIENT|SETNAME CLUSTER|SLOTS SCAN'),
     reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
     reads(keys.queues, 'ZRANGE'),
     reads([keys.stats, keys.taskStats, keys.slow, keys.failures], 'HMGET HSTRLEN'),
@@ -53,15 +54,21 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(ticks, 'ZRANGE'),
     reads(held(id), 'HKEYS HLEN HMGET'),
     reads(line('*', '*'), 'LLEN LRANGE'),
-    reads([keysOf('*'), later, keyed], 'ZRANGE'),
-    reads(running('*'), 'HKEYS'),
+    reads([keysOf('*'), later], 'ZCARD ZRANGE ZSCORE'),
+    reads(keyed, 'ZRANGE'),
+    reads(running('*'), 'HGET HKEYS HVALS'),
+    reads(merged('*', '*'), 'ZCARD ZRANGE'),
+    reads(tried('*'), 'HGET'),
     reads(lined, 'HVALS'),
+    reads(shards, 'GET'),
   ]
-  const calling = [
-    sends('FCALL TIME INFO CLIENT|SETNAME'),
+  const calling = (sent: string) => [
+    sends(sent),
+    runs(moving, ''),
+    reads(shards, 'GET'),
     reads(keys.tasks, 'HKEYS HMGET HSTRLEN'),
     reads([keys.workers, keys.stats], 'HMGET HSTRLEN'),
-    reads(leases, 'ZRANGEBYSCORE'),
+    reads(leases, 'ZCOUNT ZRANGEBYSCORE'),
     runs(calls, 'LLEN LPOS LREM RPUSH'),
     runs(bell, 'LLEN RPUSH'),
     runs(pushed(id), 'SET UNLINK'),
@@ -70,9 +77,9 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE RPUSH UNLINK'),
   ]
   const uses: Record<Role, Use[][]> = {
-    hub: calling,
+    hub: calling('FCALL TIME INFO CLIENT|SETNAME CLUSTER|SLOTS'),
     jobs: [
-      ...calling,
+      ...calling('FCALL TIME INFO CLIENT|SETNAME CLUSTER|SLOTS WAIT'),
       writes(keys.queues, 'ZADD ZRANGE'),
       runs(jobs, 'LLEN LRANGE LREM RPUSH'),
       writes([jobsHigh, jobsLow], 'LLEN LRANGE LREM RPUSH'),
@@ -81,30 +88,36 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(retries, 'ZCARD ZRANGE ZREM'),
       reads(held(id), 'HKEYS HMGET'),
       writes(dueBell, 'LLEN RPUSH'),
-      writes(dead, 'ZCARD ZRANGE ZREM'),
-      writes(line('*', '*'), 'LLEN LRANGE LREM RPUSH'),
-      writes(keysOf('*'), 'ZADD ZRANGE ZSCORE'),
-      writes(running('*'), 'HEXISTS HKEYS'),
-      writes(later, 'ZADD ZRANGE ZSCORE'),
-      writes(keyed, 'ZADD ZRANGE'),
-      writes(lined, 'HINCRBY HVALS'),
+      writes(dead, 'ZADD ZCARD ZRANGE ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
+      writes(line('*', '*'), 'EXISTS LINDEX LLEN LPOP LRANGE LREM RPUSH'),
+      writes(merged('*', '*'), 'EXISTS UNLINK ZADD ZCARD ZPOPMIN ZRANGE'),
+      writes(tried('*'), 'HDEL HGET'),
+      writes(next('*'), 'HDEL HSET'),
+      writes(scores, 'HGET HSET'),
+      writes(keysOf('*'), 'ZADD ZRANGE ZREM ZSCORE'),
+      writes(running('*'), 'EXISTS HEXISTS HGET HKEYS'),
+      writes(later, 'ZADD ZRANGE ZREM ZSCORE'),
+      writes(keyed, 'ZADD ZRANGE ZREM'),
+      writes(lined, 'HDEL HGET HINCRBY HVALS'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
-      writes(batch(id), 'HEXISTS HGETALL HMGET HSET HSETNX PERSIST PEXPIRE'),
-      writes(batchEnded(id), 'DEL'),
+      writes(batch(id), 'HEXISTS HGETALL HINCRBY HMGET HSET HSETNX PERSIST PEXPIRE'),
+      writes(batchEnded(id), 'DEL SADD'),
       writes(unique('*'), 'DEL GET SET'),
-      runs(enqueued(id), 'GET SET UNLINK'),
+      runs(enqueued(id), 'GET PEXPIRE SET UNLINK'),
       writes(came(id), 'DEL SET'),
       writes(cron, 'HDEL HEXISTS HGET HGETALL HSET'),
       writes(ticks, 'ZADD ZCARD ZRANGE ZREM'),
     ],
     worker: [
-      sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK'),
+      sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK CLUSTER|SLOTS'),
+      runs(moving, ''),
+      runs(shards, 'GET SET'),
       runs(keys.tasks, 'HDEL HGET HKEYS HMGET HSET HSTRLEN'),
       writes(keys.queues, 'ZRANGE ZRANGEBYSCORE ZREM'),
       writes(keys.workers, 'HDEL HMGET HSET HSTRLEN'),
       writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
       writes([keys.taskStats, keys.slow, keys.failures], 'HDEL HSET'),
-      runs(leases, 'ZADD ZRANGEBYSCORE ZREM ZSCORE'),
+      runs(leases, 'ZADD ZCOUNT ZRANGEBYSCORE ZREM ZSCORE'),
       runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'LINDEX LLEN LPOP LPUSH RPUSH'),
@@ -117,10 +130,14 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(ticks, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
       writes(ticker, 'DEL GET SET'),
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
-      writes(line('*', '*'), 'LINDEX LPOP LPUSH RPUSH'),
+      writes(line('*', '*'), 'EXISTS LINDEX LPOP LPUSH RPUSH'),
+      writes(merged('*', '*'), 'EXISTS ZADD ZCARD ZPOPMIN'),
+      writes(tried('*'), 'HDEL HGET HMGET HSET'),
+      writes(next('*'), 'HDEL HGET'),
+      writes(scores, 'HGET HSET'),
       writes(keysOf('*'), 'ZADD ZCARD ZPOPMIN ZRANGE ZSCORE'),
-      writes(running('*'), 'EXISTS HDEL HEXISTS HGET HGETALL HMGET HSET'),
-      writes(later, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
+      writes(running('*'), 'EXISTS HDEL HEXISTS HGET HGETALL HMGET HSET HVALS'),
+      writes(later, 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
       writes(keyed, 'ZADD ZRANGE ZREM'),
       writes(lined, 'HDEL HGET HINCRBY HVALS'),
       writes(fence, 'GET SET'),
@@ -148,16 +165,20 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(inspect(id), 'SET UNLINK'),
       writes(shown(id), 'BLPOP'),
     ],
-    install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME')],
+    install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLUSTER|SLOTS')],
   }
   return uses[role].flat()
 }
 
 /**
  * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, ending a wait early
- * when there is room for jobs again or the queue was paused, and listing tracked jobs that are done.
+ * when there is room for jobs again or the queue was paused, listing tracked jobs that are done, and waiting for replicas.
  */
-const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK', 'SCAN']
+const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK', 'SCAN', 'WAIT']
+
+/** What is needed on a Cluster alone. */
+export const isOfClusters = ({ command, key }: Pick<Probe, 'command' | 'key'>): boolean =>
+  command === 'CLUSTER|SLOTS' || key?.endsWith('}:moving') === true
 
 /** The same of a key: the names of queues that no card tells of. */
 export const isDispensable = ({ command, key }: Pick<Probe, 'command' | 'key'>, keys: Keys): boolean =>
@@ -174,13 +195,14 @@ export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
 /** What follows a command's name and key, where a command without it would not be one. */
 const rests: Record<string, string[]> = {
   'HDEL HEXISTS HGET HMGET HSTRLEN LPOS LPUSH RPUSH SADD ZREM ZSCORE CLIENT|SETNAME FUNCTION|LOAD': ['_'],
-  'LRANGE LTRIM ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
+  'LRANGE LTRIM ZCOUNT ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
   'LPOP PEXPIRE': ['1'],
   // An admin's is really sent, and finds nothing.
   BLPOP: ['0.001'],
   'LINDEX CLIENT|UNBLOCK': ['0'],
   FCALL: ['_', '0'],
   SCAN: ['0'],
+  WAIT: ['0', '1'],
   'HSET HSETNX': ['_', '_'],
   HINCRBY: ['_', '1'],
   LREM: ['1', '_'],

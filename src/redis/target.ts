@@ -1,10 +1,16 @@
 import type { RedisOptions } from 'ioredis'
 import { ConfigError } from '../wire/errors.ts'
+import {
+  type Address,
+  checkSeveral,
+  expanded,
+  isOfSeveral,
+  type PasswordSource,
+  type RedisTarget,
+  type RedisTargetOptions,
+} from './addresses.ts'
 
-export type { RedisOptions }
-
-/** What users give as `redis`: a URL or ioredis options (Sentinel ones included). */
-export type RedisTarget = string | RedisOptions
+export type { Address, RedisOptions, RedisTarget, RedisTargetOptions }
 
 /** Options that go to ioredis as they were given, but not in a URL, which holds nothing but texts. */
 const inObjects = [
@@ -13,6 +19,8 @@ const inObjects = [
 ]
 /** The same, and they may stand in a URL. */
 const inUrls = ['path', 'family', 'tls', 'username', 'password']
+/** An option of pshub's own, which no client is given. */
+const ownNames = ['cluster']
 
 /**
  * What clients get whatever was given. It keeps ioredis' promises settling (each trap was reproduced against ioredis 6.0.0): with
@@ -81,16 +89,48 @@ export const knownOptions: readonly string[] = [...inObjects, ...inUrls, ...Obje
 
 /**
  * What the constructor of an ioredis client takes. What is first counts, against the order of its declared types: what
- * follows ? in a URL must not undo these options. `turn` says which sentinel is asked first: one that does not answer must not
- * take up the time of each new client.
+ * follows ? in a URL must not undo these options. `turn` says which sentinel, or which node of a Cluster, is asked first: one that does
+ * not answer must not take up the time of each new client. `address`: the node that is meant, whatever the target names.
  */
-export const clientArguments = (target: RedisTarget, connectionName: string, turn = 0): [LegacyOptions, string?] => {
-  if (typeof target === 'string') return [{ ...own, connectionName } as LegacyOptions, target]
-  const { sentinels } = target
+export const clientArguments = (
+  target: RedisTarget,
+  connectionName: string,
+  turn = 0,
+  address?: Address,
+): [LegacyOptions, string?] => {
+  const given = expanded(target)
+  if (typeof given === 'string') return [{ ...address, ...own, connectionName } as LegacyOptions, given]
+  const { cluster, ...options } = given
+  const { sentinels } = options
+  const first = cluster?.[turn % cluster.length]
   const start = turn % (sentinels?.length || 1)
   const turned = sentinels && { sentinels: [...sentinels.slice(start), ...sentinels.slice(0, start)] }
-  return [{ ...target, ...turned, ...own, connectionName } as LegacyOptions]
+  return [{ ...options, ...turned, ...first, ...address, ...own, connectionName } as LegacyOptions]
 }
+
+/** The nodes of a Cluster that the target names. */
+export const clusterOf = (target: RedisTarget): readonly Address[] | undefined => {
+  const given = expanded(target)
+  return typeof given === 'string' ? undefined : given.cluster
+}
+
+/** Where a node is reached from here, when its own address is of another network. */
+export const mappedAddress = (target: RedisTarget, { host, port }: Address): Address => {
+  const map = typeof target === 'string' ? undefined : target.natMap
+  const mapped = typeof map === 'function' ? map(`${host}:${port}`) : map?.[`${host}:${port}`]
+  return mapped ?? { host, port }
+}
+
+/** The same with the password of now, where that has to be asked for. */
+export const withPassword = async (target: RedisTarget): Promise<RedisTarget> => {
+  if (!asksPassword(target)) return target
+  const password: unknown = await target.password()
+  if (typeof password === 'string') return { ...target, password }
+  throw new Error(`the function that was given as redis.password returned ${shown(password)}, and no text`)
+}
+
+export const asksPassword = (target: RedisTarget): target is RedisTargetOptions & { password: PasswordSource } =>
+  typeof target === 'object' && typeof target.password === 'function'
 
 type LegacyOptions = RedisOptions & { replyMapping?: 'legacy' }
 
@@ -98,10 +138,17 @@ type LegacyOptions = RedisOptions & { replyMapping?: 'legacy' }
 export const checkTarget = (target: unknown): void => {
   if (typeof target === 'object' && target !== null) {
     for (const [name, value] of Object.entries(target)) checkOption(name, value)
+    checkSeveral(target)
+    return
+  }
+  if (typeof target === 'string' && isOfSeveral(target)) {
+    checkTarget(expanded(target))
     return
   }
   if (typeof target !== 'string' || !/^rediss?:\/\/[^/\s]+/.test(target))
-    throw new ConfigError("'redis' must be a URL like redis://127.0.0.1:6379 or an object of ioredis options.")
+    throw new ConfigError(
+      "'redis' must be a URL like redis://127.0.0.1:6379, redis+sentinel://host:26379/name or redis+cluster://host:6379, or an object of ioredis options.",
+    )
   const database = /^rediss?:\/\/[^/?]+\/([^?]+)/.exec(target)?.[1]
   if (database !== undefined) checkOption('db', database)
   for (const [name, value] of new URLSearchParams(/\?(.*)$/s.exec(target)?.[1])) {
@@ -113,6 +160,7 @@ export const checkTarget = (target: unknown): void => {
 
 const checkOption = (name: string, value: unknown): void => {
   if (value === undefined || value === null) return
+  if (ownNames.includes(name)) return
   if (!knownOptions.includes(name)) throw new ConfigError(`redis.${name} is no option of ioredis that is known here.`)
   const why = refusals.find(([names]) => names.includes(name))?.[1]
   if (why !== undefined && String(value) !== String(own[name]))
@@ -123,8 +171,10 @@ const shown = (value: unknown): string => (typeof value === 'object' ? 'set' : S
 
 /** The target as text that can be shown: no user, no password. */
 export const describeTarget = (target: RedisTarget): string => {
-  if (typeof target !== 'string')
+  if (typeof target !== 'string') {
+    if (target.cluster) return `cluster ${target.cluster.map(({ host, port }) => `${host}:${port}`).join(',')}`
     return target.sentinels ? `sentinel ${target.name}` : `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
+  }
   // Up to the last @, because a password may hold one; options after ? may be secrets too.
   return target.replace(/\/\/.*@/s, '//').replace(/\?.*$/s, '')
 }

@@ -1,4 +1,7 @@
-import { isQueueName } from '../wire/keys.ts'
+import { isDeclared } from '../task/any-task.ts'
+import type { Task } from '../task/task.ts'
+import { ConfigError } from '../wire/errors.ts'
+import { forwarderOf, isQueueName } from '../wire/keys.ts'
 
 /** One of the queues that a worker is to serve. */
 export interface QueueEntry {
@@ -31,4 +34,14 @@ export const readQueues = (value: unknown): QueueEntry[] | undefined => {
 export const namedQueues = (entries: readonly QueueEntry[]): [string, ...string[]] => {
   const [first = defaultQueue, ...others] = entries.map(({ name }) => name).filter(name => name !== everyQueue)
   return [first, ...others]
+}
+
+/**
+ * A worker of tasks would end what a forwarder is to take out of the hub: none of it is of its tasks.
+ * @throws ConfigError
+ */
+export const refuseForwarders = (entries: readonly QueueEntry[], tasks: Iterable<Task>): void => {
+  const taken = entries.find(({ name }) => forwarderOf(name) !== undefined)
+  if (taken && [...tasks].some(isDeclared))
+    throw new ConfigError(`Queue ${taken.name} is that of a forwarder: pshub forward ${forwarderOf(taken.name)}.`)
 }

@@ -14,6 +14,8 @@ export interface Sources {
   env?: Record<string, string | undefined>
   /** Path of a JSON file with settings by their names. */
   file?: string | undefined
+  /** In the place of the table's defaults. */
+  defaults?: Partial<Settings>
 }
 
 /**
@@ -53,7 +55,7 @@ const pick = (
   const inEnv = sources.env?.[variable]
   if (inEnv) return { value: setting.parse(inEnv), origin: variable, text: inEnv }
   if (fromFile[name] !== undefined) return { value: fromFile[name], origin: `'${name}' in ${sources.file}` }
-  const { fallback } = setting
+  const fallback = sources.defaults?.[name] ?? setting.fallback
   return { value: typeof fallback === 'function' ? fallback() : fallback, origin: `'${name}'` }
 }
 

@@ -2,10 +2,12 @@ import { maxTimeoutMs } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { type Backoff, backoffKinds, isBackoff, isKeyed, isWait, type Keyed } from '../wire/job-part.ts'
 import { refuseOptions } from '../wire/options.ts'
+import { checkMergedOptions, type MergedOptions } from './merged.ts'
 import type { JsonSchema } from './schema.ts'
 
 /** How a task is declared. Everything but the handler is published to the registry. */
-export interface TaskOptions<A = JsonSchema, R = JsonSchema> {
+export interface TaskOptions<A = JsonSchema, R = JsonSchema, K = Keyed | undefined, Payload = never>
+  extends MergedOptions<Payload> {
   /** What it does, in Markdown; the first line is shown in lists. */
   description?: string
   /** JSON Schema (2020-12) of the arguments. Without one anything is accepted. */
@@ -20,13 +22,17 @@ export interface TaskOptions<A = JsonSchema, R = JsonSchema> {
   jobTimeoutMs?: number
   /** How often a job is tried again when it fails, unless the job itself says otherwise. Default 25. */
   retries?: number
-  /** How long it waits before that. A function returns milliseconds, or undefined for a job that is to be given up. Default `exponential`. */
+  /**
+   * How long it waits before that. A function returns milliseconds, or undefined for a job that is to be given up. Default `exponential`, of
+   * merged jobs `polynomial`.
+   */
   backoff?: TaskBackoff
   /**
-   * `ordered`: each job is given a key when it is enqueued, and those with the same key run one after the other, in that order, across
-   * all workers of all languages. Default: jobs have no keys.
+   * Each job is given a key when it is enqueued. `ordered`: those with the same key run one after the other, in that order, across all
+   * workers of all languages. `merged`: those with the same key that wait are handed to the handler together, each payload once, and no two
+   * runs have the same key at a time. Default: jobs have no keys.
    */
-  keyed?: Keyed
+  keyed?: K
   /**
    * Of a keyed job that failed and is to be tried again: `hold` (default), the next ones of its key wait for that; `pass`: they do not,
    * and it comes behind them.
@@ -52,6 +58,11 @@ const optionTypes: Record<keyof TaskOptions, string> = {
   backoff: '',
   keyed: 'string',
   onFailure: 'string',
+  batch: 'number',
+  maxPayloads: 'number',
+  scores: 'string',
+  serialize: 'function',
+  deserialize: 'function',
   threads: 'number',
   module: 'string',
 }
@@ -76,11 +87,12 @@ export const checkOptions = (fullName: string, options: object, known: ReadonlyS
   if (backoff !== undefined && typeof backoff !== 'function' && !isBackoff(backoff))
     throw new ConfigError(`${fullName}: 'backoff' must be ${backoffKinds}, or a function.`)
   if (keyed !== undefined && !isKeyed(keyed))
-    throw new ConfigError(`${fullName}: 'keyed' must be 'ordered', or be left out.`)
+    throw new ConfigError(`${fullName}: 'keyed' must be 'ordered' or 'merged', or be left out.`)
   if (onFailure !== undefined && onFailure !== 'hold' && onFailure !== 'pass')
     throw new ConfigError(`${fullName}: 'onFailure' must be 'hold' or 'pass'.`)
   if (onFailure !== undefined && keyed === undefined)
     throw new ConfigError(`${fullName}: 'onFailure' is about jobs with a key; give keyed: 'ordered' too.`)
+  checkMergedOptions(fullName, options as MergedOptions)
   if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1))
     throw new ConfigError(`${fullName}: 'threads' must be a whole number of at least 1.`)
   if (module !== undefined && !module.startsWith('file:'))

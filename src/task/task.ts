@@ -5,6 +5,7 @@ import { parseTaskName, type TaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
 import type { Phases } from '../wire/phases.ts'
 import type { FromSchema, Received } from './infer.ts'
+import { type ByKey, defaultBatch, defaultMaxPayloads, type MergedOptions, mergedHandler } from './merged.ts'
 import { checkLength, checkOptions, type TaskBackoff, type TaskOptions } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
 
@@ -25,7 +26,7 @@ export interface TaskContext {
   readonly task: string
   /** Name of the service that called, as it named itself. */
   readonly from: string | undefined
-  /** Which try this is, of a job: 1 for the first one. Of a call always 1. */
+  /** Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1. */
   readonly attempt: number
   /** Whether it runs as a job: nobody waits for it. */
   readonly isJob: boolean
@@ -53,6 +54,9 @@ export interface NestedOptions {
 }
 
 export const nestedOptionNames = namesOf<NestedOptions>({ timeoutMs: true, signal: true, queue: true })
+
+/** What runs merged jobs: the payloads of each key. */
+export type MergedHandler<Payload> = (byKey: ByKey<Payload>, context: TaskContext) => unknown
 
 export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>
 
@@ -93,6 +97,10 @@ export interface Declaration<Args = unknown, Result = unknown> {
   readonly backoff: TaskBackoff | undefined
   readonly keyed: Keyed | undefined
   readonly onFailure: 'hold' | 'pass'
+  readonly batch: number
+  readonly maxPayloads: number
+  readonly scores: 'first' | 'last'
+  readonly serialize: ((payload: never) => unknown) | undefined
   readonly threads: number | undefined
   readonly module: string | undefined
   readonly checkArgs: Validate | undefined
@@ -123,6 +131,13 @@ export interface Contract<Args = unknown, Result = unknown> extends Declaration<
     handler: (args: Args, context: TaskContext) => unknown extends Result ? Returned : Result | Promise<Result>,
     serving?: Serving,
   ): Task<Args, unknown extends Result ? Received<Awaited<Returned>> : Result>
+}
+
+/** The same of a task that merges its jobs. */
+export interface MergedContract<Payload = unknown> extends Declaration<Payload, unknown> {
+  readonly kind: 'contract'
+  /** As Contract.handler(). */
+  handler(handler: MergedHandler<Payload>, serving?: Serving): Task<Payload>
 }
 
 export type Serving = Pick<TaskOptions, 'threads' | 'module'>
@@ -162,26 +177,44 @@ export const defaultJobTimeoutMs = 30 * 60 * 1000
 /**
  * Declares a task. The type of its arguments follows from their schema where that is written in place (or `as const`), that of its result
  * from the result's schema; where there is none, from what the handler returns, as it is after its way through JSON. Without a handler it
- * is a contract, whose `handler` makes the task of it elsewhere.
+ * is a contract, whose `handler` makes the task of it elsewhere. The handler of one that is `keyed: 'merged'` is given a Map of keys and their
+ * payloads.
  *
  * @param fullName `name:major.minor`
  * @throws ConfigError for a malformed name, an invalid schema or an option that does not exist
  */
-export function defineTask<const A = undefined, const R = undefined>(
+export function defineTask<
+  const A = undefined,
+  const R = undefined,
+  const K extends Keyed | undefined = undefined,
+  Payload = Described<A>,
+>(
   fullName: string,
-  options: TaskOptions<A, R>,
-): Contract<Described<A>, Described<R>>
+  options: TaskOptions<A, R, K, Payload>,
+): K extends 'merged' ? MergedContract<Payload> : Contract<Described<A>, Described<R>>
 // What the handler may return is said in a list of parameters, so that its literals keep their types (`state: 'ok'`).
-export function defineTask<const A = undefined, const R = undefined, Returned = unknown>(
+export function defineTask<
+  const A = undefined,
+  const R = undefined,
+  const K extends Keyed | undefined = undefined,
+  Payload = Described<A>,
+  Returned = unknown,
+>(
   fullName: string,
-  options: TaskOptions<A, R>,
-  ...given: R extends undefined
-    ? [handler: (args: Described<A>, context: TaskContext) => Returned]
-    : [handler: Handler<Described<A>, FromSchema<R>>]
-): Task<Described<A>, R extends undefined ? Received<Awaited<Returned>> : FromSchema<R>>
-export function defineTask(fullName: string, options: TaskOptions, ...given: unknown[]): Contract | Task {
-  const contract = contractOf(fullName, options)
-  return given.length === 0 ? contract : taskOf(contract, given[0])
+  options: TaskOptions<A, R, K, Payload>,
+  ...given: K extends 'merged'
+    ? [handler: MergedHandler<Payload>]
+    : R extends undefined
+      ? [handler: (args: Described<A>, context: TaskContext) => Returned]
+      : [handler: Handler<Described<A>, FromSchema<R>>]
+): K extends 'merged'
+  ? Task<Payload>
+  : Task<Described<A>, R extends undefined ? Received<Awaited<Returned>> : FromSchema<R>>
+export function defineTask(fullName: string, options: object, ...given: unknown[]): never {
+  const contract = contractOf(fullName, options as TaskOptions)
+  return (
+    given.length === 0 ? contract : taskOf(contract, given[0], {}, (options as MergedOptions).deserialize)
+  ) as never
 }
 
 const contractOf = (fullName: string, options: TaskOptions): Contract => {
@@ -202,9 +235,13 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     backoff: options.backoff,
     keyed: options.keyed,
     onFailure: options.onFailure ?? 'hold',
+    batch: options.batch ?? defaultBatch,
+    maxPayloads: options.maxPayloads ?? defaultMaxPayloads,
+    scores: options.scores ?? 'last',
+    serialize: options.serialize,
     threads: options.threads,
     module: options.module,
-    handler: (handler, serving = {}) => taskOf(contract, handler, serving) as never,
+    handler: (handler, serving = {}) => taskOf(contract, handler, serving, options.deserialize) as never,
     checkArgs: args === undefined ? undefined : compileOwn(args, `${fullName}: 'args'`),
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
     digest: createHash('sha256')
@@ -216,13 +253,20 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
   return Object.freeze(contract)
 }
 
-const taskOf = (contract: Contract, handler: unknown, serving: Serving = {}): Task => {
+const taskOf = (
+  contract: Contract,
+  handler: unknown,
+  serving: Serving,
+  deserialize: ((json: unknown) => unknown) | undefined,
+): Task => {
   const { full } = contract.name
   if (typeof handler !== 'function')
     throw new ConfigError(`${full}: its handler must be a function, not ${typeof handler}.`)
   checkOptions(full, serving, servingNames)
   const { threads = contract.threads, module = contract.module } = serving
-  return Object.freeze({ ...contract, threads, module, kind: 'task', handler: handler as Handler })
+  const isMerged = contract.keyed === 'merged'
+  const own = isMerged ? mergedHandler(handler as MergedHandler<unknown>, deserialize) : (handler as Handler)
+  return Object.freeze({ ...contract, threads, module, kind: 'task', handler: own })
 }
 
 /** Whether defineTask made it, with a handler. */
@@ -233,45 +277,6 @@ export const isContract = (value: unknown): value is Contract => isMarked(value)
 
 const isMarked = (value: unknown): value is Task | Contract =>
   typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[taskMark] === true
-
-/** What the registry knows of a task: its declaration, and where it runs. */
-export interface TaskCard {
-  task: string
-  queue: string
-  description: string
-  args?: JsonSchema
-  result?: JsonSchema
-  timeoutMs: number
-  idempotent: boolean
-  /** How its jobs with the same key are run; absent: they have no keys. */
-  keyed?: Keyed
-  digest: string
-  /** Limits of its queue, as its worker was told: arguments in bytes of JSON, and requests that may wait. */
-  maxPayloadBytes?: number
-  maxBacklog?: number
-  /** Redis seconds of the last time a worker published it. */
-  at: number
-}
-
-export const cardOf = (
-  task: Task,
-  queue: string,
-  limits: { maxPayloadBytes: number; maxBacklog: number },
-  atSeconds: number,
-): TaskCard => ({
-  task: task.name.full,
-  queue,
-  description: task.description,
-  ...(task.args === undefined ? {} : { args: task.args }),
-  ...(task.result === undefined ? {} : { result: task.result }),
-  timeoutMs: task.timeoutMs,
-  idempotent: task.idempotent,
-  ...(task.keyed === undefined ? {} : { keyed: task.keyed }),
-  digest: task.digest,
-  maxPayloadBytes: limits.maxPayloadBytes,
-  maxBacklog: limits.maxBacklog,
-  at: atSeconds,
-})
 
 /** The tasks of a worker by name. Throws ConfigError for anything defineTask did not make, and for a task given twice. */
 export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {

@@ -7,6 +7,7 @@ import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import type { Task } from '../task/task.ts'
 import type { Claimed, HeldText } from '../wire/answers.ts'
+import type { Request } from '../wire/message.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
 import type { Executor } from './executor.ts'
 import type { Settlement } from './held.ts'
@@ -23,7 +24,7 @@ export interface WorkerParts {
   readonly commands: Connection
   readonly slots: Slots
   readonly executor: Executor
-  /** Redis' time, as its answers told it. */
+  /** The time of the Redis that the queue is in, as its answers told it. */
   readonly clock: RedisClock
   readonly registrar: Registrar
   readonly measures: Measures
@@ -50,7 +51,16 @@ export interface WorkerContext extends WorkerParts {
   readonly fetch: { slotsIdle(): void }
   readonly due: { onBell(): void }
   readonly tick: { onBell(): void }
-  readonly forward: { send(outs: readonly HeldText[], workerId: string): void }
-  readonly beat: { readonly isCertain: boolean; beatNow(): Promise<boolean>; beatAnew(): Promise<boolean> }
+  readonly forward: {
+    send(outs: readonly HeldText[], workerId: string): void
+    move(job: Request, shard: string, workerId: string, nowUs: number): void
+  }
+  readonly sharding: { epochOf(queue: string): number; homeOf(queue: string, key: string): string }
+  readonly beat: {
+    readonly isCertain: boolean
+    readonly sentAt: number
+    beatNow(): Promise<boolean>
+    beatAnew(): Promise<boolean>
+  }
   readonly adopt: { answer(requests: readonly HeldText[], workerId: string): void }
 }

@@ -5,15 +5,16 @@ import { JobQueue } from '../queue/job-queue.ts'
 import { Queue } from '../queue/queue.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Task } from '../task/task.ts'
-import type { Beat } from '../wire/answers.ts'
 import { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { makeKeys } from '../wire/keys.ts'
+import { RedisClock } from '../wire/redis-clock.ts'
 import type { WorkerContext, WorkerParts } from './context.ts'
 import { Executor, type ExecutorOptions } from './executor.ts'
 import { Measures } from './measures.ts'
+import type { Sharding } from './queues/sharding.ts'
 import { Adopt } from './roles/adopt.ts'
-import { BeatLoop } from './roles/beat.ts'
+import { BeatLoop, type OnBeat } from './roles/beat.ts'
 import { Due } from './roles/due.ts'
 import { Farewell } from './roles/farewell.ts'
 import type { FetchLoop } from './roles/fetch.ts'
@@ -29,7 +30,7 @@ import { Slots } from './slots.ts'
 
 /** What the crews of one worker share. */
 export interface CommonParts
-  extends Pick<WorkerParts, 'settings' | 'tasks' | 'commands' | 'clock' | 'events' | 'isServing'>,
+  extends Pick<WorkerParts, 'settings' | 'tasks' | 'commands' | 'events' | 'isServing'>,
     Pick<ExecutorOptions, 'handlers' | 'log' | 'nestedCall'> {
   readonly pool: SlotPool
   readonly fetch: FetchLoop
@@ -41,6 +42,7 @@ export interface CommonParts
   startSpan(queue: string): ExecutorOptions['startSpan']
   /** Those that are declared in this queue. */
   tasksOf(queue: string): readonly Task[]
+  readonly sharding: Sharding
   /** Whether this worker serves that queue, too. */
   serves(queue: string): boolean
 }
@@ -54,6 +56,7 @@ export interface Crew extends WorkerContext {
   due: Due
   tick: Tick
   forward: Forward
+  sharding: Sharding
   beat: BeatLoop
   farewell: Farewell
   show: Show
@@ -67,18 +70,20 @@ export const makeCrew = (common: CommonParts, queueName: string): Crew => {
   const crew = {
     ...parts,
     fetch,
+    sharding: common.sharding,
     problem: where => error => events.emit('problem', { where, reason: explained(error.message) }),
     stats: seen => ({ seen, draining: !isServing(), ...measures.stats() }),
   } as Crew
   const reconcile = new Reconcile(crew)
-  const onBeat = (beat: Beat) => {
+  const onBeat: OnBeat = (beat, held) => {
     keepalive.onBeat(workerId(), queue, settings.leaseMs)
     fetch.onBeat(crew, beat)
     measures.onBeat(beat, workerId())
     crew.show.onBeat(beat)
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
-    reconcile.look(beat.nowUs).catch(() => undefined)
+    common.sharding.onBeat(queue.name, beat.shards).catch(crew.problem('shards'))
+    if (held) reconcile.look(held, beat.nowUs, crew.beat.sentAt).catch(() => undefined)
     crew.adopt.onBeat(beat.ended)
     crew.due.onBeat(beat)
     crew.tick.onBeat(beat)
@@ -97,7 +102,8 @@ export const makeCrew = (common: CommonParts, queueName: string): Crew => {
 }
 
 const makeParts = (common: CommonParts, queueName: string): WorkerParts => {
-  const { settings, tasks, commands, clock, events, isServing, pool, pulse, loop, handlers, log, nestedCall } = common
+  const { settings, tasks, commands, events, isServing, pool, pulse, loop, handlers, log, nestedCall } = common
+  const clock = new RedisClock()
   const keys = makeKeys(settings.namespace)
   const queue = new Queue(queueName, keys)
   const slots = new Slots(pool)

@@ -1,6 +1,8 @@
 import type { Pulse } from '../figures/pulse.ts'
 import type { RunLook } from '../figures/worker-look.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
+import { givenTo, taskFor } from '../task/any-task.ts'
+import type { RunArgs } from '../task/merged.ts'
 import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
@@ -8,6 +10,7 @@ import type { HubError, ToldError } from '../wire/errors.ts'
 import { Abandoned, failureOf } from '../wire/failures.ts'
 import type { Request } from '../wire/message.ts'
 import { encodeFitting, exceeds, invalid } from '../wire/payload.ts'
+import { isThenable } from '../wire/thenable.ts'
 import type { Handlers } from './handlers.ts'
 import { Run, type RunOptions } from './run.ts'
 
@@ -53,7 +56,7 @@ export class Executor {
   }
 
   has(task: string): boolean {
-    return this.#tasks.has(task)
+    return taskFor(this.#tasks, task) !== undefined
   }
 
   /**
@@ -69,7 +72,7 @@ export class Executor {
     onEnd: (execution: Execution) => void,
     backlogUs = 0,
   ): boolean {
-    const { task, place } = this.#tasks.get(request.task)!
+    const { task, place } = taskFor(this.#tasks, request.task)!
     const started = monotonicMs()
     if (started >= receivedAt + remainingMs) return false
     const span = this.#options.startSpan?.(request, started - receivedAt)
@@ -118,7 +121,7 @@ export class Executor {
     pulse.begin(place)
     const outcome = this.#inside(place, task, run.request, () => {
       this.#checkArgs(task, run.request)
-      const value = run.start(this.#options.handlers.of(task))
+      const value = run.start(this.#options.handlers.of(task), givenTo(task, run.request))
       if (!isThenable(value)) return this.#outcomeOf(task, value, run.request)
       run.settled(value).then(
         result => {
@@ -163,6 +166,16 @@ export class Executor {
 
   /** Throws why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
   #checkArgs(task: Task, { task: name, id, args, text, job, then }: Request): void {
+    if (task.keyed === 'merged') {
+      if (job?.run) return
+      // Enqueued before the task merged its jobs: nobody has looked at its payload.
+      const [run] = job?.key === undefined ? [] : (args as RunArgs)
+      const problems = run && task.checkArgs?.(run[1][0], text.length)
+      if (problems?.length) throw refused('InvalidArgs', problems, { task: name, id })
+      if (run) return
+      throw new Abandoned('InvalidArgs', `${name} merges its jobs: enqueue it with a key, instead of calling it.`)
+    }
+    if (job?.run) throw new Abandoned('InvalidArgs', `${name} does not merge its jobs any more, and these were.`)
     const { maxPayloadBytes } = this.#options
     const isLong = exceeds(text, maxPayloadBytes + maxEnvelopeBytes)
     // A job carries its failures and the steps that follow it, too.
@@ -186,6 +199,3 @@ const refused: typeof invalid = (code, problems, details) => {
   const { message, data } = invalid(code, problems, details)
   return new Abandoned(code, message, { ...details, data })
 }
-
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'

@@ -123,8 +123,7 @@ export class Measures {
   }
 
   /** What to publish; all of it when `isAll`, or when the last texts did not arrive. */
-  texts(isAll: boolean): MeasuredTexts {
-    const now = monotonicMs()
+  texts(isAll: boolean, now = monotonicMs()): MeasuredTexts {
     const all = isAll || this.#mustRepeat
     this.#mustRepeat = false
     return {

@@ -61,9 +61,8 @@ export class Run implements TaskContext, Timed {
   }
 
   /** Calls the handler, inside its span if there is one. */
-  start(handler: Handler): unknown {
-    const { args } = this.request
-    return this.#span ? this.#span.around(() => handler(args, this)) : handler(args, this)
+  start(handler: Handler, given: unknown): unknown {
+    return this.#span ? this.#span.around(() => handler(given, this)) : handler(given, this)
   }
 
   get id(): string {
@@ -76,7 +75,8 @@ export class Run implements TaskContext, Timed {
     return this.request.from
   }
   get attempt(): number {
-    return (this.request.job?.tries ?? 0) + 1
+    const { tries = 0, run = [] } = this.request.job ?? {}
+    return Math.max(tries, ...run.map(key => key.tries)) + 1
   }
   get isJob(): boolean {
     return isHeldJob(this.request.heldId)

@@ -12,20 +12,20 @@ import { findUnfit, unfitError } from '../redis/boot-check.ts'
 import type { Connection } from '../redis/connection.ts'
 import { makeConnections } from '../redis/connections.ts'
 import { explained } from '../redis/refusals.ts'
-import { readQueues } from '../settings/queues.ts'
+import { readQueues, refuseForwarders } from '../settings/queues.ts'
 import { readSettings, type Settings } from '../settings/read.ts'
 import { checkTasks, type Guards, type Task, type TaskMiddleware } from '../task/task.ts'
 import { signalAfter } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { namesOf, wrongOptions } from '../wire/options.ts'
-import { RedisClock } from '../wire/redis-clock.ts'
 import { type CommonParts, type Crew, makeCrew } from './crew.ts'
 import { Handlers } from './handlers.ts'
 import { Hooks, type WorkerHooks } from './hooks.ts'
 import { finish, leave } from './leaving.ts'
 import { makeNestedCalls } from './nested.ts'
-import { QueueOrder } from './queue-order.ts'
+import { QueueOrder } from './queues/queue-order.ts'
+import { Sharding } from './queues/sharding.ts'
 import { FetchLoop } from './roles/fetch.ts'
 import { Find } from './roles/find.ts'
 import { Inspect } from './roles/inspect.ts'
@@ -83,6 +83,8 @@ export class Worker {
     this.#threads = threads
     const tasks = threads.withHandlersIn(checkTasks(given), size)
     if (jobSlots > size) throw new ConfigError(`jobSlots is ${jobSlots}, but this worker has ${size} slots in all.`)
+    const entries = readQueues(settings.queue)!
+    refuseForwarders(entries, tasks.values())
     const logger = makeLogger(settings)
     this.#subscriptions = [subscribeLog(events, logger)]
     if (statsd !== undefined) this.#subscriptions.push(subscribeStatsd(events, { ...settings, statsd }))
@@ -90,7 +92,6 @@ export class Worker {
     this.#waiting = waiting
     const tracing = makeTracing(settings.tracing)
     this.#tracing = tracing
-    const entries = readQueues(settings.queue)!
     const keys = makeKeys(settings.namespace)
     this.#guards = new RedisGuards(commands, keys)
     this.#find = new Find({
@@ -108,7 +109,6 @@ export class Worker {
       settings,
       tasks,
       commands,
-      clock: new RedisClock(),
       events,
       isServing: () => this.#state === 'running',
       handlers: new Handlers([...tasks.values()]),
@@ -118,9 +118,16 @@ export class Worker {
       pulse,
       loop: new LoopDelay(),
       fetch: new FetchLoop({ commands, waiting, pool, order: new QueueOrder(entries) }),
-      keepalive: new Keepalive({ settings, pulse, blockedLines: blockedLines(logger), onProblem: problem }),
+      keepalive: new Keepalive({
+        settings,
+        pulse,
+        addressOf: key => commands.addressOf(key),
+        blockedLines: blockedLines(logger),
+        onProblem: problem,
+      }),
       onRegistered: crew => this.#tellStarted(crew),
       startSpan: queue => tracing && ((request, queueMs) => tracing.startRun(request, queue, queueMs)),
+      sharding: new Sharding({ commands, keys, onShards: queues => this.#find.addShards(queues) }),
       tasksOf: queue => this.#find.tasksOf(queue),
       serves: queue => this.#find.serves(queue),
     }

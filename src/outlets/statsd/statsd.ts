@@ -83,7 +83,7 @@ const measureRequests = (events: Events, meter: Meter) => [
     if (adopted > 0) meter.count(metrics.adopted, { queue }, adopted)
   }),
   // Real figures of the list, from the worker that reports it; nobody else knows them at the right moments.
-  events.on('queue:measured', ({ queue, length, oldestMs, jobs }) => {
+  events.on('queue:measured', ({ queue, length, oldestMs, jobs, keys }) => {
     meter.gauge(metrics.backlog, { queue }, length)
     if (oldestMs !== undefined) meter.gauge(metrics.oldest, { queue }, oldestMs)
     if (jobs.oldestMs !== undefined) meter.gauge(metrics.jobsOldest, { queue }, jobs.oldestMs)
@@ -91,6 +91,10 @@ const measureRequests = (events: Events, meter: Meter) => [
     meter.gauge(metrics.jobsScheduled, { queue }, jobs.scheduled)
     meter.gauge(metrics.jobsRetrying, { queue }, jobs.retrying)
     meter.gauge(metrics.jobsDead, { queue }, jobs.dead)
+    meter.gauge(metrics.keysWaiting, { queue }, keys.waiting)
+    meter.gauge(metrics.keysRunning, { queue }, keys.running)
+    meter.gauge(metrics.keysLag, { queue }, keys.lagMs)
+    meter.gauge(metrics.keysLongest, { queue }, keys.longestMs)
   }),
 ]
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isTransient } from '../../redis/connection.ts'
+import { isTransient } from '../../redis/failures.ts'
 import type { TaskRequest } from '../../task/task.ts'
 import { ConfigError, messageOf, PutOff } from '../../wire/errors.ts'
 import { refuseOptions } from '../../wire/options.ts'

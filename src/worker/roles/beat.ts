@@ -6,10 +6,18 @@ export const beatMs = 1000
 /** A short lease is renewed more often: a beat that is late by half of it must not pass for a death. */
 export const beatsPerLease = 4
 
+/** `held`: the ids of what this worker holds, as Redis says; undefined where it did not say so. */
+export type OnBeat = (beat: Beat, held: string[] | undefined) => void
+
+interface Renewed {
+  beat: Beat
+  held: string[] | undefined
+}
+
 /** Keeps the lease: renews it every second, and takes one under a new identity when it was lost. */
 export class BeatLoop {
   readonly #context: WorkerContext
-  readonly #onBeat: (beat: Beat) => void
+  readonly #onBeat: OnBeat
   readonly #onRegistered: () => void
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
@@ -19,7 +27,7 @@ export class BeatLoop {
   #underWay: Promise<boolean> | undefined
 
   /** `onBeat` is told of each beat that kept the lease, or took a new one; `onRegistered` once, of the first. */
-  constructor(context: WorkerContext, onBeat: (beat: Beat) => void, onRegistered: () => void) {
+  constructor(context: WorkerContext, onBeat: OnBeat, onRegistered: () => void) {
     this.#context = context
     this.#onBeat = onBeat
     this.#onRegistered = onRegistered
@@ -38,6 +46,11 @@ export class BeatLoop {
   /** True while nobody can have adopted from this worker: counted from before the beat was sent, so it ends too early. */
   get isCertain(): boolean {
     return monotonicMs() < this.#sentAt + this.#context.settings.leaseMs
+  }
+
+  /** When the last beat that kept the lease was sent, monotonic milliseconds. */
+  get sentAt(): number {
+    return this.#sentAt
   }
 
   /** Beats now. Resolves with whether the lease is held; false when the connection is gone again. */
@@ -69,12 +82,13 @@ export class BeatLoop {
   async #beat(): Promise<boolean> {
     const isFirst = this.#registered === undefined
     try {
-      let beat = await this.#renew()
-      if (!beat.held) {
+      let renewed = await this.#renew()
+      if (!renewed.beat.held) {
         this.#context.becomeNew()
-        beat = await this.#renew()
+        renewed = await this.#renew()
       }
-      this.#onBeat(beat)
+      const { beat, held } = renewed
+      this.#onBeat(beat, held)
       if (isFirst && beat.held) this.#onRegistered()
       return beat.held
     } catch (error) {
@@ -87,16 +101,22 @@ export class BeatLoop {
     if (error.name === 'ReplyError') this.#context.problem('beat')(error)
   }
 
-  async #renew(): Promise<Beat> {
+  async #renew(): Promise<Renewed> {
     const { queue, commands, settings, clock, measures, registrar, stats, workerId, isServing } = this.#context
     const first = this.#registered !== workerId()
     const sentAt = monotonicMs()
-    const beat = await commands.send(client =>
-      queue.beat(client, workerId(), settings.leaseMs, first, { reports: measures.reportsQueue, moves: isServing() }),
+    const wanted = { reports: measures.reportsQueue, moves: isServing() }
+    // In one packet: of thousands of workers Redis has more to do for the packets than for what is asked. What is held is for later, and
+    // must not cost the lease.
+    const [beat, held] = await commands.send(client =>
+      Promise.all([
+        queue.beat(client, workerId(), settings.leaseMs, first, wanted),
+        queue.heldIds(client, workerId()).catch(() => undefined),
+      ]),
     )
     clock.learn(beat.nowUs, monotonicMs())
     // Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
-    if (!beat.held) return beat
+    if (!beat.held) return { beat, held }
     this.#registered = workerId()
     this.#sentAt = sentAt
     // The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.
@@ -108,6 +128,6 @@ export class BeatLoop {
         measures.repeat()
         this.#report(error)
       })
-    return beat
+    return { beat, held }
   }
 }

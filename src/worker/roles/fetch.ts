@@ -1,20 +1,14 @@
-import { bellsOf, clientIdOf, endWait, waitForBells } from '../../queue/bells.ts'
+import { bellsOf } from '../../queue/bells.ts'
 import type { ClaimOptions } from '../../queue/queue.ts'
 import type { Connection } from '../../redis/connection.ts'
 import { blockSeconds } from '../../redis/connections.ts'
 import type { Beat, Claimed } from '../../wire/answers.ts'
 import { backoffMs, monotonicMs } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
-import type { QueueOrder } from '../queue-order.ts'
-import { ServedQueue } from '../served-queue.ts'
+import { BellWaits, type Heard } from '../queues/bell-waits.ts'
+import type { QueueOrder } from '../queues/queue-order.ts'
+import { ServedQueue } from '../queues/served-queue.ts'
 import type { SlotPool } from '../slot-pool.ts'
-
-interface Wait {
-  /** How Redis calls its connection. */
-  clientId: Promise<number | undefined> | undefined
-  /** It listens for calls alone, though jobs are taken here. */
-  isDeaf: boolean
-}
 
 export interface FetchParts {
   /** Where claims go while work waits. */
@@ -59,11 +53,11 @@ export class FetchLoop {
   /** When a claim last brought calls. */
   #calledAt = Number.NEGATIVE_INFINITY
   #doubtedAt = Number.NEGATIVE_INFINITY
-  /** The wait for the bells that is under way. */
-  #wait: Wait | undefined
+  readonly #waits: BellWaits
 
   constructor(parts: FetchParts) {
     this.#parts = parts
+    this.#waits = new BellWaits(parts.commands, parts.waiting)
   }
 
   /** From now on this queue is served, too. */
@@ -81,14 +75,14 @@ export class FetchLoop {
   slotsIdle(): void {
     // After a claim the next one is scheduled anyway; only while work waits it pays to send it in one write with these.
     if (!this.#scheduled || this.#choose()) this.#next()
-    if (this.#wait?.isDeaf && this.#parts.pool.jobRoom > 0) this.#endWait(this.#wait)
+    if (this.#waits.isDeaf && this.#parts.pool.jobRoom > 0) this.#waits.end()
   }
 
   /** Follows whether the queue is paused, from beat to beat: asking with each claim would cost every call a command. */
   onBeat(context: WorkerContext, beat: Beat): void {
     const isPaused = this.#queues.get(context)!.onBeat(beat)
     // With each beat of the pause: what ends a wait may overtake that wait, which is sent on another connection.
-    if (isPaused && this.#wait) this.#endWait(this.#wait)
+    if (isPaused) this.#waits.end()
   }
 
   /** No claim is started any more. One that waits for the bell is left to whoever closes its connection. */
@@ -104,17 +98,8 @@ export class FetchLoop {
 
   /** A queue may be claimed from that could not be before: a wait that is under way does not listen for it. */
   #onAwake(): void {
-    if (this.#wait) this.#endWait(this.#wait)
+    this.#waits.end()
     this.#next()
-  }
-
-  #endWait(wait: Wait): void {
-    wait.isDeaf = false
-    void wait.clientId?.then(clientId => {
-      if (clientId === undefined || this.#wait !== wait) return
-      // Refused or lost: the wait ends by itself within seconds.
-      this.#parts.commands.send(client => endWait(client, clientId)).catch(() => undefined)
-    })
   }
 
   /** Those that may be claimed from now. */
@@ -157,6 +142,9 @@ export class FetchLoop {
     this.#doubtBells()
     const connection = this.#choose() ? commands : waiting
     if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
+    // Of several queues one whose node is away must not keep the others back: it rests.
+    const [only, ...others] = connection.isCluster ? this.#queues.keys() : []
+    if (only && others.length === 0) await connection.at(only.queue.keys.calls).whenReady(this.#stopping.signal)
     if (this.#stopping.signal.aborted) return
     const awake = this.#awake
     const sure = this.#choose(awake)
@@ -166,10 +154,11 @@ export class FetchLoop {
   }
 
   async #claim(queue: ServedQueue, awake: ServedQueue[], isSure: boolean): Promise<void> {
-    const { workerId, measures, intake, problem } = queue.context
+    const { workerId, measures, intake, problem, sharding } = queue.context
     const { pool } = this.#parts
     const othersHaveCalls = awake.some(each => each !== queue && each.callsWait)
-    const wanted = { slots: pool.idle, jobs: othersHaveCalls ? 0 : this.#mostJobs() }
+    const jobs = othersHaveCalls ? 0 : this.#mostJobs()
+    const wanted = { slots: pool.idle, jobs, merging: queue.merging, epoch: sharding.epochOf(queue.context.queue.name) }
     const id = workerId()
     const stalledBefore = measures.loop.stalledMs()
     try {
@@ -206,14 +195,18 @@ export class FetchLoop {
     const { context } = queue
     if (isSure) {
       this.#look(queue)
-      return this.#parts.commands.send(client => context.queue.claim(client, id, wanted))
+      return queue.place.send(client => context.queue.claim(client, id, wanted))
     }
-    return this.#waiting(wanted.jobs, client =>
-      context.queue.waitAndClaim(client, id, wanted, () => {
-        context.due.onBell()
-        context.tick.onBell()
-      }),
+    const isDeaf = this.#goesDeaf(wanted.jobs)
+    return this.#waits.wait(context.queue.keys, isDeaf || this.#queues.size > 1, client =>
+      context.queue.waitAndClaim(client, id, wanted, () => queue.onDueBell()),
     )
+  }
+
+  /** Whether the wait that begins now listens for calls alone, though jobs are taken here. */
+  #goesDeaf(jobs: number): boolean {
+    this.#waits.isDeaf = this.#parts.pool.takesJobs && jobs <= 0
+    return this.#waits.isDeaf
   }
 
   /** In one write with the claim, so the next one knows. */
@@ -223,7 +216,7 @@ export class FetchLoop {
     if (others.length === 0 || now < this.#lookedAt + lookMs) return
     this.#lookedAt = now
     for (const other of others)
-      this.#parts.commands
+      other.place
         .send(client => bellsOf(client, other.context.queue.keys))
         .then(({ bell, jobBell }) => other.hear(bell, jobBell))
         // The next look, or the next wait, tells.
@@ -234,46 +227,23 @@ export class FetchLoop {
   async #listen(awake: ServedQueue[]): Promise<void> {
     const { order, pool } = this.#parts
     const wantsJobs = pool.jobRoom > 0
+    this.#goesDeaf(wantsJobs ? 1 : 0)
     const queues = order.sort(awake)
-    try {
-      const rung = await this.#waiting(wantsJobs ? 1 : 0, client =>
-        waitForBells(
-          client,
-          queues.map(({ context }) => context.queue.keys),
-          wantsJobs,
-        ),
-      )
-      if (rung) {
-        const queue = queues[rung.queue]!
-        queue.hear(rung.bell === 'bell', rung.bell === 'jobBell')
-        if (rung.bell !== 'dueBell') return
-        queue.context.due.onBell()
-        queue.context.tick.onBell()
-        return
-      }
-    } catch (error) {
-      const isRefused = (error as Error).name === 'ReplyError'
-      if (isRefused && !this.#stopping.signal.aborted) queues[0]!.context.problem('fetch')(error as Error)
-      for (const queue of queues) {
-        queue.hear(true, true)
-        this.#restAfterFailure(queue, 20)
-      }
+    const keys = queues.map(({ context }) => context.queue.keys)
+    const failed = (error: Error) => queues.map((_, queue) => ({ queue, error }))
+    const heard: Heard[] = await this.#waits.listen(keys, wantsJobs).catch(failed)
+    let told: Error | undefined
+    for (const { queue: at, bell, error } of heard) {
+      const queue = queues[at]!
+      if (bell) queue.hear(bell === 'bell', bell === 'jobBell')
+      if (bell === 'dueBell') queue.onDueBell()
+      if (!error) continue
+      queue.hear(true, true)
+      this.#restAfterFailure(queue, 20)
+      if (error.name === 'ReplyError' && error !== told && !this.#stopping.signal.aborted)
+        queue.context.problem('fetch')(error)
+      told = error
     }
-  }
-
-  #waiting<T>(jobs: number, act: (client: Parameters<typeof endWait>[0]) => Promise<T>): Promise<T> {
-    const { waiting, pool } = this.#parts
-    const wait: Wait = { clientId: undefined, isDeaf: pool.takesJobs && jobs <= 0 }
-    this.#wait = wait
-    return waiting
-      .send(client => {
-        // Asked anew, ahead of a wait that will be ended: the answer tells that the wait, behind it, has arrived.
-        wait.clientId = clientIdOf(client, wait.isDeaf || this.#queues.size > 1)
-        return act(client)
-      })
-      .finally(() => {
-        this.#wait = undefined
-      })
   }
 
   async #renewLease(queue: ServedQueue): Promise<void> {

@@ -1,9 +1,10 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import type { Connection } from '../../redis/connection.ts'
 import { everyQueue, namedQueues, type QueueEntry } from '../../settings/queues.ts'
+import { isDeclared } from '../../task/any-task.ts'
 import type { Task } from '../../task/task.ts'
 import { sleep } from '../../wire/clock.ts'
-import { isQueueName } from '../../wire/keys.ts'
+import { forwarderOf, isQueueName, wholeQueue } from '../../wire/keys.ts'
 
 export interface FindOptions {
   entries: readonly QueueEntry[]
@@ -34,7 +35,7 @@ export class Find {
   #loop: Promise<void> | undefined
 
   constructor(options: FindOptions) {
-    this.#options = options
+    this.#options = { ...options, tasks: options.tasks.filter(isDeclared) }
     this.first = namedQueues(options.entries)
     this.#isOpen = options.entries.some(({ name }) => name === everyQueue)
   }
@@ -47,13 +48,19 @@ export class Find {
    * The tasks to be declared in a queue: in one that is named all of them; in one that was found those that are declared there already,
    * so that a worker of all queues does not put every task into each of them.
    */
-  tasksOf(queue: string): readonly Task[] {
+  tasksOf(name: string): readonly Task[] {
+    const queue = wholeQueue(name)
     const { entries, tasks } = this.#options
     if (entries.some(({ name }) => name === queue)) return tasks
     // Where a worker that names no queue declares what nobody has declared yet.
     const isHome = this.first.includes(queue)
     const isAnywhere = (task: string) => [...this.#declared.values()].some(there => there.has(task))
     return tasks.filter(({ name: { full } }) => this.#declared.get(queue)?.has(full) || (isHome && !isAnywhere(full)))
+  }
+
+  /** Shards of a queue that this worker serves. */
+  addShards(queues: readonly string[]): void {
+    for (const queue of queues) this.#add(queue)
   }
 
   /** Looks for queues now, if this worker serves all; failures are left to the next look. */
@@ -87,7 +94,7 @@ export class Find {
   }
 
   #learn(cards: readonly { task: string; queue: string }[], named: readonly string[]): void {
-    const { tasks, onFound } = this.#options
+    const { tasks } = this.#options
     const own = new Set(tasks.map(({ name }) => name.full))
     const found = new Map<string, Set<string>>(named.map(queue => [queue, new Set()]))
     for (const { task, queue } of cards) {
@@ -99,10 +106,13 @@ export class Find {
     if (this.#stopping.signal.aborted) return
     // What a worker provides in a queue stays as it is for as long as it has its name: others read it once.
     for (const [queue, there] of found) if (!this.#declared.has(queue)) this.#declared.set(queue, there)
-    for (const queue of found.keys()) {
-      if (this.serves(queue)) continue
-      this.#found.add(queue)
-      onFound(queue)
-    }
+    // What is there is not for workers.
+    for (const queue of found.keys()) if (forwarderOf(queue) === undefined) this.#add(queue)
+  }
+
+  #add(queue: string): void {
+    if (this.serves(queue) || this.#stopping.signal.aborted) return
+    this.#found.add(queue)
+    this.#options.onFound(queue)
   }
 }

@@ -1,14 +1,16 @@
 import { heldAsJob, isHeldJob } from '../../jobs/held-job.ts'
-import { endOf, unrun } from '../../jobs/verdict.ts'
+import { endOf, failuresOf, isPutOff, unrun } from '../../jobs/verdict.ts'
 import type { JobEnd } from '../../queue/job-queue.ts'
-import { defaultJobTimeoutMs, defaultTimeoutMs } from '../../task/task.ts'
+import { taskFor } from '../../task/any-task.ts'
+import type { Task } from '../../task/task.ts'
 import type { Claimed } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
-import type { ToldError } from '../../wire/errors.ts'
+import type { ErrorCode, ToldError } from '../../wire/errors.ts'
 import { decodeRequest, errorReply, leadingId, okReply, type Request, told } from '../../wire/message.ts'
 import type { Phases } from '../../wire/phases.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Execution } from '../executor.ts'
+import { cutRun, refusedRun, runArgs } from '../merged-run.ts'
 import type { Slot } from '../slots.ts'
 import { Unserved } from '../unserved.ts'
 
@@ -49,12 +51,25 @@ export class Intake {
     for (const element of claimed.requests) {
       const request = this.#accepted(element, workerId, claimed.nowUs)
       if (!request) continue
+      if (this.#moves(request, workerId, claimed.nowUs)) continue
       if (executor.has(request.task)) this.#run(request, workerId, receivedAt, claimed.nowUs)
       else if (!this.#endForeign(request, workerId, claimed.nowUs)) foreign.push(request)
     }
     this.#restMs = foreign.length > 0 ? Math.min(longestRestMs, Math.max(firstRestMs, this.#restMs * 2)) : 0
     if (foreign.length > 0) void this.#handBack(foreign)
     return this.#restMs
+  }
+
+  /** A job whose key belongs into another shard of the queue is not run here, where others of that key may run at the same time. */
+  #moves(request: Request, workerId: string, nowUs: number): boolean {
+    const { queue, sharding, forward } = this.#context
+    const { heldId, job, atUs, ttlMs } = request
+    if (job?.key === undefined || job.merged || job.run || !isHeldJob(heldId)) return false
+    const home = sharding.homeOf(queue.name, job.key)
+    const isOver = ttlMs > 0 && atUs !== undefined && nowUs - atUs >= ttlMs * 1000
+    if (home === queue.name || isOver) return false
+    forward.move(request, home, workerId, nowUs)
+    return true
   }
 
   /** Claims of these that were made up to `nowUs` (Redis) are void; a later one is a new one. */
@@ -94,7 +109,9 @@ export class Intake {
   #read({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
     const { settings, measures, events, queue, settle, slots } = this.#context
     try {
-      const request = decodeRequest(text, madeUpId, settings.namespace)
+      const run = isJob ? cutRun(text) : undefined
+      const request = decodeRequest(run?.text ?? text, madeUpId, settings.namespace)
+      if (run) request.args = run.payloads
       if (isJob) request.heldId = heldAsJob(request.heldId)
       return request
     } catch (error) {
@@ -117,10 +134,11 @@ export class Intake {
       this.#expireJob(request, workerId)
       return
     }
-    const task = tasks.get(request.task)
-    const ownMs = task?.timeoutMs ?? defaultTimeoutMs
+    const task = taskFor(tasks, request.task)!
+    if (task.keyed === 'merged' && this.#endRefused(request, task, workerId)) return
+    const ownMs = task.timeoutMs
     const callMs = request.ttlMs > 0 ? request.ttlMs - backlogUs / 1000 : ownMs
-    const remainingMs = isJob ? (task?.jobTimeoutMs ?? defaultJobTimeoutMs) + monotonicMs() - receivedAt : callMs
+    const remainingMs = isJob ? task.jobTimeoutMs + monotonicMs() - receivedAt : callMs
     const slot = slots.take(isJob, receivedAt)
     this.#running++
     const onEnd = (execution: Execution) => {
@@ -131,6 +149,17 @@ export class Intake {
     if (isStarted) return
     this.#expire(request, workerId, slot)
     this.#ended()
+  }
+
+  /** Gives a run of merged jobs its payloads by key. True when it ends here: one of them is none that its task takes. */
+  #endRefused(request: Request, task: Task, workerId: string): boolean {
+    const run = runArgs(request)
+    const job = run && request.job?.run && refusedRun(request.heldId, task, run)
+    if (run) request.args = run
+    if (!job) return false
+    this.#tellFailed(request, job, 'InvalidArgs', 'a payload is none that the task takes')
+    this.#context.settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', job, slot: undefined })
+    return true
   }
 
   #ended(): void {
@@ -172,13 +201,12 @@ export class Intake {
     }
     const verdict = this.#unserved.verdict(request.task)
     if (!verdict) return false
-    const { task, id, hubId, heldId } = request
+    const { task, hubId, heldId } = request
     measures.counters.unserved++
     if (isJob) {
       const job = endOf(request, undefined, { ok: false, error: verdict, thrown: undefined }, false, queue.name)
       settle.add({ id: heldId, workerId, hubId: undefined, reply: '', job, slot: undefined })
-      measures.jobs.died()
-      events.emit('job:dead', { queue: queue.name, task, id, reason: verdict.message })
+      if (job) this.#tellFailed(request, job, verdict.code, verdict.message)
       return true
     }
     const error = told(request, verdict)
@@ -212,7 +240,7 @@ export class Intake {
     if (isJob) {
       const job = this.#endJob(request, outcome, wasAborted)
       settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', job, slot })
-      if (job?.outcome === 'putoff') measures.jobs.putOff()
+      if (isPutOff(job)) measures.jobs.putOff()
       else {
         measures.jobs.ran(us.backlog + us.queue, monotonicMs())
         measures.ran({ request, outcome, us, now: monotonicMs() })
@@ -231,22 +259,27 @@ export class Intake {
 
   /** What becomes of a job that ran; those who watch are told of its failure. */
   #endJob(request: Request, outcome: Execution['outcome'], wasAborted: boolean): JobEnd | undefined {
-    const { tasks, events, queue, measures } = this.#context
-    const { task, id } = request
-    const end = endOf(request, tasks.get(task), outcome, wasAborted, queue.name)
-    if (outcome.ok || !end) return end
-    const { code, message } = outcome.error
-    if (end.outcome === 'dead') measures.jobs.died()
-    const isTriedAgain = end.outcome === 'retry' || end.outcome === 'pass'
-    if (isTriedAgain) measures.jobs.retried()
-    if (end.outcome === 'putoff')
-      events.emit('job:putoff', { queue: queue.name, task, id, delayMs: end.delayMs, reason: message })
-    if (end.outcome === 'dead') events.emit('job:dead', { queue: queue.name, task, id, reason: `${code}: ${message}` })
-    if (isTriedAgain) {
-      const attempt = (request.job?.tries ?? 0) + 1
-      events.emit('job:retried', { queue: queue.name, task, id, attempt, delayMs: end.delayMs, code })
-    }
+    const { tasks, queue } = this.#context
+    const end = endOf(request, taskFor(tasks, request.task), outcome, wasAborted, queue.name)
+    if (!outcome.ok && end) this.#tellFailed(request, end, outcome.error.code, outcome.error.message)
     return end
+  }
+
+  /** What became of a job that failed, or of each key of a run. */
+  #tellFailed(request: Request, end: JobEnd, code: ErrorCode, message: string): void {
+    const { events, queue, measures } = this.#context
+    const { task, id } = request
+    for (const [at, { how, delayMs, tries }] of failuresOf(request, end).entries()) {
+      const told = { queue: queue.name, task, id: end.words ? `${id}-${at + 1}` : id }
+      if (how === 'dead') {
+        measures.jobs.died()
+        events.emit('job:dead', { ...told, reason: `${code}: ${message}` })
+      } else if (how === 'putoff') events.emit('job:putoff', { ...told, delayMs, reason: message })
+      else {
+        measures.jobs.retried()
+        events.emit('job:retried', { ...told, attempt: tries + 1, delayMs, code })
+      }
+    }
   }
 
   async #handBack(foreign: readonly Request[]): Promise<void> {

@@ -7,7 +7,9 @@ import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { mainStack } from '../main-stack.mjs'
 
-const { memory, places, tasks, clientOf, leaseMs, maxBlockedMs, lines } = workerData
+const { memory, places, tasks, leaseMs, maxBlockedMs, lines } = workerData
+/** What makes a client; with a password that changes it comes later, and anew now and then. */
+let { clientOf } = workerData
 const numbers = new Int32Array(memory)
 
 /** Each look wakes a processor: rarely while all is well, often once the count stands still. */
@@ -30,15 +32,18 @@ const stoppedMs = 1000
 const identities = new Map()
 const learn = identity => identities.set(identity.queue, { ...identity, isLost: false })
 workerData.identities.forEach(learn)
-parentPort.on('message', learn)
+parentPort.on('message', told => {
+  if (told.identity) learn(told.identity)
+  else clientOf = told.clientOf
+})
 const renewable = () => [...identities.values()].filter(({ isLost }) => !isLost)
 
 let lookedAt = performance.now()
 let tick = Atomics.load(numbers, places.ticks)
 let tickedAt = lookedAt
 let beats = Atomics.load(numbers, places.beats)
-/** When the lease was renewed last, by whomever. That was before this thread was there, nobody knows how long. */
-let renewedAt = Number.NEGATIVE_INFINITY
+/** When the main thread last renewed the leases. That was before this thread was there, nobody knows how long. */
+let beatAt = Number.NEGATIVE_INFINITY
 let toldStuck = false
 let toldGivenUp = false
 let toldWhy = false
@@ -51,10 +56,19 @@ import('ioredis').then(library => {
   Redis = library.Redis
 })
 
-let client
-/** A renewal is under way on that client. */
-let isTrying = false
-let triedAt = Number.NEGATIVE_INFINITY
+/**
+ * By the address of a server: its client, whether a renewal is under way on that, when it was tried last, and when one succeeded. On a Cluster the leases of
+ * several queues are in several places.
+ */
+const servers = new Map()
+const serverOf = address => {
+  const name = address ? `${address.host}:${address.port}` : ''
+  const never = Number.NEGATIVE_INFINITY
+  if (!servers.has(name))
+    servers.set(name, { address, client: undefined, isTrying: false, triedAt: never, renewedAt: never })
+  return servers.get(name)
+}
+const renewableOf = server => renewable().filter(({ address }) => serverOf(address) === server)
 
 const look = () => {
   const now = performance.now()
@@ -71,7 +85,7 @@ const look = () => {
     disconnect()
   }
   const beatsNow = Atomics.load(numbers, places.beats)
-  if (beatsNow !== beats) renewedAt = now
+  if (beatsNow !== beats) beatAt = now
   beats = beatsNow
   if (now - tickedAt >= blockedAfterMs) standIn(now, now - tickedAt)
   setTimeout(look, goesOn ? lookMs : lookCloselyMs)
@@ -98,20 +112,29 @@ const tellStuck = blockedMs => {
 }
 
 const keepLease = now => {
-  // Half of the lease is time enough to connect, and spares most stalls a connection.
-  const isDue = now - renewedAt >= (client ? renewEveryMs : leaseMs / 2)
-  if (!isDue || renewable().length === 0 || !clientOf || !Redis) return
-  if (isTrying && now - triedAt > patienceMs) failed(`no answer within ${patienceMs} ms`)
-  if (isTrying || now - triedAt < pauseMs) return
-  triedAt = now
-  renew()
+  if (!clientOf || !Redis) return
+  for (const server of new Set(renewable().map(({ address }) => serverOf(address)))) keepLeasesAt(server, now)
 }
 
-const renew = async () => {
-  const isNew = !client
-  client ??= new Redis(...clientOf)
-  isTrying = true
-  const mine = client
+const keepLeasesAt = (server, now) => {
+  // Half of the lease is time enough to connect, and spares most stalls a connection.
+  if (now - Math.max(beatAt, server.renewedAt) < (server.client ? renewEveryMs : leaseMs / 2)) return
+  if (server.isTrying && now - server.triedAt > patienceMs) failed(server, `no answer within ${patienceMs} ms`)
+  if (server.isTrying || now - server.triedAt < pauseMs) return
+  server.triedAt = now
+  renew(server)
+}
+
+const makeClient = ({ address }) => {
+  const [options, ...rest] = clientOf
+  return new Redis({ ...options, ...address }, ...rest)
+}
+
+const renew = async server => {
+  const isNew = !server.client
+  server.client ??= makeClient(server)
+  server.isTrying = true
+  const mine = server.client
   let why
   try {
     if (isNew) {
@@ -121,18 +144,18 @@ const renew = async () => {
       await mine.connect()
     }
     await Promise.all(
-      renewable().map(async identity => {
+      renewableOf(server).map(async identity => {
         const [, held, , , , , , , askedBy] = await mine.fcall(...identity.renewal)
         if (askedBy) show(mine, identity, askedBy)
-        if (held === 1) renewedAt = performance.now()
+        if (held === 1) server.renewedAt = performance.now()
         else identity.isLost = true
       }),
     )
-    if (renewable().length === 0) disconnect()
-    else if (client === mine) isTrying = false
+    if (renewableOf(server).length === 0) drop(server)
+    else if (server.client === mine) server.isTrying = false
   } catch (error) {
     // Unless it was dropped on purpose.
-    if (client === mine) failed((why ?? error).message)
+    if (server.client === mine) failed(server, (why ?? error).message)
   }
 }
 
@@ -148,8 +171,8 @@ const show = async (mine, { worker, queue, slots, shown }, ticket) => {
   await Promise.all([mine.rpush(key, text), mine.pexpire(key, shown.forMs)]).catch(() => undefined)
 }
 
-const failed = reason => {
-  disconnect()
+const failed = (server, reason) => {
+  drop(server)
   if (toldWhy) return
   toldWhy = true
   parentPort.postMessage(`The lease could not be renewed while the event loop was blocked: ${reason}`)
@@ -167,11 +190,15 @@ const blame = () => {
 }
 
 /** The stream as well: disconnecting half-closes it, and a half-open peer never answers that. */
+const drop = server => {
+  server.client?.disconnect()
+  server.client?.stream?.destroy()
+  server.client = undefined
+  server.isTrying = false
+}
+
 const disconnect = () => {
-  client?.disconnect()
-  client?.stream?.destroy()
-  client = undefined
-  isTrying = false
+  for (const server of servers.values()) drop(server)
 }
 
 /** Not by process.stderr, which goes through the blocked loop. False when it could not be written: stderr is full. */

@@ -1,11 +1,13 @@
 import { isHeldOut } from '../../jobs/held-job.ts'
+import { monotonicMs } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 import { isHeldLost } from '../held.ts'
 
 /**
  * Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
- * so nobody adopts from it. Run with each beat. An id counts as lost when two looks in a row found it unknown, because at
- * a single look its claim may just be on its way here.
+ * so nobody adopts from it. Run with each beat, which brings what is held. An id counts as lost when two looks in a row found it unknown, because at
+ * a single look its claim may just be on its way here; and when the beat of the second one was sent behind the first one: of two
+ * beats close by both looks may meet the same claim on its way, and what is put back then runs twice.
  *
  * 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
  *    would bring more than there is room for.
@@ -15,20 +17,25 @@ import { isHeldLost } from '../held.ts'
  */
 export class Reconcile {
   readonly #context: WorkerContext
-  #suspects = new Set<string>()
+  /** Unknown at the last look, and since when: monotonic milliseconds of the first look that found it so. */
+  #suspects = new Map<string, number>()
 
   constructor(context: WorkerContext) {
     this.#context = context
   }
 
-  /** @param nowUs Redis' time of the beat */
-  async look(nowUs: number): Promise<void> {
+  /**
+   * @param held ids of what is held, which came with the beat
+   * @param nowUs Redis' time of the beat
+   * @param sentAt when that was sent, monotonic milliseconds
+   */
+  async look(held: readonly string[], nowUs: number, sentAt: number): Promise<void> {
     const { queue, commands, slots, workerId, intake, adopt, forward, problem } = this.#context
     const id = workerId()
-    const held = await commands.send(client => queue.heldIds(client, id))
     const unknown = held.filter(each => !slots.knows(each))
-    const lost = unknown.filter(each => this.#suspects.has(each))
-    this.#suspects = new Set(unknown)
+    const lost = unknown.filter(each => (this.#suspects.get(each) ?? Number.POSITIVE_INFINITY) < sentAt)
+    const now = monotonicMs()
+    this.#suspects = new Map(unknown.map(each => [each, this.#suspects.get(each) ?? now]))
     if (lost.length === 0 || id !== workerId()) return
     const ended = lost.filter(each => slots.wasReleased(each))
     const open = lost.filter(each => !slots.wasReleased(each))

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { answerOf } from '../../jobs/verdict.ts'
 import { isBatchFull } from '../../queue/batches.ts'
 import type { JobEnd } from '../../queue/job-queue.ts'
-import { isFull, isTransient, NotConnected } from '../../redis/connection.ts'
+import { isFull, isTransient, NotConnected } from '../../redis/failures.ts'
 import { backoffMs, sleep } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Settlement } from '../held.ts'
@@ -48,7 +48,8 @@ export class Settle {
   add({ id, workerId, hubId, reply, job, slot }: Settlement): void {
     const size = job ? job.text.length : reply.length
     const batch = this.#batchFor(workerId, size)
-    batch.count++
+    // Redis takes as long for each key of a run as for a job.
+    batch.count += job?.keys ?? 1
     batch.chars += size
     if (slot) batch.slots.push(slot)
     if (job) batch.jobs.push(job)
@@ -160,7 +161,10 @@ export class Settle {
       problem('dead')(new Error(`${dropped} of the oldest dead jobs were dropped to keep the latest ones`))
     for (const { id, ticket, hubId } of told) {
       const answer = answerOf(jobs.find(job => job.id === id)!, ticket, workerId)
-      commands.send(client => queue.reply(client, hubId, [answer])).catch(() => undefined)
+      const tell = () => commands.send(client => queue.reply(client, hubId, [answer]))
+      // On a Cluster the hub's node may be away while its queue's is not: then nothing has the hub look again.
+      if (commands.isCluster) this.#track(this.#untilDone(tell, workerId, mayPass))
+      else tell().catch(() => undefined)
     }
   }
 

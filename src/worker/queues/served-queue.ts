@@ -1,9 +1,15 @@
-import type { Beat, Claimed } from '../wire/answers.ts'
-import type { WorkerContext } from './context.ts'
+import type { MergedTask } from '../../queue/queue.ts'
+import type { Place } from '../../redis/connection.ts'
+import type { Beat, Claimed } from '../../wire/answers.ts'
+import type { WorkerContext } from '../context.ts'
 
 /** One of the queues that a worker serves, as its claims see it. */
 export class ServedQueue {
   readonly context: WorkerContext
+  /** Where its claims go. */
+  readonly place: Place
+  /** Tasks that merge their jobs. */
+  readonly merging: readonly MergedTask[]
   readonly #onAwake: () => void
   /** What the last claims left in its lists, and bells told of since. */
   callsWait = true
@@ -17,6 +23,10 @@ export class ServedQueue {
   /** @param onAwake is called when it may be claimed from again, after a pause or a rest */
   constructor(context: WorkerContext, onAwake: () => void) {
     this.context = context
+    this.place = context.commands.at(context.queue.keys.calls)
+    this.merging = [...context.tasks]
+      .filter(([, { keyed }]) => keyed === 'merged')
+      .map(([task, { batch, maxPayloads }]) => ({ task, batch, maxPayloads }))
     this.#onAwake = onAwake
   }
 
@@ -51,6 +61,12 @@ export class ServedQueue {
   hear(calls: boolean, jobs: boolean): void {
     this.callsWait ||= calls
     this.jobsWait ||= jobs
+  }
+
+  /** Something is due earlier than was known. */
+  onDueBell(): void {
+    this.context.due.onBell()
+    this.context.tick.onBell()
   }
 
   /** Follows whether the queue is paused. Returns whether it is. */

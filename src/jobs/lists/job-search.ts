@@ -1,10 +1,11 @@
-import type { Catalogue } from '../catalogue/catalogue.ts'
-import type { Redis } from '../redis/connection.ts'
-import type { JobFailure } from '../wire/job-part.ts'
-import type { Keys } from '../wire/keys.ts'
-import { decodeRequest, type Request } from '../wire/message.ts'
-import { isHeldJob } from './held-job.ts'
-import type { JobState } from './job-record.ts'
+import type { Catalogue } from '../../catalogue/catalogue.ts'
+import type { Redis } from '../../redis/connection.ts'
+import type { JobFailure, JobPart } from '../../wire/job-part.ts'
+import type { Keys } from '../../wire/keys.ts'
+import { decodeRequest, type Request } from '../../wire/message.ts'
+import { isHeldJob } from '../held-job.ts'
+import type { JobState } from '../job-record.ts'
+import { WaitingPlaces } from './waiting-places.ts'
 
 export const queuedStates = ['waiting', 'scheduled', 'retrying', 'dead'] as const
 /** Where a job lies: in a list for a worker, until its time comes, until its next try, or with those that were given up. */
@@ -23,8 +24,10 @@ export interface QueuedJob {
   /** Name of the service that enqueued it. */
   from: string | undefined
   priority: 'high' | 'normal' | 'low'
-  /** Jobs of its task with the same one run one after the other. */
+  /** Jobs of its task with the same one run one after the other, or are merged; of a run of several keys the first one and how many more. */
   key: string | undefined
+  /** How many payloads wait, of a key whose jobs are merged; undefined for a job. */
+  payloads: number | undefined
   /** How often it has failed so far. */
   tries: number
   /** How it failed last. */
@@ -45,6 +48,7 @@ export interface QueuedJob {
 export interface JobMatch {
   id?: string | undefined
   task?: string | undefined
+  key?: string | undefined
   /** In its id, task, caller, failures or arguments, in whatever case. */
   text?: string | undefined
 }
@@ -80,8 +84,8 @@ const page = 20
 export const mostSearched = 10_000
 const mostBytes = 32 * 1024 * 1024
 
-/** Text of a job, the score under which it lies, if any, and where that is. */
-type Element = readonly [text: string, score: number, key: string, worker?: string]
+/** Text of a job, the score under which it lies, if any, and where that is; the worker that runs it; how many payloads are in its place. */
+type Element = readonly [text: string, score: number, key: string, worker?: string | undefined, payloads?: number]
 
 /** Looks through the jobs of one state, in the order in which they are taken or due; the dead ones from the latest on. */
 export class JobSearch {
@@ -133,36 +137,13 @@ export class JobSearch {
     return this.#pagesOfSet(this.#state === 'scheduled' ? scheduled : retries, from, atMs)
   }
 
-  /** Where jobs of a queue wait to be taken: in its lists, and in the lines of its keys. */
-  async *#lists(queue: string): AsyncGenerator<string> {
-    const { jobsHigh, jobs, jobsLow, keyed, keysOf, later, running, line } = this.#keys.queue(queue)
-    yield jobsHigh
-    yield jobs
-    const ask = (name: string, key: string, ...range: number[]) =>
-      this.#catalogue.askIfAllowed<string[]>(this.#client, [], name, key, ...range)
-    for (const task of (await ask('zrange', keyed, 0, -1)) ?? []) {
-      for (const key of (await ask('hkeys', running(task))) ?? []) yield line(task, key)
-      for await (const key of this.#members(keysOf(task))) yield line(task, key)
-    }
-    for await (const member of this.#members(later)) {
-      const [task, key] = splitAt(member, ' ')
-      yield line(task, key)
-    }
-    yield jobsLow
-  }
-
-  async *#members(set: string): AsyncGenerator<string> {
-    for (let at = 0; ; at += page) {
-      const ask = this.#catalogue.askIfAllowed<string[]>(this.#client, [], 'zrange', set, at, at + page - 1)
-      const found = (await ask) ?? []
-      yield* found
-      if (found.length < page) return
-    }
-  }
-
   async *#pagesOfLists(queue: string, from: number): AsyncGenerator<Element[]> {
     let before = from
-    for await (const list of this.#lists(queue)) {
+    const places = new WaitingPlaces(this.#client, this.#catalogue, this.#keys.queue(queue))
+    for await (const { list, of } of places.all()) {
+      const found = of && (await places.merged(of))
+      if (found && before === 0) yield [[found.text, 0, found.set, undefined, found.payloads]]
+      else if (found) before--
       const length = before === 0 ? 0 : await this.#catalogue.ask(this.#client, 0, 'llen', list)
       for (let at = before; before === 0 || before < length; at += page) {
         const texts = await this.#catalogue.ask<string[]>(this.#client, [], 'lrange', list, at, at + page - 1)
@@ -223,14 +204,25 @@ export class JobSearch {
     }
   }
 
-  #read([, score, , worker]: Element, { id, task, from, job, atUs }: Request, queue: string): QueuedJob {
-    const { tries = 0, errors = [], priority = 'normal', key } = job ?? {}
+  #read([, score, , worker, payloads]: Element, { id, task, from, job, atUs }: Request, queue: string): QueuedJob {
+    const { tries = 0, errors = [], priority = 'normal', run } = job ?? {}
+    const key = job?.key ?? runText(run)
     const state = this.#state
     const cameMs = atUs === undefined ? undefined : Math.floor(atUs / 1000)
     // One with a key waits for its time in its line.
     const isLater = state === 'waiting' && cameMs !== undefined && cameMs > this.#nowMs
     return {
-      ...{ id: id === '' ? undefined : id, queue, state, task, from, priority, key, tries },
+      ...{
+        id: id === '' || payloads !== undefined ? undefined : id,
+        queue,
+        state,
+        task,
+        from,
+        priority,
+        key,
+        tries,
+        payloads,
+      },
       error: errors.at(-1),
       enqueuedMs: cameMs,
       dueMs: state === 'scheduled' || state === 'retrying' ? score : isLater ? cameMs : undefined,
@@ -241,14 +233,16 @@ export class JobSearch {
   }
 }
 
-const splitAt = (text: string, mark: string): [string, string] => {
-  const at = text.indexOf(mark)
-  return [text.slice(0, at), text.slice(at + 1)]
-}
+const runText = (run: JobPart['run']): string | undefined =>
+  run?.[0] && (run.length === 1 ? run[0].key : `${run[0].key} and ${run.length - 1} more`)
+
+const hasKey = (job: JobPart | undefined, key: string): boolean =>
+  job?.key === key || (job?.run ?? []).some(each => each.key === key)
 
 const matches = ({ id, task, from, job, args }: Request, match: JobMatch): boolean => {
   if (match.id !== undefined && match.id !== id) return false
   if (match.task !== undefined && match.task !== task) return false
+  if (match.key !== undefined && !hasKey(job, match.key)) return false
   if (match.text === undefined) return true
   const failures = (job?.errors ?? []).flatMap(({ code, message }) => [code, message])
   return holdsText(match.text, [id, task, from ?? '', ...failures, JSON.stringify(args)])

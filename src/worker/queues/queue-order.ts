@@ -1,4 +1,5 @@
-import { everyQueue, type QueueEntry } from '../settings/queues.ts'
+import { everyQueue, type QueueEntry } from '../../settings/queues.ts'
+import { wholeQueue } from '../../wire/keys.ts'
 
 interface OfQueue {
   context: { queue: { name: string } }
@@ -24,7 +25,7 @@ export class QueueOrder {
     if (queues.length < 2) return queues[0]
     if (this.#isWeighted) return this.#draw(queues)
     const first = Math.min(...queues.map(queue => this.#entryOf(queue).place))
-    // Those that were found share a place and a weight, and so have the same chance.
+    // Those that were found, and shards of one queue, share a place and a weight, and so have the same chance.
     return this.#draw(queues.filter(queue => this.#entryOf(queue).place === first))
   }
 
@@ -37,7 +38,8 @@ export class QueueOrder {
   }
 
   #entryOf({ context }: OfQueue): { place: number; weight: number } {
-    return (this.#entries.get(context.queue.name) ?? this.#entries.get(everyQueue))!
+    const { name } = context.queue
+    return (this.#entries.get(name) ?? this.#entries.get(wholeQueue(name)) ?? this.#entries.get(everyQueue))!
   }
 
   #draw<T extends OfQueue>(queues: readonly T[]): T | undefined {

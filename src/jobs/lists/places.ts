@@ -1,4 +1,4 @@
-import { isQueueName } from '../wire/keys.ts'
+import { isQueueName } from '../../wire/keys.ts'
 
 /** Where a look at several queues goes on: how many jobs of each were passed. A queue that is not named is through. */
 export type Places = ReadonlyMap<string, number>

@@ -1,13 +1,13 @@
-import { Catalogue } from '../catalogue/catalogue.ts'
-import { inPages } from '../catalogue/overview.ts'
-import { countLined } from '../catalogue/queue-counts.ts'
-import { nowMsOf } from '../redis/client.ts'
-import type { Redis } from '../redis/connection.ts'
-import { HubError } from '../wire/errors.ts'
-import { isQueueName, type Keys } from '../wire/keys.ts'
-import { namesOf, refuseHubOptions } from '../wire/options.ts'
+import { Catalogue } from '../../catalogue/catalogue.ts'
+import { inPages } from '../../catalogue/overview.ts'
+import { countLined } from '../../catalogue/queue-counts.ts'
+import { nowMsOf } from '../../redis/client.ts'
+import type { Redis } from '../../redis/connection.ts'
+import { HubError } from '../../wire/errors.ts'
+import { isQueueName, type Keys } from '../../wire/keys.ts'
+import { namesOf, refuseHubOptions } from '../../wire/options.ts'
+import { type JobRecord, readJobRecord } from '../job-record.ts'
 import { isEndedPlace, readEndedJobs } from './ended-jobs.ts'
-import { type JobRecord, readJobRecord } from './job-record.ts'
 import {
   type FoundJob,
   type JobMatch,
@@ -36,6 +36,8 @@ export interface JobsQuery {
   state?: ListedState | undefined
   /** `name:version`; needs `state`. */
   task?: string | undefined
+  /** Needs `state`. */
+  key?: string | undefined
   /** In the id, the task, the caller, the failures or the arguments, in whatever case; needs `state`. */
   text?: string | undefined
   /** How many jobs at the most, 1 to 10,000. Default 100. */
@@ -59,21 +61,30 @@ export interface JobsListing {
 const mostListed = 10_000
 const longestText = 200
 
-const queryNames = namesOf<JobsQuery>({ queue: true, state: true, task: true, text: true, limit: true, from: true })
+const queryNames = namesOf<JobsQuery>({
+  queue: true,
+  state: true,
+  task: true,
+  key: true,
+  text: true,
+  limit: true,
+  from: true,
+})
 
 /** @throws HubError InvalidArgs */
 export const checkJobsQuery = (query: JobsQuery): void => {
   refuseHubOptions('jobs', query, queryNames)
-  const { queue, state, task, text, limit, from } = query
+  const { queue, state, task, key, text, limit, from } = query
   const wrong = (what: string) => new HubError('InvalidArgs', `jobs: ${what}.`)
   const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80)
   if (queue !== undefined && !isQueueName(queue)) throw wrong(`queue must be the name of a queue, not ${shown(queue)}`)
   if (state !== undefined && !listedStates.includes(state))
     throw wrong(`state must be ${listedStates.join(', ')}, not ${shown(state)}`)
   if (task !== undefined && typeof task !== 'string') throw wrong(`task must be a name, not ${shown(task)}`)
+  if (key !== undefined && typeof key !== 'string') throw wrong(`key must be a text, not ${shown(key)}`)
   if (text !== undefined && !(typeof text === 'string' && text.length <= longestText))
     throw wrong(`text must be a text of up to ${longestText} characters`)
-  for (const [name, value] of Object.entries({ task, text, from }))
+  for (const [name, value] of Object.entries({ task, key, text, from }))
     if (value !== undefined && state === undefined) throw wrong(`${name} needs a state`)
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0 && limit <= mostListed))
     throw wrong(`limit must be a whole number from 1 to ${mostListed}, not ${shown(limit)}`)
@@ -90,8 +101,8 @@ export const readJobs = async (
   query: JobsQuery,
 ): Promise<JobsListing> => {
   const { queue, state, limit = 100, from } = query
-  const atMs = await nowMsOf(client)
-  const queues = queue === undefined ? await catalogue.queues(client) : [queue]
+  const atMs = await nowMsOf(client, queue === undefined ? keys.workers : keys.queue(queue).jobs)
+  const queues = await catalogue.places(client, queue)
   const counts = await inPages(queues, name => readJobCounts(client, catalogue, keys, name))
   const nothing = { atMs, counts, jobs: [], more: false, next: undefined }
   if (state === undefined) return nothing
@@ -129,8 +140,8 @@ const findSome = async (
   match: JobMatch,
   limit: number,
 ): Promise<FoundInQueue> => {
-  const { task, text } = match
-  const finding = search.find(queue, { task, text }, new SearchBudget(), { from })
+  const { task, key, text } = match
+  const finding = search.find(queue, { task, key, text }, new SearchBudget(), { from })
   const jobs: FoundJob[] = []
   for (;;) {
     const step = await finding.next()

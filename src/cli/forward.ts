@@ -1,0 +1,134 @@
+import type { ForwarderOptions } from '../forward/forwarder.ts'
+import { isForwarderName } from '../wire/keys.ts'
+import { settingsOf, UsageError } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { parseDuration } from './duration.ts'
+import { backoffOf, retriesOf } from './enqueue-flags.ts'
+import { exitCodes } from './exit-codes.ts'
+import { watchFaults } from './faults.ts'
+import { targetFlags, targetOf } from './forward-target.ts'
+import { lookLines } from './look-text.ts'
+import { callerOptions } from './options.ts'
+import { serve } from './serve.ts'
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const [name, module] = invocation.positionals as [string, string?]
+  if (!isForwarderName(name))
+    throw wrong(`The name of a forwarder is 1 to 56 letters, digits, and _ . -; it is '${name}'.`)
+  const how = optionsOf(invocation.flags)
+  const { Forwarder, forwarderDefaults } = await import('../forward/forwarder.ts')
+  const settings = settingsOf('worker', forwardCommand, invocation, 'info', forwarderDefaults)
+  const { queue: _, jobSlots: __, ...own } = settings
+  const { makeLogger } = await import('../outlets/log.ts')
+  const log = makeLogger(settings)
+  let onFatal = (): void => process.exit(exitCodes.failed)
+  watchFaults(
+    log,
+    () => onFatal(),
+    async () => undefined,
+  )
+  const target = await targetOf(invocation.flags, module)
+  const forwarder = new Forwarder({ ...own, ...how, name, target })
+  process.on('SIGTTIN', () => process.stderr.write(`${forwarder.look().flatMap(lookLines).join('\n')}\n`))
+  return serve(forwarder, settings, log, listener => {
+    onFatal = listener
+  })
+}
+
+const wrong = (message: string): UsageError => new UsageError(message, 'forward')
+
+const optionsOf = ({ batch, wait, timeout, retries, backoff }: Invocation['flags']): Partial<ForwarderOptions> => ({
+  batch: batch === undefined ? undefined : countOf(batch, '--batch'),
+  waitMs: wait === undefined ? undefined : parseDuration(wait, '--wait'),
+  timeoutMs: timeout === undefined ? undefined : parseDuration(timeout, '--timeout'),
+  retries: retries === undefined ? undefined : retriesOf(retries, 'forward'),
+  backoff: backoff === undefined ? undefined : backoffOf(backoff, 'forward'),
+})
+
+const countOf = (text: string, flag: string): number => {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+  throw wrong(`${flag} must be a whole number of at least 1; it is '${text}'.`)
+}
+
+export const forwardCommand: Command = {
+  name: 'forward',
+  usage: 'forward <name> [module]',
+  summary: 'hand jobs to something outside of the hub',
+  about: [
+    'Takes the jobs that were enqueued with `forward: <name>` (pshub enqueue --forward) out of the hub, each at least once: a job is ' +
+      'done when the other side has confirmed it, is tried again later when that did not happen, and is dead in the end (pshub dead ' +
+      '--queue forward.<name>).',
+    '--to says where they go: https:// posts each job, signed (Standard Webhooks); redis:// with --list, --stream or --hub puts them ' +
+      'into a list, a stream or another hub; amqp:// publishes them (RabbitMQ; needs the package amqplib). Or a module says it: its ' +
+      'default export, or its `target`, is an object with a method forward(batch, signal).',
+    'Secrets do not belong on a command line, which others can read: a URL with a password goes into PSHUB_FORWARD_TO, what webhooks ' +
+      'are signed with into PSHUB_FORWARD_SECRET or a file, further headers into a file.',
+    'Several may run beside each other. Ctrl-C or SIGTERM stop it as a worker: what is on its way may be confirmed within the grace, the ' +
+      'rest is put back.',
+  ],
+  arity: {
+    min: 1,
+    max: 2,
+    missing: 'the name of the forwarder, as in: pshub forward billing --to https://example.com/hooks',
+  },
+  options: [
+    ...targetFlags,
+    { flag: 'slots', value: 'n', about: 'jobs that are on their way at once', setting: 'slots', fallback: '32' },
+    {
+      flag: 'batch',
+      value: 'n',
+      about: 'jobs that are handed over at once at the most',
+      fallback: "the target's own, else the slots",
+    },
+    { flag: 'wait', value: 'time', about: 'how long the first job of a batch waits for others', fallback: '10ms' },
+    {
+      flag: 'timeout',
+      value: 'time',
+      about: 'how long the other side may take to confirm',
+      fallback: '30s',
+    },
+    { flag: 'retries', value: 'n', about: 'how often a job is tried again that says nothing itself', fallback: '25' },
+    {
+      flag: 'backoff',
+      value: 'kind',
+      about: 'wait before that: exponential, polynomial, a time, or times with commas',
+      fallback: 'exponential',
+    },
+    {
+      flag: 'grace',
+      value: 'time',
+      about: 'what is on its way may take when it is told to stop',
+      setting: 'graceMs',
+      isDuration: true,
+      fallback: '10s',
+    },
+    {
+      flag: 'lease',
+      value: 'time',
+      about: 'others take over when it is silent for this long',
+      setting: 'leaseMs',
+      isDuration: true,
+      fallback: '4s',
+    },
+    ...callerOptions
+      .filter(({ setting }) => setting !== 'maxBacklog')
+      .map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
+  ],
+  examples: [
+    {
+      line: 'PSHUB_FORWARD_SECRET=whsec_... pshub forward billing --to https://example.com/hooks',
+      about: 'a signed webhook for each job',
+    },
+    { line: 'pshub forward events --to redis://other:6379 --stream events --max-length 100000', about: 'a stream' },
+    { line: 'pshub forward far --to redis://other:6379 --hub pshub', about: 'another hub' },
+    { line: 'pshub forward orders --to amqp://rabbit --exchange orders --routing-key paid', about: 'RabbitMQ' },
+    { line: 'pshub forward kafka ./kafka.mjs', about: 'whatever that module does' },
+  ],
+  exitCodes: {
+    0: 'stopped gracefully',
+    1: 'the module failed while it was loaded, or an exception was not caught',
+    2: 'the command line, a setting, or a Redis that cannot keep the promises',
+    130: 'ended at once by a second Ctrl-C (143 by a second SIGTERM)',
+  },
+  run,
+}

@@ -1,0 +1,156 @@
+import type { Hub } from '../hub/hub.ts'
+import type { JobKey } from '../jobs/job-key.ts'
+import { nearNames } from '../wire/names.ts'
+import { settingsOf, UsageError } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { queueOf } from './flag-values.ts'
+import { withHub } from './hub-session.ts'
+import { jobsLimitOf } from './jobs.ts'
+import { writeKey } from './key-details.ts'
+import { limitOption } from './limit.ts'
+import { jsonOption } from './options.ts'
+import { printable } from './printable.ts'
+
+const acts = ['show', 'run', 'skip', 'delete', 'retry'] as const
+type Act = (typeof acts)[number]
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const { positionals, flags } = invocation
+  const settings = settingsOf('hub', keyCommand, invocation, 'silent')
+  const [task, key, given = 'show'] = positionals
+  const act = actOf(given)
+  const queue = queueOf(flags, 'key')
+  const limit = jobsLimitOf(flags.limit, 'key')
+  if (flags.yes !== undefined && act !== 'delete') throw wrong('--yes belongs to: pshub key <task> <key> delete')
+  return withHub(settings, invocation, {
+    isLook: true,
+    work: async hub => {
+      const jobKey = await hub.key(task!, key!, { queue })
+      return act === 'show' ? show(hub, jobKey, limit, invocation) : change[act](jobKey, hub, invocation)
+    },
+  })
+}
+
+const wrong = (message: string): UsageError => new UsageError(message, 'key')
+
+const actOf = (text: string): Act => {
+  const act = acts.find(known => known === text)
+  if (act) return act
+  const [near] = nearNames(text, [...acts])
+  throw wrong(`pshub key does ${acts.join(', ')}; it is '${text}'.${near ? ` Did you mean ${near}?` : ''}`)
+}
+
+const show = async (hub: Hub, key: JobKey, limit: number, { flags, output }: Invocation): Promise<number> => {
+  const [{ atMs }, status, dead] = await Promise.all([hub.jobs({ queue: key.queue }), key.status(), key.dead()])
+  if (flags.json !== undefined) output.json({ ...status, dead })
+  else writeKey({ status, dead, nowMs: atMs, limit }, output.out)
+  return exitCodes.ok
+}
+
+/** What is done says what it did, in one sentence; where there was nothing to do it to that is a failure, as of pshub schedules. */
+const told = (
+  { queue, task, key }: JobKey,
+  { flags, output: { out, err, json } }: Invocation,
+  done: object,
+  isDone: boolean,
+  sentence: string,
+): number => {
+  if (flags.json !== undefined) json({ queue, task, key, ...done })
+  else (isDone ? out : err).line(sentence)
+  return isDone ? exitCodes.ok : exitCodes.failed
+}
+
+type Change = (key: JobKey, hub: Hub, invocation: Invocation) => Promise<number>
+
+/** Payloads are deleted at once; the jobs of a line are cancelled step by step, and one that a batch waits for is left. */
+const deleteWaiting: Change = async (key, hub, invocation) => {
+  const { waiting, jobs } = await key.status()
+  const name = nameOf(key)
+  if (waiting > 1 && invocation.flags.yes === undefined)
+    throw wrong(`${waiting} wait of ${name}. Look with: pshub key <task> <key>. Then delete them all with --yes.`)
+  let deleted = await key.delete()
+  let left = 0
+  if (jobs.length > 0) {
+    const { queue, task } = key
+    let from: string | undefined
+    do {
+      const query = { state: 'waiting' as const, queue, task, key: key.key, from }
+      const { changed, skipped, next } = await hub.bulkStep('cancel', query)
+      deleted += changed
+      left += skipped
+      from = next
+    } while (from !== undefined)
+    // A line that is empty now would count as one that waits until its time has come.
+    await key.delete()
+  }
+  const isDone = deleted > 0
+  const all = deleted === 1 ? `1 that waited of ${name} is deleted` : `${deleted} that waited of ${name} are deleted`
+  const rest = left > 0 ? `; ${left} cannot be, because a batch waits for them` : ''
+  const sentence = isDone || left > 0 ? `${all}${rest}.` : nothingWaits(name)
+  return told(key, invocation, { deleted, left }, isDone, sentence)
+}
+
+const change: Record<Exclude<Act, 'show'>, Change> = {
+  run: async (key, _hub, invocation) => {
+    const waiting = await key.runNow()
+    const name = nameOf(key)
+    const what = waiting === 1 ? 'what waits of it is taken' : `the ${waiting} that wait of it are taken`
+    const sentence = waiting > 0 ? `${name} is due now: ${what} as soon as a slot is idle.` : nothingWaits(name)
+    return told(key, invocation, { waiting }, waiting > 0, sentence)
+  },
+  skip: async (key, _hub, invocation) => {
+    const skipped = await key.skip()
+    const name = nameOf(key)
+    const sentence = skipped ? `What ${name} was stuck at is dead now, and it goes on.` : nothingWaits(name)
+    return told(key, invocation, { skipped }, skipped, sentence)
+  },
+  delete: deleteWaiting,
+  retry: async (key, _hub, invocation) => {
+    const retried = await key.retryDead()
+    const name = nameOf(key)
+    const what = `dead ${retried === 1 ? 'job' : 'jobs'} of ${name} ${retried === 1 ? 'waits' : 'wait'} again`
+    const sentence = retried > 0 ? `${retried} ${what}.` : `Nothing of ${name} is dead.`
+    return told(key, invocation, { retried }, retried > 0, sentence)
+  },
+}
+
+const nameOf = ({ task, key }: JobKey): string => `key ${printable(JSON.stringify(key))} of ${printable(task)}`
+
+const nothingWaits = (name: string): string => `Nothing waits of ${name}.`
+
+export const keyCommand: Command = {
+  name: 'key',
+  usage: 'key <task> <key> [show | run | skip | delete | retry]',
+  summary: 'show what waits of one key of jobs, run it now, skip what it is stuck at or delete it',
+  about: [
+    'Jobs of a keyed task with the same key run one after the other, or are merged. show says where a key is (running, due, ' +
+      'later, or empty) and since when, which worker runs it with which fence, what waits of it (payloads with their scores, ' +
+      'or the jobs of its line), how often it failed and how, and what is dead of it.',
+    'run has what waits of it taken as soon as a slot is idle, whatever time it waits for. skip gives up what it is stuck ' +
+      'at: its first job, or of merged ones the payload with the lowest score; that is dead then, and what comes behind it ' +
+      'is due. It is refused while the key runs. retry puts all that is dead of it back.',
+    'delete removes what waits of it, for good: payloads, or the jobs of its line, which are cancelled. Of more than one it ' +
+      'wants --yes. What runs goes on.',
+  ],
+  arity: { min: 2, max: 3, missing: 'a task and a key, as in: pshub key sync_order:1.0 order-17' },
+  options: [
+    { flag: 'queue', value: 'name', about: 'where it is', fallback: 'where the task is' },
+    { flag: 'yes', about: 'delete more than one without asking' },
+    limitOption,
+    jsonOption,
+  ],
+  examples: [
+    { line: 'pshub key sync_order:1.0 order-17', about: 'what it waits for, or is stuck at' },
+    { line: 'pshub key sync_order:1.0 order-17 skip', about: 'go on without the job or payload that keeps failing' },
+    { line: 'pshub key sync_order:1.0 order-17 delete --yes', about: 'none of it is wanted any more' },
+    { line: "pshub key sync_order:1.0 order-17 --json | jq '.payloads'", about: 'for programs' },
+  ],
+  exitCodes: {
+    0: 'it is shown, or done',
+    1: 'there was nothing that it could be done to; or Redis refused',
+    2: 'the command line or a setting is wrong, or --yes is missing',
+    3: 'it was refused: NoSuchTask, InvalidArgs (as for skip while it runs); or Redis could not be reached',
+  },
+  run,
+}

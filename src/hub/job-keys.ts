@@ -1,0 +1,49 @@
+import { Catalogue } from '../catalogue/catalogue.ts'
+import { checkKeyText, defaultEnqueueMs } from '../jobs/enqueue-options.ts'
+import type { JobHost } from '../jobs/job.ts'
+import { JobKey, readKey } from '../jobs/job-key.ts'
+import { monotonicMs } from '../wire/clock.ts'
+import { forwarderOf, type Keys } from '../wire/keys.ts'
+import { tryParseTaskName } from '../wire/names.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
+import { checkQueue, type Enqueuing } from './enqueuing.ts'
+
+const keyOptionNames = namesOf<{ queue?: string }>({ queue: true })
+
+/** A key of the jobs of a task, where that is known. */
+export const keyOf = async (
+  enqueuing: Enqueuing,
+  host: JobHost,
+  keys: Keys,
+  called: string,
+  key: string,
+  options: { queue?: string | undefined },
+): Promise<JobKey> => {
+  refuseHubOptions(`key of ${called}`, options, keyOptionNames)
+  checkKeyText(called, key)
+  const catalogue = new Catalogue(keys)
+  const { task, queue } =
+    (await placeOf(host, catalogue, called, options.queue)) ??
+    (await enqueuing.routeOf(called, options, monotonicMs() + defaultEnqueueMs))
+  const home = await host.ask(() => enqueuing.placement.homeOf(queue, task, key))
+  return new JobKey(host, host.queueOf(home), { task, key }, keys.namespace, (client, place) =>
+    readKey(client, catalogue, keys.queue(home), keys.namespace, place),
+  )
+}
+
+/** By its full name, which needs no right but that to look; undefined for another name, or one that no queue is known of. */
+const placeOf = async (
+  host: JobHost,
+  catalogue: Catalogue,
+  task: string,
+  queue: string | undefined,
+): Promise<{ task: string; queue: string } | undefined> => {
+  const isForwarded = queue !== undefined && forwarderOf(queue) !== undefined
+  if (!isForwarded && !tryParseTaskName(task)) return undefined
+  if (queue !== undefined) {
+    checkQueue(queue)
+    return { task, queue }
+  }
+  const cards = await host.ask(client => catalogue.taskCards(client, [task]))
+  return cards[0] && { task, queue: cards[0].queue }
+}

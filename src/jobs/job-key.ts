@@ -1,0 +1,206 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { JobQueue } from '../queue/job-queue.ts'
+import type { Redis } from '../redis/connection.ts'
+import { HubError } from '../wire/errors.ts'
+import { numberIn } from '../wire/foreign.ts'
+import { type JobFailure, readJobPart } from '../wire/job-part.ts'
+import { makeKeys, type QueueKeys, wholeQueue } from '../wire/keys.ts'
+import { decodeRequest } from '../wire/message.ts'
+import { readAnyPayload } from '../wire/payload.ts'
+import { type DeadJob, DeadJobs } from './dead.ts'
+import type { JobHost } from './job.ts'
+
+/** Where a key is: `due`, taken next; `later`, it waits for its time; `empty`, nothing waits of it and none runs. */
+export type KeyState = 'running' | 'due' | 'later' | 'empty'
+
+/** A key of jobs, with what waits of it. */
+export interface KeyStatus {
+  queue: string
+  /** `name:version` */
+  task: string
+  key: string
+  state: KeyState
+  /** Since when it is due, or when it will be, Redis milliseconds; undefined for one that is neither. */
+  dueMs: number | undefined
+  /** What runs of it: token, worker, since when (Redis milliseconds), and the job. */
+  run: { fence: number; worker: string; sinceMs: number; id: string } | undefined
+  /** How many jobs, or payloads, wait. */
+  waiting: number
+  /** The first hundred payloads that wait, of a task that merges its jobs: those that come first. */
+  payloads: { args: unknown; score: number }[]
+  /** The first twenty jobs of its line. */
+  jobs: { id: string; args: unknown; tries: number; enqueuedMs: number | undefined }[]
+  /** How often its runs, or its first job, failed so far; and the last ten failures, oldest first. */
+  tries: number
+  errors: JobFailure[]
+}
+
+const mostPayloads = 100
+const mostJobs = 20
+const mostDead = 1000
+
+/** What a key's place is read with. */
+export interface KeyPlace {
+  queue: string
+  task: string
+  key: string
+}
+
+/** Reads where a key is. Several reads, one behind the other: a look, and no snapshot. */
+export const readKey = async (
+  client: Redis,
+  catalogue: Catalogue,
+  keys: QueueKeys,
+  namespace: string,
+  { queue, task, key }: KeyPlace,
+): Promise<KeyStatus> => {
+  const { keysOf, later, running, tried, line, merged } = keys
+  const ask = <T>(name: string, ...args: (string | number)[]) =>
+    catalogue.ask<T>(client, undefined as T, name, args[0] as string, ...args.slice(1))
+  const [due, laterMs, run, state, length, texts, count, flat] = await Promise.all([
+    ask<string | null>('zscore', keysOf(task), key),
+    ask<string | null>('zscore', later, `${task} ${key}`),
+    ask<string | null>('hget', running(task), key),
+    ask<string | null>('hget', tried(task), key),
+    ask<number>('llen', line(task, key)),
+    ask<string[]>('lrange', line(task, key), 0, mostJobs - 1),
+    ask<number>('zcard', merged(task, key)),
+    ask<string[]>('zrange', merged(task, key), 0, mostPayloads - 1, 'WITHSCORES'),
+  ])
+  const jobs = (texts ?? []).flatMap(text => readJob(text, namespace))
+  const ran = readRun(run)
+  const dueUs = numberIn(due)
+  const { tries, errors } = failuresOf(state, jobs)
+  return {
+    ...{ queue, task, key },
+    state: ran ? 'running' : dueUs !== undefined ? 'due' : laterMs == null ? 'empty' : 'later',
+    dueMs: dueUs === undefined ? numberIn(laterMs) : Math.floor(dueUs / 1000),
+    run: ran,
+    waiting: (length ?? 0) + (count ?? 0),
+    payloads: payloadsOf(flat ?? []),
+    jobs: jobs.map(({ errors: _, ...job }) => job),
+    tries,
+    errors,
+  }
+}
+
+/** `<fence> <worker> <job id>`; a token is the time of its run, or follows that closely. */
+const readRun = (text: string | null | undefined): KeyStatus['run'] => {
+  const [, fence, worker, id] = /^(\d{1,16}) ([\w-]+) ([\w-]+)$/.exec(text ?? '') ?? []
+  if (fence === undefined) return undefined
+  return { fence: Number(fence), worker: worker!, sinceMs: Math.floor(Number(fence) / 1000), id: id! }
+}
+
+type LinedJob = KeyStatus['jobs'][number] & { errors: JobFailure[] }
+
+const readJob = (text: string, namespace: string): LinedJob[] => {
+  try {
+    const { id, args, atUs, job } = decodeRequest(text, '', namespace)
+    const enqueuedMs = atUs === undefined ? undefined : Math.floor(atUs / 1000)
+    return [{ id, args, tries: job?.tries ?? 0, enqueuedMs, errors: job?.errors ?? [] }]
+  } catch {
+    return []
+  }
+}
+
+/** Of merged jobs the key itself has failed; in a line its first job. */
+const failuresOf = (state: string | null | undefined, [first]: LinedJob[]): Pick<KeyStatus, 'tries' | 'errors'> => {
+  try {
+    if (state) return readJobPart(JSON.parse(state))
+  } catch {
+    // Somebody else's: as good as none.
+  }
+  return { tries: first?.tries ?? 0, errors: first?.errors ?? [] }
+}
+
+const payloadsOf = (flat: readonly string[]): KeyStatus['payloads'] =>
+  flat.flatMap((text, at) => (at % 2 === 0 ? [{ args: readAnyPayload(text), score: Number(flat[at + 1]) }] : []))
+
+/** A key of the jobs of one task. */
+export class JobKey {
+  readonly queue: string
+  /** `name:version` */
+  readonly task: string
+  readonly key: string
+  readonly #host: JobHost
+  readonly #jobQueue: JobQueue
+  readonly #dead: DeadJobs
+  readonly #read: (client: Redis, place: KeyPlace) => Promise<KeyStatus>
+
+  constructor(
+    host: JobHost,
+    jobQueue: JobQueue,
+    { task, key }: Omit<KeyPlace, 'queue'>,
+    namespace: string,
+    read: (client: Redis, place: KeyPlace) => Promise<KeyStatus>,
+  ) {
+    this.queue = jobQueue.name
+    this.task = task
+    this.key = key
+    this.#host = host
+    this.#jobQueue = jobQueue
+    this.#dead = new DeadJobs(host, wholeQueue(jobQueue.name), makeKeys(namespace))
+    this.#read = read
+  }
+
+  /**
+   * Where it is, what waits of it, and how it failed.
+   * @throws HubError NotEnqueued when Redis is away, HubClosed
+   */
+  status(): Promise<KeyStatus> {
+    return this.#host.ask(client => this.#read(client, this))
+  }
+
+  /**
+   * Has what waits of it run as soon as a slot is idle, whatever time it waits for. What runs goes on.
+   *
+   * @returns how many jobs, or payloads, wait
+   * @throws as status()
+   */
+  runNow(): Promise<number> {
+    return this.#act('run')
+  }
+
+  /**
+   * Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes behind
+   * that is due now.
+   *
+   * @returns whether there was one
+   * @throws HubError InvalidArgs while it runs, and for a job that a batch of another queue waits for; else as status()
+   */
+  async skip(): Promise<boolean> {
+    const count = await this.#act('skip')
+    const what = `${this.task}, key ${JSON.stringify(this.key)}: nothing is skipped`
+    if (count === -1) throw new HubError('InvalidArgs', `${what}, because it runs now. Wait for the end of its run.`)
+    if (count === -2)
+      throw new HubError(
+        'InvalidArgs',
+        `${what}, because a batch of another queue waits for its first job. Cancel that.`,
+      )
+    return count > 0
+  }
+
+  /**
+   * Deletes the payloads that wait of a task that merges its jobs. Jobs of a line are cancelled one by one (`hub.cancelJob`).
+   *
+   * @returns how many
+   * @throws as status()
+   */
+  delete(): Promise<number> {
+    return this.#act('delete')
+  }
+
+  /** The latest of its dead jobs, or payloads, at most a thousand. Throws as status(). */
+  dead(): Promise<DeadJob[]> {
+    return this.#dead.list({ task: this.task, key: this.key }, mostDead)
+  }
+
+  /** Puts its dead jobs, or payloads, back to those that wait. Returns how many. Throws as status(). */
+  retryDead(): Promise<number> {
+    return this.#dead.retry({ task: this.task, key: this.key })
+  }
+
+  #act(act: 'run' | 'skip' | 'delete'): Promise<number> {
+    return this.#host.ask(client => this.#jobQueue.actOnKey(client, this.task, this.key, act))
+  }
+}

@@ -1,0 +1,260 @@
+import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
+import { destroy, makeClient, type NodeClient, socketOf } from './client.ts'
+import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
+import { type Address, asksPassword, type RedisTarget, withPassword } from './target.ts'
+
+export interface NodeConnectionOptions {
+  target: RedisTarget
+  /** The node of a Cluster that is meant. Default: the one that the target names */
+  address?: Address
+  /** Shown by CLIENT LIST. */
+  name: string
+  /** Silence for this long, with commands under way, condemns the connection. */
+  stallMs: number
+  onUp?: (client: NodeClient) => void
+  /** Called once per outage, with the reason, and again when Redis is there but refuses this client. */
+  onDown?: (reason: Error) => void
+  /** It is a node of a Cluster, and what was sent belongs to another one. */
+  onMoved?: () => void
+}
+
+/** How long a new client gets to become ready, handshake and INFO included, before the next one is tried. */
+const openTimeoutMs = 3000
+const stallCheckMs = 250
+
+/**
+ * One connection to one server that heals itself. It owns a chain of ioredis clients, one at a time, and lets none of them
+ * reconnect or re-send: what was under way when a client broke is rejected as ConnectionLost, because only the layers
+ * above know what may be repeated. A client that stalls is destroyed, never reused (an ioredis client whose command
+ * timed out stays `ready`, and one told to disconnect while reconnecting stays so for ever: ioredis#2099, bullmq#4585).
+ */
+export class NodeConnection {
+  readonly #options: NodeConnectionOptions
+  readonly #closing = new AbortController()
+  /** What is under way: whom to tell when it is lost, and since when, the oldest first. */
+  readonly #flights = new Map<(lost: Error) => void, number>()
+  /** The present one, which may still be on its way to its server. */
+  #client: NodeClient | undefined
+  #isReady = false
+  /** Ends the waiting for the present client's end. */
+  #giveUp: (() => void) | undefined
+  readonly #waiting: (() => void)[] = []
+  #watch: NodeJS.Timeout | undefined
+  #checkedAt = 0
+  /** When the last bytes of an answer were seen, and how many there were by then. */
+  #heardAt = 0
+  #heardBytes = 0
+  #down: Error | undefined
+  #opening: Promise<void> | undefined
+  /** Clients since the last one that was ready. */
+  #attempt = 0
+  /** How many clients in all never became ready, or not yet. */
+  #failures = 0
+
+  constructor(options: NodeConnectionOptions) {
+    this.#options = options
+  }
+
+  /** Starts connecting; returns at once. Does nothing when already open. */
+  open(): void {
+    this.#opening ??= this.#connect()
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  /** The present client, once it is ready. */
+  get client(): NodeClient | undefined {
+    return this.#isReady ? this.#client : undefined
+  }
+
+  /** Of the server that it is connected to, or was told to be. */
+  get host(): string {
+    return this.#options.address?.host ?? this.#client?.options.host ?? '127.0.0.1'
+  }
+
+  /** Why there is no connection at the moment, once an attempt failed. */
+  get downReason(): Error | undefined {
+    return this.#down
+  }
+
+  /** Resolves when there is a connection, or when the signal fires or the connection is closed: look at isReady. */
+  whenReady(signal?: AbortSignal): Promise<void> {
+    if (this.#isReady || this.#closing.signal.aborted || signal?.aborted) return Promise.resolve()
+    return new Promise(resolve => {
+      // Taken off again: the signals of hubs and workers live as long as they do, through any number of outages.
+      const done = () => {
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#waiting.push(done)
+      signal?.addEventListener('abort', done)
+    })
+  }
+
+  /**
+   * Sends one or more commands in one write and returns what `commands` returns. Rejects with NotConnected (nothing
+   * was sent), ConnectionLost (it may have run) or Redis' own error answer.
+   */
+  send<T>(commands: (client: NodeClient) => Promise<T>): Promise<T> {
+    const client = this.#client
+    if (!client || !this.#isReady)
+      return Promise.reject(new NotConnected(this.#down?.message ?? 'not connected to Redis yet'))
+    return new Promise<T>((resolve, reject) => {
+      this.#flights.set(reject, monotonicMs())
+      this.#watch ??= this.#startWatch()
+      commands(client).then(
+        value => {
+          this.#flights.delete(reject)
+          resolve(value)
+        },
+        error => {
+          this.#flights.delete(reject)
+          reject(this.#classify(client, error))
+        },
+      )
+    })
+  }
+
+  /** Drops the present client: everything under way is rejected as ConnectionLost and a new client is made. */
+  discard(reason: Error): void {
+    const client = this.#client
+    this.#part(reason)
+    // One that is still looking for its server does not end when it is told to; any other one does, with its socket.
+    if (!client || !socketOf(client).destroy) this.#giveUp?.()
+  }
+
+  /** Closes for good. Commands under way are rejected, waiters are released. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort()
+    this.discard(new Error('the connection was closed'))
+    clearInterval(this.#watch)
+    this.#release()
+    await this.#opening
+  }
+
+  async #connect(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      const reason = await this.#lifeOfOneClient()
+      if (signal.aborted) return
+      // An outage that turns into a refusal, of a password that was changed for one, is told once more.
+      const isNews = !this.#down || (reason.name === 'ReplyError' && reason.message !== this.#down.message)
+      this.#down = reason
+      if (isNews) this.#options.onDown?.(reason)
+      await sleep(backoffMs(this.#attempt++), signal)
+    }
+  }
+
+  /** Makes a client, announces it when it is ready, and resolves with the reason when it is gone. */
+  async #lifeOfOneClient(): Promise<Error> {
+    let lastError: Error | undefined
+    let { target } = this.#options
+    if (asksPassword(target))
+      try {
+        target = await inTime(withPassword(target))
+        if (this.#closing.signal.aborted) return new Error('the connection was closed')
+      } catch (error) {
+        return error as Error
+      }
+    const { name, address } = this.#options
+    const client = makeClient(target, name, this.#failures++, address)
+    this.#client = client
+    const gone = new Promise<void>(resolve => {
+      client.once('end', resolve)
+      this.#giveUp = resolve
+    })
+    const tooSlow = setTimeout(() => {
+      this.discard(new Error(`no answer within ${openTimeoutMs} ms`))
+    }, openTimeoutMs)
+    client.on('error', error => {
+      lastError = error
+    })
+    client.once('ready', () => {
+      clearTimeout(tooSlow)
+      // It may have been given up meanwhile.
+      if (this.#client !== client) return destroy(client, new Error('closed'))
+      this.#failures--
+      this.#attempt = 0
+      this.#isReady = true
+      this.#down = undefined
+      this.#options.onUp?.(client)
+      this.#release()
+    })
+    client.connect().catch(error => {
+      lastError ??= error
+    })
+    await gone
+    clearTimeout(tooSlow)
+    const reason = lastError ?? new Error('Redis closed the connection')
+    // If it was not discarded, it ended by itself, but for its connections to sentinels.
+    this.#part(reason)
+    return reason
+  }
+
+  #part(reason: Error): void {
+    const client = this.#client
+    this.#client = undefined
+    this.#isReady = false
+    if (client) destroy(client, reason)
+    for (const reject of this.#flights.keys()) reject(new ConnectionLost(reason.message))
+    this.#flights.clear()
+  }
+
+  #startWatch(): NodeJS.Timeout {
+    this.#checkedAt = monotonicMs()
+    return setInterval(() => this.#checkStall(), stallCheckMs)
+  }
+
+  /** Whether Redis says nothing. An answer that is long on a slow link is none of it, nor are many round trips in a row. */
+  #checkStall(): void {
+    if (this.#flights.size === 0) {
+      clearInterval(this.#watch)
+      this.#watch = undefined
+      return
+    }
+    const now = monotonicMs()
+    const lateMs = now - this.#checkedAt - stallCheckMs
+    this.#checkedAt = now
+    const { bytesRead } = this.#client ? socketOf(this.#client) : {}
+    // This loop was blocked, not Redis: the answers of that time are here and only still to be read.
+    const isHeard = bytesRead !== undefined && bytesRead !== this.#heardBytes
+    if (isHeard || lateMs > stallCheckMs) this.#heardAt = now
+    this.#heardBytes = bytesRead ?? 0
+    const [oldest] = this.#flights.values()
+    const silentMs = now - Math.max(oldest!, this.#heardAt)
+    if (silentMs > this.#options.stallMs) {
+      this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
+    }
+  }
+
+  #classify(client: NodeClient, error: Error): Error {
+    if (error.name !== 'ReplyError') return new ConnectionLost(this.#down?.message ?? error.message)
+    if (this.#options.onMoved && isMoved(error)) {
+      this.#options.onMoved()
+      return new NotConnected('this is a node of a Cluster, and the others are not known yet')
+    }
+    if (isWrongServer(error) && this.#client === client) this.discard(error)
+    // ioredis hangs the whole command, payload included, on its errors; payloads must not reach logs.
+    delete (error as { command?: unknown }).command
+    return error
+  }
+
+  #release(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+}
+
+/** A function of the user's that says nothing must not pass for a connection that is being made. */
+const inTime = <T>(asked: Promise<T>): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`redis.password did not answer within ${openTimeoutMs} ms`)),
+      openTimeoutMs,
+    )
+  })
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer))
+}

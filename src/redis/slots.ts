@@ -1,0 +1,50 @@
+import { crc16 } from '../wire/crc16.ts'
+
+/** How many slots the keys of a Cluster are spread over. */
+export const slotCount = 16_384
+
+/** What is kept here is few: queues, hubs and the registry's keys. */
+const maxKept = 10_000
+const known = new Map<string, number>()
+
+/** The slot of a key: that of what stands between the first `{` and the next `}`, if anything does. */
+export const slotOf = (key: string): number => {
+  const tag = tagOf(key)
+  const kept = known.get(tag)
+  if (kept !== undefined) return kept
+  const slot = crc16(Buffer.from(tag)) % slotCount
+  if (known.size >= maxKept) known.clear()
+  known.set(tag, slot)
+  return slot
+}
+
+const tagOf = (key: string): string => {
+  const start = key.indexOf('{')
+  const end = start < 0 ? -1 : key.indexOf('}', start + 1)
+  return end > start + 1 ? key.slice(start + 1, end) : key
+}
+
+/**
+ * A key of the same queue that nobody ever makes, as the last one of a function's: while a slot moves to another node, Redis answers
+ * TRYAGAIN or ASK when a key that is named is not there, instead of running a function with some of a queue's keys (those that it
+ * does not name are looked for only while it runs). Undefined for a key that is not one of a queue's.
+ */
+export const absentKey = (key: string): string | undefined => {
+  const end = key.indexOf('}:')
+  return end < 0 ? undefined : `${key.slice(0, end)}}:moving`
+}
+
+/** Words without a key: about the server, or about the connection. */
+const keyless = new Set(
+  'acl asking auth client cluster command config dbsize function hello info latency memory ping role scan script time wait'.split(
+    ' ',
+  ),
+)
+
+/** The key that decides where a command goes; undefined: it has none. Those that name several name keys of one slot. */
+export const keyOf = (name: string, args: readonly (string | number)[]): string | undefined => {
+  const word = name.toLowerCase()
+  if (keyless.has(word)) return undefined
+  const key = word === 'fcall' ? (Number(args[1]) > 0 ? args[2] : undefined) : args[0]
+  return key === undefined ? undefined : String(key)
+}

@@ -1,0 +1,45 @@
+import type { Keyed } from '../wire/job-part.ts'
+import type { JsonSchema } from './schema.ts'
+import type { Task } from './task.ts'
+
+/** What the registry knows of a task: its declaration, and where it runs. */
+export interface TaskCard {
+  task: string
+  queue: string
+  description: string
+  args?: JsonSchema
+  result?: JsonSchema
+  timeoutMs: number
+  idempotent: boolean
+  /** How its jobs with the same key are run; absent: they have no keys. */
+  keyed?: Keyed
+  /** Of merged jobs, where the first score of equal payloads counts. */
+  scores?: 'first'
+  digest: string
+  /** Limits of its queue, as its worker was told: arguments in bytes of JSON, and requests that may wait. */
+  maxPayloadBytes?: number
+  maxBacklog?: number
+  /** Redis seconds of the last time a worker published it. */
+  at: number
+}
+
+export const cardOf = (
+  task: Task,
+  queue: string,
+  limits: { maxPayloadBytes: number; maxBacklog: number },
+  atSeconds: number,
+): TaskCard => ({
+  task: task.name.full,
+  queue,
+  description: task.description,
+  ...(task.args === undefined ? {} : { args: task.args }),
+  ...(task.result === undefined ? {} : { result: task.result }),
+  timeoutMs: task.timeoutMs,
+  idempotent: task.idempotent,
+  ...(task.keyed === undefined ? {} : { keyed: task.keyed }),
+  ...(task.scores === 'first' ? { scores: task.scores } : {}),
+  digest: task.digest,
+  maxPayloadBytes: limits.maxPayloadBytes,
+  maxBacklog: limits.maxBacklog,
+  at: atSeconds,
+})
