@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import sys
 import threading
 import time
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 from pshub import Context, Worker, task
 from pshub.outlets.log import log_to_stderr
@@ -76,6 +77,37 @@ def keyed(args: Any, ctx: Context) -> Any:
     return handle(args, ctx)
 
 
+def merged_handler(by_key: Dict[str, List[Any]], ctx: Context) -> None:
+    """``ms``: how long it takes; ``fails``: how likely it fails. A run takes as long as the slowest of its payloads."""
+    global _runs
+    with _lock:
+        _runs += 1
+        run = f"{setup['name']}/{_runs}"
+    payloads = [payload for each in by_key.values() for payload in each]
+    keys = [[key, [payload["n"] for payload in each]] for key, each in by_key.items()]
+    note("merged", run=run, keys=keys, fence=ctx.fence)
+    is_done = False
+    try:
+        if ctx.aborted.wait(max(payload["ms"] for payload in payloads) / 1000):
+            raise ValueError("told to stop")
+        if any(random.random() < payload.get("fails", 0) for payload in payloads):
+            raise ValueError("not yet {")
+        is_done = True
+    finally:
+        note("merged-stop", run=run, isDone=is_done)
+
+
+merged = task(
+    f"{setup['queue']}-merged:1.0",
+    args={},
+    keyed="merged",
+    batch=3,
+    max_payloads=20,
+    retries=8,
+    backoff=50,
+    job_timeout_ms=15_000,
+)(merged_handler)
+
 # Those of schedules.
 scheduled = [
     task(f"{setup['queue']}-{name}:1.0", args={}, retries=8, backoff=50, job_timeout_ms=15_000)(handle)
@@ -88,7 +120,7 @@ def main() -> None:
     options: Dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": 2}
     if "graceMs" in setup:
         options["grace"] = setup["graceMs"] / 1000
-    workers = [Worker(setup["redis"], tasks=[work, acts, keyed, *scheduled], **options) for _ in range(setup["workers"])]
+    workers = [Worker(setup["redis"], tasks=[work, acts, keyed, merged, *scheduled], **options) for _ in range(setup["workers"])]
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
 

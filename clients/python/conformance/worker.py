@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 from pshub import Context, TaskError, Worker, __version__, task
 
@@ -103,6 +103,16 @@ ordered = task("ordered:1.0", args={}, keyed="ordered", backoff=100)(in_line)
 passing = task("passing:1.0", args={}, keyed="ordered", on_failure="pass", backoff=100)(in_line)
 
 
+@task("merged:1.0", args={}, keyed="merged", batch=3, backoff=100)
+def merged(by_key: Dict[str, List[Any]], ctx: Context) -> None:
+    """One line for each run, ``<key>=<tokens>`` of each of its keys."""
+    note({"token": " ".join(f"{key}={','.join(each['token'] for each in own)}" for key, own in by_key.items())})
+    payloads = [payload for own in by_key.values() for payload in own]
+    wait({"ms": max(payload.get("ms", 0) for payload in payloads)}, ctx)
+    if any(ctx.attempt <= payload.get("fails", 0) for payload in payloads):
+        raise ValueError(f"try {ctx.attempt} {{failed}}")
+
+
 @task("nested:1.0", args={}, timeout=20)
 def nested(args: Any, ctx: Context) -> Any:
     if args["depth"] > 0:
@@ -113,7 +123,7 @@ def nested(args: Any, ctx: Context) -> Any:
 
 def main() -> None:
     # Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
-    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, ordered, passing, nested]
+    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, ordered, passing, merged, nested]
     worker = Worker(tasks=tasks)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())

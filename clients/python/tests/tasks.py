@@ -2,6 +2,7 @@
 
 import os
 import time
+from typing import Any, Dict, List
 
 from pshub import Context, task
 
@@ -43,3 +44,8 @@ def busy(ms: float) -> int:
     while time.monotonic() < end:
         count += 1
     return count
+
+
+@task("hang:1.0", keyed="merged")
+def hang(by_key: Dict[str, List[Any]], ctx: Context) -> None:
+    ctx.aborted.wait()

@@ -17,7 +17,7 @@ from pshub.settings.duration import parse_duration
 
 ADVICE = vectors("advice.json")
 #: What does not happen here: there is no event loop that a handler could block, and nothing puts jobs off.
-ABSENT = {"loop:blocked", "job:putoff"}
+ABSENT = {"loop:blocked"}
 LEVELS = {"DEBUG": "debug", "INFO": "info", "WARNING": "warn", "ERROR": "error"}
 
 

@@ -12,7 +12,7 @@ import pytest
 from conftest import Server, eventually, vectors
 from job_tasks import PREFIX, Flaky, hub, serve  # noqa: F401
 from pshub import AsyncHub, Hub, InvalidArgs, TaskError, Worker, task
-from pshub.jobs.dead import revived_message
+from pshub.jobs.job_text import revived_message
 
 Serve = Callable[..., Worker]
 
@@ -58,7 +58,7 @@ def test_a_filter_that_is_none_must_not_mean_all_of_them(server: Server, hub: Hu
     server.client.zadd(f"{PREFIX}dead", {'{"at":1,"ttl":0,"id":"a","task":"x:1.0","args":{}}': 1})
     dead = hub.dead("q")
     for act in (dead.count, dead.list, dead.retry, dead.delete):
-        with pytest.raises(InvalidArgs, match="there is no filter 'older'. Known are ids, task, code, before_ms"):
+        with pytest.raises(InvalidArgs, match="there is no filter 'older'. Known are ids, task, code, key, before_ms"):
             act(older=5)
         with pytest.raises(InvalidArgs, match="ids must be a list of ids"):
             act(ids="a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import json
 import threading
 import time
 from typing import Any, Callable, Dict, List
@@ -45,6 +46,26 @@ def test_a_job_is_run_once_and_leaves_nothing_behind(server: Server, hub: Hub, s
     assert server.leftovers() == [] and len(flaky.tries) == 1
 
 
+def test_a_job_leaves_the_hub_where_a_forwarder_is_named(server: Server, hub: Hub) -> None:
+    job = hub.enqueue("order.paid", {"n": 1}, forward="billing", key="order-17", keep_result_ms=60_000)
+    assert (job.queue, job.task, job.status().state) == ("forward.billing", "order.paid", "waiting")
+    told = json.loads(server.client.lindex("pshub:{forward.billing}:line:order.paid:order-17", 0) or "")
+    assert (told["id"], told["task"], told["args"], told["job"]["key"]) == (job.id, "order.paid", {"n": 1}, "order-17")
+    assert hub.key("order.paid", "order-17", queue="forward.billing").status().waiting == 1
+    entries: List[Any] = [("a",), ("b", {}, {"forward": "other"}), ("c:1.0", {}, {"queue": "elsewhere"})]
+    assert len(hub.enqueue_many(entries, forward="billing").ids) == 3
+    queues = ("forward.billing", "forward.other", "elsewhere")
+    assert [server.client.llen(f"pshub:{{{queue}}}:jobs") for queue in queues] == [1, 1, 1]
+    with pytest.raises(InvalidArgs, match="give queue or forward, not both"):
+        hub.enqueue("a", {}, forward="billing", queue="q")
+    with pytest.raises(InvalidArgs, match="is that of a forwarder: give forward in its place, 'billing'"):
+        hub.enqueue("a:1.0", {}, queue="forward.billing")
+    with pytest.raises(InvalidArgs, match="forward must be the name of a forwarder"):
+        hub.enqueue("a", {}, forward="a b")
+    with pytest.raises(InvalidArgs, match="score is for merged jobs"):
+        hub.enqueue("a", {}, forward="billing", score=1)
+
+
 def test_a_job_waits_for_a_worker_that_comes_later(server: Server, hub: Hub, serve: Serve) -> None:
     with pytest.raises(NoSuchTask, match="Name its queue"):
         hub.enqueue("flaky:1.0")
@@ -72,7 +93,7 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
     with pytest.raises(InvalidArgs):
         hub.enqueue("strict:1.0", {})
     wrong: List[Any] = [
-        ({"delay": 5}, r"there is no option 'delay'\. Known are queue, delay_ms"),
+        ({"delay": 5}, r"there is no option 'delay'\. Known are queue, forward, delay_ms"),
         ({"delay_ms": -1}, "delay_ms must be milliseconds"),
         ({"expires_ms": "soon"}, "expires_ms must be milliseconds"),
         ({"delay_ms": 1, "at": 5}, "not both"),
@@ -94,6 +115,8 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
     assert server.client.llen(f"{PREFIX}jobs") == 0
     with pytest.raises(Exception, match="job_slots is 5, but this worker has 4 slots"):
         Worker(server.url, tasks=[strict()], job_slots=5)
+    with pytest.raises(Exception, match="Queue forward.billing is that of a forwarder: pshub forward billing"):
+        Worker(server.url, tasks=[strict()], queue="forward.billing")
     for option, value in (("retries", -1), ("backoff", "never"), ("job_timeout_ms", 0)):
         with pytest.raises(Exception, match=f"strict:1.0: '{option}' must be"):
             task("strict:1.0", **{option: value})  # type: ignore[arg-type]

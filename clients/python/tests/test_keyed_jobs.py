@@ -161,8 +161,8 @@ def test_a_card_says_how_and_who_enqueues_is_held_to_it(server: Server, hub: Hub
     wrong: List[Any] = [
         ("sync:1.0", {}, "enqueue sync:1.0: its jobs are ordered: give a key, for example key='order-17'."),
         ("sync:1.0", {"key": None, "retries": 1}, "its jobs are ordered: give a key"),
-        ("plain:1.0", {"key": "a"}, "no worker declared the task as keyed='ordered'. Declare it so, or leave out the key"),
-        ("unseen:1.0", {"key": "a", "queue": "q"}, "no worker declared the task as keyed='ordered'"),
+        ("plain:1.0", {"key": "a"}, "no worker declared the task as keyed='ordered' or 'merged'. Declare it so, or leave out the key"),
+        ("unseen:1.0", {"key": "a", "queue": "q"}, "no worker declared the task as keyed='ordered' or 'merged'"),
         *(("sync:1.0", {"key": key}, "key must be a text of 1 to 200 bytes, not ") for key in ("", "x" * 201, "ü" * 101, 7, ["a"])),
         *(("sync:1.0", {"key": "a", "priority": each}, "jobs with a key have no priority") for each in ("high", "low")),
     ]  # fmt: skip
@@ -181,8 +181,8 @@ def test_a_task_that_cannot_be_so_is_not_declared() -> None:
         {"keyed": "often"}, {"keyed": True}, {"keyed": "ordered", "on_failure": "stop"}, {"on_failure": "pass"},
     ]  # fmt: skip
     messages = [
-        "sync:1.0: 'keyed' must be 'ordered', or be left out.",
-        "sync:1.0: 'keyed' must be 'ordered', or be left out.",
+        "sync:1.0: 'keyed' must be 'ordered' or 'merged', or be left out.",
+        "sync:1.0: 'keyed' must be 'ordered' or 'merged', or be left out.",
         "sync:1.0: 'on_failure' must be 'hold' or 'pass'.",
         "sync:1.0: 'on_failure' is about jobs with a key; give keyed='ordered' too.",
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conftest import vectors
-from pshub.catalogue import registrar
+from pshub.catalogue import catalogue, registrar
 from pshub.figures import callers, recent_failures, task_stats
 from pshub.hub import forecast, outbox, routes
 from pshub.jobs import backoff
@@ -52,6 +52,10 @@ OURS = {
     "a batch that is not closed is forgotten after, ms": job_queue.OPEN_BATCH_MS,
     "longest message of a job's failure, characters": job_part.MAX_FAILURE_MESSAGE,
     "cards are rewritten every, ms": registrar.REPUBLISH_MS,
+    "records of the registry that are looked at with that": catalogue._PAGE,
+    "workers that write statistics with every beat": registrar._TELLING_AT_ONCE,
+    "beats from statistics to statistics, at most": registrar._MOST_BEATS,
+    "live workers of a queue that a caller looks at first": catalogue._LIVE_PAGE,
     "longest use of a route, ms": routes._STALE_S * 1000,
     "a slice of the windows of statistics, ms": task_stats._SLICE_S * 1000,
     "slices of a window": task_stats._SLICES,

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List
 
 from conftest import Server, eventually
 from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
-from pshub import Context, Hub, TaskError, Worker, task
+from pshub import Context, Hub, PutOff, TaskError, Worker, task
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -35,12 +35,12 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
         return f"{album}: {report}"
 
     mails: List[str] = []
-    enqueuing, declaring, timed = _code(README.split("## Jobs\n")[1].split("\n## ")[0])
-    names: Dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "TaskError": TaskError}
+    enqueuing, declaring, keys, timed = _code(README.split("## Jobs\n")[1].split("\n## ")[0])
+    names: Dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "PutOff": PutOff, "TaskError": TaskError}
     exec(compile(declaring, "README.md", "exec", dont_inherit=True), names)
     declared = names["mail"]
     assert (declared.retries, declared.backoff, declared.job_timeout_ms) == (10, "polynomial", 60_000)
-    worker = serve(report, store, names["ship"], task("mail:1.0")(lambda to: mails.append(to)))
+    worker = serve(report, store, names["ship"], names["sync"], task("mail:1.0")(lambda to: mails.append(to)))
     settled = noted(worker, "task:settled")
     exec(compile(enqueuing, "README.md", "exec", dont_inherit=True), names)
     assert names["job"].status().state == "done"
@@ -50,6 +50,9 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     assert sorted(mails) == ["a", *["a@example.com"] * 4, "b"]
     eventually(lambda: [event["ok"] for _, event in settled if event["task"] == "ship:1.0"] == [True])
     assert server.client.zcard(f"{PREFIX}scheduled") == 1
+    eventually(lambda: [event["ok"] for _, event in settled if event["task"] == "sync:1.0"] == [True])
+    exec(compile(keys, "README.md", "exec", dont_inherit=True), names)
+    assert names["key"].status().state == "empty"
     exec(compile(timed.replace("[...]", "[]"), "README.md", "exec", dont_inherit=True), names)
     assert [each.name for each in names["schedules"].list()] == ["nightly"] and names["dead"].count() == 0
     names["schedules"].remove("nightly")

@@ -9,7 +9,8 @@ from typing import Callable, Iterator
 import pytest
 
 from called_tasks import add
-from conftest import ROOT, Server, with_connection
+from conftest import ROOT, Server, eventually, with_connection
+from merged_tasks import Merge, fail_first
 from pshub import ConfigError, Hub, NotEnqueued, Worker
 from pshub.redis.library import install
 
@@ -57,6 +58,23 @@ def test_exactly_the_rights_of_the_protocol_are_enough(server: Server, user: Cal
     with Worker(worker_url, tasks=[add]), Hub(hub_url) as hub:
         assert hub.call("add:1.0", x=1) == 3
         assert hub.call("add", x=1) == 3
+
+
+def test_they_are_enough_for_merged_jobs_and_their_keys(server: Server, user: Callable[..., str]) -> None:
+    with_connection(server.url, install)
+    jobs_url, worker_url = (user(name, *RULES[name]) for name in ("pshub-jobs", "pshub-worker"))
+    merge = Merge(fail_first(ValueError("not yet")), backoff=60_000)
+    with Worker(worker_url, tasks=[merge.task]), Hub(jobs_url) as hub:
+        key = hub.key(merge.task, "a")
+        for n in (1, 2):
+            hub.enqueue(merge.task, n, key="a", delay_ms=60_000)
+        assert (key.status().state, key.run_now()) == ("later", 2)
+        eventually(lambda: key.status().tries == 1)
+        assert key.skip() is True and [job.args for job in key.dead()] == [1]
+        eventually(lambda: merge.brought == [{"a": [1, 2]}, {"a": [2]}])
+        hub.enqueue(merge.task, 3, key="a", delay_ms=60_000)
+        assert (key.delete(), key.retry_dead()) == (1, 1)
+        eventually(lambda: merge.brought[2:] == [{"a": [1]}])
 
 
 def test_what_is_not_needed_is_not_missed(server: Server, user: Callable[..., str]) -> None:

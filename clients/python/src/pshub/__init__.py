@@ -6,9 +6,10 @@ from .hub.gather import Outcome
 from .hub.hub import Hub
 from .hub.pending import PendingCall
 from .jobs.batch import AsyncBatch, BatchStatus
-from .jobs.blocking import Batch, Chain, DeadJobs, Job, Schedules
+from .jobs.blocking import Batch, Chain, DeadJobs, Job, JobKey, Schedules
 from .jobs.dead import AsyncDeadJobs, DeadJob
 from .jobs.job import AsyncChain, AsyncJob
+from .jobs.job_key import AsyncJobKey, KeyStatus
 from .jobs.job_record import JobStatus
 from .jobs.schedules import AsyncSchedules, Schedule
 from .task.task import Task, task
@@ -28,6 +29,7 @@ from .wire.errors import (
     OutcomeUnknown,
     Overloaded,
     PayloadTooLarge,
+    PutOff,
     TaskError,
     TaskFailed,
     Timeout,
@@ -45,6 +47,7 @@ __all__ = [
     "AsyncDeadJobs",
     "AsyncHub",
     "AsyncJob",
+    "AsyncJobKey",
     "AsyncSchedules",
     "Batch",
     "BatchStatus",
@@ -61,7 +64,9 @@ __all__ = [
     "InvalidArgs",
     "InvalidResult",
     "Job",
+    "JobKey",
     "JobStatus",
+    "KeyStatus",
     "NoSuchJob",
     "NoSuchTask",
     "NoWorkers",
@@ -71,6 +76,7 @@ __all__ = [
     "Overloaded",
     "PayloadTooLarge",
     "PendingCall",
+    "PutOff",
     "Schedule",
     "Schedules",
     "Task",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
-from ..task.task import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
+from ..task.options import MAX_TIMEOUT_S
+from ..task.task import DEFAULT_TIMEOUT_S
 from ..wire.foreign import (
     MAX_CARD_LENGTH,
     MAX_RECORD_LENGTH,
@@ -38,6 +39,8 @@ class TaskCard(NamedTuple):
     idempotent: bool
     #: How its jobs with the same key are run; None: they have no keys.
     keyed: Optional[str]
+    #: Of merged jobs: ``first``, where the first score of equal payloads counts; None: the last one.
+    scores: Optional[str]
     #: The schema's JSON, or None.
     args: Optional[str]
     max_payload_bytes: float
@@ -96,6 +99,7 @@ def read_task_card(raw: bytes) -> TaskCard:
         timeout_ms=min(_member(card, "timeoutMs", is_limit, DEFAULT_TIMEOUT_S * 1000), MAX_TIMEOUT_S * 1000),
         idempotent=card.get("idempotent") is True,
         keyed=_member(card, "keyed", is_keyed, None),
+        scores=_member(card, "scores", lambda scores: isinstance(scores, str) and scores == "first", None),
         args=schema,
         max_payload_bytes=_member(card, "maxPayloadBytes", is_limit, math.inf),
         max_backlog=_member(card, "maxBacklog", is_limit, math.inf),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterator, Callable, Dict, List, Optional, Sequence, Set, Tuple, TypeVar
+import random
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, TypeVar
 
 from ..figures.events import Events
 from ..redis.client import Word
 from ..redis.connection import Connection
-from ..redis.refusals import ReplyError, code_of
+from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, code_of
 from ..wire.answers import texts_of
 from ..wire.foreign import MAX_RECORD_LENGTH, Note, Unreadable, UnreadableRecord
 from ..wire.keys import Keys
@@ -25,6 +26,8 @@ from .cards import (
 
 #: Statistics read at a time: nearly always the first worker looked at takes calls.
 _STATS_PAGE = 8
+#: Ids of live workers that a look reads: those of more are only counted.
+_LIVE_PAGE = 64
 #: Fields of a hash read at a time, so that no answer is unbounded.
 _PAGE = 200
 #: Cards of workers that are kept; an identity is seen once and its worker may be long gone.
@@ -45,6 +48,8 @@ class Catalogue:
         self._note = note
         #: What a worker provides never changes under its id, so a card is read once.
         self._workers: Dict[str, WorkerCard] = {}
+        #: From which place on hashes are read next that are read a page at a time, round and round.
+        self._places: Dict[str, int] = {}
 
     async def task_fields(self, connection: Connection) -> List[TaskField]:
         """Where there are cards of tasks."""
@@ -57,9 +62,23 @@ class Catalogue:
     async def slots(self, connection: Connection, queue: str, task: str) -> int:
         """
         Slots of the workers that take requests for a task in a queue at the moment, together; 0 without any. These are the workers
-        whose lease holds, that list the task on their card, and that are not draining: the one place that decides it.
+        whose lease holds, that list the task on their card, and that are not draining: the one place that decides it. Of a queue of
+        more workers than are looked at this is an estimate, by the share of them that provide the task.
         """
-        providers = [card for card in await self._live_cards(connection, queue) if task in card.tasks]
+        leases = self.keys.queue(queue).leases
+        now_ms = await connection.at(leases).now_ms()
+        some = await self._live_ids(connection, queue, now_ms, "LIMIT", 0, _LIVE_PAGE)
+        slots = await self._slots_of(connection, some, task)
+        if len(some) < _LIVE_PAGE:
+            return slots
+        # Of a large queue some stand for all; where none of them will do one of the others may, and only that matters then.
+        if slots == 0:
+            return await self._slots_of(connection, await self._live_ids(connection, queue, now_ms), task)
+        count: int = await self._ask(connection, 0, "ZCOUNT", leases, now_ms, "+inf")
+        return round(slots * max(count, len(some)) / len(some))
+
+    async def _slots_of(self, connection: Connection, ids: Sequence[str], task: str) -> int:
+        providers = [card for card in await self._cards(connection, ids) if task in card.tasks]
         for at in range(0, len(providers), _STATS_PAGE):
             # One that takes calls is enough to know: others that drain make the sum too large while they leave.
             if await self._serving(connection, providers[at : at + _STATS_PAGE]):
@@ -68,27 +87,35 @@ class Catalogue:
 
     async def providers(self, connection: Connection, queue: str) -> List[WorkerCard]:
         """The workers that take requests in a queue at the moment."""
-        return await self._serving(connection, await self._live_cards(connection, queue))
+        now_ms = await connection.at(self.keys.queue(queue).leases).now_ms()
+        ids = await self._live_ids(connection, queue, now_ms)
+        return await self._serving(connection, await self._cards(connection, ids))
 
-    async def all_tasks(self, connection: Connection) -> List[Tuple[str, TaskCard]]:
-        """The cards of all tasks, with their fields."""
-        return [each async for each in self._all(connection, self.keys.tasks, _task_card_in)]
+    async def some_tasks(self, connection: Connection) -> List[Tuple[str, TaskCard]]:
+        """The next page of the cards of tasks, with their fields."""
+        return (await self._some(connection, self.keys.tasks, _task_card_in))[1]
 
-    async def all_stats(self, connection: Connection) -> List[Tuple[str, Stats]]:
-        """The last statistics of all workers."""
-        return [each async for each in self._all(connection, self.keys.stats, lambda raw, _: read_stats(raw))]
+    async def some_stats(self, connection: Connection) -> Tuple[int, List[Tuple[str, Stats]]]:
+        """How many workers have statistics, and the next page of these."""
+        return await self._some(connection, self.keys.stats, lambda raw, _: read_stats(raw))
 
     async def _serving(self, connection: Connection, workers: Sequence[WorkerCard]) -> List[WorkerCard]:
-        stats = await self._pick(
-            connection, self.keys.stats, [worker.id for worker in workers], lambda raw, _: read_stats(raw)
-        )
+        ids = [worker.id for worker in workers]
+        stats: List[Optional[Stats]] = [None] * len(ids)
+        try:
+            stats = await self._pick(connection, self.keys.stats, ids, lambda raw, _: read_stats(raw))
+        except (NotConnected, ConnectionLost):
+            # Their server may be away where that of the queue is not.
+            if not connection.is_spread:
+                raise
         # A worker may do without statistics; then nobody can know better.
         return [worker for worker, told in zip(workers, stats) if told is None or not told.draining]
 
-    async def _live_cards(self, connection: Connection, queue: str) -> List[WorkerCard]:
-        now_ms = await connection.now_ms()
+    async def _live_ids(self, connection: Connection, queue: str, now_ms: int, *limit: Word) -> List[str]:
         leases = self.keys.queue(queue).leases
-        ids = texts_of(await self._ask(connection, [], "ZRANGEBYSCORE", leases, now_ms, "+inf"))
+        return texts_of(await self._ask(connection, [], "ZRANGEBYSCORE", leases, now_ms, "+inf", *limit))
+
+    async def _cards(self, connection: Connection, ids: Sequence[str]) -> List[WorkerCard]:
         if len(self._workers) > _MAX_CARDS:
             self._workers.clear()
         unread = [id for id in ids if id not in self._workers]
@@ -115,14 +142,15 @@ class Catalogue:
                 self._note(UnreadableRecord(key, field[:256], f"it is longer than {_MAX_RECORD_BYTES} bytes"))
         return [None if texts.get(field) is None else self._read(key, field, texts[field], read) for field in fields]
 
-    async def _all(self, connection: Connection, key: str, read: "Read[T]") -> AsyncIterator[Tuple[str, T]]:
-        """All that can be read of a hash, page by page."""
+    async def _some(self, connection: Connection, key: str, read: "Read[T]") -> Tuple[int, List[Tuple[str, T]]]:
+        """How many fields a hash has, and the next page of them, anywhere at first: others read it, too."""
         fields = texts_of(await self._ask(connection, [], "HKEYS", key))
-        for at in range(0, len(fields), _PAGE):
-            page = fields[at : at + _PAGE]
-            for field, value in zip(page, await self._pick(connection, key, page, read)):
-                if value is not None:
-                    yield field, value
+        place = self._places.get(key, int(random.random() * len(fields)))
+        start = 0 if len(fields) <= _PAGE or place >= len(fields) else place
+        self._places[key] = start + _PAGE
+        page = fields[start : start + _PAGE]
+        found = zip(page, await self._pick(connection, key, page, read))
+        return len(fields), [(field, value) for field, value in found if value is not None]
 
     def _read(self, key: str, field: str, raw: bytes, read: "Read[T]") -> Optional[T]:
         try:

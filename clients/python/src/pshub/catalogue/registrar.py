@@ -1,8 +1,10 @@
-"""The one writer of the registry: what one worker provides, its tasks and its card once per identity, its statistics with each beat."""
+"""The one writer of the registry: what one worker provides, its tasks and its card once per identity, its statistics as it beats."""
 
 from __future__ import annotations
 
+import math
 import os
+import random
 import socket
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -26,6 +28,9 @@ from .catalogue import Catalogue, unreadable_teller
 REPUBLISH_MS = 10 * 60_000
 _FORGET_TASK_S = 24 * 3600
 _FORGET_WORKER_MS = 3600_000
+#: So many workers write their statistics with each beat; more of them take turns, but write with each tenth at the least.
+_TELLING_AT_ONCE = 2000
+_MOST_BEATS = 10
 # So much goes to Redis in one step, because it does nothing else meanwhile.
 _BATCH_CARDS = 100
 _BATCH_LENGTH = 1_000_000
@@ -68,16 +73,23 @@ class Registrar:
         self._events = events
         self._published_id: Optional[str] = None
         self._published_at = 0
+        #: How many beats there are from statistics to statistics, and how many there were. Workers that began together are not in step.
+        self._every_beats = 1
+        self._beats = random.randrange(_MOST_BEATS)
         #: By which identity which tasks were told to be elsewhere.
         self._told: Tuple[str, Set[str]] = ("", set())
 
     async def publish(
         self, connection: Connection, worker_id: str, now_ms: int, stats: Dict[str, Any], measured: Callable[[bool], Measured]
     ) -> None:
-        """Cards go out with the first beat of an identity that gets them through, and again from time to time."""
+        """To be told of each beat. Cards go out with the first one of an identity that gets them through, and again from time to time."""
         keys = self._keys
         is_first = self._published_id != worker_id
         is_due = is_first or now_ms - self._published_at > REPUBLISH_MS
+        self._beats += 1
+        # Callers must hear that it leaves, also when the word that it wrote out of turn was lost.
+        if not (is_due or stats["draining"] or self._beats % self._every_beats == 0):
+            return
         told = measured(is_due)
         commands: List[Command] = [("HSET", keys.stats, worker_id, compact(stats))]
         for key, text in ((keys.taskstats, told.task_stats), (keys.failures, told.failures)):
@@ -169,16 +181,18 @@ class Registrar:
 
     async def _sweep(self, connection: Connection, now_ms: int) -> None:
         """
-        Removes cards of tasks that nobody published for a day and of workers that are long gone. What cannot be read stays: its
-        worker may be alive, and only a person can tell what it is.
+        Removes cards of tasks that nobody published for a day and of workers that are long gone: a page of them each time, and the
+        next one the next time, because each worker does so. What cannot be read stays: its worker may be alive, and only a person
+        can tell what it is.
         """
-        cards = await self._catalogue.all_tasks(connection)
+        cards = await self._catalogue.some_tasks(connection)
         stale = [field for field, card in cards if now_ms / 1000 - card.at > _FORGET_TASK_S]
         if stale:
             await connection.one("HDEL", self._keys.tasks, *stale)
-        stats = await self._catalogue.all_stats(connection)
+        count, stats = await self._catalogue.some_stats(connection)
         gone = [id for id, told in stats if told.seen is not None and now_ms - told.seen > _FORGET_WORKER_MS]
         await self.remove(connection, gone)
+        self._every_beats = min(_MOST_BEATS, max(1, math.ceil(count / _TELLING_AT_ONCE)))
 
     def _card(self, id: str, started: int) -> Dict[str, Any]:
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Optional, Union
 
 from ..task.task import Task
-from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, problem_error
+from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, message_of, problem_error
 from ..wire.keys import is_queue_name
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
 from .resolver import Route
@@ -31,6 +31,18 @@ def name_of(called: Called) -> Any:
 def reader_of(called: Called) -> Callable[[Any], Any]:
     """What makes of a result what is promised of the task that was called."""
     return called.read_result if isinstance(called, Task) else _as_it_is
+
+
+def serialized(called: Called, args: Any) -> Any:
+    """What travels of the arguments, where the task that was given says how that is made of them. Raises InvalidArgs."""
+    serialize = called.merging.serialize if isinstance(called, Task) else None
+    if serialize is None:
+        return args
+    try:
+        return serialize(args)
+    except Exception as error:
+        name = name_of(called)
+        raise InvalidArgs(f"{name}: its serialize raised: {message_of(error)}.", task=name) from error
 
 
 def _as_it_is(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from ..redis.refusals import explained
-from ..task.task import MAX_TIMEOUT_S
+from ..task.options import MAX_TIMEOUT_S
 from ..wire.clock import now_s
 from ..wire.errors import Aborted, HubError, NotEnqueued, OutcomeUnknown, Timeout, from_wire, hub_error
 from ..wire.ids import new_id
@@ -43,6 +43,8 @@ class Outgoing:
         #: Known once the route is.
         self.end: Optional[float] = None
         self.route: Optional[Route] = None
+        #: Of a queue that is spread over shards, the one of them.
+        self.place = ""
         self.args_json = ""
         self.tail = ""
         self.over = False
@@ -55,6 +57,7 @@ class Outgoing:
         self.args = None
         self.end = self.started_at + min(self.timeout_s or route.timeout_s, MAX_TIMEOUT_S)
         self.route = route
+        self.place = route.queue
 
     def settle(self, value: Any, error: Optional[HubError]) -> None:
         if not self.over:
@@ -78,7 +81,7 @@ class Call:
         self.id = new_id()
         self.out = out
         self.task = out.route.task
-        self.queue = out.route.queue
+        self.queue = out.place
         self.idempotent = out.route.idempotent
         self.end = out.end
         self.body = request_body(self.id, self.task, self.idempotent, out.args_json, out.tail)
@@ -164,5 +167,5 @@ class Call:
             return Timeout(f"{self.task} did not answer within {waited}.", **details)
         if self.in_doubt:
             return OutcomeUnknown(f"Redis did not confirm the request within {waited}; it may have been run.", **details)
-        reason = explained(self.setback or self._host.why_down() or "it did not answer")
+        reason = explained(self.setback or self._host.why_down(self.queue) or "it did not answer")
         return NotEnqueued(f"Redis could not be given the request for {waited}: {reason}.", **details)

@@ -26,6 +26,7 @@ from .enqueuing import Enqueuing
 from .inbox import Inbox
 from .loop import LoopThread
 from .outbox import Outbox
+from .placement import Placement, lighter_of
 from .resolver import Resolver
 from .retries import MAX_TRIES, RetryBudget, may_retry
 from .routes import Routes
@@ -53,8 +54,9 @@ class Dispatch:
         self.keys = Keys(settings.namespace)
         self._name = settings.name if name is None else name
         self.closing = Stop()
-        self.commands, self.blocking = make_connections("hub", settings.redis, events)
-        resolver = Resolver(self.commands, self.keys, events)
+        self.commands, blocking = make_connections("hub", settings.redis, events)
+        self.blocking = blocking.at(self.keys.reply(self.id))
+        resolver = Resolver(self.commands, self.keys, events, Placement(self.commands, self.keys, self.ask))
         self.routes = Routes(resolver, self.commands, self.closing)
         self._outboxes: Dict[str, Outbox] = {}
         self._pending: Dict[str, Call] = {}
@@ -64,7 +66,6 @@ class Dispatch:
         self._lookups: Dict[Outgoing, "asyncio.Task[None]"] = {}
         self._deadlines = Deadlines()
         self._budget = RetryBudget()
-        self._clock = RedisClock()
         self._tail = self._tail_for(None, None)
         self._inbox = Inbox(
             self.blocking,
@@ -153,7 +154,7 @@ class Dispatch:
             raise NotEnqueued(f"{otherwise}: {explained(message_of(error))}.") from None
 
     async def close(self) -> None:
-        """Settles what is in flight, deletes the hub's keys, closes its connections."""
+        """Settles what is in flight, deletes the hub's keys."""
         if self.closing.is_set:
             return
         self.closing.set()
@@ -166,9 +167,8 @@ class Dispatch:
             else:
                 call.fail(HubClosed(**details))
         self._deadlines.stop()
-        self.enqueuing.stop()
         # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
-        await asyncio.gather(self.blocking.close(), self._inbox.stop())
+        await asyncio.gather(self.enqueuing.stop(), self.blocking.close(), self._inbox.stop())
         await self._delete_keys()
         await self.commands.close()
 
@@ -176,12 +176,13 @@ class Dispatch:
         """In a forked child: this one, and the thread that it ran on, are the parent's."""
         self.commands.detach()
         self.blocking.detach()
+        self.enqueuing.detach()
         _inherited.append((self, thread))
 
     # What calls tell.
 
-    def why_down(self) -> Optional[str]:
-        return self.commands.down_reason
+    def why_down(self, queue: str) -> Optional[str]:
+        return self.commands.at(self.keys.queue(queue).calls).down_reason
 
     def is_sending(self, queue: str) -> bool:
         return self._outbox_of(queue).is_sending
@@ -193,6 +194,7 @@ class Dispatch:
         self._pending.pop(call.id, None)
         self._deadlines.delete(call)
         outbox = self._outbox_of(call.queue)
+        outbox.in_flight -= 1
         outbox.drop(call)
         ahead = call.pushed.ahead if call.pushed else None
         if ahead is None:
@@ -243,9 +245,13 @@ class Dispatch:
         route = out.route
         assert route is not None
         self._budget.on_call()
-        outbox = self._outbox_of(route.queue)
+        slots = route.slots
+        if route.spread is not None:
+            out.place = lighter_of(route.spread, route.queue, self.why_down, lambda name: self._outbox_of(name).in_flight)
+            slots = route.spread.live.get(out.place, slots)
+        outbox = self._outbox_of(out.place)
         outbox.max_length = min(self.settings.max_backlog, route.max_backlog)
-        outbox.forecast.slots = route.slots
+        outbox.forecast.slots = slots
         out.tail = self._tail if out.traceparent is None else self._tail_for(out.traceparent, out.tracestate)
         call = Call(out, self)
         self._expect(call)
@@ -253,6 +259,7 @@ class Dispatch:
 
     def _expect(self, call: Call) -> None:
         self._pending[call.id] = call
+        self._outbox_of(call.queue).in_flight += 1
         self._deadlines.add(call)
         self._inbox.wake()
 
@@ -272,9 +279,9 @@ class Dispatch:
         outbox = self._outboxes.get(name)
         if outbox is None:
             queue = Queue(name, self.keys)
-            outbox = self._outboxes[name] = Outbox(
-                self.commands, queue, self.id, self._clock, self.events, self.closing
-            )
+            here = self.commands.at(queue.keys.calls, waits=False)
+            # A clock of its own: queues may be at servers whose clocks differ.
+            outbox = self._outboxes[name] = Outbox(here, queue, self.id, RedisClock(), self.events, self.closing)
         return outbox
 
     async def _delete_keys(self) -> None:

@@ -7,19 +7,31 @@ from typing import Any, Awaitable, Callable, Dict, List, Mapping, NamedTuple, Op
 
 from ..figures.events import Events
 from ..jobs.chain import Step, step_message
-from ..jobs.enqueue_options import DEFAULT_ENQUEUE_MS, shape_of
+from ..jobs.enqueue_options import (
+    DEFAULT_ENQUEUE_MS,
+    check_key_text,
+    check_of_one,
+    combined,
+    payload_text,
+    place_of,
+    shape_of,
+)
 from ..jobs.job import AsyncJob, JobHost
-from ..jobs.job_outbox import JobOutbox, weight_of
+from ..jobs.job_key import AsyncJobKey
+from ..jobs.job_outbox import weight_of
+from ..jobs.job_outboxes import JobOutboxes
 from ..jobs.schedule_entry import check_times
 from ..jobs.schedules import AsyncSchedules, Schedule
 from ..queue.batches import batches_of
 from ..redis.connection import Connection
+from ..redis.connections import make_durable_connection
 from ..settings.table import Settings
 from ..wire.clock import now_s
 from ..wire.errors import HubClosed, HubError, InvalidArgs, NoSuchJob, NoSuchTask, hub_error
 from ..wire.ids import new_id
-from ..wire.keys import Keys, is_id, is_queue_name
-from .arguments import encode_args, name_of, reader_of
+from ..wire.job_part import whole
+from ..wire.keys import Keys, forwarder_of, is_id, is_queue_name
+from .arguments import encode_args, name_of, reader_of, serialized
 from .resolver import Resolver, Route
 from .routes import Routes
 
@@ -53,18 +65,21 @@ class Enqueuing:
         self._connection = connection
         self._routes = routes
         self._resolver = resolver
+        #: Into which shards jobs go.
+        self.placement = resolver.placement
         self._events = events
-        self._outboxes: Dict[str, JobOutbox] = {}
+        self._outboxes = JobOutboxes(host, keys, connection, lambda: make_durable_connection(connection, events))
 
     async def enqueue(self, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]) -> AsyncJob[Any]:
         end = now_s() + _timeout_of(options) / 1000
-        step = self._step_of(await self._route_of(_checked_name(called), options, end), args, options, True)
-        twins = await self._send(step.queue, [self.message_of([step])], end)
+        route = await self._route_of(_checked_name(called), options, end)
+        [step] = await self.placement.spread([self._step_of(route, serialized(called, args), options, True)])
+        twins = await self._send(step.queue, [self.message_of([step])], options, end)
         return AsyncJob(hosts, step.queue, twins.get(0, step.id), step.task, bool(twins), read=reader_of(called))
 
     async def enqueue_many(self, entries: Sequence[EnqueueEntry], options: Mapping[str, Any]) -> EnqueuedMany:
         """All are checked before the first is sent; then each batch of them is in Redis as a whole or not at all."""
-        steps = await self.prepare(entries, options)
+        steps = await self.placement.spread(await self.prepare(entries, options))
         return await self.send_all(steps, [self.message_of([step]) for step in steps], options)
 
     async def prepare(
@@ -81,18 +96,19 @@ class Enqueuing:
             message = f"Jobs are given as a list of at most {_MOST_AT_ONCE} entries; send more in several calls."
             raise InvalidArgs(message)
         end = now_s() + _timeout_of(options) / 1000
-        routes: Dict[Tuple[Any, str], Route] = {}
+        routes: Dict[Tuple[Any, Any, str], Route] = {}
         steps: List[Step] = []
         for index, entry in enumerate(entries):
             called: Any = None
             try:
                 called, args, own = parts_of(entry)
-                merged = {**options, **own}
+                check_of_one(_checked_name(called), own)
+                merged = combined(options, own)
                 name = _checked_name(called)
-                key = (merged.get("queue"), name)
+                key = (merged.get("queue"), merged.get("forward"), name)
                 if key not in routes:
                     routes[key] = await self._route_of(name, merged, end)
-                steps.append(self._step_of(routes[key], args, merged, is_whole(index)))
+                steps.append(self._step_of(routes[key], serialized(called, args), merged, is_whole(index)))
             except HubError as error:
                 data = {"index": index, **(error.data if isinstance(error.data, dict) else {})}
                 message = f"Nothing is enqueued. Entry {index}: {error.message}"
@@ -114,7 +130,8 @@ class Enqueuing:
         async def send_queue(queue: str, places: List[int]) -> None:
             nonlocal enqueued, twins
             for batch in batches_of(places, lambda place: weight_of(messages[place])):
-                found = await self._send(queue, [messages[place] for place in batch], now_s() + timeout_s)
+                texts = [messages[place] for place in batch]
+                found = await self._send(queue, texts, options, now_s() + timeout_s)
                 for at, id in found.items():
                     ids[batch[at]] = id
                 enqueued += len(batch)
@@ -136,6 +153,7 @@ class Enqueuing:
         self, name: Any, times: Any, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]
     ) -> Schedule:
         checked = check_times(name, times)
+        check_of_one(_checked_name(called), options)
         [step] = await self.prepare([(called, args)], options)
         return await AsyncSchedules(hosts, step.queue).write(name, checked, step, self._name)
 
@@ -153,7 +171,7 @@ class Enqueuing:
         if queue is not None:
             check_queue(queue)
         host, keys = self._host, self._keys
-        queues = await host.ask(lambda _: self._resolver.queues()) if queue is None else [queue]
+        queues = await host.ask(lambda _: self._resolver.places(queue))
 
         async def look(connection: Connection) -> List[Any]:
             return [await connection.one("EXISTS", keys.queue(name).job(id)) for name in queues]
@@ -163,44 +181,51 @@ class Enqueuing:
             raise unknown
         place = queues[found.index(1)]
         status = await AsyncJob(hosts, place, id, "").status()
-        return AsyncJob(hosts, place, id, status.task)
+        return AsyncJob(hosts, status.queue, id, status.task)
 
-    def stop(self) -> None:
-        for outbox in self._outboxes.values():
-            outbox.stop()
+    async def key(self, called: Any, key: Any, queue: Any, hosts: Callable[[], JobHost]) -> AsyncJobKey:
+        """A key of the jobs of a task, where that is known."""
+        name = _checked_name(called)
+        check_key_text(name, key)
+        forwarder = forwarder_of(queue)
+        place = {"queue": queue} if forwarder is None else {"forward": forwarder}
+        route = await self._route_of(name, place, now_s() + DEFAULT_ENQUEUE_MS / 1000)
+        home = await self._host.ask(lambda _: self.placement.home_of(route.queue, route.task, whole(key)))
+        return AsyncJobKey(hosts, home, route.task, whole(key))
+
+    async def stop(self) -> None:
+        await self._outboxes.stop()
+
+    def detach(self) -> None:
+        """In a forked child."""
+        self._outboxes.detach()
 
     def used_keys(self) -> List[str]:
         """The keys this hub may have left in Redis."""
-        used = [name for name, outbox in self._outboxes.items() if outbox.used]
-        return [self._keys.queue(name).enqueued(self._host.hub_id) for name in used]
+        return self._outboxes.used_keys()
 
     def _step_of(self, route: Route, args: Any, options: Mapping[str, Any], is_whole: bool) -> Step:
         most = min(self._settings.max_payload_bytes, route.max_payload_bytes)
         text = encode_args(route if is_whole else route._replace(check_args=None), args, most)
-        part, ttl_ms = shape_of(route.task, text, options, route.keyed)
-        return Step(new_id(), route.task, route.queue, text, part, ttl_ms)
+        part, ttl_ms = shape_of(route.task, text, options, route.keyed, route.scores)
+        if route.keyed == "merged":
+            text = payload_text(route.task, text)
+        return Step(new_id(), route.task, route.queue, text, part, ttl_ms, shards=route.spread and route.spread.shards)
 
     async def _route_of(self, called: str, options: Mapping[str, Any], end: float) -> Route:
-        queue = options.get("queue")
+        queue, purpose = place_of(called, options)
         if self._host.closing.is_set:
             raise HubClosed("This hub was closed; make a new one.", task=called)
         if queue is not None:
             check_queue(queue)
         self._connection.open()
-        return self._routes.known(called, queue, "jobs") or await self._routes.find(called, queue, end, "jobs")
+        return self._routes.known(called, queue, purpose) or await self._routes.find(called, queue, end, purpose)
 
-    async def _send(self, queue: str, messages: List[str], end: float) -> Dict[int, str]:
-        twins = await self._outbox_of(queue).enqueue(messages, max(1, round((end - now_s()) * 1000)))
+    async def _send(self, queue: str, messages: List[str], options: Mapping[str, Any], end: float) -> Dict[int, str]:
+        outbox = self._outboxes.of(queue, options.get("durable") is not None)
+        twins = await outbox.enqueue(messages, max(1, round((end - now_s()) * 1000)))
         self._events.emit("jobs:enqueued", queue=queue, count=len(messages) - len(twins), twins=len(twins))
         return twins
-
-    def _outbox_of(self, name: str) -> JobOutbox:
-        outbox = self._outboxes.get(name)
-        if outbox is None:
-            host = self._host
-            outbox = JobOutbox(self._connection, host.queue_of(name), host.hub_id, host.closing)
-            self._outboxes[name] = outbox
-        return outbox
 
 
 def parts_of(entry: EnqueueEntry) -> Tuple[Any, Any, Mapping[str, Any]]:

@@ -23,7 +23,12 @@ async def start_chain(
     passed = [_passed_of(entry, at) for at, entry in enumerate(entries)]
     bare = [_without_pass(entry) for entry in entries]
     prepared = await enqueuing.prepare(bare, {"tracked": True, **options}, lambda at: passed[at] is None)
+    # Whatever is said of ``tracked``.
+    if any((step.job or {}).get("merged") for step in prepared):
+        raise InvalidArgs("A merged job cannot be a step of a chain: it has no end of its own.")
     id = new_id()
+    # Those that come later come to the queue's own place: who knows which shards there are then.
+    prepared[:1] = await enqueuing.placement.spread(prepared[:1])
     places = [(step.queue, step.task) for step in prepared]
     steps: List[Step] = []
     for at, step in enumerate(prepared):
@@ -75,12 +80,16 @@ async def start_batch(
     if after and failed and after.queue != failed.queue:
         raise InvalidArgs("What follows a batch, well or not, must be in one queue.")
     prepared = await enqueuing.prepare(entries, own)
+    if any((step.job or {}).get("merged") for step in prepared):
+        raise InvalidArgs("A merged job cannot be one of a batch: it has no end of its own.")
     first = after or failed or (prepared[0] if prepared else None)
     if first is None:
         raise InvalidArgs("A batch needs jobs, or something that follows.")
     home, id = first.queue, new_id()
     queue = host.queue_of(home)
-    steps = [step._replace(job={**(step.job or {}), "batch": f"{home}/{id}"}) for step in prepared]
+    # Its own place is that of a whole queue, which goes on being served whatever becomes of shards.
+    placed = await enqueuing.placement.spread(prepared)
+    steps = [step._replace(job={**(step.job or {}), "batch": f"{home}/{id}"}) for step in placed]
     following = [enqueuing.message_of([step]) if step else "" for step in (after, failed)]
     await host.ask(lambda connection: queue.open_batch(connection, id, *following))
     ids, twins = await enqueuing.send_all(steps, [enqueuing.message_of([step]) for step in steps], own)

@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Sequence, TypeVar, overload
 
 from ..jobs.batch import AsyncBatch
-from ..jobs.blocking import Batch, Chain, DeadJobs, Job, Schedules
+from ..jobs.blocking import Batch, Chain, DeadJobs, Job, JobKey, Schedules
 from ..jobs.dead import AsyncDeadJobs
 from ..jobs.enqueue_options import EnqueueOptions
 from ..jobs.job import AsyncChain, AsyncJob
+from ..jobs.job_key import AsyncJobKey
 from ..jobs.schedule_entry import ScheduleTimes
 from ..jobs.schedules import AsyncSchedules, Schedule
 from ..task.task import R, Task
@@ -45,19 +46,24 @@ class JobCalls:
         :param args: any JSON value that fits the task's schema. Default: no arguments
         :param queue: queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared
             the task
+        :param forward: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
+            arguments are
         :param delay_ms: not before so many milliseconds from now
         :param at: not before this moment: a datetime, or milliseconds since 1970
         :param retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
         :param backoff: how long it waits before that: ``"exponential"``, ``"polynomial"``, milliseconds or a list of them. Default: as its
             task says, else ``"exponential"``
-        :param key: for a task that is ``keyed="ordered"``, and needed there: its jobs with the same key run one after the other, in the
-            order in which they were enqueued, across all workers. A text of 1 to 200 bytes
+        :param key: for a task that is ``keyed``, and needed there: its jobs with the same key run one after the other, in the order in
+            which they were enqueued, across all workers; or they are merged, where it is ``keyed="merged"``. A text of 1 to 200 bytes
+        :param score: of a merged job: payloads with lower scores come first. Default: Redis' time, in microseconds
         :param priority: ``"high"`` goes before all other jobs of the queue, ``"low"`` lets all others pass
         :param expires_ms: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
         :param tracked: True: the job's ``status``, ``result`` and ``cancel`` know it, also in other processes; for an hour after its end
         :param keep_result_ms: the same, and how many milliseconds its record, with the result, is kept after its end
         :param unique: at most one such job is there at a time: True for the same arguments, a text for an id, or a dict of ``id``,
             ``until`` (``"ended"`` or ``"started"``) and ``for_ms``. It is tracked, too
+        :param durable: ``"replica"``: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it.
+            OutcomeUnknown when none confirms it within a second: it is enqueued then, and may be lost with its master
         :param timeout_ms: how long Redis may take to confirm it, milliseconds; default 5000
         :returns: the job, once it is in Redis
         :raises HubError: InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
@@ -145,6 +151,16 @@ class JobCalls:
         check_queue(queue)
         return DeadJobs(self._run, queue)
 
+    def key(self, task: Called, key: str, /, *, queue: Optional[str] = None) -> JobKey:
+        """
+        A key of a task's jobs: where it is and what waits of it; to have it run now, to skip what it is stuck at, to delete what waits.
+
+        :param task: as for ``call``
+        :param queue: where it is. Default: the one that its task is known in
+        :raises HubError: NoSuchTask, InvalidArgs for what is no key, NotEnqueued, HubClosed
+        """
+        return JobKey(self._run, self._run(lambda dispatch: dispatch.enqueuing.key(task, key, queue, lambda: dispatch)))
+
     def job(self, id: str, /, *, queue: Optional[str] = None) -> Job[Any]:
         """
         A tracked job, wherever it was enqueued.
@@ -211,6 +227,10 @@ class AsyncJobCalls:
         """As of Hub."""
         check_queue(queue)
         return AsyncDeadJobs(self._asked, queue)
+
+    async def key(self, task: Called, key: str, /, *, queue: Optional[str] = None) -> AsyncJobKey:
+        """As of Hub."""
+        return await self._asked().enqueuing.key(task, key, queue, self._asked)
 
     async def job(self, id: str, /, *, queue: Optional[str] = None) -> AsyncJob[Any]:
         """As of Hub."""

@@ -46,6 +46,8 @@ class Outbox:
         self.forecast = Forecast()
         #: Longest list that is pushed to, whatever a call could wait for.
         self.max_length: float = 0
+        #: Calls whose answers are awaited, or that wait here to be sent.
+        self.in_flight = 0
         self._connection = connection
         self._queue = queue
         self._hub_id = hub_id

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..catalogue.cards import TaskCard, TaskField, further_field
 from ..catalogue.catalogue import Catalogue, unreadable_teller
 from ..figures.events import Events
+from ..queue.shards import open_shards, places_of
 from ..redis.connection import Connection
-from ..redis.refusals import ReplyError, is_refusal
+from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, is_refusal
 from ..redis.rights_check import missing_rights
 from ..task.schema import Validate, compile_foreign
 from ..task.task import DEFAULT_TIMEOUT_S
@@ -17,6 +19,7 @@ from ..wire.clock import now_s
 from ..wire.errors import HubError, NoSuchTask, NoWorkers, NotEnqueued, message_of
 from ..wire.keys import Keys, is_queue_name
 from ..wire.names import CalledName, near_names, newest_first, parse_called_name, try_parse_task_name
+from .placement import Placement, Spread
 
 
 #: What a route is for: ``hub``: calls; ``jobs``: jobs as well.
@@ -37,6 +40,10 @@ class Route(NamedTuple):
     #: Of all live workers that provide it.
     slots: int
     check_args: Optional[Validate]
+    #: Of merged jobs: ``first``, where the first score of equal payloads counts; None: the last one.
+    scores: Optional[str] = None
+    #: How its queue is spread over shards; None: it is not.
+    spread: Optional[Spread] = None
 
 
 #: More of what is kept here is forgotten.
@@ -50,7 +57,8 @@ _ANNOUNCE_S = 3600
 class Resolver:
     """Reads are bounded by what is called: the cards of that name, and the live workers of its queues."""
 
-    def __init__(self, connection: Connection, keys: Keys, events: Events) -> None:
+    def __init__(self, connection: Connection, keys: Keys, events: Events, placement: Placement) -> None:
+        self.placement = placement
         self._connection = connection
         self._keys = keys
         self._events = events
@@ -72,11 +80,21 @@ class Resolver:
         wanted = parse_called_name(called)
         if wanted is None:
             raise NoSuchTask(f"'{called[:120]}' is not a task name. Write name:1.0, name:1 or name.")
+        if purpose == "forward":
+            # It leaves the hub: nobody here need know its task.
+            return await self._unseen(called, str(queue))
         is_exact = wanted.minor is not None
         if is_exact:
             # Nearly always the task has one card, and this is all that is read of cards.
             further = self._elsewhere.get(called, []) if queue is None else [further_field(called, queue)]
-            route = await self._live_of(await self._cards([called, *further]), queue, purpose)
+            cards = await self._cards([called, *further])
+            try:
+                route = await self._live_of(cards, queue, purpose)
+            except (NotConnected, ConnectionLost):
+                # The server of its first queue is away; there may be others.
+                if queue is not None:
+                    raise
+                route = None
             if route is not None:
                 return route
         known = await self._catalogue.task_fields(self._connection)
@@ -92,8 +110,10 @@ class Resolver:
             self._elsewhere[called] = [field for field in fields if field != called]
         return route
 
-    async def queues(self) -> List[str]:
-        """All queues that tasks are known in, or jobs were put into, by name."""
+    async def places(self, queue: Optional[str]) -> Sequence[str]:
+        """A queue and its shards; of none all queues that tasks are known in, or jobs were put into, by name."""
+        if queue is not None:
+            return await places_of(self._connection, self._keys, queue)
         fields = [field for field, _, _ in await self._catalogue.task_fields(self._connection)]
         cards = await self._cards(fields)
         names = [*(card.queue for card in cards), *await self._named_queues()]
@@ -106,16 +126,20 @@ class Resolver:
         for card in cards:
             if is_queue_name(card.queue) and queue in (None, card.queue):
                 await self._check_rights(card.task, card.queue, "jobs")
-                return self._route_of(card, 0)
+                return await self._spread(self._route_of(card, 0))
         if queue is None:
             error = _no_such_task(called, wanted.name, known)
             raise NoSuchTask(f"{error.message} Name its queue, to have the job wait there for one.", task=called)
         if wanted.minor is None:
             message = f"Queue {queue} has no {called} yet: write the version in full, {wanted.name}:1.0."
             raise NoSuchTask(message, task=called)
+        return await self._unseen(called, queue)
+
+    async def _unseen(self, called: str, queue: str) -> Route:
+        """Of a task that has no card: nothing of it is checked here."""
         await self._check_rights(called, queue, "jobs")
         await self._announce(queue)
-        return Route(called, queue, DEFAULT_TIMEOUT_S, False, None, math.inf, math.inf, 0, None)
+        return await self._spread(Route(called, queue, DEFAULT_TIMEOUT_S, False, None, math.inf, math.inf, 0, None))
 
     async def _announce(self, queue: str) -> None:
         """So that workers of all queues find it: no card tells of it yet. A user without that right enqueues all the same."""
@@ -123,8 +147,8 @@ class Resolver:
         if now < self._announced_at.get(queue, -math.inf) + _ANNOUNCE_S:
             return
         try:
-            seconds, us = await self._connection.one("TIME")
-            await self._connection.one("ZADD", self._keys.queues, int(seconds) * 1000 + int(us) // 1000, queue)
+            now_ms = await self._connection.at(self._keys.queues).now_ms()
+            await self._connection.one("ZADD", self._keys.queues, now_ms, queue)
         except ReplyError:
             return
         _bound(self._announced_at)
@@ -150,14 +174,34 @@ class Resolver:
                 slots = await self._catalogue.slots(self._connection, card.queue, card.task)
                 if slots > 0:
                     await self._check_rights(card.task, card.queue, purpose)
-                    return self._route_of(card, slots)
+                    return await self._spread(self._route_of(card, slots))
             except Exception as error:
-                if not isinstance(error, HubError) and not is_refusal(error):
+                # Where only its own server is away, other queues are at others.
+                is_away = isinstance(error, (NotConnected, ConnectionLost))
+                if not isinstance(error, HubError) and not is_away and not is_refusal(error):
                     raise
                 refused = refused or error
         if refused is not None:
             raise refused
         return None
+
+    async def _spread(self, route: Route) -> Route:
+        """With what is known of shards of its queue; one whose node is away is none that is live."""
+        shards = await self.placement.shards_of(route.queue)
+        if shards is None:
+            return route
+
+        async def slots_of(name: str) -> int:
+            if name == route.queue:
+                return route.slots
+            try:
+                return await self._catalogue.slots(self._connection, name, route.task)
+            except (NotConnected, ConnectionLost, ReplyError):
+                return 0
+
+        names = open_shards(shards)
+        counts = zip(names, await asyncio.gather(*map(slots_of, names)))
+        return route._replace(spread=Spread(shards, {name: slots for name, slots in counts if slots > 0}))
 
     async def _no_workers(self, called: str, cards: Sequence[TaskCard], queue: Optional[str]) -> HubError:
         queues = ", ".join(dict.fromkeys(card.queue for card in cards))
@@ -177,7 +221,8 @@ class Resolver:
         if (purpose, queue) in self._allowed:
             return
         try:
-            missing = await missing_rights(self._connection, purpose, self._keys, queue)
+            here = self._connection.at(self._keys.queue(queue).calls)
+            missing = await missing_rights(here, purpose, self._keys, queue)
         except ReplyError as error:
             # A server that cannot tell refuses in time what it refuses.
             if not is_refusal(error):
@@ -201,6 +246,7 @@ class Resolver:
             card.max_backlog,
             slots,
             self._check_of(card),
+            card.scores,
         )
 
     def _check_of(self, card: TaskCard) -> Optional[Validate]:

@@ -6,7 +6,7 @@ import asyncio
 from typing import Dict, NamedTuple, Optional, Tuple
 
 from ..redis.connection import Connection
-from ..redis.refusals import explained, is_refusal
+from ..redis.refusals import ConnectionLost, NotConnected, explained, is_refusal
 from ..wire.clock import Stop, ignore, now_s, sleep, within
 from ..wire.errors import HubError, NotEnqueued, message_of
 from .resolver import Purpose, Resolver, Route
@@ -63,7 +63,7 @@ class Routes:
         be asked; while Redis is away an old route is better than none.
         """
         key = (called, queue, purpose)
-        setback = "no answer in time"
+        setback: Optional[str] = None
         patience = Stop()
         timer = asyncio.get_running_loop().call_later(max(0.0, deadline - now_s()), patience.set)
         closing_key = self._closing.add(patience.set)
@@ -94,7 +94,9 @@ class Routes:
         cached = self._routes.get(key)
         if cached and not self._closing.is_set:
             return cached.route
-        raise _unasked(called, self._connection.down_reason or setback)
+        # Of several nodes the one that is away need not be the one that was asked last.
+        told = setback if self._connection.is_spread else None
+        raise _unasked(called, told or self._connection.down_reason or setback or "no answer in time")
 
     def _look_up(self, key: _Called) -> "asyncio.Task[Route]":
         task = asyncio.get_running_loop().create_task(self._looked_up(key))
@@ -111,6 +113,11 @@ class Routes:
             if len(self._misses) >= _MAX_ROUTES:
                 self._misses.clear()
             self._misses[key] = _Miss(error, now_s())
+            raise
+        except (NotConnected, ConnectionLost):
+            # The registry is at another server than the queue: that goes on being served as it was.
+            if self._connection.is_spread and key in self._routes:
+                self._routes[key] = self._routes[key]._replace(checked_at=now_s())
             raise
         if len(self._routes) >= _MAX_ROUTES:
             self._routes.clear()

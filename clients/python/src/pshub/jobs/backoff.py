@@ -28,9 +28,9 @@ def delay_after(backoff: Backoff, failures: int, random: Optional[float] = None)
     if isinstance(backoff, str):
         full = min(_DAY_MS, _FIRST_MS * 2 ** min(n, 30))
         return rounded(full / 2 + full / 2 * spread)
-    if isinstance(backoff, int):
-        return backoff
-    return backoff[min(n, len(backoff) - 1)]
+    if isinstance(backoff, (int, float)):
+        return rounded(backoff)
+    return rounded(backoff[min(n, len(backoff) - 1)])
 
 
 def rounded(value: float) -> int:

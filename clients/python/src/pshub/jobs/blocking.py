@@ -9,6 +9,7 @@ from ..task.task import R_co
 from .batch import AsyncBatch, BatchStatus
 from .dead import KEEP, AsyncDeadJobs, DeadJob
 from .job import DEFAULT_RESULT_MS, AsyncChain, AsyncJob, JobHost
+from .job_key import AsyncJobKey, KeyStatus
 from .job_record import JobStatus
 from .schedules import AsyncSchedules, Schedule
 
@@ -30,18 +31,21 @@ class Job(Generic[R_co]):
     A job that was enqueued. Only a tracked one can tell of itself. It may be used from all threads, and after a fork.
 
     :ivar id: its id
-    :ivar queue: where it waits and runs
+    :ivar queue: where it waits and runs; of a queue that is spread over shards, the one of them that it is in
     :ivar task: ``name:version``
     :ivar is_twin: True when it was there already: another one of the same uniqueness, which goes on in its stead
     """
 
     def __init__(self, run: Run, job: AsyncJob[R_co]) -> None:
         self.id = job.id
-        self.queue = job.queue
         self.task = job.task
         self.is_twin = job.is_twin
         self._run = run
         self._job = job
+
+    @property
+    def queue(self) -> str:
+        return self._job.queue
 
     def __repr__(self) -> str:
         return repr(self._job)
@@ -176,8 +180,8 @@ class Schedules:
 class DeadJobs:
     """
     The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most. Filters are ``ids``, ``task``
-    (``name:version``), ``code`` (of the last failure) and ``before_ms`` (given up before this, Redis milliseconds); what is not said does
-    not matter. Without any: all.
+    (``name:version``), ``code`` (of the last failure), ``key`` and ``before_ms`` (given up before this, Redis milliseconds); what is not
+    said does not matter. Without any: all.
 
     :ivar queue: its name
     """
@@ -210,3 +214,61 @@ class DeadJobs:
 
     def _on(self, host: JobHost) -> AsyncDeadJobs:
         return AsyncDeadJobs(lambda: host, self.queue)
+
+
+class JobKey:
+    """
+    A key of the jobs of one task. It may be used from all threads, and after a fork.
+
+    :ivar queue: where it is
+    :ivar task: ``name:version``
+    :ivar key: its text
+    """
+
+    def __init__(self, run: Run, key: AsyncJobKey) -> None:
+        self.queue = key.queue
+        self.task = key.task
+        self.key = key.key
+        self._run = run
+        self._key = key
+
+    def __repr__(self) -> str:
+        return repr(self._key)
+
+    def status(self) -> KeyStatus:
+        """Where it is, what waits of it, and how it failed. Raises NotEnqueued when Redis is away, HubClosed."""
+        return self._run(lambda host: self._key.on(host).status())
+
+    def run_now(self) -> int:
+        """
+        Has what waits of it run as soon as a slot is idle, whatever time it waits for. What runs goes on.
+
+        :returns: how many jobs, or payloads, wait
+        :raises HubError: as status()
+        """
+        return self._run(lambda host: self._key.on(host).run_now())
+
+    def skip(self) -> bool:
+        """
+        Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes
+        behind that is due now.
+
+        :returns: whether there was one
+        :raises HubError: InvalidArgs while it runs, and for a job that a batch of another queue waits for; else as status()
+        """
+        return self._run(lambda host: self._key.on(host).skip())
+
+    def delete(self) -> int:
+        """
+        Deletes the payloads that wait of a task that merges its jobs. Returns how many; of a task that does not merge them none, because
+        jobs of a line are cancelled one by one. Raises as status().
+        """
+        return self._run(lambda host: self._key.on(host).delete())
+
+    def dead(self) -> List[DeadJob]:
+        """The latest of its dead jobs, or payloads, at most a thousand. Raises as status()."""
+        return self._run(lambda host: self._key.on(host).dead(), _ALL)
+
+    def retry_dead(self) -> int:
+        """Puts its dead jobs, or payloads, back to those that wait. Returns how many. Raises as status()."""
+        return self._run(lambda host: self._key.on(host).retry_dead(), _ALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from ..queue.shards import Shards
 from ..wire.foreign import is_count
 from ..wire.job_part import job_part_text, read_job_part
 from ..wire.keys import is_id, is_queue_name
@@ -27,6 +28,8 @@ class Step(NamedTuple):
     ttl_ms: int
     #: The field of its arguments that gets the result of the step before it.
     passes: Optional[str] = None
+    #: How its queue is spread; None where it is not, or what it is in was chosen.
+    shards: Optional[Shards] = None
 
 
 def steps_text(steps: Sequence[Step]) -> str:
@@ -77,7 +80,9 @@ def step_message(
 ) -> str:
     """The first of some steps as a message without its ``at``; the others travel in it."""
     first, *others = steps
-    tail = request_tail(None, from_, traceparent, tracestate)
+    # What is merged has neither a caller nor a trace of its own: nothing is behind its arguments.
+    is_merged = first.job is not None and first.job.get("merged") is True
+    tail = "}" if is_merged else request_tail(None, from_, traceparent, tracestate)
     then = f',"then":{steps_text(others)}' if others else ""
     part = None if first.job is None else job_part_text(first.job)
     return unstamped(first.ttl_ms, job_body(first.id, part, first.task, first.args, then + tail))

@@ -7,11 +7,12 @@ import hashlib
 import json
 import time
 from base64 import urlsafe_b64encode
-from typing import Any, Dict, Mapping, NamedTuple, Optional, TypedDict, Union
+from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
 
 from ..wire.errors import HubError, InvalidArgs
 from ..wire.foreign import is_amount
 from ..wire.job_part import BACKOFF_KINDS, LONGEST_WAIT_MS, MAX_KEY_BYTES, Backoff, is_backoff, is_wait
+from ..wire.keys import forward_queue, forwarder_of, is_forwarder_name
 from ..wire.payload import decode_payload
 from .backoff import rounded
 from .canonical import canonical
@@ -32,12 +33,15 @@ class UniqueOptions(TypedDict, total=False):
 class EnqueueOptions(TypedDict, total=False):
     """
     :ivar queue: queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared the task
+    :ivar forward: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
+        arguments are; of those with the same key one is forwarded after the other
     :ivar delay_ms: not before so many milliseconds from now
     :ivar at: not before this moment: a datetime, or milliseconds since 1970. It is compared with Redis' clock
     :ivar retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
     :ivar backoff: how long it waits before that. Default: as its task says, else ``exponential``
-    :ivar key: for a task that is ``keyed="ordered"``, and needed there: its jobs with the same key run one after the other, in the order in
-        which they were enqueued, across all workers. A text of 1 to 200 bytes
+    :ivar key: for a task that is ``keyed``, and needed there: its jobs with the same key run one after the other, in the order in which
+        they were enqueued, across all workers; or they are merged, where it is ``keyed="merged"``. A text of 1 to 200 bytes
+    :ivar score: of a merged job: payloads with lower scores come first. Default: Redis' time, in microseconds
     :ivar priority: ``high`` goes before all other jobs of the queue, ``low`` lets all others pass
     :ivar expires_ms: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
     :ivar tracked: True: ``status()``, ``result()`` and ``cancel()`` know it, also in other processes. Its record is kept for an hour after
@@ -45,20 +49,26 @@ class EnqueueOptions(TypedDict, total=False):
     :ivar keep_result_ms: the same, and how long the record, with the result, is kept
     :ivar unique: at most one such job is there at a time: True for the same arguments, a text for an id, or UniqueOptions. It is tracked,
         too
+    :ivar durable: ``replica``: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it.
+        OutcomeUnknown when none confirms it within a second: it is enqueued then, and may be lost with its master. Default: acknowledged
+        when its Redis has it
     :ivar timeout_ms: how long Redis may take to confirm it. Default 5000
     """
 
     queue: Optional[str]
+    forward: Optional[str]
     delay_ms: Optional[float]
     at: Optional[Union[datetime.datetime, float]]
     retries: Optional[int]
     backoff: Optional[Backoff]
     key: Optional[str]
+    score: Optional[float]
     priority: Optional[str]
     expires_ms: Optional[float]
     tracked: Optional[bool]
     keep_result_ms: Optional[float]
     unique: Optional[Union[bool, str, UniqueOptions]]
+    durable: Optional[str]
     timeout_ms: Optional[float]
 
 
@@ -67,7 +77,13 @@ _HOUR_MS = 3600 * 1000
 _DAY_MS = 24 * _HOUR_MS
 _MAX_UNIQUE_ID = 100
 _MOST_RETRIES = 1_000_000
+#: Beyond that they are not told apart any more.
+_MAX_SCORE = 2**53
+#: What is said of one job has no meaning where several become one.
+_UNMERGEABLE = ("retries", "backoff", "expires_ms", "tracked", "keep_result_ms", "unique")
 _KNOWN = tuple(EnqueueOptions.__annotations__)
+#: Of one of several jobs, or of those to come: only those that are enqueued together now are acknowledged.
+_KNOWN_OF_ONE = tuple(name for name in _KNOWN if name != "durable")
 
 
 class JobShape(NamedTuple):
@@ -79,13 +95,16 @@ class JobShape(NamedTuple):
     ttl_ms: int
 
 
-def shape_of(task: str, args_json: str, options: Mapping[str, Any], keyed: Optional[str]) -> JobShape:
-    """``args_json``: arguments as they travel. ``keyed``: as its task is. Raises InvalidArgs that names the option."""
+def shape_of(
+    task: str, args_json: str, options: Mapping[str, Any], keyed: Optional[str], scores: Optional[str] = None
+) -> JobShape:
+    """``args_json``: arguments as they travel. ``keyed``, ``scores``: as its task is. Raises InvalidArgs that names the option."""
     given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
-        if name not in _KNOWN:
-            raise _wrong(task, f"there is no option '{name}'. Known are {', '.join(_KNOWN)}")
+    if "forward" in given:
+        keyed = "ordered" if "key" in given else None
+    _need_known(task, given, _KNOWN)
     _check_key(task, given, keyed)
+    _check_merged(task, given, keyed)
     _check(task, given)
     part: Dict[str, Any] = {name: given[name] for name in ("retries", "backoff") if name in given}
     if given.get("delay_ms"):
@@ -94,6 +113,12 @@ def shape_of(task: str, args_json: str, options: Mapping[str, Any], keyed: Optio
         part["due"] = _moment_of(task, given["at"])
     if "key" in given:
         part["key"] = given["key"]
+    if keyed == "merged":
+        part["merged"] = True
+        if "score" in given:
+            part["score"] = given["score"]
+        if scores is not None:
+            part["scores"] = scores
     if given.get("priority") in ("high", "low"):
         part["priority"] = given["priority"]
     unique = given.get("unique", False)
@@ -106,6 +131,41 @@ def shape_of(task: str, args_json: str, options: Mapping[str, Any], keyed: Optio
     return JobShape(part or None, 0 if expires_ms is None else max(1, rounded(expires_ms)))
 
 
+def check_of_one(task: str, options: Mapping[str, Any]) -> None:
+    """Options of one of several jobs, or of those to come. Raises InvalidArgs."""
+    _need_known(task, [name for name, value in options.items() if value is not None], _KNOWN_OF_ONE)
+
+
+def _need_known(task: str, names: Iterable[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise _wrong(task, f"there is no option '{name}'. Known are {', '.join(known)}")
+
+
+def combined(common: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options of several, and those of one of them, which win: also as to where it goes."""
+    if own.get("queue") is None and own.get("forward") is None:
+        return {**common, **own}
+    return {**{name: value for name, value in common.items() if name not in ("queue", "forward")}, **own}
+
+
+def place_of(called: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
+    """The queue that is named, if any, and what a route to it is for: ``jobs`` or ``forward``. Raises InvalidArgs."""
+    queue, forward = options.get("queue"), options.get("forward")
+    if forward is None:
+        forwarder = forwarder_of(queue)
+        if forwarder is not None:
+            what = "is that of a forwarder: give forward in its place"
+            raise _wrong(called, f"queue {str(queue)[:80]!r} {what}, {forwarder[:80]!r}")
+        return queue, "jobs"
+    if queue is not None:
+        raise _wrong(called, "give queue or forward, not both: a forwarder has a queue of its own")
+    if not is_forwarder_name(forward):
+        what = "forward must be the name of a forwarder, 1 to 56 letters, digits, and _ . -"
+        raise _wrong(called, f"{what}, not {str(forward)[:80]!r}")
+    return forward_queue(forward), "forward"
+
+
 def _check_key(task: str, given: Mapping[str, Any], keyed: Optional[str]) -> None:
     key = given.get("key")
     if key is None and keyed is None:
@@ -113,13 +173,40 @@ def _check_key(task: str, given: Mapping[str, Any], keyed: Optional[str]) -> Non
     if key is None:
         raise _wrong(task, f"its jobs are {keyed}: give a key, for example key='order-17'")
     if keyed is None:
-        what = "it was given a key, but no worker declared the task as keyed='ordered'"
+        what = "it was given a key, but no worker declared the task as keyed='ordered' or 'merged'"
         raise _wrong(task, f"{what}. Declare it so, or leave out the key")
+    check_key_text(task, key)
+    if given.get("priority", "normal") != "normal":
+        raise _wrong(task, "jobs with a key have no priority: they go in their order. Leave it out")
+
+
+def check_key_text(task: str, key: Any) -> None:
+    """Raises InvalidArgs."""
     # Half a surrogate pair counts as what it is replaced by.
     if not isinstance(key, str) or not 0 < len(key.encode("utf-8", "surrogatepass")) <= MAX_KEY_BYTES:
         raise _wrong(task, f"key must be a text of 1 to {MAX_KEY_BYTES} bytes, not {_shown(key)}")
-    if given.get("priority", "normal") != "normal":
-        raise _wrong(task, "jobs with a key have no priority: they go in their order. Leave it out")
+
+
+def _check_merged(task: str, given: Mapping[str, Any], keyed: Optional[str]) -> None:
+    score = given.get("score")
+    if keyed != "merged":
+        if score is not None:
+            what = "score is for merged jobs, and no worker declared the task as keyed='merged'"
+            raise _wrong(task, f"{what}. Leave it out")
+        return
+    for name in _UNMERGEABLE:
+        if given.get(name, False) is not False:
+            what = f"{name} cannot be said of a merged job, which becomes part of a run with others"
+            raise _wrong(task, f"{what}. {_advice_for(name)}")
+    is_number = isinstance(score, (int, float)) and not isinstance(score, bool)
+    if score is not None and not (is_number and abs(score) <= _MAX_SCORE):
+        raise _wrong(task, f"score must be a number of at most 2^53, not {_shown(score)}")
+
+
+def _advice_for(name: str) -> str:
+    if name in ("retries", "backoff"):
+        return "Say it of the task"
+    return "Leave it out; nor can it be a step of a chain, or what follows a batch" if name == "tracked" else "Leave it out"
 
 
 def _check(task: str, given: Mapping[str, Any]) -> None:
@@ -130,6 +217,8 @@ def _check(task: str, given: Mapping[str, Any]) -> None:
         raise _wrong(task, f"retries must be a whole number of at least 0, not {_shown(given['retries'])}")
     if "backoff" in given and not is_backoff(given["backoff"]):
         raise _wrong(task, f"backoff must be {BACKOFF_KINDS}, not {_shown(given['backoff'])}")
+    if "durable" in given and given["durable"] != "replica":
+        raise _wrong(task, f"durable must be 'replica', not {_shown(given['durable'])}")
     if "priority" in given and given["priority"] not in ("high", "normal", "low"):
         raise _wrong(task, f"priority must be 'high', 'normal' or 'low', not {_shown(given['priority'])}")
 
@@ -175,6 +264,26 @@ def digest_of(args_json: str) -> str:
     """The same for arguments that are the same, in whatever order their keys were written and in whatever language."""
     digest = hashlib.sha256(canonical(decode_payload(args_json)).encode()).digest()
     return urlsafe_b64encode(digest).decode()[:22]
+
+
+def payload_text(task: str, args_json: str) -> str:
+    """
+    The text by which equal payloads are told, in whatever order their keys were written and in whatever language. Raises InvalidArgs for
+    an integer that this text would change: two payloads could become one by that.
+    """
+    value = decode_payload(args_json)
+    if not _has_exact_numbers(value):
+        raise _wrong(task, "a merged job has an integer beyond 2^53 in its arguments, which would be rounded. Give it as a text")
+    return canonical(value)
+
+
+def _has_exact_numbers(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_has_exact_numbers, value.values()))
+    if isinstance(value, list):
+        return all(map(_has_exact_numbers, value))
+    # Python compares an integer with a double exactly.
+    return not isinstance(value, int) or abs(value) <= _MAX_SCORE or (abs(value) < 10**300 and float(value) == value)
 
 
 def _shown(value: Any) -> str:

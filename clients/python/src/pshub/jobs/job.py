@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from copy import copy
 from typing import Any, Awaitable, Callable, Dict, Generic, List, Mapping, Optional, Protocol, Sequence, TypeVar
 
 from ..queue.job_queue import JobQueue
@@ -14,7 +15,7 @@ from ..wire.errors import Aborted, Expired, HubClosed, HubError, NoSuchJob, NotE
 from ..wire.ids import new_id
 from ..wire.job_part import Place
 from ..wire.keys import Keys
-from .job_record import JobRecord, JobStatus, read_job_record
+from .job_record import JobRecord, JobStatus, moved_to, read_job_record
 
 T = TypeVar("T")
 Reply = Dict[str, Any]
@@ -24,6 +25,10 @@ Reply = Dict[str, Any]
 _LOOK_AGAIN_S = 5.0
 _AWAY_S = 0.2
 DEFAULT_RESULT_MS = 30_000
+#: So often the number of shards may have changed while a job waited.
+_MOST_MOVES = 16
+#: Of whichever queue it turns out to be in.
+_Read = Callable[[JobQueue, Connection], Awaitable[Dict[str, str]]]
 
 
 class JobHost(Protocol):
@@ -47,12 +52,21 @@ class JobHost(Protocol):
     def queue_of(self, name: str) -> JobQueue: ...
 
 
+class _Where:
+    """Where a job is, for all that stand for it."""
+
+    __slots__ = ("queue",)
+
+    def __init__(self, queue: str) -> None:
+        self.queue = queue
+
+
 class AsyncJob(Generic[R_co]):
     """
     A job that was enqueued. Only a tracked one can tell of itself.
 
     :ivar id: its id
-    :ivar queue: where it waits and runs
+    :ivar queue: where it waits and runs; of a queue that is spread over shards, the one of them that it is in
     :ivar task: ``name:version``
     :ivar is_twin: True when it was there already: another one of the same uniqueness, which goes on in its stead
     """
@@ -70,18 +84,24 @@ class AsyncJob(Generic[R_co]):
         """``is_to_come``: it is enqueued when others have ended. ``read`` makes of a result what is given out."""
         self._read = read
         self.id = id
-        self.queue = queue
+        self._where = _Where(queue)
         self.task = task
         self.is_twin = is_twin
         self._host = host
         self._is_to_come = is_to_come
+
+    @property
+    def queue(self) -> str:
+        return self._where.queue
 
     def __repr__(self) -> str:
         return f"<job {self.id} of {self.task} in queue {self.queue}>"
 
     def on(self, host: JobHost) -> "AsyncJob[R_co]":
         """The same job, asked over another host."""
-        return AsyncJob(lambda: host, self.queue, self.id, self.task, self.is_twin, self._is_to_come, self._read)
+        job = copy(self)
+        job._host = lambda: host
+        return job
 
     async def status(self) -> JobStatus:
         """
@@ -136,7 +156,7 @@ class AsyncJob(Generic[R_co]):
         :raises HubError: NoSuchJob, NotEnqueued
         """
         host = self._host()
-        state = await host.ask(lambda connection: host.queue_of(self.queue).withdraw(connection, self.id))
+        state = await self._withdraw(host)
         if not state:
             raise self._unknown()
         return state in ("waiting", "scheduled", "retrying", "cancelled")
@@ -151,15 +171,39 @@ class AsyncJob(Generic[R_co]):
         return None if chain is None else AsyncChain(self._host, *chain)
 
     async def _record(self) -> Dict[str, str]:
-        host = self._host()
-        return await host.ask(lambda connection: host.queue_of(self.queue).record(connection, self.id))
+        return await self._follow(self._host(), lambda queue, connection: queue.record(connection, self.id))
+
+    async def _withdraw(self, host: JobHost, is_to_come: bool = False) -> str:
+        def withdraw(connection: Connection) -> Awaitable[str]:
+            return host.queue_of(self.queue).withdraw(connection, self.id, is_to_come)
+
+        state = await host.ask(withdraw)
+        if state == "moved":
+            await self._follow(host, lambda queue, connection: queue.record(connection, self.id))
+            state = await host.ask(withdraw)
+        return state
+
+    async def _follow(self, host: JobHost, read: _Read) -> Dict[str, str]:
+        """Fields of its record; of a job that was moved to another shard, of the one that it has there."""
+        moves = 0
+        while True:
+            queue = host.queue_of(self.queue)
+            fields = await host.ask(lambda connection: read(queue, connection))
+            shard = moved_to(fields, self.queue)
+            if shard is None or moves == _MOST_MOVES:
+                return fields
+            self._where.queue = shard
+            moves += 1
 
     async def _look(self, host: JobHost, ticket: str, end: float) -> Optional[JobRecord]:
         """Its record; None while it is to come, or Redis is away and there is time left."""
         to_come_ms = (max(0.0, end - now_s()) + _LOOK_AGAIN_S) * 1000 if self._is_to_come else 0
-        queue = host.queue_of(self.queue)
+
+        def await_end(queue: JobQueue, connection: Connection) -> Awaitable[Dict[str, str]]:
+            return queue.await_end(connection, self.id, ticket, host.hub_id, to_come_ms)
+
         try:
-            fields = await host.ask(lambda connection: queue.await_end(connection, self.id, ticket, host.hub_id, to_come_ms))
+            fields = await self._follow(host, await_end)
             return read_job_record(fields, self.id, self.queue) if self._is_to_come else self._known(fields)
         except NotEnqueued:
             if now_s() < end:
@@ -215,7 +259,10 @@ class AsyncChain:
 
     def on(self, host: JobHost) -> "AsyncChain":
         """The same chain, asked over another host."""
-        return AsyncChain(lambda: host, self.id, [(step.queue, step.task) for step in self.steps])
+        chain = copy(self)
+        chain._host = lambda: host
+        chain.steps = [step.on(host) for step in self.steps]
+        return chain
 
     async def status(self) -> List[JobStatus]:
         """Where each step is. A step that was given up is dead; the chain goes on when that is tried again."""
@@ -237,11 +284,7 @@ class AsyncChain:
         host = self._host()
         # From the end, so that none comes behind those that were looked at.
         for step in reversed(self.steps):
-            await _keep_away(host, step)
-
-
-async def _keep_away(host: JobHost, step: AsyncJob[Any]) -> None:
-    await host.ask(lambda connection: host.queue_of(step.queue).withdraw(connection, step.id, True))
+            await step._withdraw(host, True)
 
 
 async def _status_of(step: AsyncJob[Any]) -> JobStatus:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Any, Awaitable, Callable, Dict, List, Optional, Sequence
+from typing import Any, Awaitable, Callable, Dict, List, Optional, Sequence, Tuple
 
 from ..queue.batches import MAX_BATCH_BYTES, MAX_COUNT
 from ..queue.job_queue import JobQueue
 from ..queue.numbered import deliver_numbered
 from ..redis.connection import Connection
-from ..redis.refusals import explained
+from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained, is_passing
+from ..wire.answers import Enqueued
 from ..wire.clock import Stop, now_s
 from ..wire.deadlines import Deadlines
 from ..wire.errors import hub_error, message_of
 
+#: A replica that is there answers within milliseconds; one that is away must not hold up what comes behind for longer.
+_REPLICA_MS = 1000
+_UNREPLICATED = (
+    f"The job is in Redis, and no replica confirmed it within {_REPLICA_MS} ms: it is lost if its master is lost before one has it."
+)
 _DOUBT = "The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived."
 
 
@@ -61,11 +67,15 @@ class JobOutbox:
     batch can be in doubt, and it is repeated until Redis says what became of it.
     """
 
-    def __init__(self, connection: Connection, queue: JobQueue, hub_id: str, closing: Stop) -> None:
+    def __init__(
+        self, connection: Connection, queue: JobQueue, hub_id: str, closing: Stop, is_durable: bool = False
+    ) -> None:
         self._connection = connection
         self._queue = queue
         self._hub_id = hub_id
         self._closing = closing
+        #: They are acknowledged when a replica has them, too.
+        self._is_durable = is_durable
         self._deadlines = Deadlines()
         self._waiting: List[_Parcel] = []
         self._number = 0
@@ -134,7 +144,7 @@ class JobOutbox:
             messages = [message for parcel in parcels for message in parcel.messages]
             for parcel in parcels:
                 parcel.in_doubt = self._connection.is_ready or was_lost
-            return lambda: self._queue.enqueue(self._connection, self._hub_id, number, messages)
+            return lambda: self._send(number, messages)
 
         def on_setback(error: Exception, was_lost: bool) -> None:
             for parcel in parcels:
@@ -143,7 +153,12 @@ class JobOutbox:
 
         delivered = await deliver_numbered(self._connection, self._closing, prepare, on_setback)
         if delivered.how == "answered":
-            self._accept(parcels, delivered.answer.twins)
+            enqueued, doubt = delivered.answer
+            if doubt is None:
+                self._accept(parcels, enqueued.twins)
+            else:
+                for parcel in parcels:
+                    parcel.refuse("OutcomeUnknown", doubt)
         elif delivered.how == "over":
             self._close(parcels)
         for parcel in parcels:
@@ -151,6 +166,23 @@ class JobOutbox:
                 parcel.refuse("OutcomeUnknown", _DOUBT)
             elif delivered.error is not None:
                 parcel.refuse("NotEnqueued", f"Redis refused the job: {explained(message_of(delivered.error))}.")
+
+    async def _send(self, number: int, messages: Sequence[str]) -> Tuple[Enqueued, Optional[str]]:
+        """What Redis did with them, and why it is not certain that they stay, if so."""
+        enqueued = await self._queue.enqueue(self._connection, self._hub_id, number, messages)
+        if not self._is_durable:
+            return enqueued, None
+        # Behind that answer: a function that was missing is called again behind all that was sent with it.
+        try:
+            replicas = await self._queue.replicas_of(self._connection, self._hub_id, _REPLICA_MS)
+        except Exception as error:
+            # They are in Redis, whatever became of the question.
+            if isinstance(error, NotConnected) or is_passing(error):
+                raise ConnectionLost(str(error)) from None
+            if not isinstance(error, ReplyError):
+                raise
+            return enqueued, f"The job is in Redis, which cannot tell whether a replica has it: {explained(message_of(error))}."
+        return enqueued, None if replicas > 0 else _UNREPLICATED
 
     def _accept(self, parcels: Sequence[_Parcel], twins: Dict[int, str]) -> None:
         first = 0

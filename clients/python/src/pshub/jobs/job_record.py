@@ -8,7 +8,7 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..wire.foreign import text_of
 from ..wire.job_part import JobFailure, Place, read_failure, read_steps
-from ..wire.keys import is_id
+from ..wire.keys import is_id, is_queue_name, whole_queue
 
 #: Where a job is. The last four are ends.
 STATES = ("waiting", "scheduled", "running", "retrying", "done", "dead", "expired", "cancelled")
@@ -76,6 +76,14 @@ def read_job_record(fields: Mapping[str, str], id: str, queue: str) -> Optional[
         worker=None if worker is None else worker[:_MAX_WORKER],
     )
     return JobRecord(status, fields.get("result") if state == "done" else None, _chain_of(fields))
+
+
+def moved_to(fields: Mapping[str, str], queue: str) -> Optional[str]:
+    """The shard to which a job was moved, by the record that it left; None for one that was not."""
+    to = fields.get("to")
+    if fields.get("state") != "moved" or to is None or not is_queue_name(to) or to == queue:
+        return None
+    return to if whole_queue(to) == whole_queue(queue) else None
 
 
 def moment_of(text: Optional[str]) -> Optional[int]:

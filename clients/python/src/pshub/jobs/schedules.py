@@ -6,7 +6,6 @@ import json
 from typing import Any, Awaitable, Callable, List, NamedTuple, Optional
 
 from ..redis.connection import Connection
-from ..wire.answers import texts_of
 from ..wire.errors import InvalidArgs
 from ..wire.ids import new_id
 from .chain import Step
@@ -72,7 +71,7 @@ class AsyncSchedules:
             if entry is None:
                 return None
             # Its id is new, so that it comes once however often this is sent.
-            await job_queue.forward(connection, run_message(id, entry, self.queue, await _now_ms(connection)))
+            await job_queue.forward(connection, run_message(id, entry, self.queue, await connection.at(job_queue.keys.ticks).now_ms()))
             await job_queue.forget(connection, id)
             return entry.task
 
@@ -94,7 +93,7 @@ class AsyncSchedules:
                 times["cron"], times.get("timezone"), times.get("missed"), step.task, step.args, step.job, step.ttl_ms,
                 before.paused_ms if before else None, from_,
             )  # fmt: skip
-            next_ms = entry.next_ms(await _now_ms(connection)) if entry.paused_ms is None else None
+            next_ms = entry.next_ms(await connection.at(job_queue.keys.ticks).now_ms()) if entry.paused_ms is None else None
             await job_queue.schedule(connection, name, entry_text(entry), next_ms)
             return self._shown(name, entry, next_ms)
 
@@ -107,7 +106,7 @@ class AsyncSchedules:
             entry = read_entry(await job_queue.schedule_text(connection, name))
             if entry is None:
                 return False
-            now_ms = await _now_ms(connection)
+            now_ms = await connection.at(job_queue.keys.ticks).now_ms()
             changed = entry._replace(paused_ms=paused_ms(entry, now_ms))
             next_ms = changed.next_ms(now_ms) if changed.paused_ms is None else None
             return await job_queue.schedule(connection, name, entry_text(changed), next_ms)
@@ -122,8 +121,3 @@ class AsyncSchedules:
         return Schedule(
             name, self.queue, entry.cron, entry.timezone, entry.missed, entry.task, args, next_ms, entry.paused_ms
         )  # fmt: skip
-
-
-async def _now_ms(connection: Connection) -> int:
-    seconds, micros = texts_of(await connection.one("TIME"))
-    return int(seconds) * 1000 + int(micros) // 1000

@@ -21,6 +21,7 @@ _LINES = {
     "request:expired": (_DEBUG, "its time was up, so it was not started"),
     "request:redelivered": (_DEBUG, "its worker was lost; another one will run it"),
     "jobs:enqueued": (_DEBUG, "jobs enqueued"),
+    "job:putoff": (_DEBUG, "it was not the time for a job; it was put off"),
     "schedule:tick": (_DEBUG, "the time of a schedule came"),
     "job:retried": (_INFO, "a job failed; it is tried again"),
     "reply:late": (_INFO, "a reply came after its call was over"),

@@ -8,6 +8,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from ..redis.client import Word
 from ..redis.connection import Connection
 from ..redis.library import run
+from ..redis.refusals import none_refused
 from ..wire.answers import (
     Enqueued,
     Moved,
@@ -39,14 +40,18 @@ class JobEnd(NamedTuple):
 
     #: Its held id.
     id: str
-    #: ``done``, ``retry``, ``pass``, ``dead``, ``expired`` or ``cancelled``.
+    #: ``done``, ``retry``, ``pass``, ``putoff``, ``dead``, ``expired``, ``cancelled`` or ``moved``.
     outcome: str
-    #: For a further try: milliseconds from now.
+    #: For a further try, or the first one that was put off: milliseconds from now.
     delay_ms: int = 0
-    #: Its result as JSON, or its failure as failure_text() has it; empty for what was not run.
+    #: Its result as JSON, its failure as failure_text() has it, or the shard that it was moved to; empty for what was not run.
     text: str = ""
     #: The job that follows it, without its ``at``, behind the name of its queue and a space where that is another one; else empty.
     following: str = ""
+    #: In the place of the delay, of a run of merged jobs, for each of its keys: ``r<ms>``, it failed and is tried again after that;
+    #: ``d<place>``, it failed, and its payload of that place, counted from 1, is given up; ``x<place>``, the same of one that is no JSON;
+    #: ``b<ms>``, it was not run and comes back after that.
+    words: Optional[Tuple[str, ...]] = None
 
 
 class DueSchedule(NamedTuple):
@@ -71,6 +76,14 @@ class JobQueue:
         keys = [*self._both, self.keys.enqueued(hub_id)]
         return read_enqueued(await run(connection, "enqueue", keys, [number, PUSH_MEMORY_MS, *messages]))
 
+    async def replicas_of(self, connection: Connection, hub_id: str, ms: int) -> int:
+        """
+        How many replicas have all that this hub's last batch wrote, as soon as one has, or after ``ms``. Redis counts what this connection
+        wrote, and a batch that is repeated on another one writes nothing: hence the write.
+        """
+        posted = connection.post(("PEXPIRE", self.keys.enqueued(hub_id), PUSH_MEMORY_MS), ("WAIT", 1, ms))
+        return int(none_refused(await posted)[1])
+
     async def move_due(self, connection: Connection) -> Moved:
         """Moves what is due into its list. Harmless to repeat."""
         return read_moved(await run(connection, "due", self._both, [_DUE_BATCH, MAX_BATCH_BYTES]))
@@ -79,7 +92,8 @@ class JobQueue:
         """Ends jobs that this worker holds; of what it holds no more nothing is changed."""
         args: List[Word] = [MAX_DEAD, DEAD_MS]
         for end in ends:
-            args += end
+            delay = end.delay_ms if end.words is None else " ".join(end.words)
+            args += [end.id, end.outcome, delay, end.text, end.following]
         answer = await run(connection, "settle", [self.keys.held(worker_id), *self._both], args)
         return read_settled_jobs(answer, [end.id for end in ends])
 
@@ -148,6 +162,14 @@ class JobQueue:
         """Dead jobs, exactly as they lie there, become others that wait. Returns how many were there."""
         args: List[Word] = [text for pair in pairs for text in pair]
         return int(await run(connection, "revive", self._both, args))
+
+    async def act_on_key(self, connection: Connection, task: str, key: str, act: str) -> int:
+        """
+        Has a key ``run`` now, gives up what it is stuck at (``skip``), deletes its payloads (``delete``), or (``has``) only looks
+        whether any of its jobs waits or runs. Returns how many jobs or payloads that concerned; -1 where nothing can be skipped because it runs, -2 where only a worker could.
+        """
+        args: List[Word] = [task, key, act, MAX_DEAD, DEAD_MS]
+        return int(await run(connection, "key", self._both, args))
 
     async def open_batch(self, connection: Connection, id: str, after: str, failed: str) -> None:
         """What follows a batch whose jobs have all ended: messages without ``at``, or empty. To be repeated is harmless."""

@@ -8,6 +8,7 @@ from typing import Any, Optional
 from ..redis.connection import Connection
 from ..wire.errors import ConfigError
 from ..wire.keys import Keys, is_queue_name
+from .shards import places_of
 
 _TIME = re.compile(rb"[0-9]{1,16}")
 
@@ -26,9 +27,19 @@ def _paused_ms(text: Optional[bytes]) -> Optional[int]:
 
 
 async def pause_queue(connection: Connection, keys: Keys, queue: str) -> int:
-    """Returns since when it is paused, Redis milliseconds: an earlier pause goes on, with its own time."""
+    """
+    Pauses all places of a queue. Returns since when its own is paused, Redis milliseconds: an earlier pause goes on, with its own time.
+    """
+    own, *others = await places_of(connection, keys, queue)
+    since_ms = await _pause_place(connection, keys, own)
+    for name in others:
+        await _pause_place(connection, keys, name)
+    return since_ms
+
+
+async def _pause_place(connection: Connection, keys: Keys, queue: str) -> int:
     key = keys.queue(queue).paused
-    now_ms = await connection.now_ms()
+    now_ms = await connection.at(key).now_ms()
     before = await connection.one("SET", key, now_ms, "NX", "GET")
     paused_ms = _paused_ms(before)
     if paused_ms is not None:
@@ -41,7 +52,9 @@ async def pause_queue(connection: Connection, keys: Keys, queue: str) -> int:
 
 async def resume_queue(connection: Connection, keys: Keys, queue: str) -> bool:
     """
-    Returns whether it was paused. A life that ended long ago removes the key, also from a full Redis and never somebody else's of
+    Resumes all places of a queue. Returns whether one was paused. A life that ended long ago removes the key, also from a full Redis and never somebody else's of
     another type.
     """
-    return _paused_ms(await connection.one("GETEX", keys.queue(queue).paused, "PXAT", 1)) is not None
+    places = await places_of(connection, keys, queue)
+    were = [await connection.one("GETEX", keys.queue(name).paused, "PXAT", 1) for name in places]
+    return any(_paused_ms(each) is not None for each in were)

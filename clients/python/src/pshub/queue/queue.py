@@ -42,6 +42,14 @@ TURN_MS = 1200
 _REPORTS_MS = 0
 
 
+class MergedTask(NamedTuple):
+    """A task that merges its jobs: how many keys a run of it gets at the most, and how many payloads of each."""
+
+    task: str
+    batch: int
+    max_payloads: int
+
+
 class ClaimOptions(NamedTuple):
     """What a worker asks a claim for."""
 
@@ -53,6 +61,10 @@ class ClaimOptions(NamedTuple):
     wait: bool
     #: It is to be known when the wait has arrived, so that it can be ended.
     is_deaf: bool = False
+    #: Which tasks merge their jobs.
+    merging: Sequence[MergedTask] = ()
+    #: The epoch of the queue's shards, as the last beat told it; 0: it has none.
+    epoch: int = 0
 
 
 class PostedClaim(NamedTuple):
@@ -83,7 +95,11 @@ class Queue:
         """
         queue = self.keys
         keys = [queue.calls, queue.bell, queue.held(worker_id), queue.leases, queue.jobs, queue.job_bell]
-        call = function_call("claim", keys, [worker_id, wanted.slots, wanted.jobs, MAX_BATCH_BYTES])
+        args: List[Word] = [worker_id, wanted.slots, wanted.jobs, MAX_BATCH_BYTES, wanted.epoch]
+        if wanted.jobs > 0:
+            for merged in wanted.merging:
+                args += merged
+        call = function_call("claim", keys, args)
         if not wanted.wait:
             return PostedClaim(connection.post(call), call, False, None)
         bells = [queue.bell, queue.job_bell, queue.due_bell] if wanted.jobs > 0 else [queue.bell]

@@ -8,12 +8,25 @@ from typing import List
 from ..wire.keys import Keys
 from .connection import Connection
 from .library import LIBRARY_REVISION, install
-from .refusals import ReplyError, explained
+from .refusals import ConnectionLost, NotConnected, ReplyError, explained
 from .rights_check import missing_rights
 
 
 async def find_unfit(connection: Connection, keys: Keys, queue: str) -> List[str]:
-    """What makes this server unfit for a worker of the queue, one sentence each. What it does not tell is no reason."""
+    """
+    What makes the server unfit for a worker of the queue, one sentence each; of a Cluster all its masters. What one does not tell is no
+    reason, and one that is away only counts where the queue is.
+    """
+    reasons = await _unfit_here(connection, keys, queue)
+    for name, master in connection.each_master():
+        if name:
+            with suppress(NotConnected, ConnectionLost):
+                found = await _unfit_here(master, keys, queue)
+                reasons += [f"node {name}: {reason}" for reason in found if reason not in reasons]
+    return reasons
+
+
+async def _unfit_here(connection: Connection, keys: Keys, queue: str) -> List[str]:
     try:
         text = (await connection.one("INFO")).decode("utf-8", "replace")
     except ReplyError:
@@ -23,7 +36,8 @@ async def find_unfit(connection: Connection, keys: Keys, queue: str) -> List[str
     version = info.get("redis_version", "7")
     if "valkey_version" not in info and int(version.split(".")[0]) < 7:
         reasons.append(f"Redis {version} is too old; 7.0 or newer is needed")
-    if info.get("role", "master") != "master":
+    is_cluster = "cluster" in (info.get("redis_mode"), info.get("server_mode"))
+    if info.get("role", "master") != "master" and not is_cluster:
         # Nothing more is asked of it: it would refuse to load the library, which ends the connection.
         return [f"this server is a {info['role']}, which refuses writes; connect to its master"]
     policy = info.get("maxmemory_policy", "noeviction")
@@ -32,8 +46,6 @@ async def find_unfit(connection: Connection, keys: Keys, queue: str) -> List[str
             f"maxmemory-policy is {policy}: a full server would silently drop requests. "
             "Set it with: redis-cli config set maxmemory-policy noeviction"
         )
-    if info.get("redis_mode", info.get("server_mode")) == "cluster":
-        reasons.append("this is a Cluster node; this version of pshub does not connect to Clusters")
     # Who may not run it is told so with its rights.
     with suppress(ReplyError):
         library = await install(connection)

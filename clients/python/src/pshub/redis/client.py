@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
-from typing import Optional, Sequence, Union
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from redis import exceptions
 from redis.asyncio.connection import Connection as Link
 from redis.asyncio.connection import ConnectionPool, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-
-from .target import RedisTarget
 
 Word = Union[str, bytes, int]
 Command = Sequence[Word]
@@ -27,10 +27,10 @@ def pack(command: Command) -> bytes:
     return b"".join(parts)
 
 
-def make_link(target: RedisTarget) -> Link:
+def make_link(given: Mapping[str, Any]) -> Link:
     """
     A redis-py connection that does nothing on its own account: no retries, no timeouts of its own (a command that timed out
-    leaves it half read), answers of protocol 2.
+    leaves it half read), answers of protocol 2. ``given`` are redis-py's options, with a password that is a text.
     """
     options = {
         "socket_timeout": None,
@@ -41,34 +41,54 @@ def make_link(target: RedisTarget) -> Link:
         "protocol": 2,
         "decode_responses": False,
     }
-    if isinstance(target, str):
-        pool = ConnectionPool.from_url(target, **options)
-    else:
-        given = dict(target)
-        if given.pop("ssl", False):
-            given["connection_class"] = SSLConnection
-        pool = ConnectionPool(**{**given, **options})
+    own = dict(given)
+    if own.pop("ssl", False):
+        own["connection_class"] = SSLConnection
+    pool = ConnectionPool(**{**own, **options})
     pool.connection_kwargs.update(options)
     return pool.make_connection()
 
 
-async def open_link(link: Link, name: str, asks_id: bool) -> Optional[int]:
-    """Connects. Returns how Redis calls the link, if that is asked."""
+async def with_password(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options of a new connection. A password that is a function is asked for each, so that tokens which expire work."""
+    password: Optional[Callable[[], Any]] = options.get("password")
+    if not callable(password):
+        return options
+    # It may ask another service, and must not keep this loop from its turns meanwhile.
+    found = await asyncio.get_running_loop().run_in_executor(None, password)
+    return {**options, "password": await found if inspect.isawaitable(found) else found}
+
+
+class Greeting(NamedTuple):
+    """What a server told of itself when a link was opened."""
+
+    #: Its INFO as far as it was asked; empty where that may not be asked.
+    info: str
+    #: How Redis calls the link, where that was asked and may be.
+    client_id: Optional[int]
+
+
+async def open_link(link: Link, name: str, asks_id: bool, section: str) -> Greeting:
+    """Connects. ``section`` of INFO is what is asked beside whether the data are loaded."""
     await link.connect()
-    client_id = None
-    commands = [("CLIENT", "SETNAME", name), ("INFO", "persistence")]
-    for command in [*commands, ("CLIENT", "ID")] if asks_id else commands:
-        await link.send_command(*command, check_health=False)
+    commands: List[Command] = [("CLIENT", "SETNAME", name), ("INFO", "persistence"), ("INFO", section)]
+    if asks_id:
+        commands.append(("CLIENT", "ID"))
+    await link.send_packed_command([b"".join(map(pack, commands))], check_health=False)
+    info, client_id = "", None
+    for command in commands:
         try:
             answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
         except exceptions.NoPermissionError:
             # All of them can be done without.
             continue
-        if command[0] == "INFO" and b"\nloading:1" in answer:
-            raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
-        if command == ("CLIENT", "ID"):
+        if command[0] == "INFO":
+            info += answer.decode("utf-8", "replace")
+        elif command[1] == "ID":
             client_id = int(answer)
-    return client_id
+    if "\nloading:1" in info:
+        raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
+    return Greeting(info, client_id)
 
 
 def abort(link: Link) -> None:

@@ -11,6 +11,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence
 
 from .client import Word
 from .connection import Connection
+from .redirect import key_of
 from .refusals import ReplyError, is_full, is_passing
 
 #: Of the library that this package brings along. A higher one replaces a lower one, never the other way round.
@@ -49,7 +50,9 @@ async def answer_to(connection: Connection, posted: "asyncio.Future[List[Any]]",
     for _ in range(_TRIES - 1):
         if not isinstance(answer, ReplyError) or not _is_missing(answer):
             break
-        installed = await install(connection)
+        # On the very server that lacks it.
+        key = key_of(call)
+        installed = await install(connection if key is None else connection.at(key))
         if installed.refusal:
             # Who may not load it is told what is missing, and what to do about it; who could but for a full Redis, that.
             refusal = ReplyError(installed.refusal)

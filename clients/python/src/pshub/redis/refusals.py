@@ -23,6 +23,7 @@ class ReplyError(Exception):
 
 _PASSING = (
     "LOADING", "BUSY", "READONLY", "UNBLOCKED", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "NOAUTH", "WRONGPASS",
+    "MOVED", "ASK",
 )  # fmt: skip
 WRONG_SERVER = ("READONLY", "UNBLOCKED", "NOAUTH", "WRONGPASS")
 
@@ -84,7 +85,8 @@ _ADVICE = {
     "ERR The user executing the script can't|ERR ACL failure in script": _RIGHT,
     "NOPERM": _RIGHT,
     "READONLY": "this server is a replica, which refuses writes; connect to its master",
-    "MOVED|ASK|CROSSSLOT|CLUSTERDOWN": "this is a Cluster node; this version of pshub does not connect to Clusters",
+    "CLUSTERDOWN": "the Cluster does not serve this at the moment",
+    "MOVED|ASK|TRYAGAIN": "a slot of the Cluster is on its way to another node",
     "OOM": "Redis is full",
     "MISCONF": "Redis cannot write to its disk",
     "LOADING": "Redis is still loading its data",

@@ -11,7 +11,12 @@ from .library import run
 from .refusals import ReplyError, code_of
 
 #: What pshub does without.
-_DISPENSABLE = ("INFO", "CLIENT|SETNAME", "CLIENT|ID", "CLIENT|UNBLOCK")
+_DISPENSABLE = ("INFO", "CLIENT|SETNAME", "CLIENT|ID", "CLIENT|UNBLOCK", "WAIT")
+
+
+def _is_of_clusters(command: str, key: str) -> bool:
+    """Needed on a Cluster alone."""
+    return command == "CLUSTER|SLOTS" or key.endswith("}:moving")
 
 
 async def missing_rights(connection: Connection, role: str, keys: Keys, queue: str) -> Optional[str]:
@@ -24,6 +29,6 @@ async def missing_rights(connection: Connection, role: str, keys: Keys, queue: s
         return "FCALL"
     by_key: Dict[str, List[str]] = {}
     for command, key in zip(denied[::2], denied[1::2]):
-        if command not in _DISPENSABLE:
+        if command not in _DISPENSABLE and (connection.is_cluster or not _is_of_clusters(command, key)):
             by_key.setdefault(key, []).append(command)
     return ", ".join(f"{' '.join(c)} on {key}" if key else " ".join(c) for key, c in by_key.items()) or None

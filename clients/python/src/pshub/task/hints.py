@@ -64,7 +64,7 @@ def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any]
         hints = typing.get_type_hints(function)
     except Exception as error:
         raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' and 'result' instead.") from None
-    description, notes = _docstring(inspect.getdoc(function) or "")
+    description, notes = read_docstring(inspect.getdoc(function) or "")
     properties: Dict[str, Schema] = {}
     required: List[str] = []
     parameters: List[Parameter] = []
@@ -233,7 +233,7 @@ _SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Return|Raises|Yields
 _ENTRY = re.compile(r"^\s+(\w+)(?:\s*\([^)]*\))?:\s*(.+)$")
 
 
-def _docstring(text: str) -> Tuple[str, Dict[str, str]]:
+def read_docstring(text: str) -> Tuple[str, Dict[str, str]]:
     """The description, and what is said about parameters, as reStructuredText fields or in a section ``Args:``."""
     kept: List[str] = []
     notes: Dict[str, str] = {}

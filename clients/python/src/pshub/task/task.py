@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import Any, Callable, Dict, Generic, Iterable, List, Mapping, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, Iterable, List, Mapping, Optional, TypeVar
 
 from ..wire.errors import ConfigError, InvalidResult, message_of
-from ..wire.job_part import BACKOFF_KINDS, Backoff, is_backoff, is_keyed, is_wait
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
 from .hints import Signature, read_signature
+from .merged import Merging, read_merged_signature, read_merging
+from .options import MAX_TIMEOUT_S, TaskBackoff, check_job_options, check_keyed
 from .schema import Validate, compile_own
 
 R = TypeVar("R")
@@ -18,12 +19,7 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 DEFAULT_TIMEOUT_S = 5.0
-#: Longest time of a call.
-MAX_TIMEOUT_S = 86_400.0
 DEFAULT_JOB_TIMEOUT_MS = 30 * 60 * 1000
-#: A function is given what was raised (None where nothing was) and how often the job has failed by now; it returns milliseconds, or
-#: None for a job that is to be given up.
-TaskBackoff = Union[Backoff, Callable[[Optional[BaseException], int], Optional[float]]]
 #: Beside what else is on its card, which nobody reads when it is too long.
 _MAX_DECLARATION = 250_000
 
@@ -53,6 +49,7 @@ class Task(Generic[R_co]):
         backoff: Optional[TaskBackoff] = None,
         keyed: Optional[str] = None,
         on_failure: Optional[str] = None,
+        merging: Merging = Merging(),
     ) -> None:
         self.name = name
         self.function = function
@@ -66,6 +63,7 @@ class Task(Generic[R_co]):
         self.backoff = backoff
         self.keyed = keyed
         self.on_failure = on_failure or "hold"
+        self.merging = merging
         self._signature = signature
         self.check_args: Optional[Validate] = None if args is None else compile_own(args, f"{name.full}: 'args'")
         self.check_result: Optional[Validate] = None if result is None else compile_own(result, f"{name.full}: 'result'")
@@ -86,12 +84,12 @@ class Task(Generic[R_co]):
         return f"<task {self.name.full}>"
 
     def run(self, args: Any, context: TaskContext) -> Any:
-        """Calls the function with arguments as they came."""
+        """Calls the function with arguments as they came; of a task that merges its jobs with what a run brought, a RunArgs."""
         signature = self._signature
         named: Dict[str, Any] = {}
         if signature.takes_whole:
             convert = signature.parameters[0].convert
-            named["args"] = convert(args) if convert else args
+            named[signature.parameters[0].name] = convert(args) if convert else args
         elif isinstance(args, dict):
             for name, convert in signature.parameters:
                 if name in args:
@@ -123,6 +121,7 @@ class Task(Generic[R_co]):
             timeoutMs=_whole(self.timeout * 1000),
             idempotent=self.idempotent,
             **({} if self.keyed is None else {"keyed": self.keyed}),
+            **({"scores": "first"} if self.merging.scores == "first" else {}),
             digest=self.digest,
             maxPayloadBytes=max_payload_bytes,
             maxBacklog=max_backlog,
@@ -148,6 +147,11 @@ def task(
     backoff: Optional[TaskBackoff] = None,
     keyed: Optional[str] = None,
     on_failure: Optional[str] = None,
+    batch: Optional[int] = None,
+    max_payloads: Optional[int] = None,
+    scores: Optional[str] = None,
+    serialize: Optional[Callable[[Any], Any]] = None,
+    deserialize: Optional[Callable[[Any], Any]] = None,
 ) -> Callable[[Callable[..., R]], Task[R]]:
     """
     Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.
@@ -160,24 +164,38 @@ def task(
     :param idempotent: True when running twice does no harm: then a call is run again elsewhere if its worker dies
     :param job_timeout_ms: how long it may run as a job, milliseconds; default 30 minutes
     :param retries: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
-    :param backoff: how long it waits before that: ``"exponential"`` (default), ``"polynomial"``, milliseconds or a list of them; or a
-        function, which is given what was raised and how often the job has failed, and returns milliseconds, or None to give it up
-    :param keyed: ``"ordered"``: each job is given a key when it is enqueued, and those with the same key run one after the other, in that
-        order, across all workers of all languages; default: jobs have no keys
+    :param backoff: how long it waits before that: ``"exponential"`` (default), ``"polynomial"`` (default of merged jobs), milliseconds or a
+        list of them; or a function, which is given what was raised and how often the job has failed, and returns milliseconds, or None to
+        give it up
+    :param keyed: each job is given a key when it is enqueued. ``"ordered"``: those with the same key run one after the other, in that order,
+        across all workers of all languages; ``"merged"``: those with the same key that wait are handed to the function together, each payload
+        once, as a dict of keys and lists, and no two runs have the same key at a time; default: jobs have no keys
     :param on_failure: of a keyed job that failed and is to be tried again: ``"hold"`` (default), the next ones of its key wait for that;
         ``"pass"``: they do not, and it comes behind them
+    :param batch: of merged jobs, as all that follow: how many keys one run gets at the most, 1 to 100; default 1
+    :param max_payloads: how many payloads of each of these at the most, 1 to 10,000; default 1000. The others come in the next run
+    :param scores: which score counts where a payload is enqueued that waits already: the ``"last"`` one (default), or the ``"first"``
+    :param serialize: what travels of a payload, as JSON, which ``args`` describes; default: the payload
+    :param deserialize: the payload again, for the function
     :raises ConfigError: for a name, a schema or hints that cannot work
     """
     parsed = parse_task_name(name)
-    _check_job_options(name, job_timeout_ms, retries, backoff)
-    _check_keyed(name, keyed, on_failure)
+    check_job_options(name, job_timeout_ms, retries, backoff)
+    check_keyed(name, keyed, on_failure)
+    given = {
+        "batch": batch, "max_payloads": max_payloads, "scores": scores, "serialize": serialize, "deserialize": deserialize,
+    }  # fmt: skip
+    merging = read_merging(name, keyed, on_failure, result, given)
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_TIMEOUT_S:
         raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {MAX_TIMEOUT_S:.0f} seconds (a day).")
 
     def declare(function: Callable[..., R]) -> Task[R]:
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
-        signature = _signature_of(function, name, args is not None, result is not None)
+        if keyed == "merged":
+            signature = read_merged_signature(function, _is_context, name, args is not None, deserialize)
+        else:
+            signature = _signature_of(function, name, args is not None, result is not None)
         return Task(
             parsed,
             function,
@@ -192,28 +210,10 @@ def task(
             backoff,
             keyed,
             on_failure,
+            merging,
         )
 
     return declare
-
-
-def _check_job_options(name: str, job_timeout_ms: Any, retries: Any, backoff: Any) -> None:
-    is_number = isinstance(job_timeout_ms, (int, float)) and not isinstance(job_timeout_ms, bool)
-    if not is_number or not 0 < job_timeout_ms <= MAX_TIMEOUT_S * 1000:
-        raise ConfigError(f"{name}: 'job_timeout_ms' must be above 0 and at most {MAX_TIMEOUT_S * 1000:.0f} (a day).")
-    if retries is not None and not is_wait(retries):
-        raise ConfigError(f"{name}: 'retries' must be a whole number of at least 0.")
-    if backoff is not None and not callable(backoff) and not is_backoff(backoff):
-        raise ConfigError(f"{name}: 'backoff' must be {BACKOFF_KINDS}, or a function.")
-
-
-def _check_keyed(name: str, keyed: Any, on_failure: Any) -> None:
-    if keyed is not None and not is_keyed(keyed):
-        raise ConfigError(f"{name}: 'keyed' must be 'ordered', or be left out.")
-    if on_failure is not None and on_failure not in ("hold", "pass"):
-        raise ConfigError(f"{name}: 'on_failure' must be 'hold' or 'pass'.")
-    if on_failure is not None and keyed is None:
-        raise ConfigError(f"{name}: 'on_failure' is about jobs with a key; give keyed='ordered' too.")
 
 
 def _is_context(name: str, hint: Any) -> bool:

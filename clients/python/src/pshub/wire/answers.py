@@ -50,6 +50,8 @@ class Beat(NamedTuple):
     due_ms: Optional[int]
     #: The same of schedules.
     tick_ms: Optional[int]
+    #: Over which shards its queue is spread, as it lies there; None where nothing says so.
+    shards: Optional[bytes] = None
 
 
 #: A request, behind the id that it is held under.
@@ -103,7 +105,8 @@ def read_claimed(answer: Sequence[Any]) -> Optional[Claimed]:
 def read_beat(answer: Sequence[Any]) -> Beat:
     now, held, cancelled, ended = answer[:4]
     times = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6, 7))
-    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), *times)
+    shards = answer[9] if len(answer) > 9 and answer[9] else None
+    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), *times, shards)
 
 
 def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:

@@ -243,6 +243,26 @@ class TaskError(Exception):
             self.data = data
 
 
+class PutOff(Exception):
+    """
+    Raised by a handler when it is not the time for what it was given: a job goes back to wait for ``delay_ms``, and that counts as no try.
+    A call is not kept waiting for it: it fails as ``TaskFailed``, with ``data["retryAfterMs"]``.
+
+    :param delay_ms: milliseconds
+    :raises ConfigError: for a delay that is no number of milliseconds from 0 to ten years
+    """
+
+    def __init__(self, delay_ms: float, message: str = "It is not the time for it.") -> None:
+        super().__init__(message)
+        is_number = isinstance(delay_ms, (int, float)) and not isinstance(delay_ms, bool)
+        if not is_number or not 0 <= delay_ms <= _LONGEST_PUT_OFF_MS:
+            raise ConfigError(f"A request is put off for 0 to {_LONGEST_PUT_OFF_MS} ms, not for {_shown(delay_ms)}.")
+        self.delay_ms = delay_ms
+
+
+_LONGEST_PUT_OFF_MS = 10 * 365 * 24 * 3600 * 1000
+
+
 def problem_error(code: str, problems: List[Dict[str, str]], task: Optional[str], id: Optional[str] = None) -> HubError:
     """An InvalidArgs or InvalidResult whose message names each offending field."""
     what = "arguments" if code == "InvalidArgs" else "result"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Dict, List
 
-from .errors import HubError, TaskError, ToldError, is_failed_status, is_own_code, message_of
+from .errors import HubError, PutOff, TaskError, ToldError, is_failed_status, is_own_code, message_of
 from .payload import PayloadProblem, encode_payload
 
 _MAX_MESSAGE_LENGTH = 2000
@@ -48,6 +49,8 @@ def _failure_text(raised: BaseException, told: Dict[str, Any]) -> str:
         if is_failed_status(raised.http_status):
             told["status"] = int(raised.http_status)
         return _with_data(told, raised.data)
+    if isinstance(raised, PutOff):
+        return _with_data({**told, "retryable": True}, {"retryAfterMs": math.ceil(raised.delay_ms)})
     if not isinstance(raised, HubError):
         return encode_payload(told)
     # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.

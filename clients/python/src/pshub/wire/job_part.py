@@ -6,7 +6,7 @@ failures in it. No text in it has a brace or a bracket of its own (they are esca
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
 
 from .errors import is_failed_status
 from .foreign import LATEST_MS, is_count, text_of
@@ -46,6 +46,16 @@ class JobFailure(_Failure, total=False):
     status: int
 
 
+class RunKey(NamedTuple):
+    """A key of a run of merged jobs."""
+
+    key: str
+    #: How often its runs have failed so far.
+    tries: int
+    #: How many payloads the run took of it.
+    payloads: int
+
+
 class JobPart(TypedDict, total=False):
     """Under the names that travel, in the order in which they do. What is absent is as the task says."""
 
@@ -65,8 +75,14 @@ class JobPart(TypedDict, total=False):
     unique: str
     uniqueMs: int
     until: str
-    #: Jobs of its task with the same key run one after the other.
+    #: Jobs of its task with the same key run one after the other, or are merged.
     key: str
+    #: Its arguments are merged with those of the same key, under this score; ``first``: that of an equal one that waits already counts.
+    merged: bool
+    score: float
+    scores: str
+    #: What a run took of several keys: said by the claim.
+    run: List[RunKey]
     #: A token that is higher than those of all runs before it that had its key: said by the claim, never kept.
     fence: int
     #: The batch it is one of: ``<queue>/<id>``.
@@ -143,8 +159,11 @@ def is_wait(value: Any, most: float = LONGEST_WAIT_MS) -> bool:
 
 
 def is_keyed(value: Any) -> bool:
-    """Whether it says how the jobs of a task with the same key are run: ``ordered``, one after the other."""
-    return isinstance(value, str) and value == "ordered"
+    """
+    Whether it says how the jobs of a task with the same key are run: ``ordered``, one after the other; ``merged``, those that wait
+    together.
+    """
+    return isinstance(value, str) and value in ("ordered", "merged")
 
 
 def is_backoff(value: Any) -> bool:
@@ -175,6 +194,25 @@ def _failures(value: Any) -> Optional[List[JobFailure]]:
     return [failure for failure in map(read_failure, value[-_MAX_FAILURES:]) if failure is not None]
 
 
+def _score(value: Any) -> Optional[float]:
+    """Beyond that it is none that anybody gave, and could not be written again."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300 else None
+
+
+_tries = _count()
+
+
+def _run_keys(value: Any) -> Optional[List[RunKey]]:
+    """``[[key, tries, [bytes, score, ...]], ...]``"""
+    if not isinstance(value, list):
+        return None
+    return [
+        RunKey(each[0], _tries(each[1]) or 0, len(each[2]) // 2)
+        for each in value
+        if isinstance(each, list) and len(each) > 2 and isinstance(each[0], str) and isinstance(each[2], list)
+    ]
+
+
 def _backoff(value: Any) -> Optional[Backoff]:
     if not is_backoff(value):
         return None
@@ -197,6 +235,10 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "uniqueMs": _count(LONGEST_WAIT_MS),
     "until": _one_of("started"),
     "key": lambda value: value if isinstance(value, str) else None,
+    "merged": lambda value: True if value is True else None,
+    "score": _score,
+    "scores": _one_of("first"),
+    "run": _run_keys,
     "fence": _count(_MAX_SAFE_INTEGER),
     "batch": _text(_MAX_BATCH),
     "chain": _text(_MAX_CHAIN),

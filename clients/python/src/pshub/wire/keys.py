@@ -7,6 +7,8 @@ from typing import Any, Dict, Optional
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_FORWARDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,55}")
+_SHARD = re.compile(r"shard\.[0-9]{1,6}\.(.+)")
 _NAMESPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 
@@ -16,6 +18,30 @@ def is_id(value: Any) -> bool:
 
 def is_queue_name(value: Any) -> bool:
     return isinstance(value, str) and _QUEUE.fullmatch(value) is not None
+
+
+def is_forwarder_name(value: Any) -> bool:
+    return isinstance(value, str) and _FORWARDER.fullmatch(value) is not None
+
+
+def forward_queue(forwarder: str) -> str:
+    """The queue of the jobs that a forwarder takes out of the hub."""
+    return f"forward.{forwarder}"
+
+
+def forwarder_of(queue: Any) -> Optional[str]:
+    """Whose queue it is; None for that of a worker."""
+    return queue[len("forward.") :] if isinstance(queue, str) and queue.startswith("forward.") else None
+
+
+def whole_queue(queue: str) -> str:
+    """The queue that something is a shard of; the queue itself where it is none."""
+    found = _SHARD.fullmatch(queue)
+    return found[1] if found else queue
+
+
+def is_shard_of(name: Any, queue: str) -> bool:
+    return is_queue_name(name) and name != queue and whole_queue(name) == queue
 
 
 def is_namespace(value: Any) -> bool:
@@ -34,15 +60,36 @@ class QueueKeys:
         self.job_bell = f"{base}:jobbell"
         self.due_bell = f"{base}:duebell"
         self.dead = f"{base}:dead"
+        #: Keys of jobs that wait for their time.
+        self.later = f"{base}:later"
         self.cron = f"{base}:cron"
         self.ticks = f"{base}:ticks"
         self.reporter = f"{base}:reporter"
         self.paused = f"{base}:paused"
         self.leases = f"{base}:leases"
         self.cancelled = f"{base}:cancelled"
+        #: Over which shards the queue is spread, in the place of each of them.
+        self.shards = f"{base}:shards"
 
     def job(self, id: str) -> str:
         return f"{self._base}:job:{id}"
+
+    def line(self, task: str, key: str) -> str:
+        """The jobs of a key that wait; ``merged``: the payloads."""
+        return f"{self._base}:line:{task}:{key}"
+
+    def merged(self, task: str, key: str) -> str:
+        return f"{self._base}:merged:{task}:{key}"
+
+    def keys_of(self, task: str) -> str:
+        """Keys that are due; ``running``: that run; ``tried``: that failed."""
+        return f"{self._base}:keys:{task}"
+
+    def running(self, task: str) -> str:
+        return f"{self._base}:running:{task}"
+
+    def tried(self, task: str) -> str:
+        return f"{self._base}:tried:{task}"
 
     def batch(self, id: str) -> str:
         return f"{self._base}:batch:{id}"

@@ -77,6 +77,15 @@ def decode_payload(text: str) -> Any:
     return value
 
 
+def read_any_payload(raw: bytes) -> Any:
+    """The same of what may be anything: what is no JSON that can be used is a text."""
+    text = raw.decode("utf-8", "replace")
+    try:
+        return decode_payload(text)
+    except PayloadProblem:
+        return text
+
+
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 
 

@@ -45,8 +45,9 @@ class Context(TaskContext):
 
     @property
     def attempt(self) -> int:
-        """Which try this is, of a job: 1 for the first one. Of a call always 1."""
-        return (self._request.job or {}).get("tries", 0) + 1
+        """Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1."""
+        job = self._request.job or {}
+        return max([job.get("tries", 0), *(key.tries for key in job.get("run", []))]) + 1
 
     @property
     def fence(self) -> Optional[int]:

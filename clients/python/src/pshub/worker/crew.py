@@ -8,7 +8,7 @@ from typing import Any, Callable, Coroutine, Dict, List, Mapping, Optional, Set
 from ..catalogue.registrar import Registrar
 from ..figures.events import Events
 from ..queue.job_queue import JobQueue
-from ..queue.queue import Queue
+from ..queue.queue import MergedTask, Queue
 from ..redis.boot_check import find_unfit, unfit_text
 from ..redis.connections import make_connections
 from ..redis.refusals import explained
@@ -19,6 +19,7 @@ from ..wire.clock import Stop, ignore, now_s, spawn, within
 from ..wire.errors import ConfigError, hub_error, message_of
 from ..wire.ids import new_id
 from ..wire.keys import Keys
+from ..wire.message import Request
 from ..wire.redis_clock import RedisClock
 from .executor import Executor
 from .job_ends import JobEnds
@@ -36,6 +37,7 @@ from .roles.pause import Pause
 from .roles.reconcile import Reconcile
 from .roles.settle import Settle
 from .roles.tick import Tick
+from .sharding import Sharding
 from .slots import Slots
 from .unserved import Unserved
 
@@ -60,10 +62,13 @@ class Crew:
         self._clock = RedisClock()
         self._measures = Measures(self.slots, self._clock)
         self._keys = Keys(settings.namespace)
-        self._commands, self._waiting = make_connections("worker", settings.redis, events)
+        here = self._keys.queue(settings.queue).calls
+        # Where the queue is: these are ready when that server is.
+        self._commands, self._waiting = (each.at(here) for each in make_connections("worker", settings.redis, events))
         self._queue = Queue(settings.queue, self._keys)
         self._job_queue = JobQueue(settings.queue, self._keys)
         self._registrar = Registrar(self._keys, self._queue, tasks, settings, events)
+        self._sharding = Sharding(settings.queue)
         self._nested = nested
         self._grace_over = Stop()
         self._stopped: Optional["asyncio.Task[None]"] = None
@@ -78,21 +83,26 @@ class Crew:
         worker_id = self._worker_id
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
         job_ends = JobEnds(queue.name, tasks, events, self._measures.counters)
-        self._forward = Forward(self._keys, queue, commands, slots, worker_id, self._problem("forward"))
+        self._forward = Forward(
+            self._keys, queue, self._job_queue, commands, slots, self._clock, worker_id, lambda: self._fetch.slots_idle(),
+            self._problem("forward"),
+        )  # fmt: skip
         self._due = Due(self._job_queue, commands, self._clock, self._problem("due"))
         self._tick = Tick(self._job_queue, commands, self._clock, events, self._problem("schedule"))
         self._intake = Intake(
             self._keys, queue.name, tasks, self._executor, slots, self._clock, self._measures, events, job_ends,
-            worker_id, lambda settlement: self._settle.add(settlement), unserved.verdict, self._hand_back_to_others,
-            self._problem,
+            worker_id, lambda settlement: self._settle.add(settlement), self._moves,
+            unserved.verdict, self._hand_back_to_others, self._problem,
         )  # fmt: skip
         self._settle = Settle(
             queue, self._job_queue, commands, slots, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
             lambda: self._fetch.slots_idle(), self._forward.send, self._problem,
         )  # fmt: skip
+        merged = [(name, task.merging) for name, task in tasks.items() if task.keyed == "merged"]
+        merging = [MergedTask(name, rules.batch, rules.max_payloads) for name, rules in merged]
         self._fetch = FetchLoop(
-            queue, self._waiting, commands, slots, self._clock, worker_id, self._age_s, self._intake.take,
-            lambda: self._beat.beat_now(), self._on_due_bell, self._problem("fetch"),
+            queue, self._waiting, commands, slots, self._clock, merging, lambda: self._sharding.epoch, worker_id, self._age_s,
+            self._intake.take, lambda: self._beat.beat_now(), self._on_due_bell, self._problem("fetch"),
         )  # fmt: skip
         self._pause = Pause(queue.name, events, worker_id, self._fetch.pause, self._fetch.resume)
         self._adopt = Adopt(
@@ -228,16 +238,24 @@ class Crew:
     def _stats(self, seen_ms: int) -> Dict[str, Any]:
         return self._measures.stats(seen_ms, self.state != "running")
 
-    def _on_beat(self, beat: Beat) -> None:
+    def _on_beat(self, beat: Beat, held: Optional[List[str]]) -> None:
         self._pause.on_beat(beat)
+        self._sharding.on_beat(beat.shards)
         for id in beat.cancelled:
             self._executor.abort(id, hub_error("Aborted", "The caller gave up waiting."))
         if self.state != "running":
             return
-        self._spawn(self._reconcile.look(beat.now_us))
+        if held is not None:
+            self._spawn(self._reconcile.look(held, beat.now_us, self._beat.sent_at))
         self._adopt.on_beat(beat.ended)
         self._due.on_beat(beat)
         self._tick.on_beat(beat)
+
+    def _moves(self, request: Request, worker_id: str, now_us: int) -> bool:
+        shard = self._sharding.shard_of(request, now_us)
+        if shard is not None:
+            self._forward.move(request, shard, worker_id)
+        return shard is not None
 
     def _tell_started(self) -> None:
         self.events.emit(

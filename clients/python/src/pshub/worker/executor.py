@@ -6,6 +6,7 @@ import threading
 from queue import SimpleQueue
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
+from ..queue.job_queue import JobEnd
 from ..task.task import Task
 from ..wire.clock import now_s
 from ..wire.deadlines import Deadlines
@@ -14,6 +15,7 @@ from ..wire.failures import failure_of, verdict_of
 from ..wire.message import Request
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
 from .context import Context, NestedCall
+from .merged_run import refused_run, run_args
 
 #: After its deadline a handler that ignores it is waited for this long; then its slot is given to others.
 ABANDON_AFTER_S = 1.0
@@ -28,6 +30,8 @@ class Outcome(NamedTuple):
     error: Optional[ToldError] = None
     #: Stays in this process, for its log.
     raised: Optional[BaseException] = None
+    #: Of a run that was not started, because one of its payloads is none that its task takes.
+    refused: Optional[JobEnd] = None
 
 
 class Execution(NamedTuple):
@@ -171,6 +175,11 @@ class Executor:
     def _outcome_of(self, run: _Run) -> Outcome:
         request, task = run.request, run.task
         try:
+            if task.keyed == "merged":
+                return self._outcome_of_merged(run)
+            if "run" in (request.job or {}):
+                message = f"{request.task} does not merge its jobs any more, and these were."
+                return Outcome(error=verdict_of(hub_error("InvalidArgs", message)))
             if exceeds(request.text, self._max_payload_bytes + _MAX_ENVELOPE_BYTES):
                 message = f"The arguments of {request.task} are larger than {self._max_payload_bytes} bytes."
                 return Outcome(error=verdict_of(hub_error("PayloadTooLarge", message)))
@@ -181,6 +190,20 @@ class Executor:
         except BaseException as raised:
             # Also SystemExit: a handler must not end a thread that serves others.
             return Outcome(error=failure_of(raised), raised=raised)
+
+    def _outcome_of_merged(self, run: _Run) -> Outcome:
+        request, task = run.request, run.task
+        brought = run_args(request)
+        if brought is None:
+            message = f"{request.task} merges its jobs: enqueue it with a key, instead of calling it."
+            return Outcome(error=verdict_of(hub_error("InvalidArgs", message)))
+        refused = refused_run(request, task, brought) if "run" in (request.job or {}) else None
+        if refused is not None:
+            message = "a payload is none that the task takes"
+            return Outcome(error=told_error("InvalidArgs", message), refused=refused)
+        task.run(brought, run.context)
+        # Nobody is told what it returned, so that may be anything.
+        return Outcome("null")
 
     def _result_of(self, task: Task[Any], value: Any, request: Request) -> Outcome:
         try:

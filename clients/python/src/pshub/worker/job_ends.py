@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ..figures.events import Events
-from ..jobs.verdict import done_end, failed_end, unrun
+from ..jobs.verdict import Fate, done_end, failed_end, fates_of, unrun
 from ..queue.job_queue import JobEnd
 from ..task.task import Task
 from ..wire.errors import told_error
@@ -29,29 +29,34 @@ class JobEnds:
     def unserved(self, request: Request, verdict: Tuple[str, str]) -> JobEnd:
         """No worker of this queue takes its task."""
         self._counters["unserved"] += 1
-        self._tell_dead(request, verdict[1])
-        return failed_end(request, None, told_error(*verdict), None)
+        end = failed_end(request, None, told_error(*verdict), None)
+        self._tell(request, end, *verdict)
+        return end
 
     def ran(self, request: Request, outcome: Outcome, execution: Execution) -> Optional[JobEnd]:
         """None when it is done and nothing is left to do but to forget it."""
         if outcome.error is None:
             return done_end(request, outcome.result, self._queue_name)
-        if execution.was_aborted:
+        error = outcome.error
+        if outcome.refused is not None:
+            end = outcome.refused
+        elif execution.was_aborted and "run" not in (request.job or {}):
             return unrun(request.held_id, "cancelled")
-        end = failed_end(request, self._tasks.get(request.task), outcome.error, outcome.raised)
-        if end.outcome == "dead":
-            self._tell_dead(request, f"{outcome.error.own or outcome.error.code}: {outcome.error.message}")
         else:
-            self._events.emit(
-                "job:retried",
-                queue=self._queue_name,
-                task=request.task,
-                id=request.id,
-                attempt=(request.job or {}).get("tries", 0) + 1,
-                delay_ms=end.delay_ms,
-                code=outcome.error.code,
-            )
+            end = failed_end(request, self._tasks.get(request.task), error, outcome.raised)
+        self._tell(request, end, error.code, error.message, error.own)
         return end
 
-    def _tell_dead(self, request: Request, reason: str) -> None:
-        self._events.emit("job:dead", queue=self._queue_name, task=request.task, id=request.id, reason=reason)
+    def _tell(self, request: Request, end: JobEnd, code: str, message: str, own: Optional[str] = None) -> None:
+        """What became of a job that failed, or of each key of a run."""
+        fates: List[Fate] = fates_of(request, end)
+        for number, fate in enumerate(fates, 1):
+            id = request.id if end.words is None else f"{request.id}-{number}"
+            more: Dict[str, Any]
+            if fate.event == "job:dead":
+                more = {"reason": f"{own or code}: {message}"}
+            elif fate.event == "job:putoff":
+                more = {"delay_ms": fate.delay_ms, "reason": message}
+            else:
+                more = {"attempt": fate.tries + 1, "delay_ms": fate.delay_ms, "code": code}
+            self._events.emit(fate.event, queue=self._queue_name, task=request.task, id=id, **more)

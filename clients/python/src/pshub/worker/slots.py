@@ -8,6 +8,10 @@ from ..wire.clock import now_s
 
 #: A replica is seconds behind at most, unless its link is broken; then others would promote it after a minute or so.
 _REMEMBERED_S = 60.0
+#: What waits for another server is stuck after this long.
+STUCK_S = 0.1
+#: So many may be held beyond the usual because other servers are away: a reply, or what is to be done in another queue.
+_MOST_STUCK = 1000
 #: Some 100 bytes each.
 _MOST_REMEMBERED = 200_000
 
@@ -33,6 +37,8 @@ class Slots:
         self._job_slots = job_slots
         self._busy_jobs = 0
         self._known: Dict[str, None] = {}
+        #: Of these what waits for another server than the one that this worker's queue is at.
+        self._stuck: Set[str] = set()
         self._busy: Dict[Slot, float] = {}
         self._released = _RecentIds()
         self._used_s = 0.0
@@ -44,7 +50,8 @@ class Slots:
         a busy worker comes to: what runs, what is answered, and what is on its way to be released. Beyond that Redis refuses
         releases, or does not answer, and what this worker holds must not grow without an end.
         """
-        return min(self.size - len(self._busy), 3 * self.size - len(self._known))
+        held = len(self._known) - min(len(self._stuck), _MOST_STUCK)
+        return min(self.size - len(self._busy), 3 * self.size - held)
 
     @property
     def job_room(self) -> int:
@@ -75,6 +82,10 @@ class Slots:
         self._known[id] = None
         return True
 
+    def stick(self, ids: Iterable[str]) -> None:
+        """These cannot go before another server is back, which must not keep what this one has from being served."""
+        self._stuck.update(id for id in ids if id in self._known)
+
     def known_ids(self) -> List[str]:
         return list(self._known)
 
@@ -96,11 +107,13 @@ class Slots:
         """Not held here any more: others have them."""
         for id in ids:
             self._known.pop(id, None)
+            self._stuck.discard(id)
 
     def released(self, ids: Iterable[str]) -> None:
         """Redis confirmed that these are not held any more."""
         for id in ids:
             self._known.pop(id, None)
+            self._stuck.discard(id)
             self._released.add(id)
 
     def was_released(self, id: str) -> bool:
@@ -110,6 +123,7 @@ class Slots:
     def reset(self) -> None:
         """After the identity changed: nothing of before counts."""
         self._known.clear()
+        self._stuck.clear()
         for slot in list(self._busy):
             self.free(slot)
 

@@ -15,6 +15,7 @@ from ..redis.target import RedisTarget
 from ..settings.read import read_settings
 from ..task.task import Task, check_tasks
 from ..wire.errors import ConfigError, message_of
+from ..wire.keys import forwarder_of
 from .crew import Crew
 from .nested import NestedCalls
 
@@ -28,7 +29,8 @@ class Worker:
     :param tasks: what it runs, as ``@task`` made it
     :param options: ``queue`` (default ``default``), ``slots`` (4), ``job_slots`` (how many of these may run jobs; half), ``namespace``,
         ``grace`` (seconds to finish what runs when it is stopped, 10), ``lease`` (seconds of silence after which others take over, 4),
-        ``max_payload_bytes``, ``max_backlog``, ``statsd``
+        ``max_payload_bytes``, ``max_backlog``, ``statsd``. Of a queue that is spread over shards a worker serves one, ``shard.2.mail`` for one
+        of ``mail``; each of them needs workers
     :raises ConfigError: for what cannot work
     """
 
@@ -36,6 +38,9 @@ class Worker:
         settings = self._settings = read_settings("worker", {"redis": redis, **options})
         if (settings.job_slots or 0) > settings.slots:
             raise ConfigError(f"job_slots is {settings.job_slots}, but this worker has {settings.slots} slots in all.")
+        forwarder = forwarder_of(settings.queue)
+        if forwarder is not None:
+            raise ConfigError(f"Queue {settings.queue} is that of a forwarder: pshub forward {forwarder}.")
         self._tasks = check_tasks(tasks)
         self.events = Events()
         log_events(self.events)

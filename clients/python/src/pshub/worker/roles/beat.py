@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any, Awaitable, Callable, Optional
+from typing import Any, Awaitable, Callable, List, Optional, Tuple
 
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...redis.refusals import NotConnected, ReplyError
 from ...wire.answers import Beat
-from ...wire.clock import Stop, now_s, sleep
+from ...wire.clock import Stop, now_s, sleep, within
 from ...wire.redis_clock import RedisClock
 
 BEAT_S = 1.0
@@ -30,7 +30,7 @@ class BeatLoop:
         is_serving: Callable[[], bool],
         ticks: bool,
         publish: Callable[[int], Awaitable[None]],
-        on_beat: Callable[[Beat], None],
+        on_beat: Callable[[Beat, Optional[List[str]]], None],
         on_registered: Callable[[], None],
         on_problem: Callable[[Exception], None],
     ) -> None:
@@ -56,6 +56,7 @@ class BeatLoop:
         #: When the last beat that kept the lease was sent.
         self._sent_at = -math.inf
         self._under_way: Optional["asyncio.Task[Optional[Beat]]"] = None
+        self._publishing: Optional["asyncio.Task[None]"] = None
 
     def start(self) -> None:
         if self._loop is None:
@@ -66,11 +67,18 @@ class BeatLoop:
         for task in (self._loop, self._under_way):
             if task is not None:
                 await asyncio.wait({task})
+        if self._publishing is not None:
+            await asyncio.wait({self._publishing})
 
     @property
     def is_certain(self) -> bool:
         """True while nobody can have adopted from this worker: counted from before the beat was sent, so it ends too early."""
         return now_s() < self._sent_at + self._lease_s
+
+    @property
+    def sent_at(self) -> float:
+        """When the last beat that kept the lease was sent, monotonic seconds."""
+        return self._sent_at
 
     async def beat_now(self) -> Optional[Beat]:
         """Returns the beat when the lease is held, None when the connection is gone again."""
@@ -103,11 +111,11 @@ class BeatLoop:
     async def _beat(self) -> Optional[Beat]:
         is_first = self._registered is None
         try:
-            beat = await self._renew()
+            beat, held = await self._renew()
             if not beat.held:
                 self._on_lost()
-                beat = await self._renew()
-            self._on_beat(beat)
+                beat, held = await self._renew()
+            self._on_beat(beat, held)
             if is_first and beat.held:
                 self._on_registered()
             return beat
@@ -119,23 +127,42 @@ class BeatLoop:
         if isinstance(error, ReplyError):
             self._on_problem(error)
 
-    async def _renew(self) -> Beat:
+    async def _renew(self) -> Tuple[Beat, Optional[List[str]]]:
         worker_id = self._worker_id()
         if not self._connection.is_ready:
             raise NotConnected(self._connection.down_reason or "not connected to Redis yet")
         sent_at = now_s()
         is_first = self._registered != worker_id
         lease_ms = round(self._lease_s * 1000)
-        beat = await self._queue.beat(self._connection, worker_id, lease_ms, is_first, self._is_serving(), self._ticks)
+        # In one packet: of thousands of workers Redis has more to do for the packets than for what is asked. What is held is for later,
+        # and must not cost the lease.
+        beat, held = await asyncio.gather(
+            self._queue.beat(self._connection, worker_id, lease_ms, is_first, self._is_serving(), self._ticks),
+            self._held_ids(worker_id),
+        )
         self._clock.learn(beat.now_us, now_s())
         # Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
         if not beat.held:
-            return beat
+            return beat, held
         self._registered = worker_id
         self._sent_at = sent_at
+        if self._publishing is None:
+            self._publishing = asyncio.get_running_loop().create_task(self._published(beat.now_us // 1000))
+        # Its server may be another one, and away; that must not cost the lease.
+        await within(self._publishing, self._lease_s / BEATS_PER_LEASE)
+        return beat, held
+
+    async def _held_ids(self, worker_id: str) -> Optional[List[str]]:
         try:
-            # The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.
-            await self._publish(beat.now_us // 1000)
+            return await self._queue.held_ids(self._connection, worker_id)
+        except Exception:
+            return None
+
+    async def _published(self, now_ms: int) -> None:
+        """The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same."""
+        try:
+            await self._publish(now_ms)
         except Exception as error:
             self._report(error)
-        return beat
+        finally:
+            self._publishing = None

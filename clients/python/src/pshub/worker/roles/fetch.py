@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, List, NamedTuple, Optional, Set
+from typing import Any, Awaitable, Callable, List, NamedTuple, Optional, Sequence, Set
 
-from ...queue.queue import ClaimOptions, PostedClaim, Queue
+from ...queue.queue import ClaimOptions, MergedTask, PostedClaim, Queue
 from ...redis.connection import Connection
 from ...redis.refusals import ReplyError, first
 from ...wire.answers import Claimed
@@ -41,6 +41,8 @@ class FetchLoop:
         commands: Connection,
         slots: Slots,
         clock: RedisClock,
+        merging: Sequence[MergedTask],
+        epoch: Callable[[], int],
         worker_id: Callable[[], str],
         age_s: Callable[[Claimed], Awaitable[float]],
         take: Callable[[Claimed, str, float], float],
@@ -53,6 +55,10 @@ class FetchLoop:
         self._commands = commands
         self._slots = slots
         self._clock = clock
+        #: Tasks that merge their jobs.
+        self._merging = merging
+        #: Of the queue's shards, as this worker knows it.
+        self._epoch = epoch
         self._worker_id = worker_id
         #: How long ago, on Redis' clock, a claim was made; also finds out whether the lease is still held.
         self._age_s = age_s
@@ -130,7 +136,8 @@ class FetchLoop:
         worker_id, connection = self._worker_id(), self._connection
         wait, jobs = not self._more_waits, self._slots.job_room
         is_deaf = wait and self._slots.takes_jobs and jobs <= 0
-        claim = self._queue.post_claim(connection, worker_id, ClaimOptions(self._slots.idle, jobs, wait, is_deaf))
+        wanted = ClaimOptions(self._slots.idle, jobs, wait, is_deaf, self._merging, self._epoch())
+        claim = self._queue.post_claim(connection, worker_id, wanted)
         self._deaf = claim if is_deaf else None
         return _Sent(worker_id, connection, claim)
 

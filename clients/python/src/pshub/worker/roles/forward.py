@@ -1,4 +1,4 @@
-"""Does in other queues what an end here asks for."""
+"""Does in other queues what an end here asks for, and moves jobs into other shards."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import re
 from typing import Callable, Dict, Optional, Sequence, Set
 
 from ...jobs.held_job import held_out
-from ...queue.job_queue import JobQueue
+from ...jobs.job_text import moved_message
+from ...queue.job_queue import JobEnd, JobQueue
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...wire.answers import HeldText
-from ...wire.clock import spawn
+from ...wire.clock import now_s, spawn
 from ...wire.keys import Keys, is_queue_name
+from ...wire.message import Request
+from ...wire.redis_clock import RedisClock
 from ..patience import Patience, may_pass
-from ..slots import Slots
+from ..slots import STUCK_S, Slots
 
 _TALLY = re.compile(r"tally ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+) (\w+)")
 
@@ -29,16 +32,23 @@ class Forward:
         self,
         keys: Keys,
         queue: Queue,
+        job_queue: JobQueue,
         connection: Connection,
         slots: Slots,
+        clock: RedisClock,
         worker_id: Callable[[], str],
+        on_room: Callable[[], None],
         on_problem: Callable[[Exception], None],
     ) -> None:
         self._keys = keys
         self._queue = queue
         self._connection = connection
+        self._job_queue = job_queue
         self._slots = slots
+        self._clock = clock
         self._worker_id = worker_id
+        #: More may be held here again.
+        self._on_room = on_room
         self._on_problem = on_problem
         self._patience = Patience(connection, on_problem)
         self._queues: Dict[str, JobQueue] = {}
@@ -48,6 +58,13 @@ class Forward:
         for held_id, text in outs:
             if self._slots.know(held_id):
                 spawn(self._send(held_id, text, worker_id), self._under_way)
+
+    def move(self, job: Request, shard: str, worker_id: str) -> None:
+        """
+        A job that was taken and belongs into another shard: there it is put in, and here, behind that, the next one of its key may be
+        taken.
+        """
+        spawn(self._move(job, shard, worker_id), self._under_way)
 
     async def drained(self) -> None:
         """Returns when all that was given here is done, or left to stop()."""
@@ -67,11 +84,8 @@ class Forward:
             # Under an identity that was lost: others have adopted it.
             if worker_id != self._worker_id():
                 return
-            # What was pushed by hand there goes as it came.
-            if target is not None and tally is not None:
-                await target.tally(self._connection, tally[1], tally[2], tally[3])
-            elif target is not None:
-                await target.forward(self._connection, text)
+            if target is not None:
+                await self._hand_over(target, tally, text, held_id)
             await self._queue.release(self._connection, worker_id, [held_id])
             # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
             self._slots.forget([held_id])
@@ -79,6 +93,37 @@ class Forward:
         if await self._patience.until_done(act) and worker_id == self._worker_id():
             if target is not None and out is not None and tally is None:
                 await self._forget(target, out[1])
+
+    async def _move(self, job: Request, shard: str, worker_id: str) -> None:
+        target = self._queue_of(shard)
+        end = JobEnd(job.held_id, "moved", text=shard)
+
+        async def act() -> None:
+            if worker_id != self._worker_id():
+                return
+            message = moved_message(job.text, self._clock.at_us(now_s()))
+            await self._hand_over(target, None, message, job.held_id)
+            await self._job_queue.settle(self._connection, worker_id, [end])
+            self._slots.forget([job.held_id])
+            self._on_room()
+
+        if await self._patience.until_done(act) and worker_id == self._worker_id():
+            await self._forget(target, job.id)
+
+    async def _hand_over(self, target: JobQueue, tally: "Optional[re.Match[str]]", text: str, held_id: str) -> None:
+        timer = asyncio.get_running_loop().call_later(STUCK_S, self._stick, held_id)
+        try:
+            # What was pushed by hand there goes as it came.
+            if tally is not None:
+                await target.tally(self._connection, tally[1], tally[2], tally[3])
+            else:
+                await target.forward(self._connection, text)
+        finally:
+            timer.cancel()
+
+    def _stick(self, held_id: str) -> None:
+        if self._connection.is_spread:
+            self._slots.stick([held_id])
 
     async def _forget(self, target: JobQueue, id: str) -> None:
         """It is released, so this is no part of what is tried again: what remembers it there goes by itself where this fails."""

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 
 from ...figures.events import Events
 from ...jobs.held_job import held_as_job, is_held_job
+from ...jobs.verdict import is_put_off
 from ...queue.job_queue import JobEnd
 from ...task.task import Task
 from ...wire.answers import Claimed, ClaimedRequest
@@ -20,6 +21,7 @@ from ...wire.redis_clock import RedisClock
 from ..executor import Execution, Executor, Outcome
 from ..job_ends import JobEnds
 from ..measures import Measures
+from ..merged_run import cut_run
 from ..slots import Slot, Slots
 from .settle import Settlement
 
@@ -53,6 +55,7 @@ class Intake:
         job_ends: JobEnds,
         worker_id: Callable[[], str],
         settle: Callable[[Settlement], None],
+        moves: Callable[[Request, str, int], bool],
         unserved: Callable[[str], Optional[Tuple[str, str]]],
         hand_back: Callable[[List[str]], Any],
         problem: Callable[[str], Callable[[Exception], None]],
@@ -68,6 +71,8 @@ class Intake:
         self._job_ends = job_ends
         self._worker_id = worker_id
         self._settle = settle
+        #: Has a job moved whose key belongs into another shard.
+        self._moves = moves
         #: What to answer when no worker of this queue takes the task; None as long as one may.
         self._unserved = unserved
         #: Puts requests back that only another worker can run.
@@ -94,7 +99,7 @@ class Intake:
         foreign: List[Request] = []
         for element in claimed.requests:
             request = self._accepted(element, worker_id, claimed.now_us)
-            if request is None:
+            if request is None or self._moves(request, worker_id, claimed.now_us):
                 continue
             if self._executor.has(request.task):
                 self._run(request, worker_id, received_at, claimed.now_us)
@@ -139,6 +144,9 @@ class Intake:
 
     def _decode(self, element: ClaimedRequest, worker_id: str) -> Optional[Request]:
         text, made_up_id, is_job = element
+        run = cut_run(text, self._keys) if is_job else None
+        if run is not None:
+            return run
         try:
             request = decode_request(text, made_up_id, self._keys)
             if is_job:
@@ -247,10 +255,14 @@ class Intake:
             self._slots.free(slot)
             return
         error = outcome.error if is_job else outcome.error and told(request, outcome.error)
+        end = self._job_ends.ran(request, outcome, execution) if is_job else None
+        if is_put_off(end) or outcome.refused is not None:
+            # It did not run, or was not to.
+            return self._end_job(request, worker_id, end, slot)
         self._measures.ran(request, error, us)
         self._measures.counters["failed" if error else "ok"] += 1
         if is_job:
-            self._end_job(request, worker_id, self._job_ends.ran(request, outcome, execution), slot)
+            self._end_job(request, worker_id, end, slot)
         else:
             if error is None:
                 reply = ok_reply(request.id, outcome.result, worker_id, us)

@@ -13,7 +13,7 @@ from ...redis.connection import Connection
 from ...wire.answers import HeldText
 from ...wire.clock import ignore, spawn
 from ..patience import Patience, may_pass
-from ..slots import Slot, Slots
+from ..slots import STUCK_S, Slot, Slots
 
 #: For so long a release waits for further replies to go with.
 _RELEASE_S = 0.005
@@ -117,7 +117,7 @@ class Settle:
         ended, self._batch = self._batch, []
         if answered:
             self._release(answered)
-        for batch in batches_of(ended, lambda each: each.size):
+        for batch in self._batches_of(ended):
             replying = self._post(batch) if self._is_lease_certain() else None
             spawn(self._deliver(batch, replying), self._under_way)
         for each in ended:
@@ -125,13 +125,23 @@ class Settle:
         if ended:
             self._on_slots_idle()
 
+    def _batches_of(self, ended: List[Settlement]) -> List[List[Settlement]]:
+        """Where hubs hear at servers of their own, one that is away must not keep the others waiting."""
+        by_hub: Dict[Optional[str], List[Settlement]] = {}
+        for each in ended:
+            by_hub.setdefault(each.hub_id if self._connection.is_spread else None, []).append(each)
+        return [batch for own in by_hub.values() for batch in batches_of(own, lambda each: each.size)]
+
     async def _deliver(self, batch: List[Settlement], replying: Optional[Awaitable[None]]) -> None:
         async def again() -> None:
             if not self._is_lease_certain():
                 await self._renew_lease()
             await self._post(batch)
 
+        timer = self._connection.is_spread and asyncio.get_running_loop().call_later(STUCK_S, self._stick, batch)
         await self._patience.until_done(again, may_pass, replying)
+        if timer:
+            timer.cancel()
         worker_id = self._worker_id()
         own = [each for each in batch if each.worker_id == worker_id]
         jobs = [each.job for each in own if each.job is not None]
@@ -141,6 +151,10 @@ class Settle:
         ids = [each.id for each in own if each.job is None]
         if ids and not self._patience.is_over:
             self._release_soon(_Release(worker_id, ids))
+
+    def _stick(self, batch: List[Settlement]) -> None:
+        self._slots.stick(each.id for each in batch)
+        self._on_slots_idle()
 
     async def _settle_jobs(self, jobs: Sequence[JobEnd], worker_id: str) -> None:
         """In one step with their release. Who waits for them is told behind it, and looks again where that fails."""

@@ -1,0 +1,282 @@
+"""One connection to one server that heals itself, on redis-py."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any, Callable, List, Optional, Set
+
+from redis.asyncio.connection import Connection as Link
+
+from ..wire.clock import Stop, backoff_s, now_s, settle, sleep, within
+from ..wire.errors import message_of
+from .client import Command, Greeting, abort, let_go, make_link, open_link, pack
+from .link import Flight, Wire
+from .reach import Reach
+from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of
+from .target import Address
+
+_STALL_CHECK_S = 0.25
+
+
+class NodeConnection:
+    """
+    Owns a chain of redis-py connections, one at a time, and lets none of them reconnect or send again: what was under way when
+    one broke fails as ConnectionLost, because only the layers above know what may be repeated. One that stalls is dropped with
+    its socket and never used again. Belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        reach: Reach,
+        name: str,
+        stall_s: float,
+        on_up: Callable[[], None] = lambda: None,
+        on_down: Callable[[str], None] = lambda reason: None,
+        asks_id: bool = False,
+    ) -> None:
+        self._reach = reach
+        self._asks_id = asks_id
+        self._name = name
+        self._stall_s = stall_s
+        self._on_up = on_up
+        self._on_down = on_down
+        self._closing = Stop()
+        self._wire: Optional[Wire] = None
+        self._link: Optional[Link] = None
+        self._broken: Optional["asyncio.Future[None]"] = None
+        self._reason: Optional[Exception] = None
+        self._waiting: List["asyncio.Future[None]"] = []
+        self._watch: Optional[asyncio.TimerHandle] = None
+        self._checked_at = 0.0
+        #: When the last piece of an answer was seen, and how many there were by then.
+        self._heard_at = 0.0
+        self._heard = 0
+        self._life: Optional["asyncio.Task[None]"] = None
+        #: Of what looks whether it is still the right server.
+        self._let_go_of: Callable[[], None] = lambda: None
+        #: Why there is no connection at the moment, once an attempt failed.
+        self.down_reason: Optional[str] = None
+
+    def open(self) -> None:
+        """Starts connecting; returns at once. Does nothing when already open."""
+        if self._life is None:
+            self._life = asyncio.get_running_loop().create_task(self._live())
+
+    @property
+    def is_ready(self) -> bool:
+        return self._wire is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Something is under way."""
+        return self._wire is not None and bool(self._wire.flights)
+
+    @property
+    def address(self) -> Address:
+        return self._reach.address
+
+    @property
+    def client_id(self) -> Optional[int]:
+        return self._wire.client_id if self._wire else None
+
+    async def when_ready(self, stop: Optional[Stop] = None) -> None:
+        """Returns when there is a connection, or when ``stop`` is set or this is closed: look at ``is_ready``."""
+        if self._wire or self._closing.is_set or (stop is not None and stop.is_set):
+            return
+        ready: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+        self._waiting.append(ready)
+        key = stop.add(lambda: settle(ready)) if stop else 0
+        try:
+            await ready
+        finally:
+            if stop:
+                stop.remove(key)
+
+    def post(self, *commands: Command) -> "asyncio.Future[List[Any]]":
+        """
+        Sends commands in one write, together with all others of this turn of the loop and in their order. The future has one
+        answer per command (an error answer is a ReplyError among them), or raises NotConnected or ConnectionLost.
+        """
+        future: "asyncio.Future[List[Any]]" = asyncio.get_running_loop().create_future()
+        wire = self._wire
+        if wire is None:
+            future.set_exception(NotConnected(self.down_reason or "not connected to Redis yet"))
+            return future
+        wire.flights.append(Flight(future, len(commands)))
+        for command in commands:
+            wire.out.append(pack(command))
+        if wire.wake is not None:
+            settle(wire.wake)
+            wire.wake = None
+        if self._watch is None:
+            self._start_watch()
+        return future
+
+    def discard(self, reason: Exception) -> None:
+        """Drops the present link: all that is under way fails as ConnectionLost, and a new one is made."""
+        self._reason = self._reason or reason
+        wire, self._wire = self._wire, None
+        self._abort()
+        if self._broken is not None:
+            settle(self._broken)
+        if wire is not None:
+            self._reject(wire, reason)
+
+    async def close(self) -> None:
+        """Closes for good."""
+        if not self._closing.is_set:
+            self._closing.set()
+            self.discard(ConnectionLost("the connection was closed"))
+            self._release()
+        if self._life is not None:
+            await asyncio.wait({self._life})
+
+    def detach(self) -> None:
+        """In a forked child: lets go of the parent's socket without a word to the server."""
+        let_go(self._link)
+
+    async def _live(self) -> None:
+        attempt = 0
+        while not self._closing.is_set:
+            self._reason = None
+            was_ready = await self._life_of_one_link()
+            if self._closing.is_set:
+                break
+            attempt = 0 if was_ready else attempt + 1
+            reason = message_of(self._reason) if self._reason else "Redis closed the connection"
+            # An outage that turns into a refusal, of a password that was changed for one, is told once more.
+            is_news = isinstance(self._reason, ReplyError) and reason != self.down_reason
+            if self.down_reason is None or is_news:
+                self._on_down(reason)
+            self.down_reason = reason
+            await sleep(backoff_s(attempt), self._closing)
+        if self._watch:
+            self._watch.cancel()
+
+    async def _life_of_one_link(self) -> bool:
+        """Makes a link and serves it until it is gone; ``_reason`` says why then. True when it was ready."""
+        loop = asyncio.get_running_loop()
+        self._broken = loop.create_future()
+        broken = self._broken
+        opening = loop.create_task(self._open())
+        tasks: Set["asyncio.Future[Any]"] = {opening}
+        open_s = self._reach.open_s
+        try:
+            await asyncio.wait({opening, broken}, timeout=open_s, return_when=asyncio.FIRST_COMPLETED)
+            if not opening.done():
+                self._reason = self._reason or ConnectionLost(f"no answer within {open_s:g} s")
+                return False
+            if opening.exception() is not None:
+                self._reason = self._reason or _as_reason(opening.exception())
+                return False
+            if broken.done() or self._closing.is_set:
+                return False
+            assert self._link is not None
+            wire = self._wire = Wire(self._link)
+            wire.client_id = opening.result().client_id
+            self.down_reason = None
+            self._on_up()
+            self._release()
+            tasks = {loop.create_task(self._write(wire)), loop.create_task(self._read(wire))}
+            await asyncio.wait({*tasks, broken}, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                if task.done() and task.exception() is not None:
+                    self._reason = self._reason or _as_reason(task.exception())
+            self.discard(self._reason or ConnectionLost("Redis closed the connection"))
+            return True
+        finally:
+            self._let_go_of()
+            self._abort()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._let_go_of()
+            self._abort()
+            self._link = None
+
+    def _abort(self) -> None:
+        if self._link is not None:
+            abort(self._link)
+
+    async def _open(self) -> Greeting:
+        options = await self._reach.options()
+        # From here on: a server that is silent while it is greeted may not be the right one any more.
+        self._let_go_of = self._reach.hold(self.discard)
+        link = self._link = make_link(options)
+        greeting = await open_link(link, self._name, self._asks_id, self._reach.section)
+        self._reach.check(greeting.info)
+        return greeting
+
+    async def _write(self, wire: Wire) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            if not wire.out:
+                wire.wake = loop.create_future()
+                await wire.wake
+            out, wire.out = wire.out, []
+            # redis-py would connect anew by itself, and nobody would know what became of what was under way.
+            if not wire.link.is_connected or self._wire is not wire:
+                raise ConnectionLost("Redis closed the connection")
+            await wire.link.send_packed_command([b"".join(out)], check_health=False)
+
+    async def _read(self, wire: Wire) -> None:
+        read = wire.link.read_response
+        while True:
+            answer: Any
+            try:
+                answer = await read(disable_decoding=True, disconnect_on_error=False)
+            except ANSWERS as error:
+                answer = answer_of(error)
+            wire.heard += 1
+            if not wire.flights:
+                raise ConnectionLost("Redis sent an answer that nobody asked for")
+            flight = wire.flights[0]
+            flight.replies.append(answer)
+            flight.missing -= 1
+            if flight.missing == 0:
+                wire.flights.popleft()
+                settle(flight.future, flight.replies)
+            if isinstance(answer, ReplyError) and code_of(answer) in WRONG_SERVER and self._wire is wire:
+                self.discard(answer)
+
+    def _start_watch(self) -> None:
+        self._checked_at = now_s()
+        self._watch = asyncio.get_running_loop().call_later(_STALL_CHECK_S, self._check_stall)
+
+    def _check_stall(self) -> None:
+        """Whether Redis says nothing. An answer that is long on a slow link is none of it."""
+        wire = self._wire
+        self._watch = None
+        if wire is None or not wire.flights:
+            return
+        now = now_s()
+        late_s = now - self._checked_at - _STALL_CHECK_S
+        # This loop got no turn, not Redis: the answers of that time are here and only still to be read.
+        if wire.heard != self._heard or late_s > _STALL_CHECK_S:
+            self._heard_at = now
+        self._heard = wire.heard
+        silent_s = now - max(wire.flights[0].sent_at, self._heard_at)
+        if silent_s > self._stall_s:
+            self.discard(ConnectionLost(f"Redis did not answer for {silent_s * 1000:.0f} ms"))
+        else:
+            self._start_watch()
+
+    def _reject(self, wire: Wire, reason: Exception) -> None:
+        flights, wire.flights = wire.flights, deque()
+        for flight in flights:
+            if not flight.future.done():
+                flight.future.set_exception(ConnectionLost(message_of(reason)))
+                # Not everybody who sends waits for the answer.
+                flight.future.exception()
+
+    def _release(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for ready in waiting:
+            settle(ready)
+
+
+def _as_reason(error: Optional[BaseException]) -> Exception:
+    if isinstance(error, ANSWERS):
+        return answer_of(error)
+    return ConnectionLost(message_of(error) if error else "Redis closed the connection")

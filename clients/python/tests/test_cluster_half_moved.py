@@ -1,0 +1,164 @@
+"""A slot of which some keys are at its new node already: no function runs with half of a queue's keys."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any, Dict, Iterator, List, Tuple
+
+import pytest
+
+from cluster_nodes import Cluster, Node, cluster, queues, shared_cluster  # noqa: F401
+from conftest import eventually, with_connection
+from pshub import Hub, NotEnqueued, Worker, task
+from pshub.redis.connection import Connection
+from pshub.redis.library import run
+from pshub.redis.redirect import with_absent
+from pshub.redis.refusals import ReplyError
+from pshub.redis.slot_map import slot_of
+
+ran: List[int] = []
+lined: List[Tuple[str, int]] = []
+merged: List[int] = []
+lock = threading.Lock()
+
+
+@task("plain:1.0")
+def plain(n: int) -> int:
+    with lock:
+        ran.append(n)
+    return n
+
+
+@task("line:1.0", keyed="ordered")
+def line(key: str, n: int) -> None:
+    with lock:
+        lined.append((key, n))
+
+
+@task("merge:1.0", keyed="merged", batch=10)
+def merge(by_key: Dict[str, List[Any]]) -> None:
+    with lock:
+        merged.extend(n for own in by_key.values() for n in own)
+
+
+class Moving:
+    """A queue whose slot is on its way from one node to another."""
+
+    def __init__(self, cluster: Cluster, queue: str) -> None:
+        self.cluster = cluster
+        self.queue = queue
+        self.slot = slot_of(f"pshub:{{{queue}}}:calls")
+        self.home = cluster.owner_of_slot(self.slot)
+        self.away = next(node for node in cluster.masters if node is not self.home)
+        self.hub = Hub(cluster.url)
+
+    def key(self, name: str) -> str:
+        return f"pshub:{{{self.queue}}}:{name}"
+
+    def begin(self) -> None:
+        self.away.do("CLUSTER", "SETSLOT", self.slot, "IMPORTING", self.home.id)
+        self.home.do("CLUSTER", "SETSLOT", self.slot, "MIGRATING", self.away.id)
+
+    def send(self, name: str) -> None:
+        self.home.do("MIGRATE", "127.0.0.1", self.away.port, self.key(name), 0, 5000)
+
+    def keys_at(self, node: Node) -> List[str]:
+        return sorted(node.do("CLUSTER", "GETKEYSINSLOT", self.slot, 100))
+
+    def close(self) -> None:
+        self.hub.close()
+        self.cluster.move(self.slot, self.away)
+        self.cluster.move(self.slot, self.home)
+
+
+@pytest.fixture
+def moving(cluster: Cluster, queues: List[str]) -> Iterator[Moving]:
+    for noted in (ran, lined, merged):
+        noted.clear()
+    moving = Moving(cluster, queues[0])
+    yield moving
+    moving.close()
+
+
+def test_a_function_rests_from_the_first_moment_of_a_move_to_its_end(moving: Moving) -> None:
+    """It has all keys that it names where it is sent; those that it does not name may be there or not."""
+    moving.hub.enqueue("plain:1.0", {"n": 1}, queue=moving.queue, unique="one")
+    moving.begin()
+    before = moving.keys_at(moving.home)
+    for each in before:
+        with pytest.raises(NotEnqueued, match="on its way"):
+            moving.hub.enqueue("plain:1.0", {"n": 2}, queue=moving.queue, unique="one", timeout_ms=150)
+        moving.send(each.split("}:")[1])
+    assert moving.keys_at(moving.home) == [] and moving.keys_at(moving.away) == before
+    with pytest.raises(NotEnqueued, match="on its way"):
+        moving.hub.enqueue("plain:1.0", {"n": 2}, queue=moving.queue, unique="one", timeout_ms=150)
+    ended: List[Any] = []
+    waiting = threading.Thread(
+        target=lambda: ended.append(moving.hub.enqueue("plain:1.0", {"n": 3}, queue=moving.queue, unique="one"))
+    )
+    waiting.start()
+    moving.cluster.settle(moving.slot, moving.away)
+    waiting.join(10)
+    assert [job.is_twin for job in ended] == [True]
+    with Worker(moving.cluster.url, tasks=[plain], queue=moving.queue):
+        eventually(lambda: ran == [1])
+
+
+def test_a_function_of_one_key_is_not_sent_after_it(moving: Moving) -> None:
+    job = moving.hub.enqueue("plain:1.0", {"n": 1}, queue=moving.queue, tracked=True)
+    moving.begin()
+    record = f"job:{job.id}"
+    moving.send(record)
+
+    async def act(connection: Connection) -> Any:
+        with pytest.raises(ReplyError, match="^TRYAGAIN "):
+            await run(connection, "await", [moving.key(record)], ["ticket", "hub", 100, 0])
+        # What is no function is.
+        return await connection.one("HGET", moving.key(record), "state")
+
+    assert with_connection(moving.cluster.url, act) == b"waiting"
+
+
+def test_the_key_that_nobody_makes_is_the_last_one_of_those_of_a_queue() -> None:
+    given: List[Any] = ["FCALL", "f", 2, "a:{q}:x", "a:{q}:y", "argument"]
+    assert with_absent(given) == ["FCALL", "f", 3, "a:{q}:x", "a:{q}:y", "a:{q}:moving", "argument"]
+    for untouched in (["FCALL", "f", 0, "a:{q}:x"], ["FCALL", "f", 1, "pshub:tasks", "a:{q}:x"], ["GET", "a:{q}:x"]):
+        assert with_absent(untouched) == untouched
+
+
+def _enqueue_all_along(moving: Moving, stop: threading.Event, start: int, counts: Counter) -> None:
+    n = start
+    while not stop.is_set():
+        n += 1
+        options = {"queue": moving.queue, "timeout_ms": 20_000}
+        moving.hub.enqueue("plain:1.0", {"n": n}, tracked=n % 2 == 0, **options)
+        moving.hub.enqueue("line:1.0", {"key": f"k{start}", "n": n}, key=f"k{start}", **options)
+        moving.hub.enqueue("merge:1.0", n, key=f"k{n % 3}", score=n, **options)
+        counts[start] = n
+        stop.wait(0.005)
+
+
+def test_no_job_is_lost_and_none_is_run_twice_while_its_slot_moves_under_load(moving: Moving) -> None:
+    stop, counts = threading.Event(), Counter()
+    worker = Worker(moving.cluster.url, tasks=[plain, line, merge], queue=moving.queue, slots=4).start()
+    threads = [
+        threading.Thread(target=_enqueue_all_along, args=(moving, stop, 10_000 * at, counts)) for at in range(1, 4)
+    ]
+    for thread in threads:
+        thread.start()
+    for turn in range(6):
+        count = len(ran)
+        eventually(lambda: len(ran) > count + 40, 20, "jobs before it moves")
+        moving.cluster.move(moving.slot, moving.home if turn % 2 else moving.away)
+    stop.set()
+    for thread in threads:
+        thread.join(20)
+    wanted = sorted(n for start, last in counts.items() for n in range(start + 1, last + 1))
+    eventually(lambda: len(ran) >= len(wanted) and len(lined) >= len(wanted) and len(merged) >= len(wanted), 20, "all jobs")
+    eventually(lambda: moving.cluster.held() == [], 10, "nothing held")
+    worker.stop()
+    assert sorted(ran) == wanted
+    assert sorted(merged) == wanted
+    for start, last in counts.items():
+        assert [n for key, n in lined if key == f"k{start}"] == list(range(start + 1, last + 1))

@@ -1,0 +1,147 @@
+"""Jobs whose queues are at different nodes of a Cluster, and what is done of them from one queue in another."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Dict, Iterator, List
+
+import pytest
+
+from cluster_nodes import Cluster, cluster, queues, shared_cluster  # noqa: F401
+from conftest import eventually, maker
+from pshub import Hub, TaskFailed, Worker, task
+
+ticks: List[float] = []
+merged: List[Dict[str, List[Any]]] = []
+order: List[int] = []
+
+
+@task("add:1.0")
+def add(x: int, y: int = 1) -> int:
+    return x + y
+
+
+@task("fail:1.0", retries=1, backoff=10)
+def fail() -> None:
+    raise ValueError("wrong")
+
+
+@task("tick:1.0")
+def tick() -> None:
+    ticks.append(time.time())
+
+
+@task("merge:1.0", keyed="merged", batch=10)
+def merge(by_key: Dict[str, List[Any]]) -> None:
+    merged.append(by_key)
+
+
+@task("line:1.0", keyed="ordered")
+def line(n: int) -> None:
+    order.append(n)
+
+
+class Served:
+    def __init__(self, url: str, queue: str) -> None:
+        self.problems: List[Any] = []
+        self.worker = Worker(url, tasks=[add, fail, tick, merge, line], queue=queue)
+        self.worker.events.on("problem", self._note)
+        self.worker.start()
+
+    def _note(self, event: Dict[str, Any]) -> None:
+        # On a busy machine its nodes may hold each other for dead.
+        if "CLUSTERDOWN" not in event["reason"]:
+            self.problems.append(event)
+
+    def close(self) -> None:
+        self.worker.stop()
+        assert self.problems == []
+
+
+@pytest.fixture
+def hub(cluster: Cluster) -> Iterator[Hub]:
+    with Hub(cluster.url) as hub:
+        yield hub
+
+
+@pytest.fixture
+def served(cluster: Cluster, queues: List[str]) -> Iterator[List[Served]]:
+    made = maker(lambda queue: Served(cluster.url, queue))
+    make: Callable[[str], Served] = next(made)
+    yield [make(queue) for queue in queues]
+    for _ in made:
+        pass
+    assert cluster.held() == []
+
+
+def test_jobs_with_results_at_each_node(hub: Hub, queues: List[str], served: List[Served]) -> None:
+    jobs = [hub.enqueue("add:1.0", {"x": n}, queue=queues[n % 3], tracked=True) for n in range(30)]
+    assert [job.result() for job in jobs] == [n + 1 for n in range(30)]
+    assert hub.job(jobs[1].id).status().state == "done"
+    many = hub.enqueue_many([("add:1.0", {"x": n}, {"queue": queues[n % 3]}) for n in range(300)])
+    assert len(set(many.ids)) == 300
+
+
+def test_a_job_for_later_and_one_that_fails(hub: Hub, queues: List[str], served: List[Served]) -> None:
+    for queue in queues:
+        begun = time.monotonic()
+        late = hub.enqueue("add:1.0", {"x": 1}, queue=queue, tracked=True, delay_ms=300)
+        assert late.result() == 2 and 0.25 < time.monotonic() - begun < 2
+        with pytest.raises(TaskFailed, match="wrong"):
+            hub.enqueue("fail:1.0", {}, queue=queue, tracked=True).result()
+        assert hub.dead(queue).count() == 1 and hub.dead(queue).retry() == 1
+        eventually(lambda: hub.dead(queue).count() == 1)
+
+
+def test_a_chain_from_node_to_node(cluster: Cluster, hub: Hub, queues: List[str], served: List[Served]) -> None:
+    steps: List[Any] = [("add:1.0", {"x": 1}, {"queue": queues[0]})]
+    steps += [("add:1.0", {}, {"queue": queues[n % 3], "pass": "x"}) for n in range(1, 7)]
+    chain = hub.chain(steps)
+    assert chain.result() == 8
+    assert [step.state for step in chain.status()] == ["done"] * 7
+    eventually(lambda: cluster.held() == [])
+    eventually(lambda: not any(node.client.keys("*:came:*") for node in cluster.masters))
+
+
+def test_a_batch_over_all_nodes(hub: Hub, queues: List[str], served: List[Served]) -> None:
+    entries: List[Any] = [("add:1.0", {"x": n}, {"queue": queues[n % 3]}) for n in range(30)]
+    after = ("add:1.0", {"x": 100}, {"tracked": True, "queue": queues[1]})
+    failed = ("add:1.0", {"x": -1}, {"tracked": True, "queue": queues[1]})
+    well = hub.batch(entries, then=after, failed=failed)
+    assert well.after is not None and well.after.result() == 101
+    badly = hub.batch([*entries, ("fail:1.0", {}, {"queue": queues[2]})], then=after, failed=failed)
+    assert badly.failed is not None and badly.failed.result() == 0
+    status = badly.status()
+    assert status is not None and (status.total, status.done, status.dead) == (31, 30, 1)
+
+
+def test_schedules_at_each_node(hub: Hub, queues: List[str], served: List[Served]) -> None:
+    for queue in queues:
+        ticks.clear()
+        hub.schedule("often", {"cron": "* * * * * *"}, "tick:1.0", queue=queue)
+        eventually(lambda: len(ticks) >= 2, 8)
+        assert min(at % 1 for at in ticks) < 0.3
+        assert [each.name for each in hub.schedules(queue).list()] == ["often"]
+        assert hub.schedules(queue).remove("often")
+
+
+def test_keys_at_each_node(hub: Hub, queues: List[str], served: List[Served]) -> None:
+    for queue in queues:
+        merged.clear()
+        order.clear()
+        hub.enqueue_many([("merge:1.0", n, {"key": "a {b}", "queue": queue, "score": n}) for n in range(5)])
+        eventually(lambda: [n for run in merged for n in run["a {b}"]] == list(range(5)))
+        hub.enqueue_many([("line:1.0", {"n": n}, {"key": "k", "queue": queue}) for n in range(20)])
+        eventually(lambda: order == list(range(20)))
+        assert hub.key("line:1.0", "k", queue=queue).status().state == "empty"
+
+
+def test_a_pause_at_each_node(hub: Hub, queues: List[str], served: List[Served]) -> None:
+    for queue in queues:
+        assert hub.pause(queue) > 0
+        time.sleep(1.2)
+        job = hub.enqueue("add:1.0", {"x": 1}, queue=queue, tracked=True)
+        time.sleep(0.3)
+        assert job.status().state == "waiting"
+        assert hub.resume(queue)
+        assert job.result() == 2

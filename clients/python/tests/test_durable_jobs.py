@@ -1,0 +1,215 @@
+"""Jobs that are acknowledged when a replica has them, too."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import Any, Callable, Dict, Iterator, List
+
+import pytest
+
+from cluster_nodes import Cluster
+from conftest import Proxy, Server, eventually
+from pshub import Hub, HubClosed, HubError, InvalidArgs, OutcomeUnknown, Worker, task
+from test_rights import RULES
+
+DURABLE: Dict[str, Any] = {"queue": "q", "durable": "replica"}
+JOBS = "pshub:{q}:jobs"
+ran: List[int] = []
+
+
+@task("job:1.0")
+def job(n: int) -> None:
+    ran.append(n)
+
+
+class Replicated:
+    """A master with a replica, and a hub."""
+
+    def __init__(self, make_server: Callable[..., Server]) -> None:
+        self.master = make_server("--repl-diskless-sync-delay", "0")
+        self.replica = make_server("--replicaof", "127.0.0.1", str(self.master.port))
+        self.hub = Hub(self.master.url)
+        eventually(lambda: self.master.client.wait(1, 100) == 1, 15, "the replica")
+
+    def freeze(self) -> None:
+        assert self.replica.process is not None
+        self.replica.process.send_signal(signal.SIGSTOP)
+
+    def close(self) -> None:
+        self.hub.close()
+        assert self.replica.process is not None
+        self.replica.process.send_signal(signal.SIGCONT)
+
+
+@pytest.fixture
+def pair(make_server: Callable[..., Server]) -> Iterator[Replicated]:
+    ran.clear()
+    pair = Replicated(make_server)
+    yield pair
+    pair.close()
+
+
+def test_it_is_on_a_replica_when_it_is_acknowledged(pair: Replicated) -> None:
+    for n in range(1, 21):
+        pair.hub.enqueue("job:1.0", {"n": n}, **DURABLE)
+        assert pair.replica.client.llen(JOBS) == n
+    pair.hub.enqueue_many([("job:1.0", {"n": n}) for n in range(300)], **DURABLE)
+    assert pair.replica.client.llen(JOBS) == 320
+    pair.hub.chain([("job:1.0", {"n": 1}), ("job:1.0", {"n": 2})], **DURABLE)
+    pair.hub.batch([("job:1.0", {"n": 1})], then=("job:1.0", {"n": 2}), **DURABLE)
+    assert pair.replica.client.llen(JOBS) == 322
+
+
+def test_one_that_no_replica_confirms_is_in_redis_and_holds_up_no_other_one(pair: Replicated) -> None:
+    pair.hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
+    pair.freeze()
+    ended: List[Any] = []
+
+    def durable() -> None:
+        try:
+            ended.append(pair.hub.enqueue("job:1.0", {"n": 2}, **DURABLE))
+        except HubError as error:
+            ended.append(error)
+
+    begun = time.monotonic()
+    waiting = threading.Thread(target=durable)
+    waiting.start()
+    eventually(lambda: pair.master.client.llen(JOBS) == 2)
+    pair.hub.enqueue("job:1.0", {"n": 3}, queue="q")
+    assert time.monotonic() - begun < 0.9 and ended == []
+    waiting.join(5)
+    assert time.monotonic() - begun < 2
+    assert isinstance(ended[0], OutcomeUnknown)
+    assert ended[0].message.startswith("The job is in Redis, and no replica confirmed it within 1000 ms: ")
+    assert pair.master.client.llen(JOBS) == 3
+    # Those that come together are told together.
+    with pytest.raises(OutcomeUnknown, match="^0 of 2 jobs .*no replica"):
+        pair.hub.enqueue_many([("job:1.0", {"n": n}) for n in (4, 5)], **DURABLE)
+
+
+def test_one_whose_answer_was_lost_is_confirmed_when_it_is_sent_again(
+    pair: Replicated, make_proxy: Callable[[Server], Proxy]
+) -> None:
+    front = make_proxy(pair.master)
+    with Hub(front.url) as hub:
+        hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
+        front.loses_answers = True
+        ended: List[Any] = []
+        waiting = threading.Thread(target=lambda: ended.append(hub.enqueue("job:1.0", {"n": 2}, **DURABLE)))
+        waiting.start()
+        eventually(lambda: pair.replica.client.llen(JOBS) == 2)
+        front.loses_answers = False
+        front.cut()
+        waiting.join(6)
+        assert len(ended) == 1 and pair.replica.client.llen(JOBS) == 2
+
+
+def test_one_in_doubt_since_its_master_went_is_no_job_that_is_not_there(pair: Replicated) -> None:
+    """It was in Redis while a replica was waited for: that it cannot be asked any more does not undo it."""
+    pair.hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
+    pair.freeze()
+    ended: List[Any] = []
+
+    def durable() -> None:
+        try:
+            pair.hub.enqueue("job:1.0", {"n": 2}, timeout_ms=1500, **DURABLE)
+        except HubError as error:
+            ended.append(error)
+
+    waiting = threading.Thread(target=durable)
+    waiting.start()
+    eventually(lambda: pair.master.client.llen(JOBS) == 2)
+    # Whoever waits is told UNBLOCKED, and then READONLY.
+    pair.master.client.replicaof("127.0.0.1", "1")
+    waiting.join(6)
+    assert isinstance(ended[0], OutcomeUnknown) and ended[0].message.endswith("it may be enqueued.")
+
+
+def test_who_may_not_ask_for_replicas_hears_that_the_job_is_there(pair: Replicated) -> None:
+    pair.hub.enqueue("job:1.0", {"n": 1}, queue="q")
+    pair.master.client.execute_command("ACL", "SETUSER", "poor", *RULES["pshub-jobs"], "-wait")
+    with Hub(f"redis://poor:secret@127.0.0.1:{pair.master.port}") as hub:
+        with pytest.raises(OutcomeUnknown, match="^The job is in Redis, which cannot tell .*lacks a right"):
+            hub.enqueue("job:1.0", {"n": 2}, **DURABLE)
+    assert pair.master.client.llen(JOBS) == 2
+
+
+def test_it_runs_as_any_other_and_its_hub_leaves_nothing(pair: Replicated) -> None:
+    with Worker(pair.master.url, tasks=[job], queue="q"):
+        pair.hub.enqueue("job:1.0", {"n": 1}, durable="replica")
+        eventually(lambda: ran == [1])
+        assert len(pair.master.client.keys("*enqueued*")) == 1
+        pair.hub.close()
+        assert pair.master.client.keys("*enqueued*") == []
+        assert [each for each in pair.master.client.client_list() if each["name"].startswith("pshub-hub")] == []
+
+
+def test_a_hub_that_is_closed_meanwhile_tells_of_a_doubt_and_is_gone(pair: Replicated) -> None:
+    pair.hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
+    pair.freeze()
+    ended: List[Any] = []
+
+    def durable() -> None:
+        try:
+            pair.hub.enqueue("job:1.0", {"n": 2}, **DURABLE)
+        except HubError as error:
+            ended.append(error)
+
+    waiting = threading.Thread(target=durable)
+    waiting.start()
+    eventually(lambda: pair.master.client.llen(JOBS) == 2)
+    begun = time.monotonic()
+    pair.hub.close()
+    waiting.join(2)
+    assert time.monotonic() - begun < 1 and isinstance(ended[0], (OutcomeUnknown, HubClosed))
+
+
+def test_it_is_for_what_is_enqueued_now_and_for_replicas(pair: Replicated) -> None:
+    with pytest.raises(InvalidArgs, match='durable must be \'replica\', not "disk"'):
+        pair.hub.enqueue("job:1.0", {"n": 1}, queue="q", durable="disk")
+    for refused in (
+        lambda: pair.hub.schedule("s", {"cron": "0 0 * * *"}, "job:1.0", {"n": 1}, **DURABLE),
+        lambda: pair.hub.enqueue_many([("job:1.0", {"n": 1}, {"durable": "replica"})], queue="q"),
+    ):
+        with pytest.raises(InvalidArgs, match="there is no option 'durable'"):
+            refused()
+
+
+def test_durable_jobs_outlive_the_master_of_their_slot() -> None:
+    cluster = Cluster(3, 3)
+    try:
+        gone = cluster.masters[1]
+        queue = cluster.queues_of(gone)[0]
+        ended: List[int] = []
+        ran.clear()
+        with Hub(cluster.url) as hub:
+            stop = threading.Event()
+
+            def enqueue_all_along() -> None:
+                n = 0
+                while not stop.is_set():
+                    n += 1
+                    try:
+                        hub.enqueue("job:1.0", {"n": n}, queue=queue, durable="replica", timeout_ms=20_000)
+                        ended.append(n)
+                    except OutcomeUnknown:
+                        pass
+
+            load = threading.Thread(target=enqueue_all_along)
+            load.start()
+            eventually(lambda: len(ended) > 200, 15, "jobs")
+            cluster.kill(gone)
+            key = f"pshub:{{{queue}}}:calls"
+            eventually(lambda: cluster.owner_of(key) is not gone, 20, "the failover")
+            # It has no replica of its own, so nothing is certain there any more.
+            stop.set()
+            load.join(20)
+            assert not load.is_alive()
+        with Worker(cluster.url, tasks=[job], queue=queue, slots=4):
+            eventually(lambda: set(ended) <= set(ran), 20, "the jobs that were acknowledged")
+            eventually(lambda: cluster.held() == [], 10)
+        assert len(ran) == len(set(ran))
+    finally:
+        cluster.close()

@@ -1,0 +1,114 @@
+"""A key of a task's jobs: looked at, run now, skipped, deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, List
+
+import pytest
+
+from conftest import Server, eventually
+from job_tasks import PREFIX, hub, serve  # noqa: F401
+from merged_tasks import Gate, Merge, Serve
+from pshub import AsyncHub, Hub, InvalidArgs, NoSuchTask, task
+
+
+def test_of_merged_jobs(server: Server, hub: Hub, serve: Serve) -> None:
+    gate = Gate(ValueError("not yet"))
+    merge = Merge(gate, backoff=60_000)
+    serve(merge.task)
+    key = hub.key(merge.task, "ü {a}")
+    assert (key.queue, key.task, key.key) == ("q", "merge:1.0", "ü {a}")
+    empty = key.status()
+    assert (empty.state, empty.due_ms, empty.run, empty.waiting, empty.payloads, empty.tries) == ("empty", None, None, 0, [], 0)
+    assert (key.run_now(), key.skip(), key.delete()) == (0, False, 0)
+    hub.enqueue("merge:1.0", 1, key="ü {a}")
+    eventually(lambda: merge.begun == 1)
+    for score, payload in ((2, {"b": 1}), (1, "x")):
+        hub.enqueue("merge:1.0", payload, key="ü {a}", score=score)
+    runs = key.status()
+    assert runs.state == "running" and runs.run is not None and runs.run.id == f"m-{runs.run.fence}"
+    assert abs(runs.run.since_ms - time.time() * 1000) < 10_000 and runs.due_ms is None
+    assert (runs.waiting, [tuple(each) for each in runs.payloads]) == (2, [("x", 1), ({"b": 1}, 2)])
+    with pytest.raises(InvalidArgs, match='merge:1.0, key "ü {a}": nothing is skipped, because it runs now'):
+        key.skip()
+    gate.opened.set()
+    later = eventually(lambda: (status := key.status()).state == "later" and status)
+    assert (later.waiting, later.tries, [error["message"] for error in later.errors]) == (3, 1, ["not yet"])
+    assert later.due_ms is not None and later.due_ms > time.time() * 1000 + 30_000
+    # What is due then runs at once, without the one that was given up.
+    assert key.skip() is True
+    eventually(lambda: len(merge.runs) == 2)
+    assert {str(each) for each in merge.brought[1]["ü {a}"]} == {"{'b': 1}", "1"}
+    [dead] = key.dead()
+    assert (dead.args, dead.score, dead.errors[-1]["code"]) == ("x", 1, "Skipped")
+    hub.enqueue("merge:1.0", 5, key="ü {a}", delay_ms=60_000)
+    assert key.retry_dead() == 1
+    eventually(lambda: len(merge.runs) == 3)
+    assert merge.brought[2] == {"ü {a}": ["x", 5]}
+    hub.enqueue("merge:1.0", 6, key="ü {a}", delay_ms=60_000)
+    assert key.delete() == 1 and key.status().state == "empty" and key.dead() == []
+
+
+def test_of_ordered_jobs(hub: Hub, serve: Serve) -> None:
+    ran: List[Any] = []
+
+    @task("lined:1.0", keyed="ordered")
+    def lined(n: int) -> None:
+        ran.append(n)
+
+    serve(lined)
+    entries: List[Any] = [(lined, {"n": n}, {"key": "a", "delay_ms": 60_000}) for n in (1, 2, 3)]
+    batch = hub.batch(entries)
+    key = hub.key("lined:1", "a", queue="q")
+    status = key.status()
+    assert (status.state, status.waiting, [job.args for job in status.jobs]) == ("later", 3, [{"n": 1}, {"n": 2}, {"n": 3}])
+    assert [job.id for job in status.jobs] == batch.ids and status.jobs[0].enqueued_ms is not None
+    assert key.skip() is True
+    eventually(lambda: batch.status().dead == 1)  # type: ignore[union-attr]
+    # What comes behind it is due now; and the next one waits for its time again.
+    eventually(lambda: ran == [2] and key.status().state == "later")
+    assert key.run_now() == 1
+    eventually(lambda: ran == [2, 3])
+    assert [job.args for job in key.dead()] == [{"n": 1}] and key.delete() == 0
+
+
+def test_what_is_no_key_is_refused_and_what_others_put_there_counts_as_nothing(
+    server: Server, hub: Hub, serve: Serve
+) -> None:
+    merge = Merge()
+    merge.declared(serve)
+    for wrong in ("", "x" * 201, 7, None):
+        with pytest.raises(InvalidArgs, match="key must be a text of 1 to 200 bytes, not "):
+            hub.key("merge:1.0", wrong)  # type: ignore[arg-type]
+    with pytest.raises(NoSuchTask):
+        hub.key("nobody:1.0", "a")
+    with pytest.raises(InvalidArgs, match="queue must be the name of a queue"):
+        hub.key("merge:1.0", "a", queue="no queue")
+    server.client.set(f"{PREFIX}merged:merge:1.0:a", "text")
+    server.client.rpush(f"{PREFIX}line:merge:1.0:a", "no job", '{"at":1,"ttl":0,"id":"b","job":{"tries":2},"task":"merge:1.0","args":[]}')
+    server.client.hset(f"{PREFIX}running:merge:1.0", "a", "somebody")
+    server.client.hset(f"{PREFIX}tried:merge:1.0", "a", "{not")
+    server.client.zadd(f"{PREFIX}keys:merge:1.0", {"a": "inf"})
+    status = hub.key("merge:1.0", "a").status()
+    assert (status.state, status.run, status.payloads) == ("due", None, [])
+    assert ([job.id for job in status.jobs], status.waiting, status.tries) == (["b"], 2, 2)
+    server.client.delete(f"{PREFIX}merged:merge:1.0:a", f"{PREFIX}line:merge:1.0:a")
+    server.client.zadd(f"{PREFIX}merged:merge:1.0:a", {"{not": 1, b"\xff": "inf"})
+    assert [each.args for each in hub.key("merge:1.0", "a").status().payloads] == ["{not", "\ufffd"]
+
+
+def test_for_asyncio(server: Server, serve: Serve) -> None:
+    merge = Merge(Gate())
+    merge.declared(serve)
+
+    async def use() -> None:
+        async with AsyncHub(server.url) as hub:
+            await hub.enqueue(merge.task, 1, key="a", score=3)
+            key = await hub.key(merge.task, "a")
+            assert ((await key.status()).state, await key.run_now()) == ("due", 1)
+            assert (await key.skip(), [job.args for job in await key.dead()]) == (True, [1])
+            assert (await key.retry_dead(), await key.delete()) == (1, 1)
+
+    asyncio.run(use())

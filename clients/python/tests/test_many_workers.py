@@ -1,0 +1,106 @@
+"""A worker and a caller among thousands of workers: they look at a part of them, and tell less often."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, Callable, Dict, List
+
+import pytest
+
+from conftest import Server, with_connection
+from pshub.catalogue.catalogue import Catalogue
+from pshub.catalogue.registrar import Measured, Registrar
+from pshub.figures.events import Events
+from pshub.queue.queue import Queue
+from pshub.redis.connection import Connection
+from pshub.settings.read import read_settings
+from pshub.wire.keys import Keys
+from registered import STATS, WORKERS
+
+_KEYS = Keys("pshub")
+_LEASES = _KEYS.queue("q").leases
+
+
+def _put_workers(server: Server, count: int, tasks_of: Callable[[int], List[str]]) -> None:
+    """So many live workers of two slots; the lease of the first one ends first."""
+    cards: Dict[str, str] = {}
+    leases: Dict[str, float] = {}
+    for n in range(count):
+        tasks = {task: "d" for task in tasks_of(n)}
+        cards[f"w{n}"] = json.dumps({"id": f"w{n}", "queue": "q", "host": "h", "pid": n, "slots": 2, "tasks": tasks})
+        leases[f"w{n}"] = time.time() * 1000 + 600_000 + n
+    server.client.hset(WORKERS, mapping=cards)
+    server.client.zadd(_LEASES, leases)
+
+
+def _slots(server: Server, task: str) -> int:
+    return int(with_connection(server.url, lambda link: Catalogue(_KEYS, lambda _: None).slots(link, "q", task)))
+
+
+def _lengths_asked(server: Server) -> int:
+    return int(server.client.info("commandstats").get("cmdstat_hstrlen", {}).get("calls", 0))
+
+
+def test_of_a_large_queue_some_are_looked_at_and_the_others_are_counted(server: Server) -> None:
+    _put_workers(server, 1000, lambda n: ["all:1.0", "half:1.0"] if n % 2 == 0 else ["all:1.0"])
+    before = _lengths_asked(server)
+    assert (_slots(server, "all:1.0"), _slots(server, "half:1.0")) == (2000, 1000)
+    assert _lengths_asked(server) - before < 200
+
+
+def test_the_one_worker_of_a_task_is_found_wherever_it_is(server: Server) -> None:
+    _put_workers(server, 200, lambda n: ["all:1.0", "own:1.0"] if n == 150 else ["all:1.0"])
+    drains = json.dumps({"seen": 1, "draining": True})
+    server.client.hset(STATS, mapping={f"w{n}": drains for n in range(200) if n != 150})
+    assert [_slots(server, task) for task in ("own:1.0", "all:1.0", "none:1.0")] == [2, 400, 0]
+    server.client.hset(STATS, "w150", drains)
+    assert _slots(server, "all:1.0") == 0
+
+
+def _registrar() -> Registrar:
+    return Registrar(_KEYS, Queue("q", _KEYS), {}, read_settings("worker", {}), Events())
+
+
+async def _publish(registrar: Registrar, link: Connection, id: str, now_ms: int, draining: bool = False) -> None:
+    stats: Dict[str, Any] = {"seen": now_ms, "draining": draining}
+    await registrar.publish(link, id, now_ms, stats, lambda _: Measured(None, None))
+
+
+def test_those_that_are_long_gone_are_looked_for_a_page_at_a_time(server: Server) -> None:
+    now_ms = int(time.time() * 1000)
+    later = json.dumps({"seen": now_ms + 24 * 3600_000})
+    server.client.hset(STATS, mapping={f"live{n}": later for n in range(1000)})
+    server.client.hset(STATS, mapping={f"gone{n}": '{"seen":1}' for n in range(9)})
+
+    async def act(link: Connection) -> None:
+        registrar = _registrar()
+        before = _lengths_asked(server)
+        for turn in range(14):
+            # With its cards, every ten minutes.
+            await _publish(registrar, link, "a", now_ms + turn * 601_000)
+            assert _lengths_asked(server) - before <= 200 * (turn + 1)
+        assert [id for id in server.client.hkeys(STATS) if id.startswith("gone")] == []
+        assert server.client.hlen(STATS) == 1001
+
+    with_connection(server.url, act)
+
+
+@pytest.mark.parametrize(("count", "times"), [(1000, [12]), (5000, [4]), (50_000, [1, 2])])
+def test_the_more_there_are_the_less_often_each_tells(server: Server, count: int, times: List[int]) -> None:
+    now_ms = int(time.time() * 1000)
+    server.client.hset(STATS, mapping={f"w{n}": json.dumps({"seen": now_ms}) for n in range(count)})
+
+    async def act(link: Connection) -> None:
+        registrar = _registrar()
+        await _publish(registrar, link, "a", now_ms)
+        told = 0
+        for beat in range(1, 13):
+            await _publish(registrar, link, "a", now_ms + beat)
+            told += json.loads(server.client.hget(STATS, "a"))["seen"] == now_ms + beat
+        assert told in times
+        for beat in (20, 21):
+            await _publish(registrar, link, "a", now_ms + beat, draining=True)
+        assert json.loads(server.client.hget(STATS, "a")) == {"seen": now_ms + 21, "draining": True}
+
+    with_connection(server.url, act)

@@ -1,0 +1,172 @@
+"""What may be said of a task that merges its jobs, and of these jobs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Dict, List
+
+import pytest
+
+from conftest import Server, eventually
+from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
+from merged_tasks import Merge, Serve, waiting
+from pshub import Hub, InvalidArgs, task
+
+
+def test_the_first_score_counts_where_the_task_says_so(server: Server, hub: Hub, serve: Serve) -> None:
+    merge = Merge(scores="first")
+    merge.declared(serve)
+    assert json.loads(server.client.hget("pshub:tasks", "merge:1.0"))["scores"] == "first"
+    for payload, score in (("v1", 5), ("v1", 3), ("v2", 4)):
+        hub.enqueue("merge:1.0", payload, key="1", score=score)
+    assert waiting(server, "1") == {'"v1"': 5, '"v2"': 4}
+
+
+def test_a_payload_as_deep_as_any_may_be_runs(hub: Hub, serve: Serve) -> None:
+    merge = Merge()
+    serve(merge.task)
+    deep: Any = []
+    for _ in range(63):
+        deep = [deep]
+    hub.enqueue("merge:1.0", deep, key="a")
+    eventually(lambda: merge.runs)
+    assert merge.brought == [{"a": [deep]}]
+
+
+def test_what_was_enqueued_before_runs_alone_and_what_has_no_key_is_refused(
+    server: Server, hub: Hub, serve: Serve
+) -> None:
+    before = task("merge:1.0", args={}, keyed="ordered")(lambda args: None)
+    serve(before, job_slots=0).stop()
+    hub.enqueue("merge:1.0", {"v": 1}, key="a")
+    hub.close()
+    plain = '{"at":1,"ttl":0,"id":"plain","task":"merge:1.0","args":{}}'
+    server.client.rpush(f"{PREFIX}jobs", plain)
+    merge = Merge()
+    serve(merge.task)
+    eventually(lambda: merge.runs)
+    assert merge.brought == [{"a": [{"v": 1}]}]
+    with Hub(server.url) as other:
+        with pytest.raises(InvalidArgs, match="merge:1.0 merges its jobs: enqueue it with a key, instead of calling it"):
+            other.call("merge:1.0", 1)
+        [dead] = eventually(lambda: other.dead("q").list())
+        assert (dead.id, dead.errors[-1]["code"]) == ("plain", "InvalidArgs")
+
+
+def test_runs_of_a_task_that_merges_no_more_are_given_up(server: Server, hub: Hub, serve: Serve) -> None:
+    merge = Merge(batch=2)
+    merge.declared(serve)
+    for key in "ab":
+        hub.enqueue("merge:1.0", key, key=key)
+    ran: List[Any] = []
+    serve(task("merge:1.0", args={}, keyed="ordered")(lambda args: ran.append(args)))
+    eventually(lambda: hub.dead("q").count() == 2)
+    assert sorted((job.key, job.args) for job in hub.dead("q").list(code="InvalidArgs")) == [("a", "a"), ("b", "b")]
+    assert ran == []
+
+
+def test_they_are_serialized_for_their_way_and_made_again_for_the_handler(hub: Hub, serve: Serve) -> None:
+    seen: List[Any] = []
+
+    @task("dates:1.0", keyed="merged", args={"type": "array"}, serialize=sorted, deserialize=set)
+    def dates(days: Dict[str, "set[int]"]) -> None:
+        seen.append(days)
+
+    serve(dates)
+    hub.enqueue(dates, {3, 1}, key="a", score=1)
+    hub.enqueue_many([(dates, {2}, {"key": "a", "score": 0})])
+    with pytest.raises(InvalidArgs, match="dates:1.0: its serialize raised: "):
+        hub.enqueue(dates, 7, key="a")
+    eventually(lambda: [each for run in seen for each in run["a"]] in ([{1, 3}, {2}], [{2}, {1, 3}]))
+
+
+@dataclass
+class Order:
+    number: int
+
+
+def test_hints_say_what_one_payload_is(server: Server, hub: Hub, serve: Serve) -> None:
+    seen: List[Any] = []
+
+    @task("orders:1.0", keyed="merged")
+    def orders(by_key: Dict[str, List[Order]]) -> object:
+        """Of a day."""
+        seen.append(by_key)
+        # Whatever that returns.
+        return object()
+
+    settled = noted(serve(orders), "task:settled")
+    card = json.loads(server.client.hget("pshub:tasks", "orders:1.0"))
+    assert card["args"]["properties"] == {"number": {"type": "integer"}} and card["description"] == "Of a day."
+    assert card["keyed"] == "merged" and "scores" not in card and "result" not in card
+    with pytest.raises(InvalidArgs):
+        hub.enqueue("orders:1.0", {"number": "x"}, key="a")
+    hub.enqueue(orders, Order(7), key="a")
+    eventually(lambda: settled)
+    assert seen == [{"a": [Order(7)]}] and settled[0][1]["ok"] is True
+
+
+def test_schedules_enqueue_them_too(server: Server, hub: Hub, serve: Serve) -> None:
+    merge = Merge()
+    serve(merge.task)
+    hub.schedule("nightly", {"cron": "0 3 * * *"}, merge.task, {"b": 1, "a": 2}, key="a", score=5)
+    hub.schedules("q").run("nightly")
+    eventually(lambda: merge.runs)
+    assert merge.brought == [{"a": [{"a": 2, "b": 1}]}]
+    hub.schedules("q").remove("nightly")
+
+
+def test_what_has_no_meaning_for_them_is_refused(server: Server, hub: Hub, serve: Serve) -> None:
+    merge = Merge()
+    serve(merge.task, task("plain:1.0")(lambda: None), job_slots=0)
+    wrong: List[Any] = [
+        ({}, "enqueue merge:1.0: its jobs are merged: give a key"),
+        ({"key": "a", "tracked": True}, "tracked cannot be said of a merged job, which becomes part of a run with others. Leave it out; nor"),
+        ({"key": "a", "retries": 0}, "retries cannot be said of a merged job, which becomes part of a run with others. Say it of the task."),
+        ({"key": "a", "unique": "x"}, "unique cannot be said of a merged job, which becomes part of a run with others. Leave it out."),
+        ({"key": "a", "priority": "low"}, "jobs with a key have no priority"),
+        *(({"key": "a", "score": each}, "score must be a number of at most 2^53, not") for each in ("1", True, float("nan"), 2**53 + 1)),
+    ]  # fmt: skip
+    for options, message in wrong:
+        with pytest.raises(InvalidArgs) as error:
+            hub.enqueue("merge:1.0", 1, **options)
+        assert message in error.value.message, error.value.message
+    with pytest.raises(InvalidArgs, match="an integer beyond 2.53 in its arguments, which would be rounded. Give it as a text"):
+        hub.enqueue("merge:1.0", {"id": [2**53 + 1]}, key="a")
+    with pytest.raises(InvalidArgs, match="score is for merged jobs, and no worker declared the task as keyed='merged'"):
+        hub.enqueue("plain:1.0", {}, score=1)
+    entry: Any = ("merge:1.0", 1, {"key": "a"})
+    for act, message in (
+        (lambda: hub.batch([entry]), "A merged job cannot be one of a batch"),
+        (lambda: hub.batch([], then=entry), "nor can it be a step of a chain, or what follows a batch"),
+        (lambda: hub.chain([entry]), "nor can it be a step of a chain"),
+        (lambda: hub.chain([(*entry[:2], {"key": "a", "tracked": False})]), "A merged job cannot be a step of a chain"),
+    ):
+        with pytest.raises(InvalidArgs, match=message):
+            act()
+    assert server.client.keys(f"{PREFIX}merged:*") == []
+    hub.enqueue("merge:1.0", [2**53, 2**60, 1e300, -0.0], key="a", tracked=False, priority="normal", score=-(2**53))
+    assert waiting(server, "a") == {"[9007199254740992,1152921504606847000,1e+300,0]": -(2**53)}
+
+
+def test_a_task_that_cannot_be_so_is_not_declared() -> None:
+    merged = {"keyed": "merged"}
+    wrong: List[Any] = [
+        *(({name: 1}, f"'{name}' is for tasks that merge their jobs; give keyed='merged' too.") for name in
+          ("batch", "max_payloads", "scores", "serialize", "deserialize")),
+        *(({**merged, "batch": each}, "'batch' must be a whole number from 1 to 100.") for each in (0, 101, 1.5, True, "2")),
+        *(({**merged, "max_payloads": each}, "'max_payloads' must be a whole number from 1 to 10000.") for each in (0, 10_001)),
+        ({**merged, "scores": "best"}, "'scores' must be 'first' or 'last'."),
+        ({**merged, "serialize": "json"}, "'serialize' must be a function."),
+        ({**merged, "result": {}}, "'result' is of no use: nobody is told what a run of merged jobs returns."),
+        ({**merged, "on_failure": "hold"}, "'on_failure' is for keyed='ordered': a key that failed keeps its payloads together."),
+        ({"keyed": "often"}, "'keyed' must be 'ordered' or 'merged', or be left out."),
+    ]  # fmt: skip
+    for options, message in wrong:
+        with pytest.raises(Exception) as error:
+            task("merge:1.0", **options)
+        assert (type(error.value).__name__, str(error.value)) == ("ConfigError", f"merge:1.0: {message}")
+    for function in (lambda: None, lambda a, b: None, lambda *keys: None, lambda ctx: None):
+        with pytest.raises(Exception, match="its function needs one parameter that has a name, for a dict of keys"):
+            task("merge:1.0", keyed="merged")(function)

@@ -1,0 +1,63 @@
+"""What Redis says is held, and the worker does not know."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, List
+
+from pshub.wire.clock import now_s
+from pshub.worker.roles.reconcile import Reconcile
+
+#: What Redis says.
+HELD = ["job:a"]
+
+
+class Holding:
+    """A queue and slots: the worker holds a job that it does not know of."""
+
+    def __init__(self) -> None:
+        self.put_back: List[List[str]] = []
+
+    async def held_texts(self, *_: Any) -> List[Any]:
+        return []
+
+    async def handback(self, _connection: Any, _worker: str, _side: str, ids: List[str]) -> None:
+        self.put_back.append(ids)
+
+    def knows(self, _id: str) -> bool:
+        return False
+
+    def was_released(self, _id: str) -> bool:
+        return False
+
+
+def _reconcile(holding: Any) -> Reconcile:
+    nothing = lambda *_: None  # noqa: E731
+    return Reconcile(holding, holding, holding, lambda: "w", nothing, nothing, nothing, lambda _: nothing)
+
+
+def test_two_looks_of_beats_one_behind_the_other_put_it_back() -> None:
+    async def act() -> None:
+        holding = Holding()
+        reconcile = _reconcile(holding)
+        await reconcile.look(HELD, 1, now_s())
+        await asyncio.sleep(0.002)
+        await reconcile.look(HELD, 2, now_s())
+        assert holding.put_back == [["job:a"]]
+
+    asyncio.run(act())
+
+
+def test_it_stays_as_long_as_both_looks_may_have_met_its_claim_on_its_way() -> None:
+    async def act() -> None:
+        holding = Holding()
+        reconcile = _reconcile(holding)
+        sent_at = now_s()
+        await asyncio.gather(reconcile.look(HELD, 1, sent_at), reconcile.look(HELD, 2, sent_at))
+        await reconcile.look(HELD, 3, sent_at)
+        assert holding.put_back == []
+        await asyncio.sleep(0.002)
+        await reconcile.look(HELD, 4, now_s())
+        assert holding.put_back == [["job:a"]]
+
+    asyncio.run(act())
