@@ -43,11 +43,27 @@ ensure
   note("stop", id: ctx.id, run: run) if args["key"]
 end
 
+# +ms+: how long it takes; +fails+: how likely it fails. A run takes as long as the slowest of its payloads.
+def handle_merged(by_key, ctx)
+  run = "#{SETUP['name']}/#{RUNS[:lock].synchronize { RUNS[:count] += 1 }}"
+  payloads = by_key.values.flatten(1)
+  note("merged", run: run, keys: by_key.map { |key, each| [key, each.map { |payload| payload["n"] }] }, fence: ctx.fence)
+  is_done = false
+  raise "told to stop" if ctx.wait(payloads.map { |payload| payload["ms"] }.max / 1000.0)
+  raise "not yet {" if payloads.any? { |payload| rand < payload.fetch("fails", 0) }
+
+  is_done = true
+ensure
+  note("merged-stop", run: run, isDone: is_done)
+end
+
 extend Pshub::DSL
 
 task("#{SETUP['queue']}-work:1.0", args: {}, retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }
 task("#{SETUP['queue']}-acts:1.0", args: {}, retries: 2, backoff: 50, job_timeout_ms: 2000) { |args, ctx| handle(args, ctx) }
 task("#{SETUP['queue']}-keyed:1.0", args: {}, keyed: "ordered", retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }
+merging = { keyed: "merged", batch: 3, max_payloads: 20, retries: 8, backoff: 50, job_timeout_ms: 15_000 }
+task("#{SETUP['queue']}-merged:1.0", args: {}, **merging) { |by_key, ctx| handle_merged(by_key, ctx) }
 # Those of schedules.
 %w[once skip].each do |name|
   task("#{SETUP['queue']}-#{name}:1.0", args: {}, retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }

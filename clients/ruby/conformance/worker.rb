@@ -64,6 +64,13 @@ in_line = lambda do |args, ctx|
 end
 task("ordered:1.0", keyed: "ordered", backoff: 100, &in_line)
 task("passing:1.0", keyed: "ordered", on_failure: "pass", backoff: 100, &in_line)
+# One line for each run: <key>=<tokens> of each of its keys.
+task "merged:1.0", keyed: "merged", batch: 3, backoff: 100 do |by_key, ctx|
+  payloads = by_key.values.flatten
+  note({ "token" => by_key.map { |key, own| "#{key}=#{own.map { |each| each['token'] }.join(',')}" }.join(" ") })
+  ctx.wait(payloads.map { |each| milliseconds(each) }.max)
+  raise "try #{ctx.attempt} {failed}" if payloads.any? { |each| ctx.attempt <= each.fetch("fails", 0) }
+end
 task "nested:1.0", timeout: 20 do |args, ctx|
   next ctx.call("nested:1.0", { **args, "depth" => args["depth"] - 1 }) if args["depth"].positive?
 

@@ -233,18 +233,13 @@ class PshubTest < Minitest::Test
   end
 
   # A task that no other test knows of.
-  def declare(name, job_timeout_ms: nil, retries: nil, backoff: nil, keyed: nil, on_failure: nil, **options, &handler)
-    jobs = { job_timeout_ms: job_timeout_ms, retries: retries, backoff: backoff, keyed: keyed, on_failure: on_failure }
-    Pshub::Task.new(name, *task_options(**options), handler, **jobs)
+  def declare(name, args: nil, result: nil, description: "", timeout: 5, idempotent: false, **jobs, &handler)
+    Pshub::Task.new(name, args, result, description, timeout, idempotent, handler, **jobs)
   end
 
   def adder = declare("add:1.0") { |args| args["x"] + 2 }
 
   private
-
-  def task_options(args: nil, result: nil, description: "", timeout: 5, idempotent: false)
-    [args, result, description, timeout, idempotent]
-  end
 
   def ending(thing, name)
     @endings << -> { thing.public_send(name) }

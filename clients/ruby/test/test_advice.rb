@@ -8,8 +8,8 @@ require "stringio"
 # What people are told in the same words by all languages: clients/vectors/advice.json.
 class TestAdvice < PshubTest
   ADVICE = Support.vectors("advice.json").freeze
-  # What does not happen here: there is no event loop that a handler could block, and nothing puts jobs off.
-  ABSENT = %w[loop:blocked job:putoff].freeze
+  # What does not happen here: there is no event loop that a handler could block.
+  ABSENT = %w[loop:blocked].freeze
 
   # The lines that an event makes: level, text and fields.
   def lines_of(event, **members)

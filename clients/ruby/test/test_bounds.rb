@@ -22,6 +22,9 @@ class TestBounds < PshubTest
       commands.map(&@answer)
     end
 
+    # It leads to one server.
+    def apart = self
+    def spread? = false
     def wait_ready(*) = true
     def bytes = @writes.map { |write| write.flatten.sum { |word| word.to_s.bytesize } }
   end

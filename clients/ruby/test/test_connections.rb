@@ -33,7 +33,7 @@ class TestConnections < PshubTest
     trying = Thread.new { link.wait_ready(Pshub::Stop.new, 0) }
     assert trying.join(6), "it still waits"
     assert_equal [false, false], [trying.value, link.ready?]
-    assert_in_delta Pshub::Connection::OPEN_S, Pshub::Clock.now - begun, 1.5
+    assert_in_delta Pshub::Reach::OPEN_S, Pshub::Clock.now - begun, 1.5
     assert_match(/no answer within/, link.down_reason)
   ensure
     trying&.kill

@@ -99,6 +99,8 @@ class TestJobRules < Minitest::Test
     task = Pshub::Task.new("t:1.0", nil, nil, "", 5, false, -> {})
     error = assert_raises(Pshub::ConfigError) { Pshub::Worker.new(tasks: [task], slots: 2, job_slots: 3) }
     assert_equal "job_slots is 3, but this worker has 2 slots in all.", error.message
+    error = assert_raises(Pshub::ConfigError) { Pshub::Worker.new(tasks: [task], queue: "forward.billing") }
+    assert_equal "Queue forward.billing is that of a forwarder: pshub forward billing.", error.message
   end
 
   def test_the_arguments_of_a_job_are_measured_without_what_it_carries

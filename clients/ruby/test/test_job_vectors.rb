@@ -48,7 +48,7 @@ class TestJobVectors < Minitest::Test
   end
 
   def test_revived
-    JOBS["revived"].each { |each| assert_equal each["message"], Pshub::Revived.message(each["dead"], each["args"]), each["title"] }
+    JOBS["revived"].each { |each| assert_equal each["message"], Pshub::JobText.revived(each["dead"], each["args"]), each["title"] }
   end
 
   def ms(text) = (Time.iso8601(text).to_r * 1000).to_i

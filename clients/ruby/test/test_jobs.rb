@@ -42,6 +42,26 @@ class TestJobs < PshubTest
     assert_empty server.client.keys("pshub:reply:*") + server.client.keys("*:enqueued:*")
   end
 
+  def test_it_leaves_the_hub_where_a_forwarder_is_named
+    calling = hub
+    job = calling.enqueue("order.paid", { n: 1 }, forward: "billing", key: "order-17", keep_result_ms: 60_000)
+    assert_equal ["forward.billing", "order.paid", "waiting"], [job.queue, job.task, job.status.state]
+    line = "pshub:{forward.billing}:line:order.paid:order-17"
+    told = JSON.parse(server.client.lindex(line, 0))
+    assert_equal [job.id, "order.paid", { "n" => 1 }, "order-17"], [*told.values_at("id", "task", "args"), told["job"]["key"]]
+    status = calling.key("order.paid", "order-17", queue: "forward.billing").status
+    assert_equal 1, status.waiting
+    many = calling.enqueue_many([["a"], ["b", {}, { forward: "other" }], ["c:1.0", {}, { queue: "q" }]], forward: "billing")
+    assert_equal 3, many.ids.size
+    lists = %w[forward.billing forward.other q].map { |queue| server.client.llen("pshub:{#{queue}}:jobs") }
+    assert_equal [1, 1, 1], lists
+    wrong = ->(**options) { assert_raises(Pshub::InvalidArgs) { calling.enqueue("a", {}, **options) }.message }
+    assert_match(/give queue or forward, not both/, wrong.call(forward: "billing", queue: "q"))
+    assert_match(/is that of a forwarder: give forward in its place, "billing"/, wrong.call(queue: "forward.billing"))
+    assert_match(/forward must be the name of a forwarder/, wrong.call(forward: "a b"))
+    assert_match(/score is for merged jobs/, wrong.call(forward: "billing", score: 1))
+  end
+
   def test_it_waits_for_a_worker_that_comes_later_in_the_queue_that_is_named
     calling = hub
     assert_match(/Name its queue/, assert_raises(Pshub::NoSuchTask) { calling.enqueue("flaky:1.0") }.message)
@@ -68,7 +88,7 @@ class TestJobs < PshubTest
     assert_raises(Pshub::InvalidArgs) { calling.enqueue("strict:1.0", {}) }
     assert_raises(Pshub::NoSuchTask) { calling.enqueue(nil) }
     {
-      { delay: 5 } => /there is no option 'delay'\. Known are queue, delay_ms/, { delay_ms: -1 } => /delay_ms must be milliseconds/,
+      { delay: 5 } => /there is no option 'delay'\. Known are queue, forward, delay_ms/, { delay_ms: -1 } => /delay_ms must be milliseconds/,
       { delay_ms: 1, at: 5 } => /not both/, { at: "tomorrow" } => /at must be a Time/,
       { retries: 1.5 } => /retries must be a whole number/, { backoff: "never" } => /backoff must be 'exponential'/,
       { backoff: [] } => /backoff must be/, { priority: 9 } => /priority must be 'high'/, { unique: 7 } => /unique id must be a text/,

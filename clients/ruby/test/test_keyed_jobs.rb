@@ -137,8 +137,8 @@ class TestKeyedJobs < PshubTest
     wrong = [
       ["sync:1.0", {}, "enqueue sync:1.0: its jobs are ordered: give a key, for example key: 'order-17'."],
       ["sync:1.0", { key: nil, retries: 1 }, "its jobs are ordered: give a key"],
-      ["plain:1.0", { key: "a" }, "no worker declared the task as keyed: 'ordered'. Declare it so, or leave out the key"],
-      ["unseen:1.0", { key: "a", queue: "default" }, "no worker declared the task as keyed: 'ordered'"],
+      ["plain:1.0", { key: "a" }, "no worker declared the task as keyed: 'ordered' or 'merged'. Declare it so, or leave out the key"],
+      ["unseen:1.0", { key: "a", queue: "default" }, "no worker declared the task as keyed: 'ordered' or 'merged'"],
       *["", "x" * 201, "ü" * 101, 7, ["a"], "\xff", "\xfc".b].map do |key|
         ["sync:1.0", { key: key }, "key must be a text of 1 to 200 bytes, not #{key.inspect[0, 80]}"]
       end,
@@ -157,8 +157,8 @@ class TestKeyedJobs < PshubTest
 
   def test_a_task_that_cannot_be_so_is_not_declared
     {
-      { keyed: "often" } => "sync:1.0: keyed must be 'ordered', or be left out",
-      { keyed: false } => "sync:1.0: keyed must be 'ordered', or be left out",
+      { keyed: "often" } => "sync:1.0: keyed must be 'ordered' or 'merged', or be left out",
+      { keyed: false } => "sync:1.0: keyed must be 'ordered' or 'merged', or be left out",
       { keyed: "ordered", on_failure: "stop" } => "sync:1.0: on_failure must be 'hold' or 'pass'",
       { on_failure: "pass" } => "sync:1.0: on_failure is about jobs with a key; give keyed: 'ordered' too"
     }.each do |options, message|

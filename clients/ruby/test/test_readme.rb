@@ -17,16 +17,19 @@ class TestReadme < PshubTest
     place.module_eval(tasks)
     declared = Pshub.tasks - before
     settled = Thread::Queue.new
-    serving = worker(*names.map { |name| declare(name) { |args| args } }, declared.find { |task| task.full_name == "ship:1.0" })
-    serving.events.on("task:settled") { |event| settled << event[:ok] if event[:task] == "ship:1.0" }
+    keyed = %w[ship:1.0 index:1.0]
+    serving = worker(*names.map { |name| declare(name) { |args| args } }, *declared.select { |task| keyed.include?(task.full_name) })
+    serving.events.on("task:settled") { |event| settled << [event[:task], event[:ok]] if keyed.include?(event[:task]) }
     place.module_eval("#{enqueuing}\nJOB, STATE = job, job.status.state", "README.md")
     assert_equal ["done", { "x" => 1 }], [place::STATE, place::JOB.result]
-    assert eventually("the job with a key") { settled.size == 1 && settled.pop }
+    eventually("the jobs with a key") { settled.size == 2 }
+    assert_equal [["index:1.0", true], ["ship:1.0", true]], Array.new(2) { settled.pop }.sort
     place.module_eval("#{many}\nMANY, CHAIN, BATCH = many, chain, batch", "README.md")
     assert_equal [2, { "sum" => { "x" => 1 } }], [place::MANY.ids.size, place::CHAIN.result]
     eventually("the batch") { place::BATCH.status.to_h.values_at(:total, :done, :dead) == [2, 2, 0] }
-    place.module_eval("#{timed}\nSCHEDULE, DEAD = schedule, dead", "README.md")
+    place.module_eval("#{timed}\nSCHEDULE, DEAD, KEY = schedule, dead, key", "README.md")
     assert_equal ["nightly", "default", 0], [place::SCHEDULE.name, place::SCHEDULE.queue, place::DEAD.count]
+    assert_equal ["default", "order-17"], [place::KEY.queue, place::KEY.key]
   ensure
     declared&.each { |task| Pshub.tasks.delete(task) }
   end

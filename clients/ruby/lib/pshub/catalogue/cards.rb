@@ -8,9 +8,10 @@ require_relative "../wire/names"
 require_relative "../wire/payload"
 
 module Pshub
-  # +keyed+: how its jobs with the same key are run; nil: they have no keys. +at+: Redis seconds of the last
+  # +keyed+: how its jobs with the same key are run; nil: they have no keys. +scores+: +first+ where of equal payloads that are merged
+  # the score counts that was first, else nil. +at+: Redis seconds of the last
   # time it was written, 0 when it does not say so.
-  TaskCard = Struct.new(:task, :queue, :timeout_s, :idempotent, :keyed, :args, :max_payload_bytes, :max_backlog, :at)
+  TaskCard = Struct.new(:task, :queue, :timeout_s, :idempotent, :keyed, :scores, :args, :max_payload_bytes, :max_backlog, :at)
   WorkerCard = Struct.new(:id, :queue, :slots, :tasks, :who)
   # +seen+: Redis milliseconds of its last beat; nil when that cannot be known.
   WorkerStats = Struct.new(:seen, :draining)
@@ -49,7 +50,8 @@ module Pshub
       milliseconds = [limit(card["timeoutMs"], DEFAULT_TIMEOUT_MS), Task::MAX_TIMEOUT_S * 1000].min
       TaskCard.new(
         name, queue, milliseconds / 1000.0, card["idempotent"] == true,
-        (card["keyed"] if JobPart.keyed?(card["keyed"])), (card["args"] if card["args"].is_a?(Hash)),
+        (card["keyed"] if JobPart.keyed?(card["keyed"])), ("first" if card["scores"] == "first"),
+        (card["args"] if card["args"].is_a?(Hash)),
         limit(card["maxPayloadBytes"]), limit(card["maxBacklog"]),
         Foreign.amount?(card["at"], MAX_MOMENT / 1000) ? card["at"] : 0
       )

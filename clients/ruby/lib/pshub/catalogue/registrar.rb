@@ -2,7 +2,7 @@
 
 require "socket"
 require_relative "../queue/batches"
-require_relative "../redis/connection"
+require_relative "../redis/failures"
 require_relative "../redis/library"
 require_relative "../wire/keys"
 require_relative "../wire/payload"
@@ -12,12 +12,15 @@ require_relative "catalogue"
 
 module Pshub
   # The one writer of the registry: publishes what one worker provides, its tasks and its card once per identity, its statistics
-  # with each beat. PROTOCOL.md, section 11.
+  # as it beats. PROTOCOL.md, section 11.
   class Registrar
     # Cards are rewritten this often, and go when none of their workers did so for a day.
     REPUBLISH_MS = 10 * 60_000
     FORGET_TASK_S = 24 * 3600
     FORGET_WORKER_MS = 3_600_000
+    # So many workers write their statistics with each beat; more of them take turns, but write with each tenth at the least.
+    TELLING_AT_ONCE = 2000
+    MOST_BEATS = 10
     # So many cards go to Redis in one step at the most, because it does nothing else meanwhile.
     MAX_CARDS = 100
 
@@ -34,12 +37,19 @@ module Pshub
       @events = events
       @published_at = 0
       @told = {}
+      # How many beats there are from statistics to statistics, and how many there were. Workers that began together are not in step.
+      @every_beats = 1
+      @beats = rand(MOST_BEATS)
     end
 
-    # Cards go out with the first beat of an identity that gets them through, and again from time to time.
+    # To be told of each beat. Cards go out with the first one of an identity that gets them through, and again from time to time.
     def publish(connection, worker_id, now_ms, stats, measures)
       first = @published_id != worker_id
       due = first || now_ms - @published_at > REPUBLISH_MS
+      @beats += 1
+      # Callers must hear that it leaves, also when the word that it wrote out of turn was lost.
+      return unless due || stats["draining"] || (@beats % @every_beats).zero?
+
       told = measures.texts(due)
       texts = { @keys.stats => Payload.compact(stats), @keys.task_stats => told.task_stats, @keys.failures => told.failures }
       texts[@keys.workers] = Payload.compact(card(worker_id, now_ms / 1000)) if due
@@ -116,14 +126,15 @@ module Pshub
       @events.emit("task:elsewhere", task: name, queue: @queue.name, first: first)
     end
 
-    # Removes cards of tasks that nobody published for a day and of workers that are long gone. What cannot be read stays: its
-    # worker may be alive, and only a person can tell what it is.
+    # Removes cards of tasks that nobody published for a day and of workers that are long gone: a page of them each time, and the next
+    # one the next time, because each worker does so. What cannot be read stays: its worker may be alive, and only a person can tell what
+    # it is.
     def sweep(connection, now_ms)
-      cards = @catalogue.all(connection, @keys.tasks, Cards.method(:task))
-      stale = cards.select { |_, card| (now_ms / 1000) - card.at > FORGET_TASK_S }.keys
+      stale = @catalogue.some_tasks(connection).select { |_, card| (now_ms / 1000) - card.at > FORGET_TASK_S }.keys
       connection.one("HDEL", @keys.tasks, *stale) unless stale.empty?
-      stats = @catalogue.all(connection, @keys.stats, Cards.method(:stats))
+      count, stats = @catalogue.some_stats(connection)
       remove_all(connection, stats.select { |_, each| each.seen && now_ms - each.seen > FORGET_WORKER_MS }.keys)
+      @every_beats = (count / TELLING_AT_ONCE.to_f).ceil.clamp(1, MOST_BEATS)
     end
 
     def remove_all(connection, ids)

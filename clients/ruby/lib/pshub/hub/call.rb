@@ -13,13 +13,14 @@ module Pshub
     # A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline.
     UNSENT_S = 1.0
 
-    attr_reader :id, :call, :body, :tries, :earlier
+    attr_reader :id, :call, :queue, :body, :tries, :earlier
     # +in_doubt+: it was written and not answered, so it may be running. +setback+: why the last try to push it failed.
     attr_accessor :settled, :in_doubt, :abandoned, :setback, :pushed, :waits_since, :not_before
 
-    def initialize(call, tail, previous = nil, error = nil, wait_s = 0)
+    def initialize(call, queue, tail, previous = nil, error = nil, wait_s = 0)
       @id = Ids.make
       @call = call
+      @queue = queue
       @body = Message.body(@id, task, call.route.idempotent, call.args_json, tail)
       @tries = previous ? previous.tries + 1 : 0
       @waits_since = previous ? Clock.now : call.started_at
@@ -29,7 +30,6 @@ module Pshub
     end
 
     def task = @call.route.task
-    def queue = @call.route.queue
     def finish = @call.finish
     def sent? = !@pushed.nil? || @in_doubt
 

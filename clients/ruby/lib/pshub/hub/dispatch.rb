@@ -3,7 +3,7 @@
 require "monitor"
 require_relative "../queue/pause"
 require_relative "../queue/queue"
-require_relative "../redis/connection"
+require_relative "../redis/failures"
 require_relative "../redis/connections"
 require_relative "../redis/refusals"
 require_relative "../wire/clock"
@@ -19,8 +19,10 @@ require_relative "inbox"
 require_relative "job_links"
 require_relative "outbox"
 require_relative "pending"
+require_relative "placement"
 require_relative "resolver"
 require_relative "retries"
+require_relative "round_trip"
 require_relative "routes"
 
 module Pshub
@@ -44,14 +46,15 @@ module Pshub
       @lock = Monitor.new
       @pending = {}
       @outboxes = {}
+      @ways = {}
       @swept_at = Clock.now
       @budget = RetryBudget.new
       @clock = RedisClock.new
       @commands, @blocking = Connections.pair("hub", settings.redis, events)
-      @routes = Routes.new(@commands, Resolver.new(@commands, @keys, events), @closing)
+      @routes = Routes.new(@commands, Resolver.new(@commands.without_waiting, @keys, events), @closing)
       @jobs = JobLinks.new(@id, @keys, @commands, @routes, events, @closing)
       @inbox = Inbox.new(
-        @blocking, @keys.reply(@id), @keys.read(@id),
+        @blocking.at(@keys.reply(@id)), @keys.reply(@id), @keys.read(@id),
         expected: -> { expected }, on_reply: method(:deliver),
         on_problem: ->(reason) { events.emit("problem", where: "inbox", reason: Refusals.explained(reason)) }
       )
@@ -84,9 +87,7 @@ module Pshub
     end
 
     # When the call must be looked at, as far as it is known.
-    def next_look(call)
-      @lock.synchronize { call.attempt ? call.attempt.deadline : call.patience_end }
-    end
+    def next_look(call) = @lock.synchronize { call.attempt ? call.attempt.deadline : call.patience_end }
 
     # The time of next_look has come.
     def expire(call)
@@ -101,7 +102,7 @@ module Pshub
           # Its queue is served; it need only wait for its turn.
           attempt.waits_since = now
         else
-          finish(attempt, nil, attempt.lateness(@commands.down_reason))
+          finish(attempt, nil, attempt.lateness(way(attempt.queue).down_reason))
         end
       end
     end
@@ -196,15 +197,22 @@ module Pshub
         return if call.done?
         return call.settle(nil, HubClosed.new(task: route.task)) if @closing.set?
 
-        outbox = outbox(route.queue)
-        outbox.max_length = [@settings.max_backlog, route.max_backlog].min
-        outbox.forecast.slots = route.slots
-        expect(Attempt.new(call, tail(call)))
+        try_call(call)
       end
     rescue HubError => e
       call.settle(nil, e)
     rescue StandardError => e
       call.settle(nil, InvalidArgs.new("#{call.called} could not be called: #{Errors.message_of(e)}.", task: call.called))
+    end
+
+    # One more try, +more+ of which is what Attempt has of those before it.
+    def try_call(call, *more)
+      route = call.route
+      queue = Placement.lighter(route.live) { |name| outbox(name) } || route.queue
+      outbox = outbox(queue)
+      outbox.max_length = [@settings.max_backlog, route.max_backlog].min
+      outbox.forecast.slots = route.live.fetch(queue, route.slots)
+      Attempt.new(call, queue, tail(call), *more).tap { |attempt| expect(attempt) }
     end
 
     def tail(call) = Message.tail(@keys.reply(@id), @name, *call.trace)
@@ -217,10 +225,10 @@ module Pshub
     end
 
     def outbox(name)
-      @outboxes[name] ||= Outbox.new(
-        self, @commands, TaskQueue.new(name, @keys), @clock, @events, @closing
-      ).tap(&:start)
+      @outboxes[name] ||= Outbox.new(self, way(name), TaskQueue.new(name, @keys), @clock, @events, @closing).tap(&:start)
     end
+
+    def way(queue) = @ways[queue] ||= RoundTrip.new(@commands, @keys.queue(queue).calls, @blocking, @keys.reply(@id))
 
     def deliver(reply, again)
       attempt = @lock.synchronize { @pending[reply["id"]] }
@@ -243,7 +251,7 @@ module Pshub
         box = outbox(attempt.queue)
         box.drop(attempt)
         box.cancel(attempt) if attempt.abandoned
-        learn(attempt, box, phases, error)
+        box.learn(attempt, phases, error)
         return if error && try_again(attempt, error)
       end
       error = attempt.earlier if error && error.ran == "no" && attempt.earlier
@@ -259,15 +267,6 @@ module Pshub
                                    ms: (Clock.now - call.started_at) * 1000, us: phases)
     end
 
-    def learn(attempt, box, phases, error)
-      ahead = attempt.pushed&.ahead or return
-      if phases
-        box.forecast.learn(ahead, phases.backlog / 1e6, (phases.queue + phases.exec) / 1e6)
-      elsif error.is_a?(Timeout)
-        box.forecast.miss(ahead, attempt.finish - attempt.call.started_at)
-      end
-    end
-
     # True when a further try was started; that one settles the call then.
     def try_again(attempt, error)
       call = attempt.call
@@ -279,8 +278,7 @@ module Pshub
       last = error.is_a?(NotEnqueued) ? [call.finish, call.started_at + Attempt::UNSENT_S].min : call.finish
       return false if Clock.now + wait_s >= last || !@budget.take
 
-      again = Attempt.new(call, tail(call), attempt, error, wait_s)
-      expect(again)
+      again = try_call(call, attempt, error, wait_s)
       @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.kind)
       true
     end
@@ -291,7 +289,7 @@ module Pshub
       pushed += @jobs.used_keys
       return if pushed.empty? && !@jobs.ears.used?
 
-      @commands.run(*[@keys.reply(@id), @keys.read(@id), *pushed].map { |key| ["UNLINK", key] })
+      @commands.without_waiting.apart.run(*[@keys.reply(@id), @keys.read(@id), *pushed].map { |key| ["UNLINK", key] })
     rescue NotConnected, ConnectionLost
       nil
     end

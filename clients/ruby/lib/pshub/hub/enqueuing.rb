@@ -4,15 +4,18 @@ require_relative "../jobs/chain"
 require_relative "../jobs/enqueue_options"
 require_relative "../jobs/dead_jobs"
 require_relative "../jobs/job"
+require_relative "../jobs/job_key"
 require_relative "../jobs/job_outbox"
 require_relative "../jobs/schedule_entry"
 require_relative "../jobs/schedules"
 require_relative "../queue/batches"
+require_relative "../queue/shards"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/ids"
 require_relative "../wire/keys"
 require_relative "arguments"
+require_relative "placement"
 
 module Pshub
   # What became of many jobs: +ids+ in the order of the entries (of a job that was there already, its id), and how many were, +twins+.
@@ -22,6 +25,9 @@ module Pshub
   class Enqueuing
     MOST_AT_ONCE = 100_000
 
+    # Into which shards jobs go.
+    attr_reader :placement
+
     # +host+ is a JobHost, +dispatch+ gives the present Dispatch.
     def initialize(host, settings, events, keys, &dispatch)
       @host = host
@@ -29,19 +35,21 @@ module Pshub
       @events = events
       @keys = keys
       @dispatch = dispatch
+      @placement = Placement.new(host)
     end
 
     def enqueue(task, args, options)
       called = checked_name(task)
       finish = Clock.now + EnqueueOptions.timeout_s(called, options[:timeout_ms])
-      step = step_of(route_of(called, options, finish), args, options, true)
-      twins = send_now(step.queue, [message_of([step])], finish)
+      step = step_of(route_of(called, options, finish), Arguments.serialized(task, args), options, true)
+      @placement.spread([step])
+      twins = send_now(step.queue, [message_of([step])], finish, EnqueueOptions.durable?(options))
       Job.new(@host, twins.fetch(0, step.id), step.queue, step.task, twin: twins.any?)
     end
 
     # All are checked before the first is sent; then each batch of them is in Redis as a whole or not at all.
     def enqueue_many(entries, options)
-      steps = prepare(entries, options)
+      steps = @placement.spread(prepare(entries, options))
       send_all(steps, steps.map { |step| message_of([step]) }, options)
     end
 
@@ -56,10 +64,10 @@ module Pshub
       routes = {}
       entries.each_with_index.map do |entry, place|
         task, args, own = read(entry)
-        merged = { **options, **own }
+        merged = EnqueueOptions.combined(options, own)
         called = checked_name(task)
-        route = routes[[merged[:queue], called]] ||= route_of(called, merged, finish)
-        step_of(route, args, merged, block_given? ? yield(place) : true)
+        route = routes[[merged[:queue], merged[:forward], called]] ||= route_of(called, merged, finish)
+        step_of(route, Arguments.serialized(task, args), merged, block_given? ? yield(place) : true)
       rescue HubError => e
         data = { "index" => place, **(e.data.is_a?(Hash) ? e.data : {}) }
         raise Errors.make(e.code, "Nothing is enqueued. Entry #{place}: #{e.message}", task: e.task, data: data)
@@ -73,7 +81,7 @@ module Pshub
       enqueued = twins = 0
       steps.each_index.group_by { |place| steps[place].queue }.each do |queue, places|
         Batches.of(places) { |place| JobOutbox.weight_of(messages[place]) }.each do |batch|
-          found = send_now(queue, messages.values_at(*batch), Clock.now + timeout_s)
+          found = send_now(queue, messages.values_at(*batch), Clock.now + timeout_s, EnqueueOptions.durable?(options))
           found.each { |at, id| ids[batch[at]] = id }
           enqueued += batch.size
           twins += found.size
@@ -88,6 +96,8 @@ module Pshub
     # What Hub#schedule does.
     def schedule(name, times, task, args, options)
       checked = ScheduleEntry.check_times(name, times)
+      raise InvalidArgs, "schedule #{name}: durable is no option of a schedule, whose jobs workers enqueue." if options.key?(:durable)
+
       step = prepare([[task, args]], options).first
       schedules(step.queue).write(name, checked, step, @settings.name)
     end
@@ -95,6 +105,17 @@ module Pshub
     # Raise InvalidArgs for what is no queue's name.
     def schedules(queue) = Schedules.new(@host, checked_queue(queue))
     def dead(queue) = DeadJobs.new(@host, checked_queue(queue))
+
+    # What Hub#key does.
+    def key(task, key, queue)
+      called = checked_name(task)
+      EnqueueOptions.check_key_text(called, key)
+      forwarder = Keys.forwarder_of(queue)
+      place = forwarder ? { forward: forwarder } : { queue: queue }
+      route = route_of(called, place, Clock.now + EnqueueOptions.timeout_s(called, nil))
+      key = key.encode(Encoding::UTF_8)
+      JobKey.new(@host, @placement.home_of(route.queue, route.task, key), route.task, key)
+    end
 
     # A job, and what follows it, as it is sent.
     def message_of(steps) = Steps.message(steps, @settings.name)
@@ -107,12 +128,13 @@ module Pshub
 
       check_queue(queue)
       found = @host.ask do |connection|
-        queues = queue.nil? ? @dispatch.call.jobs.queues : [queue]
+        queues = queue.nil? ? @dispatch.call.jobs.queues : Shards.places(connection, @keys, queue)
         queues.find { |name| connection.one("EXISTS", @keys.queue(name).job(id)) == 1 }
       end
       raise unknown unless found
 
-      Job.new(@host, id, found, Job.new(@host, id, found, "").status.task)
+      status = Job.new(@host, id, found, "").status
+      Job.new(@host, id, status.queue, status.task)
     end
 
     private
@@ -122,6 +144,7 @@ module Pshub
 
       task, args, own = entry
       raise InvalidArgs, "its options must be a hash." unless own.nil? || own.is_a?(Hash)
+      raise InvalidArgs, "durable is no option of one entry: all are acknowledged together." if own&.key?(:durable)
 
       [task, entry.size == 1 ? {} : args, own || {}]
     end
@@ -134,13 +157,15 @@ module Pshub
     def step_of(route, args, options, whole)
       most = [@settings.max_payload_bytes, route.max_payload_bytes].min
       json = Arguments.encode(whole ? route : route.dup.tap { |open| open.schema = nil }, args, most)
-      part, ttl_ms = EnqueueOptions.shape(route.task, json, options, route.keyed)
-      Step.new(id: Ids.make, task: route.task, queue: route.queue, args: json, job: part, ttl_ms: ttl_ms)
+      part, ttl_ms = EnqueueOptions.shape(route.task, json, options, route.keyed, route.scores)
+      json = Arguments.canonical(route.task, json) if route.keyed == "merged"
+      Step.new(id: Ids.make, task: route.task, queue: route.queue, args: json, job: part, ttl_ms: ttl_ms, shards: route.shards)
     end
 
     def route_of(called, options, finish)
-      check_queue(options[:queue])
-      @dispatch.call.jobs.route(called, options[:queue], finish)
+      queue, purpose = EnqueueOptions.place(called, options)
+      check_queue(queue)
+      @dispatch.call.jobs.route(called, queue, finish, purpose)
     end
 
     def check_queue(queue) = queue.nil? || checked_queue(queue)
@@ -151,8 +176,8 @@ module Pshub
       raise InvalidArgs, "queue must be the name of a queue, not #{Keys.shown(queue)}."
     end
 
-    def send_now(queue, messages, finish)
-      twins = @dispatch.call.jobs.outbox(queue).enqueue(messages, [0.001, finish - Clock.now].max)
+    def send_now(queue, messages, finish, durable)
+      twins = @dispatch.call.jobs.outbox(queue, durable).enqueue(messages, [0.001, finish - Clock.now].max)
       @events.emit("jobs:enqueued", queue: queue, count: messages.size - twins.size, twins: twins.size)
       twins
     end

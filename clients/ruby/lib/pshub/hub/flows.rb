@@ -21,6 +21,8 @@ module Pshub
       passed = entries.each_with_index.map { |entry, place| pass_of(entry, place) }
       bare = entries.map { |entry| entry.is_a?(Array) && entry[2].is_a?(Hash) ? without_pass(*entry) : entry }
       steps = enqueuing.prepare(bare, { tracked: true, **options }) { |place| passed[place].nil? }
+      # Those that come later come to the queue's own place: who knows which shards there are then.
+      enqueuing.placement.spread(steps.first(1))
       id = Ids.make
       where = steps.map { |step| [step.queue, step.task] }
       steps.each_with_index do |step, place|
@@ -59,10 +61,16 @@ module Pshub
       end
 
       steps = enqueuing.prepare(entries, options)
+      if steps.any? { |step| step.job&.key?("merged") }
+        raise InvalidArgs, "A merged job cannot be one of a batch: it has no end of its own."
+      end
+
       home = [after, failed, steps.first].compact.map(&:queue).first
       raise InvalidArgs, "A batch needs jobs, or something that follows." unless home
 
       id = Ids.make
+      # It is counted in the queue's own place, which goes on being served whatever becomes of shards.
+      enqueuing.placement.spread(steps)
       steps.each { |step| step.job = { **(step.job || {}), "batch" => "#{home}/#{id}" } }
       ids = send_batch(enqueuing, host, steps, options, id, home, after, failed)
       jobs = [after, failed].map { |step| step && Job.new(host, step.id, home, step.task, to_come: true) }

@@ -90,19 +90,24 @@ module Pshub
     #
     # +task+, +args+:: as of #call
     # +queue+:: that it goes to; default: the one that its task is known in; has to be named where no worker ever declared the task
+    # +forward+:: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
+    #             arguments are
     # +delay_ms+:: not before so many milliseconds from now
     # +at+:: not before this moment: a Time, or milliseconds since 1970. It is compared with Redis' clock
     # +retries+:: how often it is tried again when it fails; default: as its task says, else 25. 0: never
     # +backoff+:: how long it waits before that: +exponential+, +polynomial+, milliseconds or an array of them; default: as its task
     #             says, else +exponential+
-    # +key+:: for a task that is <tt>keyed: "ordered"</tt>, and needed there: its jobs with the same key run one after the other, in the
-    #         order in which they were enqueued, across all workers. A text of 1 to 200 bytes
+    # +key+:: for a task that is +keyed+, and needed there: its jobs with the same key run one after the other, in the order in which they
+    #         were enqueued, across all workers; or they are merged, where it is <tt>keyed: "merged"</tt>. A text of 1 to 200 bytes
+    # +score+:: of a merged job: payloads with lower scores come first; default: Redis' time, in microseconds
     # +priority+:: +high+ goes before all other jobs of the queue, +low+ lets all others pass; default +normal+
     # +expires_ms+:: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
     # +tracked+:: true: Job#status, #result and #cancel know it, also in other processes; its record is kept for an hour after its end
     # +keep_result_ms+:: the same, and how many milliseconds the record, with the result, is kept
     # +unique+:: at most one such job is there at a time; it is tracked, too. true: with the same arguments. A text: of its task with this
     #            id. A hash: +id+; +until+, +ended+ (default) or +started+; +for_ms+, but no longer than this (default: a day after it is due)
+    # +durable+:: +replica+: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it. OutcomeUnknown when
+    #             none confirms it within a second: it is enqueued then, and may be lost with its master
     # +timeout_ms+:: how long Redis may take to confirm it; default 5000
     #
     # Returns a Job, once it is in Redis. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet),
@@ -153,6 +158,11 @@ module Pshub
 
     # The DeadJobs of a queue, those that were given up: to look at, to be tried again, to be deleted. Raises as #schedules.
     def dead(queue) = @enqueuing.dead(queue)
+
+    # A JobKey, a key of a task's jobs: where it is and what waits of it; to have it run now, to skip what it is stuck at, to delete what
+    # waits. +queue+ is where it is; default: the one that its task is known in. Raises NoSuchTask, InvalidArgs for what is no key,
+    # NotEnqueued, HubClosed.
+    def key(task, key, queue: nil) = @enqueuing.key(task, key, queue)
 
     # A tracked Job, wherever it was enqueued. +queue+ is where it is; default: all queues are asked. Raises NoSuchJob, NotEnqueued,
     # HubClosed.

@@ -4,6 +4,8 @@ require_relative "../catalogue/catalogue"
 require_relative "../jobs/job_outbox"
 require_relative "../queue/job_queue"
 require_relative "../redis/connection"
+require_relative "../redis/connections"
+require_relative "../redis/failures"
 require_relative "../redis/refusals"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
@@ -48,14 +50,14 @@ module Pshub
     end
 
     # Where a job goes. Raises NoSuchTask, NotEnqueued, HubClosed.
-    def route(called, queue, finish)
+    def route(called, queue, finish, purpose = :jobs)
       raise HubClosed, CLOSED if @closing.set?
 
-      known = @routes.known(called, queue, :jobs)
+      known = @routes.known(called, queue, purpose)
       return known if known
 
       answer = Ear.new
-      @routes.find(called, queue, finish, :jobs) { |found| answer.hear(found) }
+      @routes.find(called, queue, finish, purpose) { |found| answer.hear(found) }
       found = answer.wait([0, finish - Clock.now].max) || Routes.unasked(called, @connection.down_reason || "no answer in time")
       found.is_a?(Route) ? found : raise(found)
     end
@@ -73,11 +75,17 @@ module Pshub
       []
     end
 
-    def outbox(name)
+    # Jobs that are to be confirmed by a replica have numbers and a connection of their own, made with the first of them: WAIT holds up all that
+    # is sent behind it.
+    def outbox(name, durable)
       @lock.synchronize do
         raise HubClosed, CLOSED if @closing.set?
 
-        @outboxes[name] ||= JobOutbox.new(@connection, JobQueue.new(name, @keys), @hub_id, @closing).tap(&:start)
+        @durable ||= Connections.durable(@connection) if durable
+        @outboxes[[name, durable]] ||= begin
+          here = (durable ? @durable : @connection).at(@keys.queue(name).jobs).without_waiting
+          JobOutbox.new(here, JobQueue.new(name, @keys), id_of(durable), @closing, durable: durable).tap(&:start)
+        end
       end
     end
 
@@ -85,11 +93,17 @@ module Pshub
     def stop
       @ears.close
       @lock.synchronize { @outboxes.values }.each(&:stop)
+      @durable&.close
     end
 
     # Numbers of batches that this hub may have left in Redis.
     def used_keys
-      @outboxes.select { |_, outbox| outbox.used? }.keys.map { |name| @keys.queue(name).enqueued(@hub_id) }
+      @outboxes.select { |_, outbox| outbox.used? }.keys.map { |name, durable| @keys.queue(name).enqueued(id_of(durable)) }
     end
+
+    private
+
+    # As whom a hub numbers them: a repeat of the one kind must not be taken for one of the other.
+    def id_of(durable) = durable ? "#{@hub_id}-durable" : @hub_id
   end
 end

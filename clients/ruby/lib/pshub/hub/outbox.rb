@@ -24,7 +24,8 @@ module Pshub
     # Without an answer for this long nothing counts as being sent.
     SENDING_S = 0.5
 
-    attr_reader :forecast
+    # +in_flight+: calls whose answers are awaited, or that wait here to be sent.
+    attr_reader :forecast, :in_flight
     # Longest list that is pushed to, whatever a call could wait for.
     attr_accessor :max_length
 
@@ -42,6 +43,7 @@ module Pshub
       @changed = ConditionVariable.new
       # In their order; what has settled is not kept, however long Redis is away.
       @waiting = {}.compare_by_identity
+      @in_flight = 0
       @cancels = []
       @number = 0
       @answered_at = -Float::INFINITY
@@ -55,15 +57,33 @@ module Pshub
     # True while pushes are answered, so that what waits here has its turn soon.
     def sending? = Clock.now - @answered_at < SENDING_S
 
+    def down? = !@connection.down_reason.nil?
+
     def add(attempt)
       @lock.synchronize do
+        @in_flight += 1
         @waiting[attempt] = true
         @changed.signal
       end
     end
 
     # It has settled.
-    def drop(attempt) = @lock.synchronize { @waiting.delete(attempt) }
+    def drop(attempt)
+      @lock.synchronize do
+        @in_flight -= 1
+        @waiting.delete(attempt)
+      end
+    end
+
+    # What its end tells of how long the list takes.
+    def learn(attempt, phases, error)
+      ahead = attempt.pushed&.ahead or return
+      if phases
+        @forecast.learn(ahead, phases.backlog / 1e6, (phases.queue + phases.exec) / 1e6)
+      elsif error.is_a?(Timeout)
+        @forecast.miss(ahead, attempt.finish - attempt.call.started_at)
+      end
+    end
 
     # The caller gave up: takes the request out of the list, or has its worker told. Does nothing for one whose push is under way;
     # that is cancelled once it is known to have arrived.

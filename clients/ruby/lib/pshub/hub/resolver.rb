@@ -2,7 +2,9 @@
 
 require_relative "../catalogue/cards"
 require_relative "../catalogue/catalogue"
+require_relative "../queue/shards"
 require_relative "../redis/connection"
+require_relative "../redis/failures"
 require_relative "../redis/rights_check"
 require_relative "../task/schema"
 require_relative "../task/task"
@@ -12,10 +14,12 @@ require_relative "../wire/keys"
 require_relative "../wire/names"
 
 module Pshub
-  # Where a called name leads. +keyed+: how its jobs with the same key are run; nil: they have no keys. +slots+ are
-  # those of all live workers that provide it.
+  # Where a called name leads. +keyed+: how its jobs with the same key are run; nil: they have no keys. +scores+: of merged jobs, which
+  # score of equal payloads counts; nil: the later one. +slots+ are those of all live workers that provide it. +shards+: over which its
+  # queue is spread, nil: it is not; +live+: those of them that live workers serve, with the slots of these.
   Route = Struct.new(
-    :task, :queue, :timeout_s, :idempotent, :keyed, :max_payload_bytes, :max_backlog, :slots, :schema, keyword_init: true
+    :task, :queue, :timeout_s, :idempotent, :keyed, :scores, :max_payload_bytes, :max_backlog, :slots, :schema, :shards, :live,
+    keyword_init: true
   )
 
   # From a called name to the queue that serves it, by the registry. Reads are bounded by what is called: the cards of that name, and
@@ -48,6 +52,9 @@ module Pshub
     def resolve(called, queue, purpose = :hub)
       wanted = Names.parse_called(called)
       raise NoSuchTask, "'#{called[0, 120]}' is not a task name. Write name:1.0, name:1 or name." unless wanted
+
+      # It leaves the hub: nobody here need know its task.
+      return unseen(called, queue) if purpose == :forward
 
       if wanted.minor
         # Nearly always the task has one card, and this is all that is read of cards.
@@ -90,7 +97,7 @@ module Pshub
       card = cards.find { |each| Keys.queue_name?(each.queue) && [nil, each.queue].include?(queue) }
       if card
         check_rights(card.task, card.queue, :jobs)
-        return route_of(card, 0)
+        return spread(route_of(card, 0))
       end
       raise no_such_task(called, wanted.name, known, " Name its queue, to have the job wait there for one.") if queue.nil?
 
@@ -98,18 +105,22 @@ module Pshub
         full = "#{wanted.name}:1.0"
         raise NoSuchTask.new("Queue #{queue} has no #{called} yet: write the version in full, #{full}.", task: called)
       end
+      unseen(called, queue)
+    end
+
+    # Of a task that has no card: nothing of it is checked here.
+    def unseen(called, queue)
       check_rights(called, queue, :jobs)
       announce(queue)
-      Route.new(task: called, queue: queue, timeout_s: Task::DEFAULT_TIMEOUT_S, idempotent: false,
-                max_payload_bytes: Float::INFINITY, max_backlog: Float::INFINITY, slots: 0)
+      spread(Route.new(task: called, queue: queue, timeout_s: Task::DEFAULT_TIMEOUT_S, idempotent: false,
+                       max_payload_bytes: Float::INFINITY, max_backlog: Float::INFINITY, slots: 0))
     end
 
     # So that workers of all queues find it: no card tells of it yet. A user without that right enqueues all the same.
     def announce(queue)
       return if Clock.now < @announced_at.fetch(queue, -Float::INFINITY) + ANNOUNCE_S
 
-      seconds, us = @connection.one("TIME").map(&:to_i)
-      @connection.one("ZADD", @keys.queues, (seconds * 1000) + (us / 1000), queue)
+      @connection.one("ZADD", @keys.queues, @connection.at(@keys.queues).now_ms, queue)
       keep(@announced_at, queue, Clock.now)
     rescue ReplyError
       nil
@@ -123,7 +134,7 @@ module Pshub
         next if slots.zero?
 
         check_rights(card.task, card.queue, purpose)
-        return route_of(card, slots)
+        return spread(route_of(card, slots), calls: purpose == :hub)
       rescue HubError, ReplyError => e
         raise if e.is_a?(ReplyError) && e.passing?
 
@@ -180,7 +191,7 @@ module Pshub
     end
 
     def missing_rights(queue, purpose)
-      RightsCheck.missing(@connection, purpose, @keys, queue)
+      RightsCheck.missing(@connection.at(@keys.queue(queue).calls), purpose, @keys, queue)
     rescue ReplyError => e
       # A server that cannot tell refuses in time what it refuses.
       raise if e.passing?
@@ -188,9 +199,28 @@ module Pshub
       nil
     end
 
+    # Says of a route how its queue is spread.
+    def spread(route, calls: false)
+      route.live = {}
+      shards = Shards.of(@connection, @keys, route.queue)
+      return route unless shards&.spread?
+
+      route.shards = shards
+      counts = shards.open.to_h { |name| [name, name == route.queue ? route.slots : slots_of(name, route.task)] } if calls
+      route.live = counts.select { |_, slots| slots.positive? } if calls
+      route
+    end
+
+    # A shard whose node is away is none that is live.
+    def slots_of(shard, task)
+      @catalogue.slots(@connection, shard, task)
+    rescue *Connection::PROBLEMS
+      0
+    end
+
     def route_of(card, slots)
       Route.new(
-        task: card.task, queue: card.queue, timeout_s: card.timeout_s, idempotent: card.idempotent, keyed: card.keyed,
+        task: card.task, queue: card.queue, timeout_s: card.timeout_s, idempotent: card.idempotent, keyed: card.keyed, scores: card.scores,
         max_payload_bytes: card.max_payload_bytes, max_backlog: card.max_backlog, slots: slots, schema: schema_of(card)
       )
     end

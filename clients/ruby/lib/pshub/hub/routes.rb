@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../redis/connection"
 require_relative "../redis/connections"
+require_relative "../redis/failures"
 require_relative "../redis/refusals"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
@@ -14,6 +14,8 @@ module Pshub
     # A route is used without asking again for this long, and a little longer while a fresh one is under way.
     FRESH_S = 1.0
     STALE_S = 2.0
+    # On a Cluster the registry may be at a node that says nothing, and the queue at one that serves: until that is noticed.
+    STALE_APART_S = STALE_S + Connections::STALL_S
     # Unknown names are looked up at most this often.
     MISS_S = 0.1
     RETRY_S = 0.01
@@ -45,7 +47,7 @@ module Pshub
       cached = @routes[place] or return nil
       age = Clock.now - cached.at
       want(place) if age > FRESH_S
-      cached.route if age <= STALE_S
+      cached.route if age <= (@connection.spread? ? STALE_APART_S : STALE_S)
     end
 
     # Yields a Route, or a HubError, on another thread: NoSuchTask, NoWorkers, or NotEnqueued when Redis could not be asked until
@@ -122,6 +124,13 @@ module Pshub
       @misses.clear if @misses.size >= MAX_ROUTES
       @misses[place] = Miss.new(e, Clock.now)
       e
+    rescue NotConnected, ConnectionLost => e
+      cached = @routes[place] if @connection.spread?
+      return Errors.message_of(e) unless cached
+
+      # The registry is at another server than the queue: that goes on being served as it was.
+      cached.at = Clock.now
+      cached.route
     rescue ReplyError => e
       e.passing? ? e.message : Routes.unasked(place.first, e.message)
     rescue StandardError => e

@@ -11,6 +11,17 @@ module Pshub
     # The same for arguments that are the same: 22 characters of a SHA-256. +args_json+ is JSON.
     def digest(args_json) = Digest::SHA256.base64digest(text(Payload.decode(args_json))).tr("+/", "-_")[0, 22]
 
+    # The first number in it that is written as another one, because a double cannot hold it; nil for none.
+    def inexact(value)
+      case value
+      when Array then value.lazy.filter_map { |each| inexact(each) }.first
+      when Hash then inexact(value.values)
+      when Integer then value if value.to_f.to_i != value
+      end
+    rescue FloatDomainError
+      value
+    end
+
     def text(value)
       case value
       when Array then "[#{value.map { |each| text(each) }.join(',')}]"

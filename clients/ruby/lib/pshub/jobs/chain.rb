@@ -12,7 +12,8 @@ module Pshub
   # +args+:: JSON, a text, so that nobody on the way decodes and encodes it again
   # +job+:: what it carries as a job, as JobPart has it; nil for nothing
   # +pass+:: the field of its arguments that gets the result of the step before it; nil for none
-  Step = Struct.new(:id, :task, :queue, :args, :job, :ttl_ms, :pass, keyword_init: true)
+  # +shards+:: over which its queue is spread, of one that is not sent yet; nil: it is not
+  Step = Struct.new(:id, :task, :queue, :args, :job, :ttl_ms, :pass, :shards, keyword_init: true)
 
   # Steps as they travel.
   module Steps
@@ -53,7 +54,8 @@ module Pshub
     def message(steps, from, traceparent = nil, tracestate = nil)
       first, *others = steps
       behind = others.empty? ? "" : %(,"then":#{text(others)})
-      tail = behind + Message.tail(nil, from, traceparent, tracestate)
+      # What is merged has neither a caller nor a trace of its own: nothing is behind its arguments.
+      tail = first.job&.key?("merged") ? "}" : behind + Message.tail(nil, from, traceparent, tracestate)
       Message.unstamped(first.ttl_ms, Message.job_body(first.id, first.job && JobPart.text(first.job), first.task, first.args, tail))
     end
 

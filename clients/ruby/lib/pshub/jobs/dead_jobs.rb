@@ -1,30 +1,35 @@
 # frozen_string_literal: true
 
+require_relative "../queue/shards"
 require_relative "../wire/errors"
 require_relative "../wire/message"
 require_relative "../wire/payload"
-require_relative "revived"
+require_relative "canonical"
+require_relative "job_text"
 
 module Pshub
   # A job that was given up.
   #
+  # +queue+:: of one that is spread over shards, the one of them that it is in
   # +task+:: name:version
   # +from+:: name of the service that enqueued it
   # +at_ms+:: when it was given up, Redis milliseconds
   # +tries+:: how often it was tried
   # +errors+:: its last ten failures, oldest first: hashes with +at+ (Redis milliseconds), +code+ and +message+
   # +following+:: how many steps of its chain wait for it
-  DeadJob = Struct.new(:id, :queue, :task, :args, :from, :at_ms, :tries, :errors, :following, keyword_init: true)
+  # +key+:: nil for one without
+  # +score+:: of a merged job, that of its payload, which is its +args+; else nil
+  DeadJob = Struct.new(:id, :queue, :task, :args, :from, :at_ms, :tries, :errors, :following, :key, :score, keyword_init: true)
 
   # The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most. Filters are +ids+, +task+
-  # (name:version), +code+ (of the last failure) and +before_ms+ (given up before this, Redis milliseconds); what is not said does not
-  # matter. Without any: all.
+  # (name:version), +code+ (of the last failure), +key+ and +before_ms+ (given up before this, Redis milliseconds); what is not said does
+  # not matter. Without any: all.
   class DeadJobs
     # Read at a time: each of them may be a megabyte.
     PAGE = 20
     # Sent at a time.
     BATCH = 20
-    FILTERS = %i[ids task code before_ms].freeze
+    FILTERS = %i[ids task code key before_ms].freeze
     # Stands for arguments that are to stay as they are.
     KEEP = Object.new.freeze
     private_constant :KEEP
@@ -34,48 +39,60 @@ module Pshub
     def initialize(host, queue)
       @host = host
       @queue = queue
-      @job_queue = host.queue_of(queue)
     end
 
     # How many there are, or match.
     def count(**matching)
-      return @host.ask { |connection| @job_queue.count_dead(connection) } if matching.empty?
+      places.sum do |place|
+        next each_matching(place, matching).count unless matching.empty?
 
-      each_matching(matching).count
+        @host.ask { |connection| place.count_dead(connection) }
+      end
     end
 
     # DeadJobs, the latest first, at most +limit+. Raises InvalidArgs for what is no filter, NotEnqueued when Redis is away, HubClosed.
-    def list(limit: 100, **matching) = each_matching(matching).first(limit).map(&:first)
+    def list(limit: 100, **matching)
+      found = places.map { |place| each_matching(place, matching).first(limit).map(&:first) }
+      found.size == 1 ? found.first : found.flatten.max_by(limit, &:at_ms)
+    end
 
     # Has those that match tried again, from their first try on; a chain goes on with them. +args+: in the place of their own, which makes
     # sense for one of them. Returns how many. Raises as #list, InvalidArgs for arguments that are no JSON.
     def retry(args: KEEP, **matching)
       json = args.equal?(KEEP) ? nil : encoded(args)
-      in_batches(matching) do |connection, texts|
-        @job_queue.revive(connection, texts.map { |dead| [dead, Revived.message(dead, json)] })
+      in_batches(matching) do |connection, place, some|
+        place.revive(connection, some.map { |job, dead| [dead, JobText.revived(dead, json && (job.score ? canonical(json) : json))] })
       end
     end
 
     # Removes those that match, for good. Returns how many.
-    def delete(**matching) = in_batches(matching) { |connection, texts| @job_queue.delete_dead(connection, texts) }
+    def delete(**matching) = in_batches(matching) { |connection, place, some| place.delete_dead(connection, some.map(&:last)) }
 
     private
 
-    # All are found before the first one goes: what is read by place must not move meanwhile.
+    # The queue, and its shards.
+    def places
+      names = @host.ask { |connection| Shards.places(connection, @host.keys, @queue) }
+      names.map { |name| @host.queue_of(name) }
+    end
+
+    # All of a place are found before the first one goes: what is read by its rank must not move meanwhile.
     def in_batches(matching)
-      each_matching(matching).map(&:last).each_slice(BATCH).sum do |texts|
-        @host.ask { |connection| yield(connection, texts) }
+      places.sum do |place|
+        each_matching(place, matching).to_a.each_slice(BATCH).sum do |some|
+          @host.ask { |connection| yield(connection, place, some) }
+        end
       end
     end
 
     # Pairs of a DeadJob and its text.
-    def each_matching(matching)
+    def each_matching(place, matching)
       check(matching)
       Enumerator.new do |found|
         0.step(by: PAGE) do |first|
-          page = @host.ask { |connection| @job_queue.dead(connection, first, first + PAGE - 1) }
+          page = @host.ask { |connection| place.dead(connection, first, first + PAGE - 1) }
           page.each do |text, at_ms|
-            job = read(text, at_ms)
+            job = read(place, text, at_ms)
             found << [job, text] if job && fits?(job, matching)
           end
           break if page.size < PAGE
@@ -93,21 +110,24 @@ module Pshub
     def wrong(what) = InvalidArgs.new("dead jobs: #{what}.")
 
     def fits?(job, matching)
-      ids, task, code, before_ms = matching.values_at(*FILTERS)
+      ids, task, code, key, before_ms = matching.values_at(*FILTERS)
       (ids.nil? || ids.include?(job.id)) && (task.nil? || task == job.task) &&
-        (code.nil? || job.errors.last&.fetch("code") == code) && (before_ms.nil? || job.at_ms < before_ms)
+        (code.nil? || job.errors.last&.fetch("code") == code) && (key.nil? || key == job.key) && (before_ms.nil? || job.at_ms < before_ms)
     end
 
     # nil for what is no job.
-    def read(text, at_ms)
+    def read(place, text, at_ms)
       request = Message.decode_request(text, nil, @host.keys)
       then_steps, part = request.then_steps, request.job || {}
-      DeadJob.new(id: request.id, queue: @queue, task: request.task, args: request.args, from: request.from, at_ms: at_ms,
+      DeadJob.new(id: request.id, queue: place.name, task: request.task, args: request.args, from: request.from, at_ms: at_ms,
                   tries: part.fetch("tries", 0), errors: part.fetch("errors") { [] },
-                  following: then_steps.is_a?(Array) ? then_steps.size : 0)
+                  following: then_steps.is_a?(Array) ? then_steps.size : 0, key: part["key"], score: part["score"])
     rescue Message::Malformed
       nil
     end
+
+    # A merged payload, which is told apart by its text.
+    def canonical(json) = Canonical.text(Payload.decode(json))
 
     def encoded(args)
       Payload.encode(args)

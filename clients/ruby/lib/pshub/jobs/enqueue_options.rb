@@ -2,39 +2,74 @@
 
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
+require_relative "../wire/keys"
 require_relative "canonical"
 
 module Pshub
   # How a job is to be run: what Hub#enqueue is told, and what that comes to in its message.
   module EnqueueOptions
-    KNOWN = %i[queue delay_ms at retries backoff key priority expires_ms tracked keep_result_ms unique timeout_ms].freeze
+    KNOWN = %i[queue forward delay_ms at retries backoff key score priority expires_ms tracked keep_result_ms unique durable timeout_ms].freeze
     UNIQUE = %i[id until for_ms].freeze
     # They are no matter of the job itself.
-    OUTSIDE = %i[queue timeout_ms].freeze
+    OUTSIDE = %i[queue forward durable timeout_ms].freeze
     HOUR_MS = 3600 * 1000
     DAY_MS = 24 * HOUR_MS
     MAX_UNIQUE_ID = 100
     DEFAULT_TIMEOUT_MS = 5000
+    # Beyond that they are not told apart any more.
+    MAX_SCORE = 2**53
+    # What is said of one job has no meaning where several become one.
+    UNMERGEABLE = %i[retries backoff expires_ms tracked keep_result_ms unique].freeze
 
     module_function
 
     # The part of a job's message, or nil for one that carries nothing but its arguments, and the milliseconds after which it is not wanted
-    # any more, 0 for never. +args_json+: arguments as they travel; +keyed+: as its task is. Raises InvalidArgs that names the option.
-    def shape(task, args_json, options, keyed)
+    # any more, 0 for never. +args_json+: arguments as they travel; +keyed+ and +scores+: as its task is. Raises InvalidArgs that names the
+    # option.
+    def shape(task, args_json, options, keyed, scores = nil)
       given = options.compact
       unknown = (given.keys - KNOWN).first
       raise wrong(task, "there is no option '#{unknown}'. Known are #{KNOWN.join(', ')}") if unknown
+      raise wrong(task, "durable must be 'replica', not #{shown(given[:durable])}") unless [nil, "replica"].include?(given[:durable]&.to_s)
+
+      keyed = given.key?(:key) ? "ordered" : nil if given.key?(:forward)
       return [nil, 0] if keyed.nil? && (given.keys - OUTSIDE).empty?
 
       check_key(task, given, keyed)
+      check_merged(task, given) if keyed == "merged"
+      check_score(task, given[:score], keyed)
       check(task, given)
       part = {
         "retries" => given[:retries], "backoff" => kind_of(given[:backoff]), "delay" => delay_of(given), "due" => due_of(task, given[:at]),
-        "key" => given[:key], "priority" => (given[:priority].to_s if %w[high low].include?(given[:priority].to_s)),
+        "key" => given[:key], **(keyed == "merged" ? merged_part(given, scores) : {}),
+        "priority" => (given[:priority].to_s if %w[high low].include?(given[:priority].to_s)),
         "keep" => (given.fetch(:keep_result_ms, HOUR_MS) if tracked?(given)), **unique_of(task, args_json, given)
       }.compact
       part["keep"] = part["keep"].round if part.key?("keep")
       [part.empty? ? nil : part, given.key?(:expires_ms) ? [1, given[:expires_ms].round].max : 0]
+    end
+
+    # Whether a replica is to confirm it.
+    def durable?(options) = !options[:durable].nil?
+
+    # Options of several, and those of one of them, which win: also as to where it goes.
+    def combined(common, own)
+      own[:queue].nil? && own[:forward].nil? ? { **common, **own } : { **common.except(:queue, :forward), **own }
+    end
+
+    # The queue that is named, if any, and what a route to it is for: +:jobs+ or +:forward+. Raises InvalidArgs.
+    def place(called, options)
+      queue, forward = options.values_at(:queue, :forward)
+      forwarder = Keys.forwarder_of(queue)
+      if forward.nil?
+        return [queue, :jobs] if forwarder.nil?
+
+        raise wrong(called, "queue #{shown(queue)} is that of a forwarder: give forward in its place, #{shown(forwarder)}")
+      end
+      raise wrong(called, "give queue or forward, not both: a forwarder has a queue of its own") unless queue.nil?
+      return [Keys.forward_queue(forward), :forward] if Keys.forwarder_name?(forward)
+
+      raise wrong(called, "forward must be the name of a forwarder, 1 to 56 letters, digits, and _ . -, not #{shown(forward)}")
     end
 
     # How long Redis may take to confirm, in seconds. Raises InvalidArgs.
@@ -51,15 +86,47 @@ module Pshub
       raise wrong(task, "its jobs are #{keyed}: give a key, for example key: 'order-17'") if key.nil?
 
       unless keyed
-        what = "it was given a key, but no worker declared the task as keyed: 'ordered'"
+        what = "it was given a key, but no worker declared the task as keyed: 'ordered' or 'merged'"
         raise wrong(task, "#{what}. Declare it so, or leave out the key")
       end
-      unless key_bytes(key).between?(1, JobPart::MAX_KEY_BYTES)
-        raise wrong(task, "key must be a text of 1 to #{JobPart::MAX_KEY_BYTES} bytes, not #{shown(key)}")
-      end
+      check_key_text(task, key)
       return if [nil, "normal"].include?(given[:priority]&.to_s)
 
       raise wrong(task, "jobs with a key have no priority: they go in their order. Leave it out")
+    end
+
+    # Raises InvalidArgs.
+    def check_key_text(task, key)
+      return if key_bytes(key).between?(1, JobPart::MAX_KEY_BYTES)
+
+      raise wrong(task, "key must be a text of 1 to #{JobPart::MAX_KEY_BYTES} bytes, not #{shown(key)}")
+    end
+
+    def check_merged(task, given)
+      name = UNMERGEABLE.find { |each| given.fetch(each, false) != false } or return
+      what = "#{name} cannot be said of a merged job, which becomes part of a run with others"
+      raise wrong(task, "#{what}. #{advice_for(name)}")
+    end
+
+    def advice_for(name)
+      return "Say it of the task" if %i[retries backoff].include?(name)
+      return "Leave it out" unless name == :tracked
+
+      "Leave it out; nor can it be a step of a chain, or what follows a batch"
+    end
+
+    def check_score(task, score, keyed)
+      return if score.nil?
+      raise wrong(task, "score is for merged jobs, and no worker declared the task as keyed: 'merged'. Leave it out") unless keyed == "merged"
+      return if real?(score) && score.abs <= MAX_SCORE
+
+      raise wrong(task, "score must be a number of at most 2^53, not #{shown(score)}")
+    end
+
+    # Any number as one of JSON.
+    def merged_part(given, scores)
+      score = given[:score]
+      { "merged" => true, "score" => score && (score == score.to_i ? score.to_i : score.to_f), "scores" => scores }
     end
 
     # Of a key as it travels; 0 for what is no text.

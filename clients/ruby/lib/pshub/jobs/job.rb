@@ -14,7 +14,10 @@ module Pshub
     LOOK_AGAIN_S = 5.0
     # The same while Redis is away.
     AWAY_S = 0.2
+    # So often the number of shards may have changed while a job waited.
+    MOST_MOVES = 16
 
+    # +queue+ is, of one that is spread over shards, the one of them that it is in.
     attr_reader :id, :queue, :task
 
     # +host+ asks Redis and hears answers, a JobHost; +to_come+: it is enqueued when others have ended.
@@ -56,10 +59,21 @@ module Pshub
     # Cancels it: one that waits never runs, the handler of one that runs is told to stop. Returns true when it certainly will not run
     # to its end any more; false when its worker was told, or it had ended before. Raises NoSuchJob, NotEnqueued.
     def cancel
-      state = @host.ask { |connection| @job_queue.withdraw(connection, @id) }
+      state = withdraw
       raise unknown if state.empty?
 
       %w[waiting scheduled retrying cancelled].include?(state)
+    end
+
+    # Has it cancelled; +to_come+: one that is not there yet, too. Returns its state as it was, empty when none is known.
+    def withdraw(to_come: false)
+      MOST_MOVES.times do
+        state = @host.ask { |connection| @job_queue.withdraw(connection, @id, to_come: to_come) }
+        return state unless state == "moved"
+
+        follow { |connection| @job_queue.record(connection, @id) }
+      end
+      raise unknown
     end
 
     # The Chain that it is a step of; nil for one that is none. Raises NoSuchJob, NotEnqueued.
@@ -70,13 +84,24 @@ module Pshub
 
     private
 
-    def record = known(@host.ask { |connection| @job_queue.record(connection, @id) })
+    def record = known(follow { |connection| @job_queue.record(connection, @id) })
     def known(fields) = JobRecord.read(fields, @id, @queue) || raise(unknown)
+
+    # Fields of its record; of a job that was moved to another shard, of the one that it has there.
+    def follow(&read)
+      MOST_MOVES.times do
+        fields = @host.ask(&read)
+        shard = JobRecord.moved_to(fields, @queue) or return fields
+        @queue = shard
+        @job_queue = @host.queue_of(shard)
+      end
+      @host.ask(&read)
+    end
 
     # Its record; nil while it is to come, or Redis is away and there is time left.
     def look(ticket, finish)
       to_come_ms = @to_come ? [0, (finish - Clock.now + LOOK_AGAIN_S) * 1000].max : 0
-      fields = @host.ask { |connection| @job_queue.await(connection, @id, ticket, @host.hub_id, to_come_ms) }
+      fields = follow { |connection| @job_queue.await(connection, @id, ticket, @host.hub_id, to_come_ms) }
       @to_come ? JobRecord.read(fields, @id, @queue) : known(fields)
     rescue NotEnqueued
       raise if Clock.now >= finish
@@ -125,7 +150,6 @@ module Pshub
 
     # +steps+: queue and task of each.
     def initialize(host, id, steps)
-      @host = host
       @id = id
       @steps = steps.each_with_index.map do |(queue, task), place|
         Job.new(host, Chain.step_id(id, place), queue, task, to_come: place.positive?)
@@ -150,9 +174,7 @@ module Pshub
     # Cancels what has not ended: no further step starts.
     def cancel
       # From the end, so that none comes behind those that were looked at.
-      @steps.reverse_each do |step|
-        @host.ask { |connection| @host.queue_of(step.queue).withdraw(connection, step.id, to_come: true) }
-      end
+      @steps.reverse_each { |step| step.withdraw(to_come: true) }
       nil
     end
   end

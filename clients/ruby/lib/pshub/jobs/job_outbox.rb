@@ -3,6 +3,7 @@
 require_relative "../queue/batches"
 require_relative "../queue/numbered"
 require_relative "../redis/connections"
+require_relative "../redis/failures"
 require_relative "../redis/refusals"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
@@ -12,6 +13,10 @@ module Pshub
   # comes meanwhile goes with the next one; so only the last batch can be in doubt, and it is repeated until Redis says what became of it.
   class JobOutbox
     DOUBT = "The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived."
+
+    # A replica that is there answers within milliseconds; one that is away must not hold up what comes behind for longer.
+    REPLICA_MS = 1000
+    UNREPLICATED = "The job is in Redis, and no replica confirmed it within #{REPLICA_MS} ms: it is lost if its master is lost before one has it."
 
     CARRIES = /\A"ttl":\d+,"id":"[\w-]+","job":/
     private_constant :CARRIES
@@ -23,11 +28,13 @@ module Pshub
     # Jobs that are acknowledged together. +twins+ are those, by place, that are there already, once it is settled; else +error+.
     Parcel = Struct.new(:messages, :weight, :settled, :in_doubt, :setback, :twins, :error)
 
-    def initialize(connection, queue, hub_id, closing)
+    # +durable+: they are acknowledged when a replica has them, too.
+    def initialize(connection, queue, hub_id, closing, durable: false)
       @connection = connection
       @queue = queue
       @hub_id = hub_id
       @closing = closing
+      @durable = durable
       @lock = Mutex.new
       @changed = ConditionVariable.new
       @waiting = []
@@ -106,11 +113,26 @@ module Pshub
       prepare = lambda do |lost|
         parcels = parcels.reject(&:settled) unless lost
         messages = parcels.flat_map(&:messages)
-        -> { @queue.enqueue(@connection, @hub_id, number, messages) { mark(parcels, true) } } unless parcels.all?(&:settled)
+        -> { send_now(parcels, number, messages) } unless parcels.all?(&:settled)
       end
       on_setback = ->(error, lost) { mark(parcels, lost, Errors.message_of(error)) }
       kind, told = Numbered.deliver(@connection, @closing, prepare: prepare, on_setback: on_setback)
       @lock.synchronize { conclude(parcels, kind, told) }
+    end
+
+    # What was answered; :unreplicated where no replica has it.
+    def send_now(parcels, number, messages)
+      answer = @queue.enqueue(@connection, @hub_id, number, messages) { mark(parcels, true) }
+      !@durable || replicated? ? answer : :unreplicated
+    end
+
+    def replicated?
+      @queue.replicas_of(@connection, @hub_id, REPLICA_MS).positive?
+    rescue ReplyError => e
+      # It is there, whatever refuses to tell of replicas; what passes is asked once more.
+      raise ConnectionLost, e.message if e.passing?
+
+      false
     end
 
     def mark(parcels, in_doubt, setback = nil)
@@ -126,7 +148,7 @@ module Pshub
       first = 0
       parcels.each do |parcel|
         case kind
-        when :answer then accept(parcel, told.twins, first)
+        when :answer then told == :unreplicated ? refuse(parcel, OutcomeUnknown.new(UNREPLICATED)) : accept(parcel, told.twins, first)
         when :refused then refuse(parcel, NotEnqueued.new("Redis refused the job: #{Refusals.explained(Errors.message_of(told))}."))
         when :unknown then refuse(parcel, OutcomeUnknown.new(DOUBT))
         else refuse(parcel, closed(parcel))

@@ -47,6 +47,13 @@ module Pshub
         new(status, (fields["result"] if status.state == "done"), chain_of(fields))
       end
 
+      # The shard of a queue to which a job was moved, by the record that it left there; nil for one that was not.
+      def moved_to(flat, queue)
+        state, shard = flat.map { |text| Payload.utf8(text).scrub }.each_slice(2).to_h.values_at("state", "to")
+        whole = Keys.whole_queue(queue)
+        shard if state == "moved" && shard != queue && (shard == whole || Keys.shard_of?(shard, whole))
+      end
+
       # A time or a number, of a text; nil for what is none.
       def moment(text) = (text.to_i if text&.match?(TIME))
 

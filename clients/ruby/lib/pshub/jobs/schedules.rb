@@ -49,7 +49,7 @@ module Pshub
       @host.ask do |connection|
         entry = ScheduleEntry.read(@job_queue.schedule_text(connection, name)) or next
         # Its id is new, so that it comes once however often this is sent.
-        @job_queue.forward(connection, entry.message(id, @queue, connection.now_ms))
+        @job_queue.forward(connection, entry.message(id, @queue, @job_queue.now_ms(connection)))
         @job_queue.forget(connection, id)
         Job.new(@host, id, @queue, entry.task)
       end
@@ -64,7 +64,7 @@ module Pshub
         before = ScheduleEntry.read(@job_queue.schedule_text(connection, name))
         entry = ScheduleEntry.new(**times, task: step.task, args: step.args, job: step.job, ttl_ms: step.ttl_ms, from: from,
                                            paused_ms: before&.paused_ms)
-        next_ms = entry.paused_ms ? nil : entry.next_ms(connection.now_ms)
+        next_ms = entry.paused_ms ? nil : entry.next_ms(@job_queue.now_ms(connection))
         @job_queue.schedule(connection, name, entry.to_json, next_ms)
         shown(name, entry, next_ms)
       end
@@ -76,7 +76,7 @@ module Pshub
     def change(name)
       @host.ask do |connection|
         entry = ScheduleEntry.read(@job_queue.schedule_text(connection, name)) or next false
-        now_ms = connection.now_ms
+        now_ms = @job_queue.now_ms(connection)
         entry.paused_ms = yield(entry, now_ms)
         @job_queue.schedule(connection, name, entry.to_json, entry.paused_ms ? nil : entry.next_ms(now_ms))
       end

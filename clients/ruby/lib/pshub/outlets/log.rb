@@ -25,6 +25,7 @@ module Pshub
       "request:redelivered" => [:debug, "its worker was lost; another one will run it"],
       "jobs:enqueued" => [:debug, "jobs enqueued"],
       "schedule:tick" => [:debug, "the time of a schedule came"],
+      "job:putoff" => [:debug, "it was not the time for a job; it was put off"],
       "job:retried" => [:info, "a job failed; it is tried again"],
       "reply:late" => [:info, "a reply came after its call was over"],
       "worker:started" => [:info, "worker started"],

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../redis/connection"
+require_relative "../redis/failures"
 require_relative "../redis/library"
 require_relative "../wire/answers"
 require_relative "../wire/payload"
@@ -10,15 +12,22 @@ module Pshub
   # How a job ended that does not only go.
   #
   # +id+:: its held id
-  # +outcome+:: +done+, +retry+, +pass+, +dead+, +expired+ or +cancelled+
+  # +outcome+:: +done+, +retry+, +pass+, +putoff+, +dead+, +expired+ or +cancelled+
   # +delay_ms+:: milliseconds from now until a further try
   # +text+:: its result as JSON, or its failure as JobPart.failure_text has it; empty for what was not run
   # +following+:: the job that follows it, without its +at+, behind the name of its queue and a space where that is another one; else
   #               empty
-  JobEnd = Struct.new(:id, :outcome, :delay_ms, :text, :following)
+  # +words+:: in the place of the delay, of a run of merged jobs, for each of its keys: <tt>r<ms></tt>, it failed and is tried again after
+  #           that; <tt>d<place></tt>, it failed, and its payload of that place, counted from 1, is given up; <tt>x<place></tt>, the same of
+  #           one that is no JSON; <tt>b<ms></tt>, it was not run and comes back after that. Else nil
+  JobEnd = Struct.new(:id, :outcome, :delay_ms, :text, :following, :words)
 
   # A schedule whose time has come: +score+ is that time as it is there, which is to be given back, +text+ the entry, nil for none.
   DueSchedule = Struct.new(:name, :score, :tick_ms, :text)
+
+  # A key as it is in Redis: since when it is due (microseconds) and until when it waits (milliseconds), what runs of it and how its runs
+  # failed; how many jobs wait in its line, and the first of them; how many payloads do, and the first of them, each with its score.
+  KeyParts = Struct.new(:due, :later, :running, :tried, :line_length, :line, :merged_count, :merged)
 
   # What a queue does for jobs alone, one atomic step each.
   class JobQueue
@@ -34,6 +43,8 @@ module Pshub
     # A batch whose maker died before all its jobs were enqueued is forgotten after this.
     OPEN_BATCH_MS = 24 * 3600 * 1000
 
+    OTHER_SHARDS = -3
+
     attr_reader :name
 
     def initialize(name, all_keys)
@@ -48,12 +59,19 @@ module Pshub
       Enqueued.read(Library.run(connection, "enqueue", [*@lists, @keys.enqueued(hub_id)], args, &block))
     end
 
+    # How many replicas have all that this hub's last batch wrote, as soon as one has, or after +wait_ms+. Redis counts what this connection
+    # wrote, and a batch that is repeated on another one writes nothing: hence the write.
+    def replicas_of(connection, hub_id, wait_ms)
+      key = @keys.enqueued(hub_id)
+      Connection.checked(connection.run(["PEXPIRE", key, TaskQueue::PUSH_MEMORY_MS], ["WAIT", 1, wait_ms])).last
+    end
+
     # Moves what is due into its list. Harmless to repeat.
     def move_due(connection) = Moved.read(Library.run(connection, "due", @lists, [DUE_BATCH, Batches::MAX_BYTES]))
 
     # Ends jobs that this worker holds; of what it holds no more nothing is changed.
     def settle(connection, worker_id, ends)
-      fives = ends.flat_map { |each| [each.id, each.outcome, each.delay_ms.round, each.text, each.following] }
+      fives = ends.flat_map { |each| [each.id, each.outcome, each.words&.join(" ") || each.delay_ms.round, each.text, each.following] }
       args = [TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS, *fives]
       SettledJobs.read(Library.run(connection, "settle", [@keys.held(worker_id), *@lists], args), ends)
     end
@@ -69,6 +87,9 @@ module Pshub
     def tick(connection, due, next_ms, message)
       Library.run(connection, "tick", @lists, [due.name, due.score, next_ms || "", message]) == 1
     end
+
+    # By which its schedules go: the nodes of a Cluster have clocks of their own.
+    def now_ms(connection) = connection.at(@keys.ticks).now_ms
 
     def schedule_text(connection, name) = connection.one("HGET", @keys.cron, name)
 
@@ -105,6 +126,28 @@ module Pshub
 
     # Dead jobs, exactly as they lie there, become others that wait: pairs of texts. Returns how many were there.
     def revive(connection, pairs) = Library.run(connection, "revive", @lists, pairs.flatten)
+
+    # +act+ is +run+: a key is due now; +skip+: what it is stuck at is given up; or +delete+: its payloads go. Returns how many jobs or
+    # payloads that concerned; -1 where nothing can be skipped because it runs, -2 where only a worker could.
+    def act_on_key(connection, task, key, act)
+      Library.run(connection, "key", @lists, [task, key, act, TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS])
+    end
+
+    # Asks whether a job of a key waits in its line or runs: 1 or 0; OTHER_SHARDS where the place knows another epoch of them.
+    def has_key_command(task, key, epoch) = Library.command("key", @lists, [task, key, "has", epoch, 0])
+
+    # What is there of a key, as KeyParts; nil for what is of another type. Several reads, one behind the other: a look, and
+    # no snapshot.
+    def key_parts(connection, task, key, most_jobs, most_payloads)
+      line, merged = @keys.line(task, key), @keys.merged(task, key)
+      answers = connection.run(
+        ["ZSCORE", @keys.keys_of(task), key], ["ZSCORE", @keys.later, "#{task} #{key}"], ["HGET", @keys.running(task), key],
+        ["HGET", @keys.tried(task), key], ["LLEN", line], ["LRANGE", line, 0, most_jobs - 1],
+        ["ZCARD", merged], ["ZRANGE", merged, 0, most_payloads - 1, "WITHSCORES"]
+      )
+      read = answers.map { |answer| answer unless answer.is_a?(ReplyError) && answer.code == "WRONGTYPE" }
+      KeyParts.new(*Connection.checked(read))
+    end
 
     # What follows a batch whose jobs have all ended: messages without +at+, or empty. All three may be repeated.
     def open_batch(connection, id, after, failed) = batch(connection, [id, "open", after, failed, OPEN_BATCH_MS])

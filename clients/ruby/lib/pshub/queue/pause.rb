@@ -2,6 +2,7 @@
 
 require_relative "../wire/errors"
 require_relative "../wire/keys"
+require_relative "shards"
 
 module Pshub
   # Pausing a queue and resuming it. PROTOCOL.md, section 10.10.
@@ -18,10 +19,13 @@ module Pshub
                          "(a letter or digit first)."
     end
 
-    # Returns since when it is paused, Redis milliseconds: an earlier pause goes on, with its own time.
+    # Pauses all places of a queue. Returns since when it is paused, Redis milliseconds: an earlier pause goes on, with its own time.
     def pause(connection, keys, queue)
-      key = keys.queue(queue).paused
-      now_ms = connection.now_ms
+      Shards.places(connection, keys, queue).map { |place| pause_place(connection, keys.queue(place).paused) }.first
+    end
+
+    def pause_place(connection, key)
+      now_ms = connection.at(key).now_ms
       before = connection.one("SET", key, now_ms, "NX", "GET")
       return before.to_i if time?(before)
 
@@ -30,9 +34,12 @@ module Pshub
       now_ms
     end
 
-    # Returns whether it was paused. A life that ended long ago removes the key, also from a full Redis and never somebody else's
-    # of another type.
-    def resume(connection, keys, queue) = time?(connection.one("GETEX", keys.queue(queue).paused, "PXAT", 1))
+    # Ends the pause in all places of a queue. Returns whether it was paused. A life that ended long ago removes the key, also from a full
+    # Redis and never somebody else's of another type.
+    def resume(connection, keys, queue)
+      places = Shards.places(connection, keys, queue)
+      places.map { |place| connection.one("GETEX", keys.queue(place).paused, "PXAT", 1) }.any? { |before| time?(before) }
+    end
 
     # What is no time is nobody's pause, whoever wrote it.
     def time?(text) = text.is_a?(String) && text.b.match?(TIME)

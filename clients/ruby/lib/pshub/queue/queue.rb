@@ -2,6 +2,7 @@
 
 require_relative "../redis/connection"
 require_relative "../redis/connections"
+require_relative "../redis/failures"
 require_relative "../redis/library"
 require_relative "../wire/answers"
 require_relative "batches"
@@ -39,14 +40,16 @@ module Pshub
       Pushed.read(Library.run(connection, "push", keys, args, &block))
     end
 
-    # Takes requests for idle slots, +jobs+ of which may go to jobs; nil when the lease has ended. With +wait+ the bell is waited for
+    # Takes requests for idle slots, +jobs+ of which may go to jobs; nil when the worker has to beat first. With +wait+ the bell is waited for
     # first, in the same write, and with +jobs+ those of the jobs: Redis runs the claim the moment one rings. The block is called when
-    # it was that of a job that is due before all others.
-    def claim(connection, worker_id, slots, jobs, wait:)
+    # it was that of a job that is due before all others. +epoch+ is that of the queue's shards, as the last beat told it; with another
+    # one there are no jobs. +merging+ are the tasks that this worker merges.
+    def claim(connection, worker_id, slots, jobs, wait:, epoch:, merging: [])
       keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
       bells = [@keys.bell, *([@keys.job_bell, @keys.due_bell] if jobs.positive?)]
       ahead = wait ? [["BLPOP", *bells, Connections::BLOCK_S]] : []
-      args = [worker_id, slots, jobs, Batches::MAX_BYTES]
+      args = [worker_id, slots, jobs, Batches::MAX_BYTES, epoch]
+      args += merging.flat_map { |each| [each.full_name, each.batch, each.max_payloads] } if jobs.positive?
       *rung, answer = Library.send_all(connection, *ahead, Library.command("claim", keys, args))
       Connection.checked([answer, *rung])
       yield if rung.first && rung.first.first == @keys.due_bell
@@ -68,11 +71,13 @@ module Pshub
     # which is harmless.
     def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]
 
-    # +moves+: whether this worker would look after what is due, if no other one does.
+    # +moves+: whether this worker would look after what is due, if no other one does. Returns the beat and the ids of what is held, nil
+    # where Redis did not say so. In one packet: of thousands of workers Redis has more to do for the packets than for what is asked.
     def beat(connection, worker_id, lease_ms, first:, moves: false, ticks: false)
       keys = [@keys.leases, @keys.cancelled, @keys.reporter, @keys.calls, @keys.paused, @keys.held(worker_id), @keys.jobs]
       args = [worker_id, lease_ms, first ? 1 : 0, CANCEL_MEMORY_MS, REPORTS_MS, *[moves, moves && ticks].map { |has| has ? TURN_MS : 0 }]
-      Beat.read(Library.run(connection, "beat", keys, args))
+      answer, held = Library.send_all(connection, Library.command("beat", keys, args), held_ids_command(worker_id))
+      [Beat.read(Connection.checked([answer]).first), held.is_a?(Array) ? held : nil]
     end
 
     # Puts held requests back as they are. +side+ is +head+ or +tail+. Returns how many were still held.
@@ -94,7 +99,9 @@ module Pshub
       Library.run(connection, "cancel", [@keys.calls, @keys.cancelled], [id, text, CANCEL_MEMORY_MS]) == 1
     end
 
-    def held_ids(connection, worker_id) = connection.one("HKEYS", @keys.held(worker_id))
+    def held_ids(connection, worker_id) = connection.one(*held_ids_command(worker_id))
+
+    def held_ids_command(worker_id) = ["HKEYS", @keys.held(worker_id)]
 
     # What is held under some of these ids, as pairs of id and text: one after the other, until the texts are as long as an answer
     # may be.

@@ -23,6 +23,6 @@ module Pshub
 
     private
 
-    def commands?(event) = event[:role].end_with?(" commands")
+    def commands?(event) = event[:role].match?(/ commands( |\z)/)
   end
 end

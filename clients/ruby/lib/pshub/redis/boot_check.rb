@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "connection"
+require_relative "failures"
 require_relative "library"
 require_relative "refusals"
 require_relative "rights_check"
@@ -13,9 +13,26 @@ module Pshub
     # What is said of a server that is unfit for these reasons.
     def refusal(reasons) = "This Redis cannot be used: #{reasons.join('; ')}."
 
-    # What makes this server unfit for a worker of the queue, one sentence each. What it does not tell is no reason.
+    # What makes this server unfit for a worker of the queue, one sentence each; of a Cluster all its masters. What one does not tell is no
+    # reason, and one that is away only counts where the queue is.
     def unfit(connection, keys, queue)
-      [*server_reasons(info(connection)), library_reason(connection), rights_reason(connection, keys, queue)].compact
+      reasons = unfit_here(connection, keys, queue)
+      return reasons unless connection.spread?
+
+      others = connection.each_master.flat_map do |name, master|
+        (unfit_here(master, keys, queue) - reasons).map { |reason| "node #{name}: #{reason}" }
+      rescue NotConnected, ConnectionLost
+        []
+      end
+      reasons + others
+    end
+
+    def unfit_here(connection, keys, queue)
+      told = info(connection)
+      # Nothing more is asked of a replica: it would refuse to load the library, which ends the connection.
+      return server_reasons(told) if told.fetch("role", "master") != "master"
+
+      [*server_reasons(told), library_reason(connection), rights_reason(connection, keys, queue)].compact
     end
 
     # Loads the library where it is missing and this user may.
@@ -57,7 +74,6 @@ module Pshub
         reasons << "maxmemory-policy is #{policy}: a full server would silently drop requests. " \
                    "Set it with: redis-cli config set maxmemory-policy noeviction"
       end
-      reasons << Refusals::CLUSTER if [info["redis_mode"], info["server_mode"]].include?("cluster")
       reasons
     end
   end

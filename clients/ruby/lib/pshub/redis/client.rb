@@ -2,7 +2,6 @@
 
 require "redis"
 require "socket"
-require_relative "target"
 
 module Pshub
   # One link to Redis through the redis gem: the only file that knows the gem, and what differs between its versions. It never
@@ -20,13 +19,13 @@ module Pshub
       raise LoadError, "pshub needs the gem redis 4.8, or 5.2 and newer; this is #{Redis::VERSION}"
     end
 
-    # Connects. Raises one of FAILURES, or COMMAND_ERROR where Redis refuses the user.
-    def initialize(target, name, timeout_s)
-      fixed = { reconnect_attempts: 0, connect_timeout: CONNECT_S, read_timeout: timeout_s, write_timeout: timeout_s }
+    # Connects; +options+ are the gem's. Raises one of FAILURES, or COMMAND_ERROR where Redis refuses the user.
+    # +first+ is a command that this user may use, where connecting needs one.
+    def initialize(options, timeout_s, connect_s: CONNECT_S, first: "TIME")
+      fixed = { reconnect_attempts: 0, connect_timeout: connect_s, read_timeout: timeout_s, write_timeout: timeout_s }
       # redis-rb names connections by itself, and fails where the user lacks the right to.
-      @redis = Redis.new(**Target.options(target), **fixed, id: nil)
-      IS_4 ? @redis._client.connect : @redis.call("TIME")
-      @name = name
+      @redis = Redis.new(**options, **fixed, id: nil)
+      IS_4 ? @redis._client.connect : @redis.call(first)
     end
 
     # Sends commands in one write. One answer per command, an error answer being a StandardError among them.

@@ -1,41 +1,21 @@
 # frozen_string_literal: true
 
-require "monitor"
 require_relative "../wire/clock"
-require_relative "../wire/errors"
-require_relative "client"
+require_relative "cluster"
+require_relative "failures"
+require_relative "node_connection"
+require_relative "server_set"
+require_relative "key_slots"
 
 module Pshub
-  # The command was never written: certainly not run.
-  class NotConnected < StandardError; end
-
-  # The connection broke or stalled with the command under way: it may have run.
-  class ConnectionLost < StandardError; end
-
-  # Redis' own error answer, its first word included; the command was not run.
-  class ReplyError < StandardError
-    PASSING = %w[
-      LOADING BUSY READONLY UNBLOCKED MASTERDOWN CLUSTERDOWN TRYAGAIN NOREPLICAS NOAUTH WRONGPASS
-    ].freeze
-    WRONG_SERVER = %w[READONLY UNBLOCKED NOAUTH WRONGPASS].freeze
-
-    def code = message[/\A\S+/].to_s
-    # An answer that may be different a moment later.
-    def passing? = PASSING.include?(code)
-    def full? = %w[OOM MISCONF].include?(code)
-    # Nothing was run.
-    def no_function? = message.start_with?("ERR Function not found")
-    def wrong_server? = WRONG_SERVER.include?(code)
-  end
-
-  # A connection that heals itself: it owns a chain of links, one at a time. What was under way when one broke fails as
-  # ConnectionLost, because only the layers above know what may be repeated. Used by several threads, one at a time.
+  # The way to Redis: to one server, as its sentinels name it where there are some, or to the nodes of a Cluster. That the server at its address
+  # is a node of one is found out when it is there. #at gives the way to where a key lives: it is ready when that node is, and what has no key
+  # goes there.
   class Connection
     # What a command may fail by; it is tried again later, or given up.
     PROBLEMS = [NotConnected, ConnectionLost, ReplyError].freeze
-    # How long a new link gets, all together: until its server's name is resolved, it is encrypted, let in and greeted. Each of these
-    # may wait for an answer that never comes, or that comes byte by byte.
-    OPEN_S = 3.0
+    # How long a wait for a server goes on before it is looked whether that turned out to be a node of a Cluster.
+    LOOK_S = 1.0
 
     # The answers of commands that must all be taken; raises the first ReplyError among them.
     def self.checked(answers)
@@ -45,45 +25,116 @@ module Pshub
       answers
     end
 
-    # Why there is no link at the moment, once an attempt failed.
-    attr_reader :down_reason
-    # How Redis calls the present link, for CLIENT UNBLOCK; nil where that was not asked or may not be.
-    attr_reader :client_id
+    # What is behind a connection and all views of it.
+    class Ways
+      def initialize(owner, role, servers, stall_s, events, asks_id, per_slot)
+        @servers = servers
+        @topology = servers.topology
+        @per_slot = per_slot
+        @lock = Mutex.new
+        @make = lambda do |reach, address = nil|
+          shown = [owner, role, address].compact.join(" ")
+          NodeConnection.new(reach, shown, "pshub-#{owner}-#{role}", stall_s, events, asks_id: asks_id, alone: address.nil? && @topology)
+        end
+        @on_unknown = ->(reason) { events.emit("redis:down", role: "#{owner} #{role}", reason: reason) if @told != (@told = reason) }
+        @home = @make.call(servers.reach) if servers.reach
+      end
 
-    def initialize(owner, role, target, stall_s, events, asks_id: false)
-      @role = "#{owner} #{role}"
-      @name = "pshub-#{owner}-#{role}"
-      @target = target
-      @stall_s = stall_s
-      @events = events
-      @asks_id = asks_id
-      @lock = Monitor.new
-      @attempt = 0
-      @closed = false
+      attr_reader :servers
+
+      # The one server, as long as it is that.
+      def home = cluster? ? nil : @home
+      def cluster? = @servers.cluster?
+
+      # The nodes; of a server that turned out to be one of them, too.
+      def cluster
+        @cluster || @lock.synchronize do
+          raise NotConnected, "the connection was closed" if @closed
+
+          @topology.become_cluster
+          home, @home = @home, nil
+          Thread.new { home.close } if home
+          @cluster = Cluster.new(@topology, @per_slot, @on_unknown) { |address| @make.call(NodeReach.new(@topology, address), address) }
+        end
+      end
+
+      def close
+        home, cluster = @lock.synchronize do
+          @closed = true
+          [@home, @cluster]
+        end
+        [home, cluster].compact.each(&:close)
+      end
     end
 
-    def ready? = !@link.nil? && !@closed
+    # +target+: as ServerSet.of takes it. +per_slot+: for what waits in Redis; on a Cluster there is one link for each slot then.
+    def initialize(owner, role, target, stall_s, events, asks_id: false, per_slot: false)
+      @owner = owner
+      @events = events
+      @ways = Ways.new(owner, role, ServerSet.of(target), stall_s, events, asks_id, per_slot)
+      @patience = Cluster::PATIENCE_S
+    end
+
+    # Another one to the same servers, for what waits in Redis.
+    def beside(role, stall_s, asks_id: false)
+      Connection.new(@owner, role, @ways.servers, stall_s, @events, asks_id: asks_id, per_slot: true)
+    end
+
+    # The way to where a key lives: of a Cluster the one node, whatever the others do.
+    def at(key) = standing(KeySlots.of(key))
+
+    # The same way, where nothing waits for a node of a Cluster that is away.
+    def without_waiting = dup.tap { |view| view.patience = 0.0 }
+
+    # The same way; of several nodes of a Cluster each does what it can: in the place of an answer that does not come is why.
+    def apart = dup.tap { |view| view.apart = true }
+
+    # The way to where a command goes.
+    def of(command) = (key = KeySlots.key_of(command)) ? at(key) : self
+
+    # What tells servers apart.
+    def server = @place.is_a?(Integer) && spread? ? @ways.servers.topology.owner_of(@place) : @place.class
+
+    # Of a Cluster each master with its name, else what there is.
+    def each_master
+      return [["", self]] unless spread?
+
+      @ways.servers.topology.masters.map { |address| [address.to_s, standing(address)] }
+    end
+
+    # There are several servers, of which one can be away without the others.
+    def spread? = @ways.cluster?
+
+    def ready? = (home = @ways.home) ? home.ready? : @ways.cluster.ready?(@place)
+    # Why there is no link at the moment, once an attempt failed.
+    def down_reason = (home = @ways.home) ? home.down_reason : @ways.cluster.down_reason(@place)
+    # How Redis calls the present link, for CLIENT UNBLOCK; nil where that was not asked or may not be.
+    def client_id = (home = @ways.home) ? home.client_id : @ways.cluster.client_id(@place)
 
     # Returns true when there is a link, and false when +stop+ is set, this is closed, or the time (in seconds) is over.
     def wait_ready(stop, patience = Float::INFINITY)
-      attempt = 0
       finish = Clock.now + patience
-      until stop.set? || @closed
-        return true if try_open
-        return false if stop.wait(Clock.backoff(attempt += 1)) || Clock.now > finish
+      while (home = @ways.home)
+        left = finish - Clock.now
+        begin
+          return true if home.wait_ready(stop, [left, LOOK_S].min)
+        rescue NodeConnection::OfCluster
+          break
+        end
+        return false if @ways.home && (stop.set? || home.closed? || left <= LOOK_S)
       end
+      @ways.cluster.wait_ready(@place, stop, finish - Clock.now)
+    rescue NotConnected
       false
     end
 
-    # Sends commands in one write; returns one answer for each, ReplyErrors among them. The block is called when there is a live
-    # link, right before they are written. Raises NotConnected or ConnectionLost.
-    def run(*commands)
-      @lock.synchronize do
-        drop("Redis closed the connection") if @link && !@link.alive?
-        open_link
-        yield if block_given?
-        exchange(commands)
-      end
+    # Sends commands in one write, to each node those of its keys; returns one answer for each, ReplyErrors among them. The block is called
+    # when there is a live link, right before they are written. Raises NotConnected or ConnectionLost.
+    def run(*commands, &block)
+      answers = run_at_home(commands, &block) or return run_on_cluster(commands, &block)
+      moved = @ways.servers.topology ? answers.each_index.select { |at| moved?(answers[at]) } : []
+      run_on_cluster(commands.values_at(*moved)).zip(moved) { |answer, at| answers[at] = answer } if moved.any?
+      answers
     end
 
     # The answer of one command; raises its ReplyError.
@@ -96,90 +147,23 @@ module Pshub
     end
 
     # Closes for good; a wait of another thread ends as ConnectionLost.
-    def close
-      @closed = true
-      @link&.cut
-      @opening&.kill
-      @lock.synchronize do
-        @link&.close
-        @link = nil
-      end
-    end
+    def close = @ways.close
+
+    protected
+
+    attr_writer :place, :patience, :apart
 
     private
 
-    def try_open
-      @lock.synchronize { open_link }
-      true
-    rescue NotConnected
-      false
+    # nil where there are nodes in its place.
+    def run_at_home(commands, &block)
+      @ways.home&.run(commands, &block)
+    rescue NotConnected => e
+      raise if @ways.home && !e.is_a?(NodeConnection::OfCluster)
     end
 
-    def open_link
-      raise NotConnected, "the connection was closed" if @closed
-      return if @link
-
-      link, reason = opened
-      unless link
-        raise NotConnected, @closed ? "the connection was closed" : down(reason || "no answer within #{OPEN_S} s")
-      end
-      @link = link
-      @down_reason = nil
-      @events.emit("redis:up", role: @role)
-    end
-
-    # A new link, or nil and why there is none, if that is known.
-    def opened
-      # One that could not be ended, because the system still looks for the server's name, is waited for first.
-      @opening = Thread.new { make_link } unless @opening&.alive?
-      @opening.kill unless @opening.join(OPEN_S)
-      @opening.join(0)&.value
-    end
-
-    def make_link
-      Thread.current.report_on_exception = false
-      link = Link.new(@target, @name, @stall_s)
-      greet(link)
-      greeted = link
-    rescue Link::COMMAND_ERROR, ReplyError, *Link::FAILURES => e
-      [nil, Errors.message_of(e)]
-    ensure
-      # Also when this thread was ended.
-      link&.close unless greeted
-    end
-
-    # All of it can be done without, where the user lacks the right.
-    def greet(link)
-      answers = link.run([["CLIENT", "SETNAME", @name], %w[INFO persistence], *(@asks_id ? [%w[CLIENT ID]] : [])])
-      @client_id = answers.last.is_a?(Integer) ? answers.last : nil
-      answers.each do |answer|
-        raise ReplyError, answer.message if answer.is_a?(StandardError) && !answer.message.start_with?("NOPERM")
-        raise ReplyError, "LOADING Redis is loading its data" if answer.is_a?(String) && answer.include?("\nloading:1")
-      end
-    end
-
-    def exchange(commands)
-      answers = @link.run(commands).map { |answer| answer.is_a?(StandardError) ? ReplyError.new(answer.message) : answer }
-      wrong = answers.find { |answer| answer.is_a?(ReplyError) && answer.wrong_server? }
-      drop(wrong.message) if wrong
-      answers
-    rescue *Link::FAILURES => e
-      reason = @closed ? "the connection was closed" : Errors.message_of(e)
-      drop(reason)
-      raise ConnectionLost, reason
-    end
-
-    def drop(reason)
-      @link&.close
-      @link = nil
-      down(reason) unless @closed
-    end
-
-    def down(reason)
-      # An outage that turns into a refusal, of a password that was changed for one, is told once more.
-      news = @down_reason.nil? || (reason.match?(/\A[A-Z]{3,} /) && reason != @down_reason)
-      @events.emit("redis:down", role: @role, reason: reason) if news
-      @down_reason = reason
-    end
+    def standing(place) = dup.tap { |view| view.place = place }
+    def moved?(answer) = answer.is_a?(ReplyError) && %w[MOVED ASK].include?(answer.code)
+    def run_on_cluster(commands, &block) = @ways.cluster.run(commands, @place, patience: @patience, apart: @apart, &block)
   end
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "connection"
+require_relative "failures"
 
 module Pshub
   # Of the library in Redis: grows with each change of it that is published. A higher one replaces a lower one, never the other
@@ -38,7 +39,8 @@ module Pshub
         missing = answers.each_index.select { |at| answers[at].is_a?(ReplyError) && answers[at].no_function? }
         break if missing.empty?
 
-        refusal = install(connection).refusal
+        # On the very servers that lack it.
+        refusal = commands.values_at(*missing).map { |each| connection.of(each) }.uniq(&:server).filter_map { |each| install(each).refusal }.first
         # Who may not load it is told what is missing, and what to do about it; who could but for a full Redis, that.
         missing.each { |at| answers[at] = ReplyError.new(refusal) } if refusal&.match?(/\A(OOM|MISCONF)/)
         break if refusal

@@ -3,7 +3,6 @@
 module Pshub
   # What Redis' error answers mean and what to do about them; the one place that words it.
   module Refusals
-    CLUSTER = "this is a Cluster node; this version of pshub does not connect to Clusters"
     ADVICE = {
       /\AWRONGPASS/ => "Redis does not accept this user or password; correct them in its URL, redis://user:password@host",
       /\ANOAUTH/ => "Redis wants a password; give it in its URL, redis://user:password@host",
@@ -14,7 +13,8 @@ module Pshub
       /\A(NOPERM|ERR The user executing the script can't|ERR ACL failure in script)/ =>
         "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
       /\AREADONLY/ => "this server is a replica, which refuses writes; connect to its master",
-      /\A(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/ => CLUSTER,
+      /\A(MOVED|ASK|TRYAGAIN)\b/ => "a slot of the Cluster is on its way to another node",
+      /\ACLUSTERDOWN/ => "nobody serves that slot of the Cluster",
       /\AOOM/ => "Redis is full",
       /\AMISCONF/ => "Redis cannot write to its disk",
       /\ALOADING/ => "Redis is still loading its data"

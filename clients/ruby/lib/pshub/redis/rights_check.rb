@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "connection"
+require_relative "failures"
 require_relative "library"
 
 module Pshub
@@ -8,12 +8,12 @@ module Pshub
   module RightsCheck
     # What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, and ending a
     # wait early when the queue was paused.
-    DISPENSABLE = %w[INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK].freeze
+    DISPENSABLE = %w[INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK WAIT].freeze
 
     # What the connected user lacks for :hub or :worker, as text; nil when it may do everything. Raises ReplyError.
     def self.missing(connection, role, keys, queue)
       answer = Library.run(connection, "denied", [], [role, keys.namespace, queue])
-      denied = answer.each_slice(2).reject { |command, _| DISPENSABLE.include?(command) }
+      denied = answer.each_slice(2).reject { |command, key| DISPENSABLE.include?(command) || (!connection.spread? && of_clusters?(command, key)) }
       return nil if denied.empty?
 
       denied.group_by(&:last).map { |key, rows| [*rows.map(&:first), *("on #{key}" unless key.empty?)].join(" ") }.join(", ")
@@ -22,5 +22,8 @@ module Pshub
 
       "FCALL"
     end
+
+    # Needed on a Cluster alone.
+    def self.of_clusters?(command, key) = command == "CLUSTER|SLOTS" || key.end_with?("}:moving")
   end
 end

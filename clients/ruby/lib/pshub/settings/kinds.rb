@@ -2,7 +2,7 @@
 
 module Pshub
   # One setting: who uses it, where it comes from, and what is right. +parse+ reads the environment, which speaks of milliseconds where
-  # this package speaks of seconds.
+  # this package speaks of seconds. +must+ is a text, or tells of a value what is wrong with it.
   Setting = Struct.new(:users, :env, :fallback, :parse, :must, :check, keyword_init: true) do
     def self.whole(low, high)
       {

@@ -30,9 +30,9 @@ module Pshub
       end
       return value if setting.check.call(value)
 
-      # A URL may hold a password.
-      shown = name == :redis ? "" : "; it is #{value.inspect}"
-      raise ConfigError, "#{origin} must #{setting.must}#{shown}."
+      # A URL may hold a password: what is said of one must not show it.
+      wrong = setting.must.respond_to?(:call) ? setting.must.call(value) : "must #{setting.must}; it is #{value.inspect}"
+      raise ConfigError, "#{origin} #{wrong}."
     end
 
     def parsed(setting, text)

@@ -9,9 +9,9 @@ module Pshub
   both = %i[hub worker].freeze
   # Every setting there is.
   SETTINGS = {
-    redis: { users: both, env: "PSHUB_REDIS", fallback: "redis://127.0.0.1:6379", **Setting.text(
-      "be a URL like redis://127.0.0.1:6379 without a database, or a hash of the redis gem's options"
-    ) { |value| Target.valid?(value) } },
+    # What is wrong with it tells what to write instead.
+    redis: { users: both, env: "PSHUB_REDIS", fallback: "redis://127.0.0.1:6379", parse: :itself.to_proc,
+             must: ->(value) { Target.wrong(value) }, check: ->(value) { Target.wrong(value).nil? } },
     namespace: { users: both, env: "PSHUB_NAMESPACE", fallback: "pshub",
                  **Setting.text("be 1 to 32 letters, digits, and _ . -") { |value| Keys.namespace?(value) } },
     name: { users: %i[hub], env: "PSHUB_NAME", fallback: -> { Socket.gethostname[0, 64] },

@@ -5,6 +5,7 @@ require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/names"
 require_relative "../wire/payload"
+require_relative "merged"
 require_relative "schema"
 
 module Pshub
@@ -14,10 +15,11 @@ module Pshub
     MAX_TIMEOUT_S = 86_400
     DEFAULT_JOB_TIMEOUT_MS = 30 * 60 * 1000
 
-    attr_reader :name, :timeout_s, :idempotent, :digest, :job_timeout_s, :retries, :backoff, :keyed, :on_failure
+    attr_reader :name, :timeout_s, :idempotent, :digest, :job_timeout_s, :retries, :backoff, :keyed, :on_failure, :batch, :max_payloads,
+                :scores
 
     def initialize(name, args, result, description, timeout, idempotent, handler, job_timeout_ms: nil, retries: nil, backoff: nil,
-                   keyed: nil, on_failure: nil)
+                   keyed: nil, on_failure: nil, **merged)
       @name = Names.parse(name)
       raise ConfigError, "#{name}: a task needs a block" unless handler
 
@@ -26,11 +28,13 @@ module Pshub
       end
       check_job_options(name, job_timeout_ms, retries, backoff)
       check_keyed(name, keyed, on_failure)
+      given = Merged.read(name, text_of(keyed), merged, result, on_failure)
       @job_timeout_s = (job_timeout_ms || DEFAULT_JOB_TIMEOUT_MS) / 1000.0
       @retries = retries
       @backoff = text_of(backoff)
       @keyed = keyed&.to_s
       @on_failure = (on_failure || "hold").to_s
+      @batch, @max_payloads, @scores, @serialize, @deserialize = given.to_a
       @args = args && Schema.own(args, "#{name}: args")
       @result = result && Schema.own(result, "#{name}: result")
       @description = description.to_s
@@ -47,22 +51,31 @@ module Pshub
     def args_problems(args) = @args ? @args.problems(args) : []
     def result_checked? = !@result.nil?
     def result_problems(result) = @result.problems(result)
-    def run(args, context) = @takes_context ? @handler.call(args, context) : @handler.call(args)
+    # Whether its jobs with the same key that wait are handed to it together.
+    def merged? = @keyed == "merged"
+
+    # What travels of what is enqueued.
+    def serialized(payload) = @serialize ? @serialize.call(payload) : payload
+
+    def run(args, context)
+      args = Merged.by_key(args, @deserialize) if merged?
+      @takes_context ? @handler.call(args, context) : @handler.call(args)
+    end
 
     def card(queue, settings, at_s)
       milliseconds = @timeout_s * 1000
       {
         "task" => full_name, "queue" => queue, "description" => @description, "args" => @args&.json, "result" => @result&.json,
         "timeoutMs" => milliseconds == milliseconds.to_i ? milliseconds.to_i : milliseconds, "idempotent" => @idempotent,
-        "keyed" => @keyed, "digest" => @digest, "maxPayloadBytes" => settings.max_payload_bytes, "maxBacklog" => settings.max_backlog,
-        "at" => at_s
+        "keyed" => @keyed, "scores" => (@scores if @scores == "first"), "digest" => @digest,
+        "maxPayloadBytes" => settings.max_payload_bytes, "maxBacklog" => settings.max_backlog, "at" => at_s
       }.compact
     end
 
     private
 
     def check_keyed(name, keyed, on_failure)
-      raise ConfigError, "#{name}: keyed must be 'ordered', or be left out" unless keyed.nil? || JobPart.keyed?(text_of(keyed))
+      raise ConfigError, "#{name}: keyed must be 'ordered' or 'merged', or be left out" unless keyed.nil? || JobPart.keyed?(text_of(keyed))
       unless on_failure.nil? || %w[hold pass].include?(text_of(on_failure))
         raise ConfigError, "#{name}: on_failure must be 'hold' or 'pass'"
       end
@@ -99,13 +112,21 @@ module Pshub
     # +idempotent+:: true when running twice does no harm: then a call is run again elsewhere if its worker dies
     # +job_timeout_ms+:: how long it may run as a job, in milliseconds; default 30 minutes
     # +retries+:: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
-    # +backoff+:: how long it waits before that: 'exponential' (default), 'polynomial', milliseconds, an array of them, or a proc that
-    #             is given the error and how often the job has failed by now, and returns milliseconds, or nil for a job that is to be
-    #             given up
-    # +keyed+:: 'ordered': each job is given a key when it is enqueued, and those with the same key run one after the other, in that
-    #           order, across all workers of all languages; default: jobs have no keys
+    # +backoff+:: how long it waits before that: 'exponential' (default), 'polynomial' (default of merged jobs), milliseconds, an array of
+    #             them, or a proc that is given the error and how often the job has failed by now, and returns milliseconds, or nil for a
+    #             job that is to be given up
+    # +keyed+:: each job is given a key when it is enqueued. 'ordered': those with the same key run one after the other, in that order,
+    #           across all workers of all languages. 'merged': those with the same key that wait are handed to the block together, each
+    #           payload once, and no two runs have the same key at a time; the block gets a Hash of keys and their payloads, those with
+    #           lower scores first. Default: jobs have no keys
     # +on_failure+:: of a keyed job that failed and is to be tried again: 'hold' (default), the next ones of its key wait for that;
     #                'pass': they do not, and it comes behind them
+    # +batch+:: of merged jobs, how many keys one run gets at the most, 1 to 100; default 1
+    # +max_payloads+:: how many payloads of each of these at the most, 1 to 10,000; the others come in the next run; default 1000
+    # +scores+:: which score counts where a payload is enqueued that waits already: the 'last' one it was given (default), or the 'first'
+    # +serialize+:: a proc that makes of a payload what travels of it, as JSON, which +args+ describes; used where the task itself is
+    #               enqueued, and not its name; default: the payload
+    # +deserialize+:: a proc that makes the payload again, for the block
     #
     # Raises ConfigError for what cannot work.
     def task(name, args: nil, result: nil, description: "", timeout: Task::DEFAULT_TIMEOUT_S, idempotent: false, **jobs, &handler)

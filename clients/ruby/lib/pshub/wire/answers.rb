@@ -22,10 +22,11 @@ module Pshub
 
   # What beat told; +ended+ are other workers of the queue whose leases have ended, +paused_ms+ is since when the queue is
   # paused (Redis milliseconds), or nil. +due_ms+ is when the first job is due; nil when none waits or another worker looks after that.
-  # +tick_ms+ is the same of schedules.
-  Beat = Struct.new(:now_us, :held, :cancelled, :ended, :paused_ms, :due_ms, :tick_ms) do
-    def self.read((now, held, cancelled, ended, _, paused, due, tick))
-      new(now.to_i, held == 1, cancelled, ended, *[paused, due, tick].map { |text| text.to_s.empty? ? nil : text.to_i })
+  # +tick_ms+ is the same of schedules. +shards+: over which of them the queue is spread, unread; nil where it is not.
+  Beat = Struct.new(:now_us, :held, :cancelled, :ended, :paused_ms, :due_ms, :tick_ms, :shards) do
+    def self.read((now, held, cancelled, ended, _, paused, due, tick, _, shards))
+      times = [paused, due, tick].map { |text| text.to_s.empty? ? nil : text.to_i }
+      new(now.to_i, held == 1, cancelled, ended, *times, shards.to_s.empty? ? nil : shards)
     end
   end
 

@@ -99,6 +99,24 @@ module Pshub
     def final? = @retryable == false
   end
 
+  # Raised by a handler when it is not the time for what it was given. A job comes back after so long and has not failed, nor has a run of
+  # merged jobs; a call fails as one that may be tried again.
+  class PutOff < StandardError
+    LONGEST_MS = 10 * 365 * 24 * 3600 * 1000
+
+    attr_reader :delay_ms
+
+    # Raises ConfigError for a delay that is no number of milliseconds from 0 to ten years.
+    def initialize(delay_ms, message = "It is not the time for it.")
+      super(message)
+      unless delay_ms.is_a?(Numeric) && delay_ms.real? && delay_ms.to_f.finite? && delay_ms.between?(0, LONGEST_MS)
+        raise ConfigError, "A request is put off for 0 to #{LONGEST_MS} ms, not for #{Errors.shown(delay_ms)}."
+      end
+
+      @delay_ms = delay_ms
+    end
+  end
+
   # What is said about errors.
   module Errors
     MOST_SHOWN = 80

@@ -20,6 +20,7 @@ module Pshub
     def of(raised)
       message = Errors.message_of(raised)[0, MAX_MESSAGE_LENGTH]
       known = { "code" => "TaskFailed", "message" => message, "retryable" => false }
+      return { **known, "retryable" => true, "data" => { "retryAfterMs" => raised.delay_ms.ceil } } if raised.is_a?(PutOff)
       return known unless raised.is_a?(TaskError) || raised.is_a?(HubError)
 
       with_data({ **known, "retryable" => raised.is_a?(TaskError) && raised.retryable == true, **chosen_of(raised) }, data_of(raised))

@@ -10,6 +10,10 @@ module Pshub
   # failures in it. No text in it has a brace or a bracket of its own (they are escaped), so that they find its end. Here it is a hash
   # with the members of PROTOCOL.md, section 5.1, under the names that they have there.
   module JobPart
+    # A key of a run, how often its runs have failed so far, and how many payloads it took of it.
+    RunKey = Struct.new(:key, :tries, :count)
+
+    KEYED = %w[ordered merged].freeze
     KINDS = %w[exponential polynomial].freeze
     # What +backoff+ may be, for people.
     BACKOFF_KINDS = "'exponential', 'polynomial', a number of milliseconds or an array of them"
@@ -58,6 +62,8 @@ module Pshub
         "due" => count(given["due"], MAX_SAFE_INTEGER), "priority" => (given["priority"] if %w[high low].include?(given["priority"])),
         "keep" => wait(given["keep"]), "unique" => short(given["unique"], MAX_UNIQUE), "uniqueMs" => wait(given["uniqueMs"]),
         "until" => ("started" if given["until"] == "started"), "key" => (given["key"] if given["key"].is_a?(String)),
+        "merged" => (true if given["merged"] == true), "score" => (given["score"] if score?(given["score"])),
+        "scores" => ("first" if given["scores"] == "first"), "run" => run_keys(given["run"]),
         "fence" => count(given["fence"], MAX_SAFE_INTEGER), "batch" => short(given["batch"], 130),
         "chain" => short(given["chain"], 64), "step" => count(given["step"]), "steps" => steps(given["steps"])
       }.compact
@@ -81,8 +87,19 @@ module Pshub
       [{ "at" => at, **told, **chosen }]
     end
 
-    # Whether it says how the jobs of a task with the same key are run: +ordered+, one after the other.
-    def keyed?(value) = value == "ordered"
+    # Of a run: [[key, tries, [bytes, score, ...]], ...]; nil for what is none.
+    def run_keys(value)
+      return nil unless value.is_a?(Array)
+
+      keys = value.select { |each| each.is_a?(Array) && each[0].is_a?(String) && each[2].is_a?(Array) }
+      keys.map { |key, tries, sizes| RunKey.new(key, count(tries) || 0, sizes.size / 2) }
+    end
+
+    # Whether it says how the jobs of a task with the same key are run: +ordered+, one after the other; +merged+, those that wait together.
+    def keyed?(value) = KEYED.include?(value)
+
+    # Whether payloads can be told apart by it.
+    def score?(value) = value.is_a?(Numeric) && value.real? && value.to_f.finite?
 
     def wait?(value, most = LONGEST_WAIT_MS) = Foreign.count?(value, most)
 

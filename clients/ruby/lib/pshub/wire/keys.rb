@@ -5,10 +5,19 @@ module Pshub
   class Keys
     ID = /\A[A-Za-z0-9_-]{1,64}\z/
     QUEUE = /\A[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\z/
+    FORWARDER = /\A[A-Za-z0-9][A-Za-z0-9_.-]{0,55}\z/
+    SHARD = /\Ashard\.[0-9]{1,6}\.(.+)\z/
     NAMESPACE = /\A[A-Za-z0-9][A-Za-z0-9_.-]{0,31}\z/
 
     def self.id?(value) = value.is_a?(String) && value.match?(ID)
     def self.queue_name?(value) = value.is_a?(String) && value.match?(QUEUE)
+    def self.forwarder_name?(value) = value.is_a?(String) && value.match?(FORWARDER)
+    # The queue of the jobs that a forwarder takes out of the hub; and whose queue it is, nil for that of a worker.
+    def self.forward_queue(forwarder) = "forward.#{forwarder}"
+    def self.forwarder_of(queue) = queue.is_a?(String) && queue.start_with?("forward.") ? queue.delete_prefix("forward.") : nil
+    # The queue that something is a shard of; the queue itself where it is none.
+    def self.whole_queue(queue) = queue[SHARD, 1] || queue
+    def self.shard_of?(name, queue) = queue_name?(name) && name != queue && whole_queue(name) == queue
     def self.namespace?(value) = value.is_a?(String) && value.match?(NAMESPACE)
 
     # What was given in the place of a name, for people.
@@ -16,7 +25,7 @@ module Pshub
 
     # The keys of one queue. All share its hash tag, so that each function touches one slot of a Cluster.
     class OfQueue
-      attr_reader :calls, :bell, :jobs, :job_bell, :due_bell, :dead, :cron, :ticks, :leases, :cancelled, :reporter, :paused
+      attr_reader :calls, :bell, :jobs, :job_bell, :due_bell, :dead, :later, :cron, :ticks, :leases, :cancelled, :reporter, :paused, :shards
 
       def initialize(base)
         @base = base
@@ -26,12 +35,15 @@ module Pshub
         @job_bell = "#{base}:jobbell"
         @due_bell = "#{base}:duebell"
         @dead = "#{base}:dead"
+        @later = "#{base}:later"
         @cron = "#{base}:cron"
         @ticks = "#{base}:ticks"
         @leases = "#{base}:leases"
         @cancelled = "#{base}:cancelled"
         @reporter = "#{base}:reporter"
         @paused = "#{base}:paused"
+        # Over which shards the queue is spread, in the place of each of them.
+        @shards = "#{base}:shards"
       end
 
       def held(worker_id) = "#{@base}:held:#{worker_id}"
@@ -40,6 +52,13 @@ module Pshub
       def job(id) = "#{@base}:job:#{id}"
       def batch(id) = "#{@base}:batch:#{id}"
       def came(job_id) = "#{@base}:came:#{job_id}"
+      # Jobs of one key that wait in their order, and payloads of one whose jobs are merged.
+      def line(task, key) = "#{@base}:line:#{task}:#{key}"
+      def merged(task, key) = "#{@base}:merged:#{task}:#{key}"
+      # Of the keys of a task: since when they are due, what runs of them, how their runs failed.
+      def keys_of(task) = "#{@base}:keys:#{task}"
+      def running(task) = "#{@base}:running:#{task}"
+      def tried(task) = "#{@base}:tried:#{task}"
     end
 
     attr_reader :namespace, :tasks, :queues, :workers, :stats, :task_stats, :slow, :failures

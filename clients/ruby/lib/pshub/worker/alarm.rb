@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../redis/connection"
+require_relative "../redis/failures"
 require_relative "../wire/clock"
 
 module Pshub

@@ -27,10 +27,14 @@ module Pshub
     def id = @request.id
     # name:version
     def task = @request.task
-    # Which try this is, of a job: 1 for the first one. Of a call always 1.
-    def attempt = (@request.job || {}).fetch("tries", 0) + 1
-    # Of a job with a key: higher than that of all runs before it which had the same key; else nil. Storage that refuses what comes with a
-    # lower one than it saw last is safe from a worker that was taken for dead.
+    # Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1.
+    def attempt
+      part = @request.job || {}
+      [part.fetch("tries", 0), *part.fetch("run", []).map(&:tries)].max + 1
+    end
+
+    # Of a job with a key, and of a run of merged jobs: higher than that of all runs before it which had the same key; else nil. Storage
+    # that refuses what comes with a lower one than it saw last is safe from a worker that was taken for dead.
     def fence = @request.job&.fetch("fence", nil)
     # The calling service, as it named itself.
     def caller_name = @request.from

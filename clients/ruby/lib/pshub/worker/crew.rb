@@ -8,6 +8,7 @@ require_relative "../queue/queue"
 require_relative "../redis/boot_check"
 require_relative "../redis/connection"
 require_relative "../redis/connections"
+require_relative "../redis/failures"
 require_relative "../redis/refusals"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
@@ -30,6 +31,7 @@ require_relative "roles/reconcile"
 require_relative "roles/settle"
 require_relative "roles/settle_jobs"
 require_relative "roles/tick"
+require_relative "sharding"
 require_relative "slots"
 require_relative "unserved"
 
@@ -51,7 +53,10 @@ module Pshub
       @keys = Keys.new(settings.namespace)
       @queue = TaskQueue.new(settings.queue, @keys)
       @job_queue = JobQueue.new(settings.queue, @keys)
-      @commands, @waiting = Connections.pair("worker", settings.redis, events)
+      here = @keys.queue(settings.queue).calls
+      # Other nodes of a Cluster, with the registry or the replies of some hub, may be away: nothing of this queue waits for them.
+      @commands, @waiting = Connections.pair("worker", settings.redis, events).map { |each| each.at(here).without_waiting }
+      @sharding = Sharding.new(settings.queue)
       @registrar = Registrar.new(@keys, @queue, tasks, settings, events)
       @busy_share = BusyShare.new(settings.slots)
       @lock = Monitor.new
@@ -96,6 +101,9 @@ module Pshub
 
     def lease_certain? = @beat.certain?
     def beat_now = @beat.beat_now
+    def epoch = @sharding.epoch
+    def home_of(key) = @sharding.home_of(key)
+    def move(job, shard, held_by, now_us) = @forward.move(job, shard, held_by, now_us)
     def serving? = @state == :running
     def settle(settlement) = (settlement.job ? @settle_jobs : @settle).add(settlement)
     def due_bell = [@due, @tick].each(&:ring)
@@ -154,14 +162,15 @@ module Pshub
       @events.emit("worker:started", worker: @worker_id, queue: @queue.name, slots: @slots.size, tasks: @tasks.keys)
     end
 
-    def beaten(beat)
+    def beaten(beat, held)
+      @sharding.note_beat(beat)
       @pause.beaten(beat)
       beat.cancelled.each { |id| @executor.abort(id, Aborted.new("The caller gave up waiting.")) }
       @adopt.note_beat
       return unless serving?
 
       [@due, @tick].each { |role| role.note_beat(beat) }
-      @beats << beat
+      @beats << [beat, held, @beat.sent_at]
     end
 
     # Requests that only another worker can run.
@@ -186,8 +195,8 @@ module Pshub
       @settle_jobs = Roles::SettleJobs.new(self, @queue, @job_queue, @commands, @slots)
       @due = Roles::Due.new(self, @job_queue, @commands, @clock)
       @tick = Roles::Tick.new(self, @job_queue, @commands, @clock, @events)
-      @forward = Roles::Forward.new(self, @keys, @queue, @commands, @slots)
-      @fetch = Roles::Fetch.new(self, @queue, @waiting, @commands, @slots, @clock)
+      @forward = Roles::Forward.new(self, @keys, @queue, @job_queue, @commands, @slots)
+      @fetch = Roles::Fetch.new(self, @queue, @waiting, @commands, @slots, @clock, @tasks.values.select(&:merged?))
       @beat = Roles::BeatLoop.new(self, @queue, @commands, @settings.lease, @clock)
       @pause = Roles::Pause.new(self, @queue.name, @fetch, @events)
       @reconcile = Roles::Reconcile.new(self, @queue, @commands, @slots)
@@ -218,13 +227,15 @@ module Pshub
 
     # What each beat sets off: it may take long, and must not hold up the next beat.
     def upkeep
-      while (beat = @beats.pop)
+      while (latest = @beats.pop)
         # Only the latest counts.
-        beat = @beats.pop until @beats.empty?
-        break if beat.nil?
+        latest = @beats.pop until @beats.empty?
+        break if latest.nil?
+
+        beat, held, sent_at = latest
 
         begin
-          @reconcile.look(beat.now_us)
+          @reconcile.look(held, beat.now_us, sent_at) if held
           @adopt.adopt_from(beat.ended)
         rescue StandardError => e
           # It is tried again with a later beat.

@@ -172,17 +172,37 @@ module Pshub
 
     def verdict_of(run)
       request, task = run.request, run.task
-      if too_large?(request)
-        return failed(PayloadTooLarge.new("The arguments of #{request.task} are larger than #{@max_payload_bytes} bytes."))
-      end
-
-      problems = task.args_problems(request.args)
-      return failed(Errors.of_problems("InvalidArgs", problems, request.task)) unless problems.empty?
+      wrong = task.merged? ? why_not_merged(request, task) : why_not(request, task)
+      return failed(wrong) if wrong
 
       result_of(task, task.run(request.args, run.context))
     rescue Exception => e # rubocop:disable Lint/RescueException
       # Also SystemExit: a handler must not end a thread that serves others.
       Verdict.new(nil, Failures.of(e), e)
+    end
+
+    # Why the handler is not started; nil when it can be. A caller in another language may not have looked at the schema or the limit.
+    def why_not(request, task)
+      if request.job&.key?("run")
+        return InvalidArgs.new("#{request.task} does not merge its jobs any more, and these were.")
+      elsif too_large?(request)
+        return PayloadTooLarge.new("The arguments of #{request.task} are larger than #{@max_payload_bytes} bytes.")
+      end
+
+      problems = task.args_problems(request.args)
+      Errors.of_problems("InvalidArgs", problems, request.task) unless problems.empty?
+    end
+
+    # The same of a task that merges its jobs. The payloads of a run were looked at before.
+    def why_not_merged(request, task)
+      part = request.job || {}
+      return nil if part.key?("run")
+      unless part.key?("key")
+        return InvalidArgs.new("#{request.task} merges its jobs: enqueue it with a key, instead of calling it.")
+      end
+
+      problems = request.args.flat_map { |_, payloads| payloads.flat_map { |payload| task.args_problems(payload) } }
+      Errors.of_problems("InvalidArgs", problems, request.task) unless problems.empty?
     end
 
     # The failures of a job and the steps that follow it are no arguments.
@@ -196,6 +216,9 @@ module Pshub
     def failed(error) = Verdict.new(nil, Failures.told(error))
 
     def result_of(task, value)
+      # Nobody is told of it: what it happens to be is no failure.
+      return Verdict.new("null") if task.merged?
+
       text = Payload.encode(value)
       if Payload.exceeds?(text, @max_payload_bytes)
         return failed(InvalidResult.new("The result of #{task.full_name} is larger than #{@max_payload_bytes} bytes."))

@@ -10,6 +10,9 @@ module Pshub
     # Room that one running request takes. Counted by this token and not by the request's id, which may come twice.
     Slot = Struct.new(:since, :job)
 
+    # So many may wait for other nodes of a Cluster without being counted as held.
+    MOST_STUCK = 1000
+
     attr_reader :size
 
     # +job_slots+: the most that run jobs at once.
@@ -19,6 +22,7 @@ module Pshub
       @lock = Mutex.new
       @changed = ConditionVariable.new
       @known = {}
+      @stuck = {}
       @busy = {}.compare_by_identity
       @released = RecentIds.new
       @used_s = 0.0
@@ -67,10 +71,18 @@ module Pshub
       end
     end
 
+    # What ended here and cannot be told to another node of a Cluster: it takes no room from what others hear of.
+    def stick(ids)
+      @lock.synchronize do
+        ids.each { |id| @stuck[id] = true if @known.key?(id) }
+        @changed.broadcast
+      end
+    end
+
     # Not held here any more: others have it.
     def forget(ids)
       @lock.synchronize do
-        ids.each { |id| @known.delete(id) }
+        ids.each { |id| [@known, @stuck].each { |each| each.delete(id) } }
         @changed.broadcast
       end
     end
@@ -105,7 +117,7 @@ module Pshub
     # One for each idle slot, unless three times as many as there are slots are held. That is what a busy worker comes to: what
     # runs, what is answered, and what is on its way to be released. Beyond that Redis refuses releases, or does not answer, and
     # what this worker holds must not grow without an end.
-    def idle = [@size - @busy.size, (3 * @size) - @known.size].min
+    def idle = [@size - @busy.size, (3 * @size) - (@known.size - [@stuck.size, MOST_STUCK].min)].min
   end
 
   # Ids of the last one to two minutes, or the last 200,000 to 400,000 if these are fewer. Nothing is forgotten while nothing comes.

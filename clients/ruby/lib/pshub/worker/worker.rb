@@ -6,6 +6,7 @@ require_relative "../outlets/statsd"
 require_relative "../settings/read"
 require_relative "../task/task"
 require_relative "../wire/errors"
+require_relative "../wire/keys"
 require_relative "../wire/stop"
 require_relative "crew"
 
@@ -20,13 +21,16 @@ module Pshub
 
     # +redis+:: URL, or a hash of the redis gem's options. Default: PSHUB_REDIS, else redis://127.0.0.1:6379
     # +tasks+:: what it runs, as +task+ made it. Default: all that were declared in this process
-    # +options+:: +queue+ (+default+), +slots+ (4), +job_slots+ (how many of these may run jobs: half, rounded up; 0: none), +namespace+, +grace+ (seconds to finish what runs when it is stopped, 10), +lease+
-    #             (seconds of silence after which others take over, 4), +max_payload_bytes+, +max_backlog+, +statsd+ (host:port)
+    # +options+:: +queue+ (+default+; of one that is spread over shards one of them, as +shard.2.default+: each needs workers), +slots+ (4),
+    #             +job_slots+ (how many of these may run jobs: half, rounded up; 0: none), +namespace+, +grace+ (seconds to finish what
+    #             runs when it is stopped, 10), +lease+ (seconds of silence after which others take over, 4), +max_payload_bytes+,
+    #             +max_backlog+, +statsd+ (host:port)
     #
     # Raises ConfigError for what cannot work.
     def initialize(redis: nil, tasks: Pshub.tasks, **options)
       @settings = Settings.new(:worker, { redis: redis, **options })
       check_job_slots
+      check_queue
       @tasks = by_name(tasks)
       @events = Events.new
       Log.watch(@events)
@@ -75,6 +79,11 @@ module Pshub
     def check_job_slots
       size, given = @settings.slots, @settings.job_slots
       raise ConfigError, "job_slots is #{given}, but this worker has #{size} slots in all." if given && given > size
+    end
+
+    def check_queue
+      forwarder = Keys.forwarder_of(@settings.queue)
+      raise ConfigError, "Queue #{@settings.queue} is that of a forwarder: pshub forward #{forwarder}." if forwarder
     end
 
     def by_name(tasks)

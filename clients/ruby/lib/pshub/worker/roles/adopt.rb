@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../redis/connection"
+require_relative "../../redis/failures"
 require_relative "../../redis/library"
 require_relative "../../wire/clock"
 require_relative "../../wire/message"
@@ -97,7 +98,7 @@ module Pshub
           lost = request.dup.tap { |answered| answered.id = ticket }
           @queue.reply_command(hub_id, [Message.error_reply(lost, lost_error(request), worker_id)])
         end
-        Library.send_all(@connection, *replies) if replies.any?
+        Library.send_all(@connection.apart, *replies) if replies.any?
       end
 
       # nil for what is no request.

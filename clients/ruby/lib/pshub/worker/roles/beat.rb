@@ -2,6 +2,7 @@
 
 require "monitor"
 require_relative "../../redis/connection"
+require_relative "../../redis/failures"
 require_relative "../../wire/clock"
 require_relative "../../wire/stop"
 
@@ -33,6 +34,9 @@ module Pshub
         @thread&.join
       end
 
+      # When the last beat that kept the lease was sent, as Clock has it.
+      attr_reader :sent_at
+
       # True while nobody can have adopted from this worker: counted from before the beat was sent, so it ends too early.
       def certain? = Clock.now < @sent_at + @lease_s
 
@@ -40,12 +44,12 @@ module Pshub
       def beat_now
         @beating.synchronize do
           first = @registered.nil?
-          beat = renew
+          beat, held = renew
           unless beat.held
             @crew.become_new
-            beat = renew
+            beat, held = renew
           end
-          @crew.beaten(beat)
+          @crew.beaten(beat, held)
           @crew.registered if first && beat.held
           beat
         end
@@ -73,16 +77,16 @@ module Pshub
       def renew
         worker_id = @crew.worker_id
         sent_at = Clock.now
-        beat = @queue.beat(@connection, worker_id, (@lease_s * 1000).round, first: @registered != worker_id,
-                                                                                      moves: @crew.serving?, ticks: @crew.ticks?)
+        wanted = { first: @registered != worker_id, moves: @crew.serving?, ticks: @crew.ticks? }
+        beat, held = @queue.beat(@connection, worker_id, (@lease_s * 1000).round, **wanted)
         # Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
-        return beat unless beat.held
+        return [beat, held] unless beat.held
 
         @registered = worker_id
         @sent_at = sent_at
         @clock.learn(beat.now_us, Clock.now)
         publish(beat)
-        beat
+        [beat, held]
       end
 
       # The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../redis/connection"
+require_relative "../../redis/failures"
 require_relative "../../wire/clock"
 require_relative "../../wire/stop"
 
@@ -20,14 +20,16 @@ module Pshub
       # A wait for the bell that is under way. +deaf+: it listens for calls alone, though jobs are taken here.
       Wait = Struct.new(:deaf, :over)
 
-      # +crew+ is asked for #worker_id, #age_s and #beat_now, and told #claimed, which tells how long to rest, #due_bell and #problem.
-      def initialize(crew, queue, waiting, commands, slots, clock)
+      # +crew+ is asked for #worker_id, #epoch, #age_s and #beat_now, and told #claimed, which tells how long to rest, #due_bell and #problem.
+      # +merging+ are the tasks whose jobs are merged.
+      def initialize(crew, queue, waiting, commands, slots, clock, merging = [])
         @crew = crew
         @queue = queue
         @waiting = waiting
         @commands = commands
         @slots = slots
         @clock = clock
+        @merging = merging
         @stopping = Stop.new
         @more_waits = true
         @failures = 0
@@ -108,16 +110,17 @@ module Pshub
         back_off
       rescue StandardError => e
         # Also one of this package: a claim must not end this thread.
-        @crew.problem("fetch", e) unless @stopping.set?
+        @crew.problem("fetch", e) unless @stopping.set? || (e.is_a?(ReplyError) && e.passing? && @waiting.spread?)
         back_off
       end
 
       def ask(connection, worker_id, idle, room)
-        return @queue.claim(connection, worker_id, idle, room, wait: false) if @more_waits
+        how = { epoch: @crew.epoch, merging: @merging }
+        return @queue.claim(connection, worker_id, idle, room, wait: false, **how) if @more_waits
 
         @wait = wait = Wait.new(@slots.takes_jobs? && !room.positive?, false)
         @deaf_waits << wait if wait.deaf
-        @queue.claim(connection, worker_id, idle, room, wait: true) { @crew.due_bell }
+        @queue.claim(connection, worker_id, idle, room, wait: true, **how) { @crew.due_bell }
       ensure
         @wait = nil
         if wait

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../jobs/job_text"
 require_relative "../../queue/job_queue"
 require_relative "../../wire/clock"
 require_relative "../../wire/keys"
@@ -14,14 +15,16 @@ module Pshub
       HELD = /\Aout:([A-Za-z0-9_.-]+):([A-Za-z0-9_-]+)\z/.freeze
       TALLY = /\Atally ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+) ([A-Za-z]+)\z/.freeze
 
-      # What is held under +id+ by +worker_id+; tried so often, and not again before +not_before+.
-      Out = Struct.new(:id, :text, :worker_id, :tries, :not_before)
+      # What is held under +id+ by +worker_id+ until +act+ has done it, whoever repeats that; then +forget+ has the other queue forget
+      # that it was done. Tried so often, and not again before +not_before+.
+      Errand = Struct.new(:id, :worker_id, :act, :forget, :tries, :not_before)
 
       # +crew+ is asked for #worker_id, and told of each #problem.
-      def initialize(crew, keys, queue, connection, slots)
+      def initialize(crew, keys, queue, job_queue, connection, slots)
         @crew = crew
         @keys = keys
         @queue = queue
+        @job_queue = job_queue
         @connection = connection
         @slots = slots
         @queues = {}
@@ -36,10 +39,19 @@ module Pshub
 
       # Pairs of held id and text.
       def send_outs(outs, worker_id)
-        @lock.synchronize do
-          outs.each { |id, text| @waiting << Out.new(id, text, worker_id, 0, 0.0) if @slots.know(id) }
-          @changed.broadcast
+        outs.each { |id, text| add(errand(id, text, worker_id)) if @slots.know(id) }
+      end
+
+      # A job that was taken and belongs into another shard: there it is put in, and here, behind that, the next one of its key may be
+      # taken. +now_us+ is Redis' time at this moment.
+      def move(request, shard, worker_id, now_us)
+        id, target, since = request.held_id, queue_of(shard), Clock.now
+        moved = JobEnd.new(id, "moved", 0, shard, "")
+        act = lambda do
+          target.forward(@connection, JobText.moved(request.text, now_us + ((Clock.now - since) * 1e6).round))
+          @job_queue.settle(@connection, worker_id, [moved])
         end
+        add(Errand.new(id, worker_id, act, -> { target.forget(@connection, request.id) }, 0, 0.0))
       end
 
       # Returns when all that was given here is done, or after so many seconds.
@@ -61,19 +73,26 @@ module Pshub
 
       private
 
+      def add(errand)
+        @lock.synchronize do
+          @waiting << errand
+          @changed.broadcast
+        end
+      end
+
       def serve
         until @patience.over?
-          out = next_out or next
-          done = out.worker_id != @crew.worker_id || do_there(out)
+          errand = next_errand or next
+          done = errand.worker_id != @crew.worker_id || do_there(errand)
           @lock.synchronize do
             @busy = false
-            @waiting << put_off(out) unless done
+            @waiting << put_off(errand) unless done
             @changed.broadcast
           end
         end
       end
 
-      def next_out
+      def next_errand
         @lock.synchronize do
           soonest = @waiting.min_by(&:not_before)
           left = soonest && (soonest.not_before - Clock.now)
@@ -86,35 +105,39 @@ module Pshub
       end
 
       # One that is refused does not hold up the others.
-      def put_off(out)
-        out.not_before = Clock.now + Patience.pause(out.tries)
-        out.tries += 1
-        out
+      def put_off(errand)
+        @slots.stick([errand.id]) if @connection.spread?
+        errand.not_before = Clock.now + Patience.pause(errand.tries)
+        errand.tries += 1
+        errand
       end
 
       # True when it is done there, and held no more.
-      def do_there(out)
-        _, name, id = HELD.match(out.id.b).to_a
-        # What was pushed by hand there goes as it came.
-        target = queue_of(name) if Keys.queue_name?(name)
-        _, *tally = TALLY.match(out.text.b).to_a
-        return false unless @patience.done? { put_there(out, target, tally) }
+      def do_there(errand)
+        return false unless @patience.done? { errand.act.call }
 
-        # It is released, so this is no part of what is tried again: what remembers it there goes by itself where this fails.
-        @patience.done? { target.forget(@connection, id) } if target && tally.empty?
+        # Not remembered as released: should Redis forget this, it is done again, and known to have come where it did.
+        @slots.forget([errand.id])
+        # It is held no more, so this is no part of what is tried again: what remembers it there goes by itself where this fails.
+        @patience.done? { errand.forget.call }
         true
       end
 
-      def put_there(out, target, tally)
-        if target
-          tally.empty? ? target.forward(@connection, out.text) : target.tally(@connection, *tally)
+      def errand(held_id, text, worker_id)
+        _, name, id = HELD.match(held_id.b).to_a
+        # What was pushed by hand there goes as it came.
+        target = queue_of(name) if Keys.queue_name?(name)
+        _, *tally = TALLY.match(text.b).to_a
+        act = lambda do
+          if target
+            tally.empty? ? target.forward(@connection, text) : target.tally(@connection, *tally)
+          end
+          @connection.one(*@queue.release_command(worker_id, [held_id]))
         end
-        @connection.one(*@queue.release_command(out.worker_id, [out.id]))
-        # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
-        @slots.forget([out.id])
+        Errand.new(held_id, worker_id, act, -> { target.forget(@connection, id) if target && tally.empty? }, 0, 0.0)
       end
 
-      def queue_of(name) = @queues[name] ||= JobQueue.new(name, @keys)
+      def queue_of(name) = @lock.synchronize { @queues[name] ||= JobQueue.new(name, @keys) }
     end
   end
 end

@@ -9,6 +9,7 @@ require_relative "../../wire/payload"
 require_relative "../../wire/phases"
 require_relative "../held"
 require_relative "../measures"
+require_relative "../merged_run"
 
 module Pshub
   module Roles
@@ -23,7 +24,7 @@ module Pshub
 
       attr_reader :measures
 
-      # +crew+ is asked for #worker_id and #unserved, and told #settle, #hand_back_to_others and #problem.
+      # +crew+ is asked for #worker_id and #unserved and #home_of, and told #settle, #move, #hand_back_to_others and #problem.
       def initialize(crew, keys, queue_name, tasks, executor, slots, clock, events)
         @crew = crew
         @keys = keys
@@ -98,14 +99,25 @@ module Pshub
 
       # True unless only another worker can run it.
       def begun?(request, worker_id, received_at, now_us)
+        return true if moved?(request, worker_id, now_us)
         return end_foreign?(request, worker_id, now_us) unless @executor.has?(request.task)
 
         run(request, worker_id, received_at, now_us)
         true
       end
 
+      # A job whose key belongs into another shard of the queue is not run here, where others of that key may run at the same time.
+      def moved?(request, worker_id, now_us)
+        key, merged, run = request.job&.values_at("key", "merged", "run")
+        return false if key.nil? || merged || run || !Held.job?(request.held_id) || request.over?(now_us)
+
+        home = @crew.home_of(key)
+        @crew.move(request, home, worker_id, now_us) unless home == @queue_name
+        home != @queue_name
+      end
+
       def decode(text, made_up_id, is_job, worker_id)
-        request = Message.decode_request(text, made_up_id, @keys)
+        request = MergedRun.decode(text, made_up_id, @keys, is_job)
         request.held_id = Held.as_job(request.held_id) if is_job
         request
       rescue Message::Malformed => e
@@ -121,6 +133,7 @@ module Pshub
       def run(request, worker_id, received_at, now_us)
         is_job = Held.job?(request.held_id)
         return expire(request, worker_id) if is_job && request.over?(now_us)
+        return if refused?(request, worker_id)
 
         backlog_us = request.at_us ? [0, now_us - request.at_us].max : 0
         limit_s = time_limit(request, backlog_us, received_at)
@@ -130,6 +143,19 @@ module Pshub
           else expire(request, worker_id, slot)
           end
         end
+      end
+
+      # Gives a run of merged jobs its payloads by key. True when it ends here: one of them is none that its task takes.
+      def refused?(request, worker_id)
+        task = @tasks[request.task]
+        args = MergedRun.args_of(request) if task.merged?
+        return false unless args
+
+        request.args = args
+        job = JobVerdict.run_of(request) && MergedRun.refused(request.held_id, task, args) or return false
+        settle(request.held_id, worker_id, job: job)
+        tell_failure(request, { "code" => "InvalidArgs", "message" => "a payload is none that the task takes" }, job)
+        true
       end
 
       # Seconds from when it came. A job runs for as long as its task lets it, however long it is wanted.
@@ -147,7 +173,7 @@ module Pshub
         @measures.expired(request, Message.told(request, LATE)) if @executor.has?(request.task)
         @events.emit("request:expired", queue: @queue_name, task: request.task, id: request.id)
         if Held.job?(request.held_id)
-          return settle(request.held_id, worker_id, job: JobVerdict.unrun(request.held_id, "expired"), slot: slot)
+          return settle(request.held_id, worker_id, job: JobVerdict.unstarted(request), slot: slot)
         end
 
         refuse(request, worker_id, LATE, slot)
@@ -165,19 +191,20 @@ module Pshub
         return false unless code
 
         @lock.synchronize { @counters["unserved"] += 1 }
-        return end_foreign_job(request, worker_id, code, message) if Held.job?(request.held_id)
+        error = { "code" => code, "message" => message }
+        return end_foreign_job(request, worker_id, error) if Held.job?(request.held_id)
 
-        error = Message.told(request, { "code" => code, "message" => message })
+        error = Message.told(request, error)
         refuse(request, worker_id, error)
         @events.emit("request:unserved", queue: @queue_name, task: request.task, code: error["code"],
                                          answered: !request.hub_id.nil?)
         true
       end
 
-      def end_foreign_job(request, worker_id, code, message)
-        dead = JobVerdict.failed(request, nil, { "code" => code, "message" => message }, nil)
+      def end_foreign_job(request, worker_id, error)
+        dead = JobVerdict.failed(request, nil, error, nil)
         settle(request.held_id, worker_id, job: dead)
-        @events.emit("job:dead", queue: @queue_name, task: request.task, id: request.id, reason: message)
+        tell_failure(request, error, dead)
         true
       end
 
@@ -206,6 +233,11 @@ module Pshub
       def finish_job(request, worker_id, slot, backlog_us, execution)
         verdict = execution.verdict
         job = end_of(request, verdict, execution.aborted)
+        if JobVerdict.put_off?(job)
+          settle(request.held_id, worker_id, job: job, slot: slot)
+          return tell_failure(request, verdict.error, job)
+        end
+
         # Before it is told: who hears of its end may look here.
         phases = phases_of(backlog_us, execution)
         count(request, verdict.error, phases)
@@ -217,18 +249,20 @@ module Pshub
       # nil when all that is left to do is to release it.
       def end_of(request, verdict, aborted)
         return JobVerdict.done(request, verdict.result, @queue_name) unless verdict.error
-        return JobVerdict.unrun(request.held_id, "cancelled") if aborted
+        return JobVerdict.unrun(request.held_id, "cancelled") if aborted && !JobVerdict.run_of(request)
 
         JobVerdict.failed(request, @tasks[request.task], verdict.error, verdict.raised)
       end
 
+      # What became of a job that failed, or of each key of a run.
       def tell_failure(request, error, job)
-        told = { queue: @queue_name, task: request.task, id: request.id }
-        case job.outcome
-        when "dead" then @events.emit("job:dead", **told, reason: "#{error['own'] || error['code']}: #{error['message']}")
-        when "retry", "pass"
-          attempt = (request.job || {}).fetch("tries", 0) + 1
-          @events.emit("job:retried", **told, attempt: attempt, delay_ms: job.delay_ms, code: error["code"])
+        JobVerdict.failures_of(request, job).each.with_index(1) do |failure, number|
+          told = { queue: @queue_name, task: request.task, id: job.words ? "#{request.id}-#{number}" : request.id }
+          case failure.how
+          when "dead" then @events.emit("job:dead", **told, reason: "#{error['own'] || error['code']}: #{error['message']}")
+          when "putoff" then @events.emit("job:putoff", **told, delay_ms: failure.delay_ms, reason: error["message"])
+          else @events.emit("job:retried", **told, attempt: failure.tries + 1, delay_ms: failure.delay_ms, code: error["code"])
+          end
         end
       end
 

@@ -1,13 +1,15 @@
 # frozen_string_literal: true
 
-require_relative "../../redis/connection"
+require_relative "../../redis/failures"
+require_relative "../../wire/clock"
 require_relative "../held"
 
 module Pshub
   module Roles
     # Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
     # so nobody adopts from it. An id counts as lost when two looks in a row found it unknown, because at a single look its claim
-    # may just be on its way here.
+    # may just be on its way here; and when the beat of the second one was sent behind the first one: of two beats close by both looks
+    # may meet the same claim on its way, and what is put back then runs twice.
     #
     # 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
     #    would bring more than there is room for.
@@ -20,15 +22,17 @@ module Pshub
         @queue = queue
         @connection = connection
         @slots = slots
-        @suspects = []
+        # Unknown at the last look, and since when.
+        @suspects = {}
       end
 
-      # +now_us+ is the time of the beat that this look belongs to.
-      def look(now_us)
+      # +held+ are the ids that came with a beat, +now_us+ is that one's time, +sent_at+ when it was sent.
+      def look(held, now_us, sent_at)
         worker_id = @crew.worker_id
-        unknown = @queue.held_ids(@connection, worker_id).reject { |id| @slots.knows?(id) }
-        lost = unknown & @suspects
-        @suspects = unknown
+        unknown = held.reject { |id| @slots.knows?(id) }
+        lost = unknown.select { |id| @suspects.fetch(id, Float::INFINITY) < sent_at }
+        now = Clock.now
+        @suspects = unknown.to_h { |id| [id, @suspects.fetch(id, now)] }
         return if lost.empty? || worker_id != @crew.worker_id
 
         ended, open = lost.partition { |id| @slots.released?(id) }

@@ -2,6 +2,7 @@
 
 require_relative "../../queue/batches"
 require_relative "../../redis/connection"
+require_relative "../../redis/failures"
 require_relative "../../redis/library"
 require_relative "../../wire/clock"
 require_relative "../patience"
@@ -10,7 +11,7 @@ module Pshub
   module Roles
     # Replies, then releases, on a thread of its own. What ended meanwhile goes in one write: one push per hub. What is held is
     # removed once these were answered, together with the next replies if there are any: whatever happens in between repeats a
-    # reply, which the hub recognises, instead of losing one.
+    # reply, which the hub recognises, instead of losing one. On a Cluster replies to a hub whose node is away wait for themselves.
     class Settle
       # Commands that are sent for some settlements, and what to do when Redis has taken them; those that +must+ be done are tried
       # again whatever refuses them.
@@ -29,6 +30,10 @@ module Pshub
         # What is under way; of @answered the replies are in Redis, and the releases are to follow.
         @batch = []
         @answered = []
+        # Replies to nodes that are away, until it is time to try them again.
+        @put_off = []
+        @put_offs = 0
+        @again_at = 0.0
         # In a row: of replies, and of releases.
         @failures = @refusals = 0
         @release_at = 0.0
@@ -64,7 +69,7 @@ module Pshub
 
       private
 
-      def pending? = [@waiting, @batch, @answered].any?(&:any?)
+      def pending? = [@waiting, @batch, @answered, @put_off].any?(&:any?)
 
       def serve
         until @patience.over?
@@ -76,14 +81,17 @@ module Pshub
       end
 
       def releases_due? = @answered.any? && Clock.now >= @release_at
+      def again_due? = @put_off.any? && Clock.now >= @again_at
 
       def next_batch
         @lock.synchronize do
-          until @waiting.any? || releases_due? || @patience.over?
-            @changed.wait(@lock, @answered.any? ? [@release_at - Clock.now, 0.001].max : nil)
+          until @waiting.any? || releases_due? || again_due? || @patience.over?
+            moments = [*(@release_at if @answered.any?), *(@again_at if @put_off.any?)]
+            @changed.wait(@lock, moments.any? ? [moments.min - Clock.now, 0.001].max : nil)
           end
           @batch = Batches.of(@waiting) { |each| each.reply.to_s.bytesize }.first || []
           @waiting.shift(@batch.size)
+          @batch.concat(@put_off.shift(Batches::MOST)) if again_due?
         end
       end
 
@@ -99,7 +107,7 @@ module Pshub
         left, settled = ended.partition { |each| again.key?(each) }
         due = due.select { |each| again.key?(each) }
         @lock.synchronize do
-          @batch = left
+          @batch = put_off(left)
           @answered = later + settled + due
           @changed.broadcast
         end
@@ -107,6 +115,16 @@ module Pshub
       rescue *Connection::PROBLEMS
         put_off_releases(due.any?) if later.empty?
         @patience.wait_ready
+      end
+
+      # What is left of a batch, without what waits for nodes of its own.
+      def put_off(left)
+        away, left = left.partition { |each| @away.include?(each.hub_id) }
+        @put_offs = 0 if @put_off.empty?
+        @again_at = Clock.now + Patience.pause((@put_offs += 1) - 1) if away.any?
+        @slots.stick(away.map(&:id))
+        @put_off.concat(away)
+        left
       end
 
       # Replies go on while releases are refused.
@@ -119,19 +137,26 @@ module Pshub
       def deliver(parts)
         return [] if parts.empty?
 
-        answers = Library.send_all(@connection, *parts.flat_map(&:commands))
+        @away = []
+        answers = Library.send_all(@connection.apart, *parts.flat_map(&:commands))
         parts.reject { |part| done?(part, answers.shift(part.commands.size)) }
       end
 
       # One hub's spoilt reply list must not keep the others' replies back. A full disk is repaired in the end, and so is a library
       # that is missing.
       def done?(part, answers)
-        refused = answers.find { |answer| answer.is_a?(ReplyError) }
+        refused = answers.find { |answer| answer.is_a?(StandardError) }
         return part.confirmed&.call(*answers) || true unless refused
+        return away(part) unless refused.is_a?(ReplyError)
         return false if refused.passing? || refused.full? || refused.no_function?
 
         @crew.problem("settle", refused)
         !part.must
+      end
+
+      def away(part)
+        @away.concat(part.entries.map(&:hub_id)) unless part.must
+        false
       end
 
       def parts_of(ended)

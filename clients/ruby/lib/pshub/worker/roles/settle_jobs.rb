@@ -2,7 +2,7 @@
 
 require_relative "../../jobs/verdict"
 require_relative "../../queue/batches"
-require_relative "../../redis/connection"
+require_relative "../../redis/failures"
 require_relative "../../redis/library"
 require_relative "../../wire/clock"
 require_relative "../patience"
@@ -98,7 +98,7 @@ module Pshub
         answers = jobs.told.map do |job_end, ticket, hub_id|
           @queue.reply_command(hub_id, [JobVerdict.answer(job_end, ticket, worker_id)])
         end
-        Library.send_all(@connection, *answers) if answers.any?
+        Library.send_all(@connection.apart, *answers) if answers.any?
       rescue NotConnected, ConnectionLost
         nil
       end

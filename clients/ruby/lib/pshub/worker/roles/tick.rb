@@ -3,7 +3,7 @@
 require_relative "../../jobs/cron"
 require_relative "../../jobs/cron_pattern"
 require_relative "../../jobs/schedule_entry"
-require_relative "../../redis/connection"
+require_relative "../../redis/failures"
 require_relative "../../wire/clock"
 require_relative "../../wire/errors"
 require_relative "../alarm"

@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+require_relative "cluster_nodes"
+
+# Jobs whose queues are at different nodes of a Cluster, and what is done of them from one queue in another.
+class TestClusterJobs < ClusterTest
+  def ticks = @ticks ||= Thread::Queue.new
+  def merged = @merged ||= Thread::Queue.new
+  def order = @order ||= Thread::Queue.new
+  def calling = @calling ||= hub(cluster.url)
+
+  def tasks
+    [
+      declare("add:1.0") { |args| args["x"] + args.fetch("y", 1) },
+      declare("fail:1.0", retries: 1, backoff: 10) { |_| raise "wrong" },
+      declare("tick:1.0") { |_| (ticks << Time.now.to_f) && nil },
+      declare("merge:1.0", keyed: "merged", batch: 10) { |keys| (merged << keys) && nil },
+      declare("line:1.0", keyed: "ordered") { |args| (order << args["n"]) && nil }
+    ]
+  end
+
+  def setup
+    super
+    @problems = Thread::Queue.new
+    queues.each do |queue|
+      serving = Pshub::Worker.new(redis: cluster.url, tasks: tasks, queue: queue)
+      serving.events.on("problem") { |event| @problems << event }
+      ending(serving.start, :stop)
+    end
+  end
+
+  def teardown
+    super
+    assert_empty cluster.held
+    # On a busy machine its nodes may hold each other for dead.
+    assert_empty(drained(@problems).reject { |event| event[:reason].include?("CLUSTERDOWN") })
+  end
+
+  def drained(queue) = Array.new(queue.size) { queue.pop }
+
+  def test_jobs_with_results_at_each_node
+    jobs = Array.new(30) { |n| calling.enqueue("add:1.0", { x: n }, queue: queues[n % 3], tracked: true) }
+    assert_equal Array.new(30) { |n| n + 1 }, jobs.map(&:result)
+    assert_equal "done", calling.job(jobs[1].id).status.state
+    many = calling.enqueue_many(Array.new(300) { |n| ["add:1.0", { x: n }, { queue: queues[n % 3] }] })
+    assert_equal 300, many.ids.uniq.size
+  end
+
+  def test_a_job_for_later_and_one_that_fails
+    queues.each do |queue|
+      begun = Pshub::Clock.now
+      assert_equal 2, calling.enqueue("add:1.0", { x: 1 }, queue: queue, tracked: true, delay_ms: 300).result
+      assert_in_delta 1.1, Pshub::Clock.now - begun, 0.9
+      assert_raises(Pshub::TaskFailed) { calling.enqueue("fail:1.0", {}, queue: queue, tracked: true).result }
+      assert_equal [1, 1], [calling.dead(queue).count, calling.dead(queue).retry]
+      eventually { calling.dead(queue).count == 1 }
+    end
+  end
+
+  def test_a_chain_from_node_to_node
+    steps = [["add:1.0", { x: 1 }, { queue: queues.first }]]
+    steps += (1..6).map { |n| ["add:1.0", {}, { queue: queues[n % 3], pass: "x" }] }
+    assert_equal 8, calling.chain(steps).result
+    eventually { cluster.held.empty? }
+    eventually { cluster.keys("*:came:*").empty? }
+  end
+
+  def test_a_batch_over_all_nodes
+    entries = Array.new(30) { |n| ["add:1.0", { x: n }, { queue: queues[n % 3] }] }
+    after, failed = [100, -1].map { |x| ["add:1.0", { x: x }, { tracked: true, queue: queues[1] }] }
+    assert_equal 101, calling.batch(entries, then: after, failed: failed).after.result
+    badly = calling.batch([*entries, ["fail:1.0", {}, { queue: queues[2] }]], then: after, failed: failed)
+    assert_equal 0, badly.failed.result
+  end
+
+  def test_schedules_at_each_node
+    queues.each do |queue|
+      drained(ticks)
+      calling.schedule("often", { cron: "* * * * * *" }, "tick:1.0", {}, queue: queue)
+      eventually { ticks.size >= 2 }
+      assert_equal ["often"], calling.schedules(queue).list.map(&:name)
+      assert calling.schedules(queue).remove("often")
+    end
+  end
+
+  def test_keys_at_each_node
+    queues.each do |queue|
+      [merged, order].each { |each| drained(each) }
+      calling.enqueue_many(Array.new(5) { |n| ["merge:1.0", n, { key: "a {b}", queue: queue, score: n }] })
+      payloads = []
+      eventually("the payloads") { (payloads += drained(merged).flat_map { |keys| keys["a {b}"] }) == [0, 1, 2, 3, 4] }
+      calling.enqueue_many(Array.new(20) { |n| ["line:1.0", { n: n }, { key: "k", queue: queue }] })
+      eventually("the line") { order.size == 20 }
+      assert_equal (0...20).to_a, drained(order)
+      eventually("the key's end") { calling.key("line:1.0", "k", queue: queue).status.state == "empty" }
+    end
+  end
+
+  def test_a_pause_at_each_node
+    queues.each do |queue|
+      paused = Pshub::Stop.new
+      assert_operator calling.pause(queue), :>, 0
+      paused.wait(1.2)
+      job = calling.enqueue("add:1.0", { x: 1 }, queue: queue, tracked: true)
+      paused.wait(0.3)
+      assert_equal "waiting", job.status.state
+      assert calling.resume(queue)
+      assert_equal 2, job.result
+    end
+  end
+end

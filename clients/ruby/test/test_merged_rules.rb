@@ -1,0 +1,186 @@
+# frozen_string_literal: true
+
+require_relative "merging"
+
+# What may be said of merged jobs and of their tasks, what is none of them, and those that are put off.
+class TestMergedRules < PshubTest
+  include Merging
+
+  def test_what_is_no_payload_of_theirs_is_given_up_and_the_others_run
+    task = noting(args: { type: "number" }, batch: 4)
+    calling = declared(task)
+    %w[a b].each { |key| calling.enqueue(TASK, 1, key: key, score: 2) }
+    strange = ["\"text\"", "{not],[\"json", "[" * 80 + "]" * 80, "\"\xff\"".b]
+    server.client.zadd(QUEUE.merged(TASK, "a"), strange.each_with_index.map { |payload, score| [score * 3, payload] })
+    told = told_by(worker(task), "job:dead", "job:putoff")
+    eventually("the dead ones") { calling.dead("default").count == 4 && @runs.sum { |run| run.keys.size } == 2 }
+    assert_equal [["a", [1]], ["b", [1]]], @runs.flat_map(&:keys).sort
+    # One of them is no UTF-8 even as a text.
+    dead = calling.dead("default").list.to_h { |job| [job.args, job.errors.last.values_at("code", "message")] }
+    assert_equal strange.values_at(1, 2), (dead.keys - ["text"]).sort.reverse
+    assert_equal ["InvalidArgs", "It is no JSON that can be used."], dead["{not],[\"json"]
+    assert_match(/\AThe arguments of merge:1.0: /, dead["text"].last)
+    # What is behind what is given up was not run, and comes back at once.
+    assert_includes taken(told, 5).map(&:first), "job:putoff"
+  end
+
+  def test_they_are_put_off_without_having_failed
+    told = told_by(worker(noting(batch: 2) { |_, _, run| raise Pshub::PutOff.new(30, "not now") if run < 3 }), "job:putoff", "task:settled")
+    hub.enqueue(TASK, 1, key: "a")
+    seen(3)
+    assert_equal [1, 1, 1], @runs.map(&:attempt)
+    events = taken(told, 3)
+    assert_equal [["job:putoff", "m-#{@runs.first.fence}-1"], ["job:putoff", "m-#{@runs[1].fence}-1"], ["task:settled", "m-#{@runs[2].fence}"]],
+                 events.map { |name, event| [name, event[:id]] }
+    assert_equal [30, "not now"], events.first.last.values_at(:delay_ms, :reason)
+    assert_equal 0, hub.dead("default").count
+  end
+
+  def test_so_are_other_jobs_and_a_call_fails_as_one_that_may_be_tried_again
+    runs = Thread::Queue.new
+    task = declare("wait:1.0", retries: 0) do |args, ctx|
+      runs << [ctx.attempt, Pshub::Clock.now]
+      raise Pshub::PutOff, 40.5 if args["call"] || runs.size < 3
+
+      "done"
+    end
+    told = told_by(worker(task), "job:putoff")
+    calling = hub
+    assert_equal "done", calling.enqueue("wait:1.0", {}, tracked: true).result
+    begun = taken(runs, 3)
+    assert_equal [1, 1, 1], begun.map(&:first)
+    begun.map(&:last).each_cons(2) { |before, after| assert_operator after - before, :>, 0.03 }
+    assert_equal ["It is not the time for it."] * 2, taken(told, 2).map { |_, event| event[:reason] }
+    error = assert_raises(Pshub::TaskFailed) { calling.call("wait:1.0", { call: true }) }
+    assert_equal [true, { "retryAfterMs" => 41 }], [error.retryable, error.data]
+    [-1, "1", nil, Float::NAN, 11 * 365 * 24 * 3600 * 1000].each { |ms| assert_raises(Pshub::ConfigError) { Pshub::PutOff.new(ms) } }
+  end
+
+  def test_one_that_is_told_to_stop_has_failed
+    told = told_by(worker(noting(retries: 0) { |_, ctx| ctx.wait(30) && raise("told to stop") }), "job:dead")
+    calling = hub
+    calling.enqueue(TASK, 1, key: "a")
+    seen(1)
+    # As whoever writes it by hand: nobody else cancels a run.
+    server.client.zadd(QUEUE.cancelled, now_ms, "job:m-#{@runs.first.fence}")
+    assert_equal "TaskFailed: told to stop", taken(told, 1).first.last[:reason]
+    eventually("the dead one") { calling.dead("default").count(key: "a") == 1 }
+  end
+
+  def test_payloads_are_serialized_for_their_way_and_deserialized_for_the_handler
+    task = declare("days:1.0", keyed: :merged, args: { type: "string" }, serialize: ->(day) { day.utc.iso8601 },
+                               deserialize: Time.method(:iso8601)) { |by_key| @runs << by_key }
+    serving = worker(task)
+    calling = hub
+    calling.enqueue_many([[task, Time.at(7), { key: "b" }]])
+    calling.enqueue(task, Time.at(5), key: "a")
+    eventually("both") { @runs.size == 2 }
+    assert_equal({ "a" => [Time.at(5)], "b" => [Time.at(7)] }, @runs.reduce(:merge))
+    error = assert_raises(Pshub::InvalidArgs) { calling.enqueue(task, 5, key: "a") }
+    assert_match(/\Adays:1\.0: its serialize raised: undefined method/, error.message)
+    # What cannot be read again is a failure like any other.
+    told = told_by(serving, "job:retried")
+    calling.enqueue("days:1.0", "yesterday", key: "c")
+    assert_equal [1, "TaskFailed"], taken(told, 1).first.last.values_at(:attempt, :code)
+  end
+
+  def test_what_a_run_returns_is_no_matter
+    told = told_by(worker(noting { Object.new }), "task:settled")
+    hub.enqueue(TASK, 1, key: "a")
+    assert taken(told, 1).first.last[:ok]
+  end
+
+  def test_what_was_enqueued_before_the_task_merged_its_jobs
+    calling = declared(noting(keyed: "ordered"))
+    calling.enqueue(TASK, 1, key: "a", tracked: true)
+    job = calling.enqueue(TASK, { n: 2 }, key: "a", tracked: true)
+    wrong = calling.enqueue(TASK, "x", key: "a", tracked: true)
+    worker(noting(args: { type: %w[number object] }))
+    job.result
+    assert_equal [[["a", [1]]], [["a", [{ "n" => 2 }]]]], seen(2)
+    assert_match(/\AThe arguments of merge:1\.0: /, assert_raises(Pshub::InvalidArgs) { wrong.result }.message)
+  end
+
+  def test_a_job_and_a_call_without_a_key_are_refused
+    server
+    unkeyed = hub.enqueue(TASK, 1, queue: "default", tracked: true)
+    worker(noting)
+    error = assert_raises(Pshub::InvalidArgs) { unkeyed.result }
+    assert_equal "merge:1.0 merges its jobs: enqueue it with a key, instead of calling it.", error.message
+    assert_raises(Pshub::InvalidArgs) { hub.call(TASK, 1) }
+    assert_empty @runs
+  end
+
+  def test_a_run_for_a_task_that_merges_no_more_is_refused
+    calling = declared(noting)
+    %w[a b].product([1, 2]).each { |key, n| calling.enqueue(TASK, n, key: key, score: n) }
+    worker(noting(keyed: "ordered"))
+    eventually("the dead ones") { calling.dead("default").count == 4 }
+    dead = calling.dead("default").list
+    assert_equal [["InvalidArgs", "merge:1.0 does not merge its jobs any more, and these were."]],
+                 dead.map { |job| job.errors.last.values_at("code", "message") }.uniq
+    assert_empty @runs
+  end
+
+  def test_a_schedule_enqueues_one
+    calling = declared(noting)
+    schedule = calling.schedule("nightly", { cron: "0 3 * * *" }, TASK, { b: 1, a: 2.0 }, key: "a", score: 4)
+    schedules = calling.schedules(schedule.queue)
+    schedules.run("nightly")
+    schedules.remove("nightly")
+    assert_equal({ "{\"a\":2,\"b\":1}" => 4.0 }, waiting("a"))
+  end
+
+  def test_what_has_no_meaning_for_them_is_refused
+    calling = declared(noting)
+    refused = lambda do |payload = 1, **options|
+      assert_raises(Pshub::InvalidArgs, options.inspect) { calling.enqueue(TASK, payload, **options) }.message
+    end
+    assert_includes refused[], "enqueue merge:1.0: its jobs are merged: give a key, for example key: 'order-17'."
+    { tracked: true, keep_result_ms: 1, unique: "x", expires_ms: 1, retries: 3, backoff: 5 }.each do |name, value|
+      advice = %i[retries backoff].include?(name) ? "Say it of the task" : "Leave it out"
+      assert_includes refused.call(key: "a", name => value),
+                      "#{name} cannot be said of a merged job, which becomes part of a run with others. #{advice}"
+    end
+    ["1", Float::NAN, Float::INFINITY, 2**53 + 1, Complex(1, 1)].each do |score|
+      assert_includes refused.call(key: "a", score: score), "score must be a number of at most 2^53, not #{score.inspect}"
+    end
+    [9_007_199_254_740_993, { "a" => [10**400] }].each do |payload|
+      assert_match(/whose numbers are doubles, and (9007199254740993|10{39}) is none\. Give it as a text/, refused.call(payload, key: "a"))
+    end
+    entry = [TASK, 1, { key: "a" }]
+    assert_includes assert_raises(Pshub::InvalidArgs) { calling.batch([entry]) }.message, "cannot be one of a batch: it has no end of its own"
+    [-> { calling.chain([entry]) }, -> { calling.batch([], then: entry) }].each do |wrong|
+      assert_includes assert_raises(Pshub::InvalidArgs, &wrong).message, "nor can it be a step of a chain, or what follows a batch"
+    end
+    assert_includes assert_raises(Pshub::InvalidArgs) { calling.enqueue("unseen:1.0", 1, queue: "default", score: 1) }.message,
+                    "score is for merged jobs, and no worker declared the task as keyed: 'merged'. Leave it out"
+    assert_empty server.client.keys("*:merged:*")
+    [2**53, -(2**53), 0.5, -0.0].each_with_index { |score, n| calling.enqueue(TASK, n, key: "a", score: score, tracked: false) }
+    assert_equal [-9_007_199_254_740_992.0, 0.0, 0.5, 9_007_199_254_740_992.0], waiting("a").values
+  end
+
+  def test_a_task_that_cannot_be_so_is_not_declared
+    merged = { keyed: "merged" }
+    {
+      { batch: 2 } => "batch is for tasks that merge their jobs; give keyed: 'merged' too",
+      { keyed: "ordered", scores: "first" } => "scores is for tasks that merge their jobs; give keyed: 'merged' too",
+      { **merged, batch: 0 } => "batch must be a whole number from 1 to 100",
+      { **merged, batch: 101 } => "batch must be a whole number from 1 to 100",
+      { **merged, max_payloads: 10_001 } => "max_payloads must be a whole number from 1 to 10000",
+      { **merged, max_payloads: 1.5 } => "max_payloads must be a whole number from 1 to 10000",
+      { **merged, scores: "best" } => "scores must be 'first' or 'last'",
+      { **merged, serialize: "json" } => "serialize must be a proc",
+      { **merged, deserialize: 1 } => "deserialize must be a proc",
+      { **merged, result: {} } => "result is of no use: nobody is told what a run of merged jobs returns",
+      { **merged, on_failure: "pass" } => "on_failure is for keyed: 'ordered': a key that failed keeps its payloads together"
+    }.each do |options, message|
+      error = assert_raises(Pshub::ConfigError, options.inspect) { declare("sync:1.0", **options) { 1 } }
+      assert_equal "sync:1.0: #{message}", error.message
+    end
+    assert_raises(ArgumentError) { declare("sync:1.0", **merged, batches: 1) { 1 } }
+    task = declare("sync:1.0", **merged, batch: 100, max_payloads: 10_000, scores: "last") { 1 }
+    assert_equal [100, 10_000, "last", true], [task.batch, task.max_payloads, task.scores, task.merged?]
+    assert_equal [1, 1000], declare("sync:1.0", **merged) { 1 }.then { |plain| [plain.batch, plain.max_payloads] }
+  end
+end

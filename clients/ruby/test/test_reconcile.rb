@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# What Redis says is held, and the worker does not know.
+class TestReconcile < PshubTest
+  # A crew, a queue and slots: the worker holds a job that it does not know of.
+  class Holding
+    attr_reader :put_back
+
+    def initialize = @put_back = []
+    def worker_id = "w"
+    def knows?(_id) = false
+    def released?(_id) = false
+    def ignore_claims_of(*) = nil
+    def handback(_connection, _worker, _side, ids) = @put_back << ids
+  end
+
+  def setup
+    super
+    @holding = Holding.new
+    @reconcile = Pshub::Roles::Reconcile.new(@holding, @holding, nil, @holding)
+  end
+
+  def test_two_looks_of_beats_one_behind_the_other_put_it_back
+    @reconcile.look(["job:a"], 1, Pshub::Clock.now)
+    sleep 0.002
+    @reconcile.look(["job:a"], 2, Pshub::Clock.now)
+    assert_equal [["job:a"]], @holding.put_back
+  end
+
+  def test_it_stays_as_long_as_both_looks_may_have_met_its_claim_on_its_way
+    sent_at = Pshub::Clock.now
+    3.times { |n| @reconcile.look(["job:a"], n, sent_at) }
+    assert_empty @holding.put_back
+    sleep 0.002
+    @reconcile.look(["job:a"], 4, Pshub::Clock.now)
+    assert_equal [["job:a"]], @holding.put_back
+  end
+end
