@@ -9,6 +9,7 @@ import type {
   QueueOverview,
   SlowCallOverview,
   TaskCaller,
+  TaskOverview,
   TaskQueue,
   UnreadableRecord,
   WorkerOverview,
@@ -77,8 +78,8 @@ export interface TaskRow {
   /** Live workers declare it with different schemas. */
   conflict: boolean
   idempotent: boolean
-  /** Each of its jobs is given a key. */
-  isKeyed: boolean
+  /** Each of its jobs is given a key; `merged` ones cannot be called. */
+  keyed: TaskOverview['keyed']
   timeoutMs: number
   load: Load
   /** Calls per second of the last 15 minutes, oldest first; null where nothing is known. */

@@ -1,7 +1,7 @@
 /** What the service tells its pages of jobs and schedules, as contract.ts has it of all else. */
-import type { BulkAction, BulkStep, JobDetails, JobsListing, ListedState, Schedule } from 'pshub'
+import type { BulkAction, BulkStep, JobDetails, JobsListing, KeyStatus, ListedState, Schedule } from 'pshub'
 
-/** Where jobs are, as GET api/jobs lists them: state=, and optionally queue= task= text= from= limit=. */
+/** Where jobs are, as GET api/jobs lists them: state=, and optionally queue= task= key= text= from= limit=. */
 export const jobStates = [
   'waiting',
   'running',
@@ -30,6 +30,8 @@ export interface EnqueueChoices {
   retries?: number
   /** Of a task whose jobs have keys. */
   key?: string
+  /** Of a merged task. */
+  score?: number
   priority?: 'high' | 'normal' | 'low'
   expiresMs?: number
   /** True: of those with the same arguments; a text: of those with this id. */
@@ -72,6 +74,7 @@ export interface MatchingRequest {
   state: JobState
   queue?: string
   task?: string
+  key?: string
   text?: string
   from?: string
   /** Of dead ones: given up until then, Redis milliseconds. */
@@ -79,6 +82,53 @@ export interface MatchingRequest {
 }
 export type MatchingStep = BulkStep
 export type MatchingAction = BulkAction
+
+/** JSON that may be very long: its beginning, and how many characters it has. */
+export interface KeyText {
+  json: string
+  length: number
+}
+
+/** GET api/keys?task=&key=, optionally with queue=: where a key of a task's jobs is, and what waits of it. */
+export interface KeyDetail extends Omit<KeyStatus, 'payloads' | 'jobs'> {
+  payloads: { args: KeyText; score: number }[]
+  jobs: (Omit<KeyStatus['jobs'][number], 'args'> & { args: KeyText })[]
+}
+
+/** GET api/keys/dead, in the same way: the latest hundred, and how many there are, up to a thousand. */
+export interface DeadOfKey {
+  jobs: {
+    id: string
+    /** When it was given up, Redis milliseconds. */
+    atMs: number
+    tries: number
+    score: number | undefined
+    /** How it failed last. */
+    error: KeyStatus['errors'][number] | undefined
+    args: KeyText
+  }[]
+  count: number
+}
+
+/** POST api/keys/run, /skip, /delete and /retry (of what is dead): how many that was. */
+export interface KeyRequest {
+  task: string
+  key: string
+  queue?: string
+  /** Of /delete: `next` of the step before it. */
+  from?: string
+}
+export interface KeyChange {
+  queue: string
+  task: string
+  key: string
+  /** How many are due, skipped, deleted or put back. */
+  changed: number
+  /** Of /delete of a line: those that a batch waits for. */
+  skipped?: number
+  /** Of /delete: there is more, from there. */
+  next?: string
+}
 
 /** GET api/schedules. */
 export type ScheduleRow = Schedule

@@ -24,6 +24,7 @@ const optionNames = [
   'atMs',
   'retries',
   'key',
+  'score',
   'priority',
   'expiresMs',
   'unique',

@@ -19,13 +19,13 @@ interface JobRequest {
 const view = { config: { registryAccess: 'view' as const } }
 const admin = { config: { registryAccess: 'admin' as const } }
 const placeNames = ['queue', 'state', 'atMs'] as const
-const matchNames = ['state', 'queue', 'task', 'text', 'from', 'untilMs'] as const
+const matchNames = ['state', 'queue', 'task', 'key', 'text', 'from', 'untilMs'] as const
 const openStates: readonly JobState[] = ['waiting', 'running', 'scheduled', 'retrying', 'dead']
 const mostListed = 500
 /** Searches that go on at the same time: each of them keeps Redis busy for a hundredth of its time. */
-const searchesAtOnce = 2
+export const searchesAtOnce = 2
 /** Each queue has a part in it. */
-const longestPlace = 8000
+export const longestPlace = 8000
 
 /** What there is of jobs, and what changes them. All of it may be repeated without harm. */
 export const jobRoutes = async (app: FastifyInstance, options: JobRoutesOptions): Promise<void> => {
@@ -37,10 +37,10 @@ export const jobRoutes = async (app: FastifyInstance, options: JobRoutesOptions)
 
 const lookRoutes = (app: FastifyInstance, { hub }: JobRoutesOptions, turns: Turns): void => {
   app.get('/api/jobs', view, async (request): Promise<JobPage> => {
-    const fields = new Fields(request.query, ['state', 'queue', 'task', 'text', 'from', 'limit'])
+    const fields = new Fields(request.query, ['state', 'queue', 'task', 'key', 'text', 'from', 'limit'])
     const query = { state: fields.choice('state', jobStates), ...whichOf(fields) }
     const limit = Math.max(1, fields.count('limit', mostListed) ?? 50)
-    const isSearch = query.state === 'done' || (query.task ?? query.text) !== undefined
+    const isSearch = query.state === 'done' || (query.task ?? query.key ?? query.text) !== undefined
     const list = () => hub.jobs({ ...query, limit })
     return isSearch ? turns.take(list) : list()
   })
@@ -118,6 +118,7 @@ const idOf = ({ params }: FastifyRequest<JobRequest>): string => {
 const whichOf = (fields: Fields) => ({
   queue: filled(fields.text('queue')),
   task: filled(fields.text('task')),
+  key: filled(fields.text('key')),
   text: filled(fields.text('text')),
   from: filled(fields.text('from', longestPlace)),
 })

@@ -20,6 +20,7 @@ const paths = [
   '/queues/:queue',
   '/jobs',
   '/jobs/:job',
+  '/key',
   '/schedules',
 ]
 

@@ -9,6 +9,7 @@ import { enqueueRoutes } from './enqueue-routes.ts'
 import { Guard } from './guard.ts'
 import { HistoryStore } from './history.ts'
 import { jobRoutes } from './job-routes.ts'
+import { keyRoutes } from './key-routes.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
 import { addPages } from './page-routes.ts'
@@ -85,6 +86,7 @@ export const addRegistry = async (
   await app.register(callRoutes, { hub, limits: access.limits, mayRun })
   await app.register(queueRoutes, { hub })
   await app.register(jobRoutes, { hub, mayRun })
+  await app.register(keyRoutes, { hub, mayRun })
   await app.register(enqueueRoutes, { hub, limits: access.limits, mayRun })
   await app.register(scheduleRoutes, { hub, readings, mayRun })
   addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })

@@ -16,7 +16,7 @@ const keyed =
   (row: Row): KeyedRow<Row> => ({ key: keyOf(row), row, json: JSON.stringify(row) })
 
 export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>, trends: Trends): TaskRow => {
-  const { queue, queues, retired, conflict, idempotent, keyed, timeoutMs, load } = task
+  const { queue, queues, retired, conflict, idempotent, keyed: keyedAs, timeoutMs, load } = task
   const at = task.task.lastIndexOf(':')
   return {
     task: task.task,
@@ -30,7 +30,7 @@ export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>,
     retired,
     conflict,
     idempotent,
-    isKeyed: keyed !== undefined,
+    keyed: keyedAs,
     timeoutMs,
     load,
     trend: trends.of('task', task.task, 'callsPerSecond'),

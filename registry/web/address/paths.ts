@@ -16,6 +16,9 @@ export const queuePath = (queue: string): string => at(`queues/${encodeURICompon
 export const jobPath = (id: string, place: Readonly<Record<string, string>> = {}): string =>
   at(`jobs/${encodeURIComponent(id)}${withQuery({}, place)}`)
 
+/** Address of the page of a key of a task's jobs. */
+export const keyPath = (key: { task: string; key: string; queue?: string }): string => at(`key${withQuery({}, key)}`)
+
 /** Address of the list of jobs. */
 export const jobsPath = (which: Readonly<Record<string, string>>): string => at(`jobs${withQuery({}, which)}`)
 

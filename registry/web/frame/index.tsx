@@ -24,7 +24,9 @@ const places = [
 /** What is around every page. */
 export const Frame = ({ children }: { children: ComponentChildren }) => {
   const { path, route } = useLocation()
-  const here = placeOf(path).split('/')[0]
+  const first = placeOf(path).split('/')[0]
+  // A key is one of jobs.
+  const here = first === 'key' ? 'jobs' : first
   useEffect(startLive, [])
   useEffect(
     () =>

@@ -14,6 +14,7 @@ import { WorkersPage } from './workers.tsx'
 
 // Forms and descriptions are the larger part of what is sent, and no other page needs them.
 const TaskPage = lazy(() => import('./task/index.tsx').then(module => module.TaskPage))
+const KeyPage = lazy(() => import('./key/index.tsx').then(module => module.KeyPage))
 const JobPage = lazy(() => import('./job/index.tsx').then(module => module.JobPage))
 
 export const App = () =>
@@ -33,6 +34,7 @@ const Pages = () => (
       <Route path={`${base}queues/:queue`} component={QueuePage} />
       <Route path={`${base}jobs`} component={JobsPage} />
       <Route path={`${base}jobs/:job`} component={JobPage} />
+      <Route path={`${base}key`} component={KeyPage} />
       <Route path={`${base}schedules`} component={SchedulesPage} />
       <Route default component={UnknownPage} />
     </Router>

@@ -84,6 +84,7 @@ const QueueParts = ({ row }: { row: QueueRow }) => {
         </dl>
       </section>
       <JobTiles of={row} queue={queue} />
+      {row.keys && <KeyTiles of={row.keys} />}
       <HistoryCharts
         of={{ queue }}
         charts={['backlog', 'oldest', 'waits', 'rate', 'errors', 'busy', 'jobs', 'oldestJob', 'dead']}
@@ -93,6 +94,25 @@ const QueueParts = ({ row }: { row: QueueRow }) => {
     </>
   )
 }
+
+const KeyTiles = ({ of: { waiting, running, lagMs, longestMs } }: { of: NonNullable<QueueRow['keys']> }) => (
+  <section class="part" aria-label="Keys of jobs">
+    <dl class="tiles">
+      <Tile name="Keys waiting" value={count(waiting)}>
+        due, or for their time
+      </Tile>
+      <Tile name="Key lag" value={lagMs > 0 ? span(lagMs) : '–'}>
+        {lagMs > 0 ? 'the first is due for so long' : 'none is due'}
+      </Tile>
+      <Tile name="Keys running" value={count(running)}>
+        one run of each
+      </Tile>
+      <Tile name="Longest run" value={longestMs > 0 ? span(longestMs) : '–'}>
+        {longestMs > 0 ? 'of a key that runs now' : 'none runs'}
+      </Tile>
+    </dl>
+  </section>
+)
 
 const QueueTasks = ({ queue }: { queue: string }) => {
   const state = useQuery()

@@ -37,6 +37,18 @@ export const Until = ({ atMs }: TimeProps) => {
   return <Time atMs={atMs} text={leftMs <= 0 ? 'now' : `in ${span(leftMs)}`} />
 }
 
+/** How long ago a job was enqueued; of one that came to wait for its time, when it is due. */
+export const EnqueuedOrDue = ({ atMs }: TimeProps) => {
+  turn.value
+  return isMoment(atMs) && atMs > redisNowMs() ? (
+    <>
+      due <Until atMs={atMs} />
+    </>
+  ) : (
+    <Ago atMs={atMs} />
+  )
+}
+
 /** A moment itself, and how long ago it was. */
 export const Moment = ({ atMs }: TimeProps) => {
   turn.value

@@ -9,6 +9,7 @@ export interface JobsView {
   state: ListedState
   queue: string
   task: string
+  key: string
   text: string
   /** Where this page of the list begins; empty: at the beginning. */
   from: string
@@ -21,17 +22,19 @@ export const jobsView = (query: Readonly<Record<string, string>>): JobsView => (
   state: choiceOf(jobStates, query.state),
   queue: query.queue ?? '',
   task: query.task ?? '',
+  key: (query.key ?? '').slice(0, longestText),
   text: (query.q ?? '').trim().slice(0, longestText),
   from: query.from ?? '',
 })
 
 /** The same for the service. */
-export const jobsQuery = ({ state, queue, task, text, from }: JobsView): string => {
-  const named = { state, queue, task, text, from }
+export const jobsQuery = ({ state, queue, task, key, text, from }: JobsView): string => {
+  const named = { state, queue, task, key, text, from }
   return new URLSearchParams(Object.entries(named).filter(([, value]) => value !== '')).toString()
 }
 
-export const hasFilter = ({ queue, task, text }: JobsView): boolean => queue !== '' || task !== '' || text !== ''
+export const hasFilter = ({ queue, task, key, text }: JobsView): boolean =>
+  queue !== '' || task !== '' || key !== '' || text !== ''
 
 /** How many there are in a state, in the queues that are listed; undefined where nobody counts them, or may. */
 export const countIn = ({ counts }: JobPage, state: ListedState): number | undefined => {
@@ -64,3 +67,9 @@ export const stateNames: Record<ListedState, string> = {
 /** A state in which the page of a job says that it was seen. */
 export const seenState = (text: string | undefined): JobState | undefined =>
   jobStates.find((state): state is JobState => state === text && state !== 'done')
+
+/** The key of a job, where it has a page: what runs of several merged keys says the first one and how many more. */
+export const keyOfJob = ({ id, state, task, queue, key }: QueuedJob) => {
+  const isSeveral = state === 'running' && id?.startsWith('m-') && / and \d+ more$/.test(key ?? '')
+  return key === undefined || isSeveral ? undefined : { task, key, queue }
+}

@@ -15,6 +15,7 @@ export const queueColumns = [
   'busy',
   'rate',
   'drain',
+  'keyLag',
 ] as const
 export type QueueColumn = (typeof queueColumns)[number]
 
@@ -61,4 +62,5 @@ const values: Record<QueueColumn, (row: QueueRow) => string | number | undefined
   busy: row => (row.slots > 0 ? row.busy / row.slots : undefined),
   rate: row => row.load.callsPerSecond,
   drain: row => row.drainMs,
+  keyLag: row => row.keys?.lagMs,
 }

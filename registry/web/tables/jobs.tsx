@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import type { QueuedJob } from 'pshub'
-import { jobPath, taskPath } from '../address/paths.ts'
+import { jobPath, keyPath, taskPath } from '../address/paths.ts'
 import { JobBadge } from '../parts/job-badge.tsx'
 import { Text } from '../parts/text.tsx'
-import { Ago, Until } from '../parts/time.tsx'
-import { jobPlace, type ListedState } from '../rows/jobs.ts'
-import { count } from '../text/figures.ts'
+import { Ago, EnqueuedOrDue, Until } from '../parts/time.tsx'
+import { jobPlace, keyOfJob, type ListedState } from '../rows/jobs.ts'
+import { count, plural } from '../text/figures.ts'
 import { QueueCell } from './queue-cell.tsx'
 
 interface Column {
@@ -14,7 +14,7 @@ interface Column {
   value(job: QueuedJob): ComponentChildren
 }
 
-const enqueued: Column = { name: 'enqueued', value: ({ enqueuedMs }) => <Ago atMs={enqueuedMs} /> }
+const enqueued: Column = { name: 'enqueued', value: ({ enqueuedMs }) => <EnqueuedOrDue atMs={enqueuedMs} /> }
 const due: Column = { name: 'due', value: ({ dueMs }) => <Until atMs={dueMs} /> }
 const tries: Column = { name: 'tries', isNumber: true, value: job => count(job.tries) }
 const from: Column = { name: 'from', value: job => <Text class="short">{job.from ?? '–'}</Text> }
@@ -81,7 +81,9 @@ const Row = ({ job, state }: { job: QueuedJob; state: ListedState }) => (
         <Text class="job-task">{job.task}</Text>
       </a>
       <span class="summary quiet">
-        {job.id === undefined ? (
+        {job.payloads !== undefined ? (
+          plural(job.payloads, 'payload')
+        ) : job.id === undefined ? (
           'without an id'
         ) : (
           <a href={jobPath(job.id, jobPlace(job))}>
@@ -91,7 +93,7 @@ const Row = ({ job, state }: { job: QueuedJob; state: ListedState }) => (
       </span>
       {job.key !== undefined && (
         <span class="summary quiet">
-          key <Text class="short">{job.key}</Text>
+          key <Key job={job} />
         </span>
       )}
     </th>
@@ -103,3 +105,9 @@ const Row = ({ job, state }: { job: QueuedJob; state: ListedState }) => (
     ))}
   </tr>
 )
+
+const Key = ({ job }: { job: QueuedJob }) => {
+  const place = keyOfJob(job)
+  const text = <Text class="short">{job.key}</Text>
+  return place ? <a href={keyPath(place)}>{text}</a> : text
+}

@@ -7,7 +7,7 @@ import { PauseButton } from '../parts/pause-button.tsx'
 import { QueueBadges } from '../parts/queue-badges.tsx'
 import { Text } from '../parts/text.tsx'
 import type { QueueView } from '../rows/queues.ts'
-import { count, ms, perSecond, span, us } from '../text/figures.ts'
+import { count, ms, perSecond, plural, span, us } from '../text/figures.ts'
 import { SortHead } from './sort-head.tsx'
 
 const heads = [
@@ -22,6 +22,12 @@ const heads = [
   ['rate', 'rate'],
   ['workers', 'workers'],
 ] as const
+
+/** Only where a queue has keys; their other figures are under its name. */
+const keyHeads = [['keyLag', 'key lag']] as const
+
+const headsOf = (rows: readonly QueueRow[]) =>
+  rows.some(({ keys }) => keys !== undefined) ? ([...heads, ...keyHeads] as const) : heads
 
 export const QueueTable = ({
   rows,
@@ -41,7 +47,7 @@ export const QueueTable = ({
             queue
           </SortHead>
           <th scope="col">15 min</th>
-          {heads.map(([column, name]) => (
+          {headsOf(rows).map(([column, name]) => (
             <SortHead key={column} column={column} sort={view.sort} state={state} isNumber>
               {name}
             </SortHead>
@@ -56,15 +62,24 @@ export const QueueTable = ({
       </thead>
       <tbody>
         {rows.map(row => (
-          <Row key={row.queue} row={row} />
+          <Row key={row.queue} row={row} heads={headsOf(rows)} />
         ))}
       </tbody>
     </table>
   </div>
 )
 
-const Row = ({ row }: { row: QueueRow }) => {
-  const { load } = row
+/** None is due where it is 0. */
+const lasting = (ms: number | undefined): string => (ms ? span(ms) : '–')
+
+const keyFigures = ({ waiting, running, longestMs }: NonNullable<QueueRow['keys']>): string => {
+  const wait = `${plural(waiting, 'key')} ${waiting === 1 ? 'waits' : 'wait'}`
+  if (running === 0) return wait
+  return `${wait}, ${count(running)} ${running === 1 ? 'runs' : 'run, the longest'} for ${span(longestMs).replaceAll(' ', '\u00a0')}`
+}
+
+const Row = ({ row, heads }: { row: QueueRow; heads: ReturnType<typeof headsOf> }) => {
+  const { load, keys } = row
   const figures = {
     backlog: count(row.backlog),
     oldest: ms(row.oldestMs),
@@ -76,6 +91,7 @@ const Row = ({ row }: { row: QueueRow }) => {
     held: count(row.held),
     rate: perSecond(load.callsPerSecond),
     workers: count(row.workers),
+    keyLag: lasting(keys?.lagMs),
   }
   return (
     <tr>
@@ -84,6 +100,7 @@ const Row = ({ row }: { row: QueueRow }) => {
           <Text>{row.queue}</Text>
         </a>
         <QueueBadges row={row} />
+        {keys && <span class="key-figures quiet">{keyFigures(keys)}</span>}
       </th>
       <td data-name="15 min">
         <Sparkline values={row.trend} name="Backlog" format={count} />

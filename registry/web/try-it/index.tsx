@@ -18,11 +18,17 @@ import { useTrial } from './use-trial.ts'
 export const TryIt = ({ detail }: { detail: TaskDetail }) => <TryOne key={detail.row.task} detail={detail} />
 
 const TryOne = ({ detail }: { detail: TaskDetail }) => {
-  const { task, timeoutMs: defaultMs, idempotent, isKeyed } = detail.row
+  const { task, timeoutMs: defaultMs, idempotent, keyed } = detail.row
+  // A merged task is run with what waits of its keys, and cannot be called.
+  const canRun = keyed !== 'merged'
   const trial = useTrial(detail)
   const { args, run, checks, notice, timeoutMs, background } = trial
   return (
-    <section class="tryit" aria-label="Try it" onKeyDown={onRunKey(() => void trial.start(false))}>
+    <section
+      class="tryit"
+      aria-label="Try it"
+      onKeyDown={onRunKey(() => void (canRun ? trial.start(false) : trial.enqueue()))}
+    >
       <div class="tryit-columns">
         <div class="tryit-in">
           <ArgumentsEditor
@@ -34,10 +40,11 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             findings={checks.shownFindings}
             onFindings={checks.setFindings}
             attention={checks.attention}
-            onSendAnyway={run.startedMs === undefined ? () => void trial.start(true) : undefined}
+            onSendAnyway={canRun && run.startedMs === undefined ? () => void trial.start(true) : undefined}
             tell={notice.show}
           />
           <RunControls
+            canRun={canRun}
             timeout={trial.timeout}
             defaultMs={defaultMs}
             onTimeout={trial.setTimeout}
@@ -50,7 +57,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
           />
           {notice.line}
           <DoneLine done={background.done} />
-          <JobFields choices={background.choices} isKeyed={isKeyed} onChange={background.setChoices} />
+          <JobFields choices={background.choices} keyed={keyed} onChange={background.setChoices} />
           <ScheduleFold
             times={background.times}
             onChange={background.setTimes}
@@ -58,32 +65,38 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             onSchedule={() => void trial.schedule()}
           />
         </div>
-        <div class="tryit-out">
-          {run.last ? (
-            <OutcomeView task={task} isIdempotent={idempotent} run={run.last} previous={run.previous} />
-          ) : (
-            <p class="no-outcome">The result will be here, with where its time went.</p>
-          )}
-        </div>
+        {canRun && (
+          <div class="tryit-out">
+            {run.last ? (
+              <OutcomeView task={task} isIdempotent={idempotent} run={run.last} previous={run.previous} />
+            ) : (
+              <p class="no-outcome">The result will be here, with where its time went.</p>
+            )}
+          </div>
+        )}
       </div>
-      <CopyAs
-        call={{
-          task,
-          args: args.value,
-          timeoutMs,
-          namespace: session.value?.namespace ?? 'pshub',
-          url: gatewayUrl(task),
-        }}
-      />
-      <Repeat
-        task={task}
-        args={args.value}
-        timeoutMs={timeoutMs}
-        isIdempotent={idempotent}
-        obstacle={trial.obstacle}
-        tell={notice.show}
-      />
-      <HistoryView runs={trial.history.runs} onUse={trial.reuse} onClear={trial.history.clear} />
+      {canRun && (
+        <>
+          <CopyAs
+            call={{
+              task,
+              args: args.value,
+              timeoutMs,
+              namespace: session.value?.namespace ?? 'pshub',
+              url: gatewayUrl(task),
+            }}
+          />
+          <Repeat
+            task={task}
+            args={args.value}
+            timeoutMs={timeoutMs}
+            isIdempotent={idempotent}
+            obstacle={trial.obstacle}
+            tell={notice.show}
+          />
+          <HistoryView runs={trial.history.runs} onUse={trial.reuse} onClear={trial.history.clear} />
+        </>
+      )}
     </section>
   )
 }

@@ -16,12 +16,12 @@ import { useNotice } from './use-notice.tsx'
 
 /** What somebody does with one task: arguments, runs of them, and what is told of both. */
 export const useTrial = (detail: TaskDetail) => {
-  const { task, timeoutMs: defaultMs } = detail.row
+  const { task, timeoutMs: defaultMs, keyed } = detail.row
   const notice = useNotice()
   const args = useArguments(detail, notice.show)
   const run = useRun(task)
   const history = useHistory(task, detail.args)
-  const background = useBackground(task)
+  const background = useBackground(task, keyed === 'merged')
   const [tab, setTab] = useState<EditorTab>(() => (detail.unusable === undefined ? tabOfAddress() : 'json'))
   const [timeout, setTimeoutChoice] = useState({ text: '', unit: defaultMs % 1000 === 0 ? 's' : 'ms' } as const)
   const checks = useChecks(args.value)

@@ -3,8 +3,8 @@ import { Text, WrappedText } from '../../parts/text.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { count } from '../../text/figures.ts'
 
-/** Each failure that the job carries, the latest first. */
-export const Failures = ({ job: { errors, tries } }: { job: JobDetail }) => {
+/** Each failure that the job or the key carries, the latest first. */
+export const Failures = ({ of: { errors, tries } }: { of: Pick<JobDetail, 'errors' | 'tries'> }) => {
   if (errors.length === 0) return null
   return (
     <section class="part" aria-labelledby="job-failures">

@@ -1,7 +1,7 @@
 import '../../looks/try-it/index.css'
 import { useRoute } from 'preact-iso'
 import type { JobDetail } from '../../../job-contract.ts'
-import { at, jobsPath, queuePath, taskPath } from '../../address/paths.ts'
+import { at, jobsPath, keyPath, queuePath, taskPath } from '../../address/paths.ts'
 import { useQuery } from '../../address/use-query.ts'
 import { type Repeated, useRepeated } from '../../live/repeated.ts'
 import { useLive } from '../../live/stream.ts'
@@ -76,7 +76,7 @@ const Details = ({ job, read, isGone }: { job: JobDetail; read: Repeated<JobDeta
     )}
     {job.chain && <ChainPicture chain={job.chain} self={job.id} onDone={read.again} />}
     {job.batch && <BatchPicture batch={job.batch} />}
-    <Failures job={job} />
+    <Failures of={job} />
     {job.hasMessage && <Value title="Arguments" value={job.args} />}
     {job.result !== undefined && <Value title="Result" text={job.result} />}
     {job.state === 'done' && job.result === undefined && <p class="quiet">Its result is not kept.</p>}
@@ -101,7 +101,9 @@ const Facts = ({ job }: { job: JobDetail }) => (
     </Fact>
     {job.key !== undefined && (
       <Fact name="Key">
-        <Text class="short">{job.key}</Text>
+        <a href={keyPath({ task: job.task, key: job.key, queue: job.queue })}>
+          <Text class="short">{job.key}</Text>
+        </a>
       </Fact>
     )}
     {job.priority !== 'normal' && <Fact name="Priority">{job.priority}</Fact>}

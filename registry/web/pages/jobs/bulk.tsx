@@ -125,8 +125,8 @@ const useBulk = (action: Action, view: JobsView) => {
     return () => abort.current.abort()
   }, [])
   const act = () => {
-    const { state, queue, task, text } = view
-    const filters = { queue, task, text, ...(state === 'dead' ? { untilMs: progress.atMs } : {}) }
+    const { state, queue, task, key, text } = view
+    const filters = { queue, task, key, text, ...(state === 'dead' ? { untilMs: progress.atMs } : {}) }
     const which = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '' && value !== undefined))
     let [changed, skipped] = [0, 0]
     change({ phase: 'acting' })
@@ -207,10 +207,11 @@ const BulkDialog = ({ action, view, close }: { action: Action; view: JobsView; c
   )
 }
 
-const Which = ({ view: { queue, task, text } }: { view: JobsView }) => {
+const Which = ({ view: { queue, task, key, text } }: { view: JobsView }) => {
   const filters = [
     ['queue', queue],
     ['task', task],
+    ['key', key],
     ['text', text],
   ].filter(([, value]) => value !== '')
   if (filters.length === 0) return <p>Of all queues and tasks.</p>

@@ -14,6 +14,7 @@ import { JobTable } from '../../tables/jobs.tsx'
 import { count } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
 import { BulkButton } from './bulk.tsx'
+import { KeyField } from './key-field.tsx'
 
 const refreshMs = 3000
 
@@ -85,6 +86,7 @@ const Filters = ({ state, view }: { state: QueryState; view: JobsView }) => {
         state={anew}
         options={[{ value: '', text: 'All' }, ...options]}
       />
+      <KeyField state={anew} view={view} />
     </search>
   )
 }
@@ -166,7 +168,7 @@ const Nothing = ({ page, view, state }: { page: JobPage; view: JobsView; state: 
 
 const ShowAll = ({ state }: { state: QueryState }) => (
   <p>
-    <a href={state.link({ q: undefined, queue: undefined, task: undefined, from: undefined })}>
+    <a href={state.link({ q: undefined, queue: undefined, task: undefined, key: undefined, from: undefined })}>
       Show all jobs in this state
     </a>
   </p>

@@ -7,6 +7,11 @@ import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { ms, percent, perSecond, plural, us } from '../../text/figures.ts'
 
+const aboutKeyed = {
+  ordered: 'Its jobs with the same key run one after the other',
+  merged: 'What waits with the same key comes in one run, each payload once; it cannot be called',
+}
+
 /** What is worth to know at first sight: as it was declared, and the figures of the last minute. */
 export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
   const row = tasks.value?.get(detail.row.task) ?? detail.row
@@ -28,9 +33,9 @@ export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
       <Fact name="Idempotent" title="Whether it may run again when its worker dies">
         {row.idempotent ? 'yes' : 'no'}
       </Fact>
-      {row.isKeyed && (
-        <Fact name="Keyed" title="Its jobs with the same key run one after the other">
-          ordered
+      {row.keyed && (
+        <Fact name="Keyed" title={aboutKeyed[row.keyed]}>
+          {row.keyed}
         </Fact>
       )}
       <Fact name="Workers">

@@ -102,7 +102,7 @@ const Form = ({ detail }: { detail: TaskDetail }) => {
   const { row, description, args, result, unusable, versions } = detail
   const kept = useMemo(
     () => detail,
-    [row.task, row.timeoutMs, row.idempotent, row.workers, description, args, result, unusable, versions],
+    [row.task, row.timeoutMs, row.idempotent, row.keyed, row.workers, description, args, result, unusable, versions],
   )
   return useMemo(() => <TryIt detail={kept} />, [kept])
 }

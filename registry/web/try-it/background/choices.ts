@@ -11,6 +11,8 @@ export interface JobChoices {
   retries: string
   /** Of a task whose jobs have keys. */
   key: string
+  /** Of a task whose jobs are merged. */
+  score: string
   priority: 'normal' | 'high' | 'low'
   unique: 'no' | 'args' | 'id'
   uniqueId: string
@@ -28,6 +30,7 @@ export const noChoices: JobChoices = {
   at: '',
   retries: '',
   key: '',
+  score: '',
   priority: 'normal',
   unique: 'no',
   uniqueId: '',
@@ -37,8 +40,12 @@ export const noChoices: JobChoices = {
 const longestMs = 10 * 365 * 24 * 3_600_000
 
 /** The same for the service, or what is wrong. */
-export const optionsOf = (choices: JobChoices, nowMs: number): { options: EnqueueChoices } | { wrong: string } => {
-  const { when, delay, unit, at, retries, key, priority, unique, uniqueId, keep } = choices
+export const optionsOf = (
+  choices: JobChoices,
+  nowMs: number,
+  isMerged = false,
+): { options: EnqueueChoices } | { wrong: string } => {
+  const { when, delay, unit, at, retries, key, score, priority, unique, uniqueId, keep } = choices
   const options: EnqueueChoices = {}
   if (when === 'in') {
     const number = Number(delay.replace(',', '.'))
@@ -53,11 +60,17 @@ export const optionsOf = (choices: JobChoices, nowMs: number): { options: Enqueu
     if (atMs > nowMs + longestMs) return { wrong: 'The time must be at most ten years from now.' }
     options.atMs = Math.max(0, atMs)
   }
+  if (key !== '') options.key = key
+  // What is said of one job has no meaning where several become one.
+  if (isMerged) {
+    const number = Number(score.replace(',', '.'))
+    if (score.trim() !== '' && !Number.isFinite(number)) return { wrong: 'The score must be a number.' }
+    return { options: score.trim() === '' ? options : { ...options, score: number } }
+  }
   if (retries.trim() !== '') {
     if (!/^\d{1,6}$/.test(retries.trim())) return { wrong: 'The retries must be a whole number.' }
     options.retries = Number(retries)
   }
-  if (key !== '') options.key = key
   if (priority !== 'normal') options.priority = priority
   if (unique === 'args') options.unique = true
   if (unique === 'id') {

@@ -1,4 +1,4 @@
-import { at, jobPath } from '../../address/paths.ts'
+import { at, jobPath, keyPath } from '../../address/paths.ts'
 import { dateTime } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
 import type { Done } from './state.ts'
@@ -18,6 +18,15 @@ const Text = ({ done }: { done: Done }) => {
       <>
         Scheduled as <a href={at(`schedules?q=${encodeURIComponent(name)}`)}>{printable(name)}</a>
         {nextMs === undefined ? '; it is paused.' : `; its next time is ${dateTime(nextMs)}, by this browser's clock.`}
+      </>
+    )
+  }
+  if (done.kind === 'merged') {
+    const { task, queue } = done.answer
+    return (
+      <>
+        Enqueued: it merges with what waits of{' '}
+        <a href={keyPath({ task, key: done.key, queue })}>key {printable(done.key)}</a> in queue {printable(queue)}.
       </>
     )
   }

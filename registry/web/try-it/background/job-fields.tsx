@@ -1,59 +1,27 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import type { TaskRow } from '../../../contract.ts'
 import type { JobChoices } from './choices.ts'
 
 interface FieldsProps {
   choices: JobChoices
   /** Each job of the task is given a key. */
-  isKeyed: boolean
+  keyed: TaskRow['keyed']
   onChange(choices: JobChoices): void
 }
 
 /** How the job is to be run, folded away: a job needs none of it, but for its key. */
-export const JobFields = ({ choices, isKeyed, onChange }: FieldsProps) => {
+export const JobFields = ({ choices, keyed, onChange }: FieldsProps) => {
+  const isMerged = keyed === 'merged'
   const change = (changes: Partial<JobChoices>) => onChange({ ...choices, ...changes })
   return (
-    <details class="fold" open={isKeyed}>
+    <details class="fold" open={keyed !== undefined}>
       <summary>How it is enqueued</summary>
       <div class="job-fields">
-        {isKeyed && <Key choices={choices} change={change} />}
+        {keyed && <Key label={keyLabels[keyed]} choices={choices} change={change} />}
+        {isMerged && <Score choices={choices} change={change} />}
         <When choices={choices} change={change} />
-        <Field label="Retries">
-          {id => (
-            <input
-              id={id}
-              inputMode="numeric"
-              size={6}
-              placeholder="the task's"
-              value={choices.retries}
-              onInput={event => change({ retries: event.currentTarget.value })}
-            />
-          )}
-        </Field>
-        {!isKeyed && (
-          <Choice
-            label="Priority"
-            value={choices.priority}
-            options={[
-              ['normal', 'normal'],
-              ['high', 'high: before all others'],
-              ['low', 'low: lets others pass'],
-            ]}
-            onChoose={priority => change({ priority })}
-          />
-        )}
-        <Unique choices={choices} change={change} />
-        <Choice
-          label="Keep its record"
-          value={choices.keep}
-          options={[
-            ['no', 'no'],
-            ['hour', 'an hour after its end'],
-            ['day', 'a day after its end'],
-            ['week', 'a week after its end'],
-          ]}
-          onChoose={keep => change({ keep })}
-        />
+        {!isMerged && <OfOneJob keyed={keyed} choices={choices} change={change} />}
       </div>
     </details>
   )
@@ -64,8 +32,68 @@ interface PartProps {
   change(changes: Partial<JobChoices>): void
 }
 
-const Key = ({ choices, change }: PartProps) => (
-  <Field label="Key: one at a time of each">
+/** What is said of one job, and has no meaning where several become one. */
+const OfOneJob = ({ keyed, choices, change }: PartProps & { keyed: TaskRow['keyed'] }) => (
+  <>
+    <Field label="Retries">
+      {id => (
+        <input
+          id={id}
+          inputMode="numeric"
+          size={6}
+          placeholder="the task's"
+          value={choices.retries}
+          onInput={event => change({ retries: event.currentTarget.value })}
+        />
+      )}
+    </Field>
+    {!keyed && (
+      <Choice
+        label="Priority"
+        value={choices.priority}
+        options={[
+          ['normal', 'normal'],
+          ['high', 'high: before all others'],
+          ['low', 'low: lets others pass'],
+        ]}
+        onChoose={priority => change({ priority })}
+      />
+    )}
+    <Unique choices={choices} change={change} />
+    <Choice
+      label="Keep its record"
+      value={choices.keep}
+      options={[
+        ['no', 'no'],
+        ['hour', 'an hour after its end'],
+        ['day', 'a day after its end'],
+        ['week', 'a week after its end'],
+      ]}
+      onChoose={keep => change({ keep })}
+    />
+  </>
+)
+
+const keyLabels = { ordered: 'Key: one at a time of each', merged: 'Key: merged with what waits of it' }
+
+const Score = ({ choices, change }: PartProps) => (
+  <Field label="Score: lower ones first">
+    {id => (
+      <input
+        id={id}
+        inputMode="decimal"
+        size={10}
+        autocomplete="off"
+        placeholder="the time"
+        value={choices.score}
+        onInput={event => change({ score: event.currentTarget.value })}
+      />
+    )}
+  </Field>
+)
+
+const Key = ({ label, choices, change }: PartProps & { label: string }) => (
+  <Field label={label}>
     {id => (
       <input
         id={id}

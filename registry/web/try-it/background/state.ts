@@ -7,11 +7,12 @@ import { isTracked, type JobChoices, noChoices, optionsOf, type ScheduleChoices,
 /** What became of it. */
 export type Done =
   | { kind: 'enqueued'; answer: EnqueueAnswer; isTracked: boolean }
+  | { kind: 'merged'; answer: EnqueueAnswer; key: string }
   | { kind: 'scheduled'; schedule: ScheduleRow }
   | { kind: 'failed'; message: string }
 
 /** Enqueues what is in the form, or has it enqueued at times. */
-export const useBackground = (task: string) => {
+export const useBackground = (task: string, isMerged: boolean) => {
   const [choices, setChoices] = useState<JobChoices>(noChoices)
   const [times, setTimes] = useState<ScheduleChoices>(() => ({ name: '', cron: '', timezone: '', missed: 'once' }))
   const [done, setDone] = useState<Done>()
@@ -28,11 +29,12 @@ export const useBackground = (task: string) => {
   }
   const refuse = (message: string) => setDone({ kind: 'failed', message })
   const enqueue = async (args: unknown) => {
-    const read = optionsOf(choices, Date.now())
+    const read = optionsOf(choices, Date.now(), isMerged)
     if ('wrong' in read) return refuse(read.wrong)
     const { options } = read
     await send(async () => {
       const answer = await post<EnqueueAnswer>(`enqueue/${encodeURIComponent(task)}`, { args, options })
+      if (isMerged) return { kind: 'merged', answer, key: options.key ?? '' }
       return { kind: 'enqueued', answer, isTracked: isTracked(options) }
     })
   }

@@ -1,0 +1,92 @@
+import type { KeyChange, KeyDetail } from '../../../job-contract.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { post } from '../../session/request.ts'
+import { count, plural } from '../../text/figures.ts'
+
+interface ActionsProps {
+  of: KeyDetail
+  /** How many of it are dead. */
+  dead: number
+  /** What became of the last one. */
+  said: string
+  onDone(said: string): void
+}
+
+/** What can be done with a key where it is. */
+export const KeyActions = ({ of, dead, said, onDone }: ActionsProps) => {
+  const { task, key, queue, state, waiting, jobs, payloads } = of
+  const place = { task, key, queue }
+  const act = async (action: 'run' | 'skip' | 'retry', tell: (changed: number) => string) => {
+    const { changed } = await post<KeyChange>(`keys/${action}`, place)
+    onDone(changed > 0 ? tell(changed) : 'Nothing was there.')
+  }
+  const first = payloads.length > 0 ? 'The payload with the lowest score' : 'The first job of its line'
+  const what = plural(waiting, jobs.length > 0 && payloads.length === 0 ? 'job' : 'payload')
+  const isNone = waiting === 0 && dead === 0
+  return (
+    <div class="job-actions">
+      {waiting > 0 && (
+        <>
+          <ActionButton
+            name="Run now"
+            of={key}
+            question="Run what waits of this key now"
+            verb="Run it now"
+            act={() => act('run', () => 'It is due now.')}
+          >
+            It is taken as soon as a slot is idle, whatever time it waits for. What runs goes on.
+          </ActionButton>
+          {state !== 'running' && (
+            <ActionButton
+              name="Skip"
+              of={key}
+              question="Skip what this key is stuck at"
+              verb="Skip it"
+              act={() => act('skip', () => 'It is skipped, and dead now.')}
+            >
+              {first} is dead then, and can be put back; what comes behind it is due.
+            </ActionButton>
+          )}
+          <ActionButton
+            name="Delete"
+            of={key}
+            question={`Delete ${what}`}
+            verb={`Delete ${what}`}
+            act={() => deleteAll(place, onDone)}
+          >
+            All that waits of this key is gone for good. What runs goes on.
+          </ActionButton>
+        </>
+      )}
+      {dead > 0 && (
+        <ActionButton
+          name="Put the dead back"
+          of={key}
+          question={`Put ${count(dead)} dead back`}
+          verb="Put them back"
+          act={() => act('retry', changed => `${plural(changed, 'dead one')} ${changed === 1 ? 'is' : 'are'} back.`)}
+        >
+          They wait again with this key, as if they had never failed.
+        </ActionButton>
+      )}
+      {isNone && state !== 'empty' && <span class="quiet">Nothing waits behind what runs.</span>}
+      <span role="status">{said}</span>
+    </div>
+  )
+}
+
+/** Step by step: the service does a bounded part with each request. */
+const deleteAll = async (
+  place: { task: string; key: string; queue: string },
+  onDone: (said: string) => void,
+): Promise<void> => {
+  let [deleted, left] = [0, 0]
+  let from: string | undefined
+  do {
+    const step: KeyChange = await post('keys/delete', { ...place, ...(from === undefined ? {} : { from }) })
+    deleted += step.changed
+    left += step.skipped ?? 0
+    from = step.next
+  } while (from !== undefined)
+  onDone(`${count(deleted)} deleted${left > 0 ? `; ${count(left)} cannot be, because a batch waits for them` : ''}.`)
+}

@@ -1,0 +1,250 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { defineTask, type Hub, type Worker } from '../../src/index.ts'
+import { useBrowser } from '../support/browser.ts'
+import { eventually } from '../support/hub-fixture.ts'
+import { dialog, heading } from '../support/office-fixture.ts'
+import { openPage, overflows, rowText, textOf } from '../support/pages-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
+import { type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
+import { scriptPayloads } from '../support/script-payloads.ts'
+
+const fixture = useRegistry()
+const browser = useBrowser()
+const keys = () => queueKeys(fixture, 'shop')
+
+interface Shop {
+  registry: TestRegistry
+  hub: Hub
+  worker: Worker
+  /** Ends the run of what `hangs:1.0` runs. */
+  end(): void
+}
+
+/** Tasks with keys: one whose payloads are refused, one that runs until it is told to end, and one of lines. */
+const shop = async (): Promise<Shop> => {
+  fixture.allowLeftovers()
+  const registry = await fixture.registry()
+  let end: () => void = () => undefined
+  const tasks = [
+    defineTask('sync:1.0', { keyed: 'merged', retries: 3, backoff: 3_600_000 }, () => {
+      throw new Error('the shop is closed')
+    }),
+    defineTask('hangs:1.0', { keyed: 'merged' }, () => new Promise<void>(resolve => (end = resolve))),
+    defineTask('line:1.0', { keyed: 'ordered', backoff: 3_600_000 }, () => {
+      throw new Error('no paper')
+    }),
+  ]
+  const worker = await fixture.worker(tasks, { queue: 'shop', slots: 4 })
+  return { registry, hub: fixture.hub(), worker, end: () => end() }
+}
+const later = (task: string, key: string) =>
+  eventually(async () => (await fixture.redis.zscore(keys().later, `${task} ${key}`)) !== null)
+const act = async (page: Page, name: string, verb: string | RegExp) => {
+  await page.getByRole('button', { name: new RegExp(`^${name} `) }).click()
+  await dialog(page).getByRole('button', { name: verb }).click()
+  await expect.poll(() => dialog(page).count()).toBe(0)
+}
+const facts = (page: Page) => textOf(page.locator('.facts'))
+const region = (page: Page, name: string) => textOf(page.getByRole('region', { name }))
+
+describe('the page of a key', () => {
+  it('is found from the jobs, and says what waits of it, how it failed and what is dead', async () => {
+    const { registry, hub } = await shop()
+    for (const score of [1, 2, 3]) await hub.enqueue('sync:1.0', { version: score }, { key: 'order-17', score })
+    await later('sync:1.0', 'order-17')
+    const page = await openPage(browser, registry, 'jobs?state=waiting')
+    await expect.poll(() => rowText(page, 'order-17')).toMatch(/^sync:1\.0 3 payloads key order-17 shop/)
+    await browser.screenshot(page, 'job-keys-list')
+    await page.getByRole('link', { name: 'order-17' }).click()
+    await heading(page, 'Key order-17')
+    await expect.poll(() => facts(page)).toMatch(/Task sync:1\.0 Queue shop Waiting 3 Due .* \(in .*\) Failed once/)
+    expect(await region(page, 'Payloads')).toMatch(
+      /score payload 1 \{"version":1\} 2 \{"version":2\} 3 \{"version":3\}$/,
+    )
+    expect(await region(page, 'Tries that failed')).toContain('TaskFailed the shop is closed')
+    await act(page, 'Skip', 'Skip it')
+    await page.getByText('It is skipped, and dead now.').waitFor()
+    await expect.poll(() => region(page, 'Dead')).toMatch(/2 1 Skipped It was skipped by hand \{"version":1\}$/)
+    await later('sync:1.0', 'order-17')
+    await browser.screenshot(page, 'job-keys-page')
+    await act(page, 'Put the dead back', 'Put them back')
+    await page.getByText('1 dead one is back.').waitFor()
+    await expect.poll(() => facts(page)).toContain('Waiting 3')
+    await later('sync:1.0', 'order-17')
+    await act(page, 'Run now', 'Run it now')
+    await page.getByText('It is due now.').waitFor()
+    await expect.poll(() => facts(page)).toContain('Failed 2 times')
+    await act(page, 'Delete', 'Delete 3 payloads')
+    await page.getByText('3 deleted.').waitFor()
+    await page.getByText('Nothing waits of it, and none runs.').waitFor()
+    expect(await fixture.redis.zcard(keys().merged('sync:1.0', 'order-17'))).toBe(0)
+  })
+
+  it('says who runs it, and offers nothing that cannot be done', async () => {
+    const { registry, hub, worker, end } = await shop()
+    await hub.enqueue('hangs:1.0', 1, { key: 'a' })
+    await eventually(() => worker.busy === 1)
+    const page = await openPage(browser, registry, 'key?task=hangs:1.0&key=a')
+    await expect.poll(() => facts(page)).toMatch(/Waiting 0 Runs since .* Worker \S+ Fence \d{16} Run m-\d{16} Failed/)
+    await page.getByText('Nothing waits behind what runs.').waitFor()
+    await hub.enqueue('hangs:1.0', 2, { key: 'a' })
+    await page.getByRole('button', { name: /^Delete / }).waitFor()
+    expect(await page.getByRole('button', { name: /^Skip / }).count()).toBe(0)
+    await browser.screenshot(page, 'job-keys-running')
+    await page.getByRole('link', { name: /^m-\d+$/ }).click()
+    await heading(page, /^Job m-/)
+    const looker = await openPage(browser, registry, 'key?task=hangs:1.0&key=a', { role: 'view' })
+    const button = looker.getByRole('button', { name: /^Delete a: This needs the role admin/ })
+    await button.click({ force: true })
+    expect(await dialog(looker).count()).toBe(0)
+    end()
+    await eventually(() => worker.busy === 1)
+    end()
+  })
+
+  it('shows the line of an ordered key, and cancels its jobs', async () => {
+    const { registry, hub } = await shop()
+    for (const n of [1, 2, 3]) await hub.enqueue('line:1.0', n, { key: 'printer' })
+    await later('line:1.0', 'printer')
+    const page = await openPage(browser, registry, 'jobs')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByLabel('Key', { exact: true }).fill('printer')
+    await page.getByRole('combobox', { name: /^Task/ }).selectOption('line:1.0')
+    await expect.poll(() => page.getByRole('row').count()).toBe(4)
+    await page.getByRole('button', { name: 'Cancel all…' }).click()
+    await expect.poll(() => textOf(dialog(page))).toMatch(/task line:1\.0 key printer 3 waiting jobs match/)
+    await dialog(page).getByRole('button', { name: 'Leave them' }).click()
+    await page.getByRole('button', { name: 'Go to the key' }).click()
+    await heading(page, 'Key printer')
+    await expect.poll(() => region(page, 'Jobs in line')).toMatch(/job enqueued tries arguments .* 1 1 .* 0 2 .* 0 3$/)
+    await browser.screenshot(page, 'job-keys-line')
+    await act(page, 'Delete', 'Delete 3 jobs')
+    await page.getByText('3 deleted.').waitFor()
+    await page.getByText('Nothing waits of it, and none runs.').waitFor()
+    expect(await fixture.redis.zscore(keys().later, 'line:1.0 printer')).toBe(null)
+  })
+
+  it('asks which key where none is named, and says what cannot be read', async () => {
+    const { registry } = await shop()
+    browser.allow(/status of 404/)
+    const page = await openPage(browser, registry, 'key')
+    await page.getByText('Which key?').waitFor()
+    await page.goto(registry.at('key?task=never:1.0&key=a'))
+    await page.getByText('This key cannot be read now.').waitFor()
+  })
+})
+
+describe('keys elsewhere', () => {
+  it('have their figures with the queues, where there are any', async () => {
+    const { registry, hub, worker, end } = await shop()
+    const page = await openPage(browser, registry, 'queues')
+    await page.getByRole('link', { name: 'shop' }).waitFor()
+    expect(await page.getByRole('columnheader', { name: 'key lag' }).count()).toBe(0)
+    await hub.enqueue('hangs:1.0', 1, { key: 'a' })
+    await eventually(() => worker.busy === 1)
+    for (const key of ['b', 'c']) await hub.enqueue('sync:1.0', 1, { key, delayMs: 3_600_000 })
+    await page.getByRole('columnheader', { name: 'key lag' }).getByRole('link').click()
+    await expect.poll(() => rowText(page, 'shop')).toMatch(/^shop 2 keys wait, 1 runs for \d+ (ms|s) /)
+    await browser.screenshot(page, 'job-keys-queues')
+    await page.goto(registry.at('queues/shop'))
+    await expect
+      .poll(() => region(page, 'Keys of jobs'))
+      .toMatch(/^Keys waiting 2 .* Key lag – none is due Keys running 1 .* Longest run \d+ (ms|s) of a key/)
+    end()
+  })
+
+  it('are given to payloads by the form of a merged task, which cannot be called', async () => {
+    const { registry, worker } = await shop()
+    await worker.stop()
+    const page = await openPage(browser, registry, 'tasks/sync:1.0')
+    await expect.poll(() => facts(page)).toContain('Keyed merged')
+    await page.getByLabel(/^Key:/).fill('a/b "c"')
+    await page.getByLabel(/^Score:/).fill('soon')
+    for (const name of ['Retries', 'Priority', 'Only once', 'Keep its record'])
+      expect([name, await page.getByLabel(name).count()]).toEqual([name, 0])
+    expect(await page.getByRole('button', { name: /^Run/ }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Enqueue' }).click()
+    await page.getByText('The score must be a number.').waitFor()
+    await page.getByLabel(/^Score:/).fill('-2,5')
+    await page.getByLabel(/^Score:/).press('Control+Enter')
+    await page.getByText(/^Enqueued: it merges with what waits of/).waitFor()
+    await browser.screenshot(page, 'job-keys-form')
+    await page.getByRole('link', { name: 'key a/b "c"' }).click()
+    await heading(page, 'Key a/b "c"')
+    await expect.poll(() => region(page, 'Payloads')).toMatch(/score payload -2\.5 \S/)
+  })
+})
+
+describe('keys that strangers made', () => {
+  const viewport = { width: 390, height: 844 }
+  const harm = [...scriptPayloads.slice(0, 12), `{}[]\u202e\u2066"'${'W'.repeat(150)}`, '../..', 'a?b#c&d=e']
+
+  it('are shown as text, and widen no page', async () => {
+    const { registry } = await shop()
+    const pipeline = fixture.redis.pipeline()
+    const made = harm.map(text => text.slice(0, 180))
+    const failure = JSON.stringify({ tries: 2, errors: made.map((text, at) => ({ at, code: text, message: text })) })
+    for (const key of made) {
+      pipeline.zadd(
+        keys().merged('sync:1.0', key),
+        1e300,
+        JSON.stringify({ [key]: key }),
+        1,
+        JSON.stringify('x'.repeat(5000)),
+      )
+      pipeline.zadd(keys().later, Date.now() + 3_600_000, `sync:1.0 ${key}`)
+      pipeline.hset(keys().tried('sync:1.0'), key, failure)
+      pipeline.hset(keys().lined, 'sync:1.0', made.length)
+      const part = `{"errors":${JSON.stringify([{ at: 1, code: key, message: key }]).replace(/[{}[\]](?=[^"]*"[^"]*$)/g, '_')},"key":${JSON.stringify(key)},"score":1}`
+      pipeline.zadd(
+        keys().dead,
+        Date.now(),
+        `{"id":"d","job":${part},"task":"sync:1.0","args":${JSON.stringify([key])}}`,
+      )
+    }
+    await pipeline.exec()
+    const page = await openPage(browser, registry, 'jobs?state=waiting', { viewport, colorScheme: 'dark' })
+    await page.addInitScript("globalThis.executed = () => { throw new Error('a payload was executed') }")
+    await page.goto(registry.at('jobs?state=waiting'))
+    await expect.poll(() => page.getByRole('row').count()).toBe(made.length + 1)
+    expect(await overflows(page)).toBe(false)
+    for (const key of made) {
+      await page.goto(registry.at(`key?${new URLSearchParams({ task: 'sync:1.0', key, queue: 'shop' })}`))
+      await page.getByRole('heading', { name: 'Payloads' }).waitFor()
+      await page.getByRole('heading', { name: 'Tries that failed' }).waitFor()
+      expect([key, await overflows(page)]).toEqual([key, false])
+      expect(await page.locator('main').locator('script, img, iframe, object, svg').count()).toBe(0)
+      expect(await facts(page)).toContain('Waiting 2')
+    }
+    await browser.screenshot(page, 'job-keys-hostile')
+    // From the list to the page of each.
+    await page.goto(registry.at('jobs?state=waiting'))
+    await page.locator('.job-name .summary a').last().click()
+    await page.getByRole('heading', { name: 'Payloads' }).waitFor()
+  })
+
+  it.each(['light', 'dark'] as const)('fit narrow and wide screens, %s', async colorScheme => {
+    const { registry, hub, end, worker } = await shop()
+    for (const score of [1, 2, 30])
+      await hub.enqueue('sync:1.0', { version: score, name: 'Zoë' }, { key: 'order-17', score })
+    for (const n of [1, 2]) await hub.enqueue('line:1.0', { page: n }, { key: 'printer' })
+    await later('sync:1.0', 'order-17')
+    await (await hub.key('sync:1.0', 'order-17')).skip()
+    await later('sync:1.0', 'order-17')
+    await hub.enqueue('hangs:1.0', 1, { key: 'a' })
+    await eventually(() => worker.busy === 1)
+    const page = await openPage(browser, registry, '', { colorScheme })
+    const paths = ['key?task=sync:1.0&key=order-17', 'key?task=line:1.0&key=printer', 'key?task=hangs:1.0&key=a']
+    for (const [at, path] of [...paths, 'jobs?state=waiting', 'queues', 'queues/shop', 'tasks/sync:1.0'].entries())
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 844 })
+        await page.goto(registry.at(path))
+        await page.getByText('Live', { exact: true }).waitFor()
+        await page.waitForLoadState('networkidle').catch(() => undefined)
+        expect([path, width, await overflows(page)]).toEqual([path, width, false])
+        await browser.screenshot(page, `job-keys-${colorScheme}-${width}-${at}`)
+      }
+    end()
+  })
+})
