@@ -21,12 +21,13 @@ const rooms = [
   'jobs',
   'hub',
   'worker',
+  'forward',
   'cli',
 ]
 
 /** What other rooms may import of a room. All of `wire` is what everybody speaks. */
 const doors: Record<string, string[]> = {
-  task: ['exported', 'task', 'schema', 'infer'],
+  task: ['any-task', 'card', 'exported', 'task', 'merged', 'schema', 'infer'],
   figures: [
     'callers',
     'events',
@@ -44,15 +45,27 @@ const doors: Record<string, string[]> = {
     'client',
     'connection',
     'connections',
+    'failures',
     'library',
     'refusals',
     'rights-check',
     'rights',
     'target',
+    'topology',
   ],
-  queue: ['batches', 'bells', 'guards', 'inspect', 'job-queue', 'numbered', 'pause', 'queue'],
+  queue: ['batches', 'bells', 'guards', 'inspect', 'job-queue', 'numbered', 'pause', 'queue', 'resharding', 'shards'],
   settings: ['queues', 'read', 'statsd-address'],
-  catalogue: ['call-lists', 'cards', 'catalogue', 'forgetting', 'overview', 'queue-counts', 'registrar'],
+  catalogue: [
+    'call-lists',
+    'cards',
+    'catalogue',
+    'foreign-checks',
+    'forgetting',
+    'overview',
+    'queue-counts',
+    'registrar',
+    'unreadable',
+  ],
   outlets: ['colour', 'log', 'printable', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
   jobs: [
     'batch',
@@ -65,15 +78,28 @@ const doors: Record<string, string[]> = {
     'held-job',
     'job',
     'job-details',
+    'job-key',
     'job-outbox',
+    'job-outboxes',
+    'job-text',
     'schedules',
     'job-record',
-    'job-search',
-    'listing',
+    'not-taken',
+    'lists/job-search',
+    'lists/listing',
     'verdict',
   ],
-  hub: ['call-options', 'hub'],
+  hub: ['call-options', 'hub', 'relay'],
   worker: ['hooks', 'worker'],
+  forward: [
+    'forwarder',
+    'target',
+    'targets/amqp',
+    'targets/hub',
+    'targets/redis-list',
+    'targets/redis-stream',
+    'targets/webhook',
+  ],
   cli: [],
 }
 /** So many files a newcomer can look over. The command line has one for each command. */
@@ -81,7 +107,7 @@ const mostInRoom = 20
 
 /** The only importers of the outside packages. */
 const importers: Record<string, string[]> = {
-  ioredis: ['redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
+  ioredis: ['redis/addresses', 'redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
   croner: ['jobs/cron'],
   ajv: ['task/schema', 'task/schema-problems'],
   pino: ['outlets/log'],
@@ -89,6 +115,7 @@ const importers: Record<string, string[]> = {
   piscina: ['worker/threads/thread-pool', 'worker/threads/thread-run'],
   'unix-dgram': ['outlets/statsd/wire'],
   '@opentelemetry': ['outlets/tracing'],
+  amqplib: ['forward/targets/amqp'],
 }
 
 /** A file is understood in one sitting. */

@@ -16,6 +16,7 @@ const { startServer } = await import('../../tools/redis-server.mjs')
 const { faultChecks } = await import('./checks/faults.mjs')
 const { jobChecks } = await import('./checks/jobs.mjs')
 const { keyedJobChecks } = await import('./checks/keyed-jobs.mjs')
+const { mergedJobChecks } = await import('./checks/merged-jobs.mjs')
 const { outcomeChecks } = await import('./checks/outcomes.mjs')
 const { valueChecks } = await import('./checks/values.mjs')
 const { workerChecks } = await import('./checks/worker.mjs')
@@ -150,7 +151,8 @@ const plan = languages.flatMap(worker =>
   languages.map(caller => {
     // What a worker does with anybody's requests, and what either side sends, is looked at with its own language, once.
     const own = caller === worker ? [...workerChecks, ...transcriptChecks] : []
-    const checks = [...valueChecks, ...outcomeChecks, ...own, ...jobChecks, ...keyedJobChecks, ...faultChecks]
+    const ofJobs = [...jobChecks, ...keyedJobChecks, ...mergedJobChecks]
+    const checks = [...valueChecks, ...outcomeChecks, ...own, ...ofJobs, ...faultChecks]
     return { caller, worker, checks: checks.filter(isTriedWith(caller, worker)).filter(fits) }
   }),
 )

@@ -8,6 +8,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     worker: { type: 'string' },
+    caller: { type: 'string' },
     seed: { type: 'string' },
     json: { type: 'string' },
     subset: { type: 'boolean', default: false },
@@ -23,7 +24,8 @@ const { values } = parseArgs({
 if (values.help) {
   console.log(`npm run test:faults -- [options]
   --only F04,F13    these rows alone, and no planted bugs unless --planted is given too
-  --worker python   workers of another language, for these rows; callers stay as they are
+  --worker python   workers of another language, for these rows
+  --caller python   callers of another language
   --subset          those of npm test, and those that planted bugs are shown in
   --seed 7          repeats a run's load and choices; the default is printed
   --json <file>     writes all results there
@@ -55,19 +57,20 @@ if (!/^[1-9]$/.test(values['at-once'])) {
   process.exit(2)
 }
 
-/** Undefined for the project's own worker. Ends this program where the language cannot be had. */
-const workerOf = name => {
+/** Undefined for the project's own. Ends this program where the language cannot be had. */
+const languageOf = (name, command) => {
   if (name === undefined) return undefined
   try {
     const language = loadLanguage(name)
-    if (!language.faultWorker) throw new Error("its conformance.json names no 'faultWorker'")
+    if (!language[command]) throw new Error(`its conformance.json names no '${command}'`)
     return language
   } catch (error) {
-    console.error(`Workers in ${name} cannot be tried here: ${error.message}`)
+    console.error(`${name} cannot be tried here: ${error.message}`)
     process.exit(3)
   }
 }
-const workerCommand = workerOf(values.worker)
+const workerCommand = languageOf(values.worker, 'faultWorker')
+const callerCommand = languageOf(values.caller, 'caller')
 
 const chosenRows = () => {
   const shown = values['rows-only'] ? [] : bugs.map(({ row }) => row)
@@ -92,15 +95,15 @@ const tell = tries => {
 
 /** One row: all its tries, the last of which counts. */
 const tryRow = async row => {
-  const tries = [await runTrial(row, { seed, quick, keep, workerCommand })]
+  const tries = [await runTrial(row, { seed, quick, keep, workerCommand, callerCommand })]
   while (tries.length <= Number(values.retries) && tries.at(-1).violations.length > 0)
-    tries.push(await runTrial(row, { seed, quick, keep, workerCommand }))
+    tries.push(await runTrial(row, { seed, quick, keep, workerCommand, callerCommand }))
   return tries
 }
 
 /** Why a row cannot be run here, if it cannot. */
 const lackOf = ({ needs, isOwnOnly }) => {
-  if (isOwnOnly && workerCommand) return `workers in ${values.worker} do not have this`
+  if (isOwnOnly && (workerCommand || callerCommand)) return 'other languages do not have this'
   try {
     needs?.()
     return undefined
@@ -147,7 +150,7 @@ console.log(`seed ${seed}`)
 // First of all: a bug that no longer fits the code is found at once.
 const chosen = chosenRows()
 const isShown = ({ row }) => chosen.some(({ id, ...its }) => id === row && lackOf(its) === undefined)
-const hasPlanted = !workerCommand && (values.planted || !values.only)
+const hasPlanted = !workerCommand && !callerCommand && (values.planted || !values.only)
 const isLookedAt = bug => values['rows-only'] || isShown(bug)
 let planted = hasPlanted ? bugs.filter(isLookedAt).map(bug => ({ bug, ...plant(bug) })) : []
 if (values['rows-only']) {

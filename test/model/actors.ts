@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import type { Redis } from 'ioredis'
 import type { Registrar } from '../../src/catalogue/registrar.ts'
 import { Events } from '../../src/figures/events.ts'
 import { Queue } from '../../src/queue/queue.ts'
-import type { Connection, Redis } from '../../src/redis/connection.ts'
+import type { Connection } from '../../src/redis/connection.ts'
 import { readSettings } from '../../src/settings/read.ts'
 import type { Keys } from '../../src/wire/keys.ts'
 import { RedisClock } from '../../src/wire/redis-clock.ts'
@@ -12,6 +13,7 @@ import { Reconcile } from '../../src/worker/roles/reconcile.ts'
 import { Settle } from '../../src/worker/roles/settle.ts'
 import { SlotPool } from '../../src/worker/slot-pool.ts'
 import { Slots } from '../../src/worker/slots.ts'
+import { atOnePlace } from '../support/one-place.ts'
 import { contextOf } from '../support/role-context.ts'
 import type { WorkerModel } from './processes.ts'
 import { namespace } from './requests.ts'
@@ -92,9 +94,9 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
 
 /** All that the roles use of a connection, on a client that never breaks. No refusal is one that may pass. */
 const directly = (redis: Redis): Connection =>
-  ({
+  atOnePlace({
     isReady: true,
     whenReady: async () => undefined,
     send: <T>(commands: (client: Redis) => Promise<T>) =>
       commands(redis).catch(error => assert.fail(`refused: ${error.message}`)),
-  }) as unknown as Connection
+  })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Redis } from '../../src/redis/connection.ts'
+import type { Redis } from 'ioredis'
 import { idOf, JobsActors } from './jobs-actors.ts'
 import { heldIdOf, JobsModel, jobOf, type ModelJob } from './jobs-model.ts'
 import type { Step } from './jobs-steps.ts'

@@ -21,6 +21,7 @@ export class LeaseModel extends Holdings {
       dueMs: undefined,
       tickMs: undefined,
       askedBy: undefined,
+      shards: undefined,
     }
     if (!isNew && !lease) return lost
     if (pausedMs !== undefined) this.situations.add(isNew ? 'a lease taken in a pause' : 'a lease renewed in a pause')
@@ -41,6 +42,7 @@ export class LeaseModel extends Holdings {
       dueMs: undefined,
       tickMs: undefined,
       askedBy: undefined,
+      shards: undefined,
     }
   }
 
@@ -79,7 +81,8 @@ export class LeaseModel extends Holdings {
       retrying: 0,
       dead: this.dead.length,
     }
-    return { length: texts.length, oldestMs: this.#ageOf(texts), jobs: ofJobs }
+    const keys = { waiting: 0, running: 0, lagMs: 0, longestMs: 0 }
+    return { length: texts.length, oldestMs: this.#ageOf(texts), jobs: ofJobs, keys }
   }
 
   #ageOf([head]: readonly string[]): number | undefined {

@@ -137,10 +137,10 @@ const adoptStep = step(
   },
 )
 
-const reconcile = async (model: Model, [worker, actor]: WorkerPair): Promise<void> => {
+const reconcile = async (model: Model, { redis, queue }: Actors, [worker, actor]: WorkerPair): Promise<void> => {
   actor.found = []
   actor.putBack = []
-  await actor.reconcile.look(0)
+  await actor.reconcile.look(await queue.heldIds(redis, worker.id), 0, Number.POSITIVE_INFINITY)
   const unknown = [...model.heldBy(worker.id)].filter(([id]) => !worker.knows.has(id))
   const expected = unknown.filter(([id]) => worker.suspects.has(id))
   worker.suspects = new Set(unknown.map(([id]) => id))
@@ -171,7 +171,7 @@ const reconcileStep = step(
     const worker = workerOf(model, actors, number, ({ id, knows }) => {
       return model.heldBy(id).size > knows.size
     })
-    for (let look = 0; look < looks; look++) await reconcile(model, worker)
+    for (let look = 0; look < looks; look++) await reconcile(model, actors, worker)
   },
 )
 

@@ -105,14 +105,14 @@ export const bugsOfCalls: PlantedBugs = {
   ],
   beat: [
     ['renews what was adopted from', "if ARGV[3] == '0' then", 'if false then'],
-    ['keeps old words', "redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[4]))", ''],
+    ['keeps old words', "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[4])", '0'],
     ['keeps a pause to itself', "#paused > 16 then paused = ''", "true then paused = ''"],
     ["loses the lease to somebody else's key", "redis.pcall('GET', KEYS[5])", "redis.call('GET', KEYS[5])"],
     ['takes any text for a pause', "not string.find(paused, '^%d+$') or", ''],
-    ['lets everybody report', 'if reporter == false or', 'if true or'],
-    ['lets nobody take over the report', 'reporter == false or', ''],
+    ['lets everybody report', 'holder ~= false and holder ~= ARGV[1]', 'false'],
+    ['lets nobody take over the report', 'holder ~= false and', ''],
     ['reports the newest request', 'KEYS[4], 0)', 'KEYS[4], -1)'],
-    ['reports for ever', "ARGV[1], 'PX', ARGV[5])", 'ARGV[1])'],
+    ['reports for ever', "ARGV[1], 'PX', ms)", 'ARGV[1])'],
     refusedWhenFull,
   ],
   reply: [['makes a list that stays', "redis.call('PEXPIRE', KEYS[1], ARGV[1])", ''], refusedWhenFull],
@@ -208,5 +208,78 @@ export const bugsOfJobs: PlantedBugs = {
       "redis.call('PEXPIRE', record, 1)",
       ['tracked', 'withdraw'],
     ],
+  ],
+}
+
+/** In what it does with keys: jobs in lines, and payloads that are merged. */
+export const bugsOfKeys: PlantedBugs = {
+  claim: [
+    [
+      'forgets what runs',
+      "if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end",
+      '',
+    ],
+    ['loses keys that it has no room for', '  put_back(task, found, from)\n  return others', '  return others'],
+    ['counts what it took off a line no more', 'if count > 0 then count_lined(KEYS[5], task, -count) end', ''],
+  ],
+  settle: [
+    [
+      'drops what came while it ran',
+      'leave_run(runs_leaving, id, task, keys)',
+      "redis.pcall('HDEL', beside(KEYS[2], 'running:' .. task), unpack(keys))",
+    ],
+    ['forgets that it went well', '    well[task][#well[task] + 1] = each.key\n', ''],
+    ['rings no bell for what comes next', 'if keys_due(KEYS[2]) > 0 then ring(KEYS[3]) end', ''],
+  ],
+  adopt: [
+    ['loses what a lost worker ran', '    decide_run(held_id, message, task, run)\n', ''],
+    ['takes a run for a job', '  if task then\n    decide_run', '  if false then\n    decide_run'],
+    ['tells nobody of what is behind a dead job', 'if next(leaving) then ring(KEYS[7]) end', ''],
+  ],
+  key: [
+    ['skips what runs', 'if is_running then return -1 end', ''],
+    [
+      'keeps the tries of what it skipped',
+      "  redis.pcall('HDEL', beside(jobs, 'tried:' .. task), key)\n  return 1",
+      '  return 1',
+    ],
+    [
+      'counts what it deleted',
+      "    redis.call('UNLINK', set)\n    count_lined(jobs, task, -1)",
+      "    redis.call('UNLINK', set)",
+    ],
+    [
+      'leaves an empty key due',
+      "key)\n    redis.pcall('ZREM', beside(jobs, 'keys:' .. task), key)\n  end\n  note_first",
+      'key)\n  end\n  note_first',
+    ],
+  ],
+  shared: [
+    ['repeats a token', 'math.max(tonumber(now_us_text()), last + 1)', 'tonumber(now_us_text())'],
+    ['lets a payload that comes back overwrite a later score', 'if stays and before > 0 then', 'if false then'],
+    ['lets the last score count where the first one does', 'payload }, is_first, added)', 'payload }, false, added)'],
+    ['gives what came meanwhile no time of its own', 'if is_running and due and is_new == 1 then', 'if false then'],
+    ['starts a key that runs', 'if not is_running then stands, is_placed =', 'if true then stands, is_placed ='],
+    ['takes the highest scores first', "redis.pcall('ZPOPMIN', set, page)", "redis.pcall('ZPOPMAX', set, page)"],
+    ['loses what is too much', "redis.call('ZADD', set, popped[i + 1], popped[i])", ''],
+    ['takes one that lost a worker along', 'if is_alone and keys[1] then break end', ''],
+    ['gives up the others with one payload', 'scored_of(each, place), now * 1000', '{}, now * 1000'],
+    ['keeps the tries of what is given up', "  redis.pcall('HDEL', beside(jobs, 'tried:' .. task), each.key)\n", ''],
+    ['counts no lost worker', 'local losses = (tonumber(state.losses) or 0) + 1', 'local losses = 1'],
+    [
+      'puts a job that comes back behind the others',
+      "redis.pcall('LPUSH', line_of(jobs, task, key), message)",
+      "redis.pcall('RPUSH', line_of(jobs, task, key), message)",
+    ],
+    ['lets a key pass whose first job waits', 'if options.due or options.delay or options.tries then', 'if false then'],
+    ['keeps the failures of an orphan', 'if not has_merged(jobs, task, running[i]) then', 'if false then'],
+    ['frees no orphan', 'if not is_held then', 'if false then'],
+    ['keeps an orphan as long as the clock is behind', 'and tonumber(fence) < before + 2 * checked_after', ''],
+    [
+      'revives behind the time of its key',
+      "redis.pcall('ZREM', beside(jobs, 'later'), task .. ' ' .. options.key)",
+      '',
+    ],
+    ['loses keys whose time has come', 'stand(jobs, task, key, found[i + 1] * 1000)', 'type(key)'],
   ],
 }

@@ -4,8 +4,11 @@ import { libraryText } from '../../src/redis/library.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 import { runJobs } from './jobs-run.ts'
 import { anySteps as anyStepsOfJobs } from './jobs-steps.ts'
+import { loadWithSetClock } from './keys-actors.ts'
+import { runKeys } from './keys-run.ts'
+import { anyKeySteps } from './keys-steps.ts'
 import { eachBug } from './planted.ts'
-import { bugsOfCalls, bugsOfJobs } from './planted-bugs.ts'
+import { bugsOfCalls, bugsOfJobs, bugsOfKeys } from './planted-bugs.ts'
 import { anySteps, run } from './run.ts'
 
 /**
@@ -58,6 +61,20 @@ describe('the model of jobs finds', () => {
     const found = await firstFailing(anyStepsOfJobs(touches), 400, perform)
     expect(found).toBeDefined()
     await it_.redis.function('LOAD', 'REPLACE', libraryText())
+    await perform(found!)
+  })
+})
+
+describe('the model of keys finds', () => {
+  afterEach(() => it_.redis.flushall())
+
+  const perform = (steps: Parameters<typeof runKeys>[2]) => runKeys(it_.redis, `keys${++namespaces}`, steps)
+
+  it.each(eachBug(bugsOfKeys))('$operation: $bug', { timeout: 120_000 }, async ({ library }) => {
+    await loadWithSetClock(it_.redis, library())
+    const found = await firstFailing(anyKeySteps(), 400, perform)
+    expect(found).toBeDefined()
+    await loadWithSetClock(it_.redis)
     await perform(found!)
   })
 })

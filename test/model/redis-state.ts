@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Redis } from '../../src/redis/connection.ts'
+import type { Redis } from 'ioredis'
 import { type Keys, makeKeys } from '../../src/wire/keys.ts'
 import type { Waiting } from './holdings.ts'
 import type { Model } from './model.ts'

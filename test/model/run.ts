@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import type { Redis } from 'ioredis'
 import { maxBatchBytes } from '../../src/queue/queue.ts'
-import type { Redis } from '../../src/redis/connection.ts'
 import { libraryText } from '../../src/redis/library.ts'
 import { type Actors, makeActors } from './actors.ts'
 import { callerSteps } from './caller-steps.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Redis } from '../../src/redis/connection.ts'
+import type { Redis } from 'ioredis'
 import type { Actors, WorkerActor } from './actors.ts'
 import type { Model } from './model.ts'
 import type { WorkerModel } from './processes.ts'

@@ -115,6 +115,35 @@ export const opened = open.handler(({ mode }) => ({ mode }), { threads: 2, modul
 export const opens = async (hub: Hub) =>
   is<{ mode: 'fit' | 'fill' | undefined }>().of(await hub.call(opened, { width: 1 }))
 
+const merging = defineTask(
+  'merging:1.0',
+  { keyed: 'merged', batch: 2, args: { type: 'object', properties: { v: { type: 'number' } }, required: ['v'] } },
+  byKey => {
+    is<Map<string, { v: number }[]>>().of(byKey)
+  },
+)
+const dates = defineTask(
+  'dates:1.0',
+  {
+    keyed: 'merged',
+    serialize: (day: Date) => day.toISOString(),
+    deserialize: (json: unknown) => new Date(String(json)),
+  },
+  byKey => {
+    is<Map<string, Date[]>>().of(byKey)
+  },
+)
+const mergedContract = defineTask('later:1.0', { keyed: 'merged', args: { type: 'number' } })
+export const merged = async (hub: Hub) => {
+  await hub.enqueue(merging, { v: 1 }, { key: 'a', score: 1 })
+  await hub.enqueue(dates, new Date(), { key: 'a' })
+  await hub.enqueue(mergedContract, 1, { key: 'a' })
+  await (await hub.key(merging, 'a')).runNow()
+  // @ts-expect-error no such payload
+  hub.enqueue(merging, { w: 1 }, { key: 'a' })
+  return new Worker({ tasks: [merging, dates, mergedContract.handler(byKey => is<Map<string, number[]>>().of(byKey))] })
+}
+
 // @ts-expect-error its result does not fit the contract
 contract.handler(() => ['a'])
 // @ts-expect-error a contract cannot be served

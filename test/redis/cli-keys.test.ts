@@ -6,10 +6,22 @@ const cli = useCli()
 const { run } = cli
 
 /** A task with keys that some worker declared, and that none serves now. */
-const declare = () => {
-  const card = { task: 'sync:1.0', queue: 'default', keyed: 'ordered', at: Math.floor(Date.now() / 1000) }
+const declare = (keyed: 'ordered' | 'merged' = 'ordered', task = 'sync:1.0') => {
+  const card = { task, queue: 'default', keyed, at: Math.floor(Date.now() / 1000) }
   return cli.redis.hset(`${cli.namespace}:tasks`, card.task, JSON.stringify(card))
 }
+
+/** A merged task, and three payloads of one key that has failed once and waits. */
+const mergedKey = async () => {
+  await declare('merged')
+  for (const [score, args] of [
+    ['3', '{"version":3}'],
+    ['-1', '{"version":1}'],
+    ['2.5', '{"version":2}'],
+  ])
+    expect((await run(['enqueue', 'sync:1.0', args!, '--key', 'order-17', `--score=${score}`])).code).toBe(0)
+}
+const key = (...more: string[]) => run(['key', 'sync:1.0', 'order-17', ...more])
 
 describe('jobs with a key on the command line', () => {
   it('are enqueued with it, refused without, and listed with it', async () => {
@@ -25,5 +37,145 @@ describe('jobs with a key on the command line', () => {
     const listed = await run(['jobs', '--state', 'waiting'])
     expect(listed.out).toMatch(/QUEUE +TASK +KEY +PRIORITY .*\n.* default +sync:1\.0 +order-17 +normal /)
     expect((await run(['tasks', 'sync:1.0'])).out).toContain('those with the same --key run one after the other')
+  })
+
+  it('are found by it', async () => {
+    await declare()
+    for (const name of ['a', 'b']) await run(['enqueue', 'sync:1.0', '{}', '--key', name])
+    const found = await run(['jobs', '--state', 'waiting', '--key', 'b', '--json'])
+    expect(JSON.parse(found.out)).toMatchObject([{ key: 'b' }])
+    const none = await run(['jobs', '--state', 'waiting', '--key', 'c'])
+    expect(none.err).toContain('No job with the key c is waiting.')
+    const { code, err } = await run(['jobs', '--key', 'b'])
+    expect([code, err]).toEqual([2, expect.stringContaining('--key needs --state')])
+  })
+
+  it('have their figures in the list of queues, where there are any', async () => {
+    await declare('merged')
+    expect((await run(['queues'])).out).not.toContain('KEY')
+    await run(['enqueue', 'sync:1.0', '1', '--key', 'a', '--delay', '1h'])
+    await run(['enqueue', 'sync:1.0', '1', '--key', 'b'])
+    await cli.redis.hset(keysOf(cli).running('sync:1.0'), 'c', `${(Date.now() - 90_000) * 1000} w m-1`)
+    const { out } = await run(['queues'])
+    expect(out).toMatch(/KEYS +KEY LAG +KEYS RUNNING +LONGEST RUN .*\n.* 2 +\S+ +1 +1m 3\ds /)
+    expect((await run(['top', '--once'])).out).toContain('KEYS RUNNING')
+  })
+})
+
+describe('merged jobs on the command line', () => {
+  it('are enqueued with scores, in a file too, and are one line of the list', async () => {
+    await mergedKey()
+    const lines = '["sync:1.0",{"version":9},{"key":"order-17","score":9}]\n["sync:1.0",1,{"key":"b","score":1}]\n'
+    const enqueued = await run(['enqueue', '--file', '-'], { input: lines })
+    expect([enqueued.code, enqueued.err]).toEqual([0, ''])
+    const flat = await cli.redis.zrange(keysOf(cli).merged('sync:1.0', 'order-17'), '0', '-1', 'WITHSCORES')
+    const scores = ['{"version":1}', '-1', '{"version":2}', '2.5', '{"version":3}', '3', '{"version":9}', '9']
+    expect(flat).toEqual(scores)
+    const listed = await run(['jobs', '--state', 'waiting', '--key', 'order-17'])
+    expect(listed.out).toMatch(/KEY +PAYLOADS +PRIORITY .*\n.* order-17 +4 +normal .* -\n$/)
+    expect((await run(['tasks', 'sync:1.0'])).out).toContain('merged: what waits with the same --key')
+    for (const score of ['soon', '', ' ']) {
+      const { code, err } = await run(['enqueue', 'sync:1.0', '1', '--key', 'a', `--score=${score}`])
+      expect([code, err]).toEqual([2, expect.stringContaining('--score')])
+    }
+  })
+})
+
+describe('pshub key', () => {
+  it('shows where a key is, its payloads with scores, its failures and who runs it', async () => {
+    await mergedKey()
+    const { out, code } = await key()
+    expect(code).toBe(0)
+    expect(out).toMatch(/^order-17\n {2}task +sync:1\.0\n {2}queue +default\n {2}state +due: .*\n {2}due +2.* ago\)\n/)
+    expect(out).toMatch(/waiting +3\n\npayloads:\n {2}SCORE {2}PAYLOAD\n {5}-1 .*1}\n {4}2\.5 .*2}\n {6}3 .*3}\n$/)
+    expect((await key('show', '--limit', '2')).out).toContain('  1 more\n')
+    const errors = [{ at: Date.now() - 5000, code: 'TaskFailed', message: 'the\u001b[2J shop is closed' }]
+    await cli.redis.hset(keysOf(cli).tried('sync:1.0'), 'order-17', JSON.stringify({ tries: 2, errors }))
+    const fence = (Date.now() - 60_000) * 1000
+    await cli.redis.hset(keysOf(cli).running('sync:1.0'), 'order-17', `${fence} w-7 m-${fence}`)
+    const running = await key()
+    expect(running.out).toMatch(/state +running\n/)
+    expect(running.out).toMatch(
+      new RegExp(`started +2.*worker +w-7\\n {2}fence +${fence}\\n {2}job +m-${fence}\\n`, 's'),
+    )
+    expect(running.out).toMatch(/failed +2 times\n/)
+    expect(running.out).toMatch(/WHEN +CODE +MESSAGE\n +\S+ ago +TaskFailed +the\\u001b\[2J shop is closed\n/)
+    expect(JSON.parse((await key('--json')).out)).toMatchObject({
+      ...{ key: 'order-17', state: 'running', run: { fence, worker: 'w-7' }, waiting: 3, tries: 2, dead: [] },
+      payloads: [{ score: -1, args: { version: 1 } }, { score: 2.5 }, { score: 3 }],
+    })
+    const busy = await key('skip')
+    expect([busy.code, busy.err]).toEqual([3, expect.stringContaining('because it runs now')])
+  })
+
+  it('skips the payload that it is stuck at, which is dead and can be put back', async () => {
+    await mergedKey()
+    const skipped = await key('skip')
+    expect([skipped.code, skipped.out]).toEqual([
+      0,
+      'What key "order-17" of sync:1.0 was stuck at is dead now, and it goes on.\n',
+    ])
+    expect((await key()).out).toMatch(/dead:\n +GIVEN UP +SCORE +CODE +ID +ARGUMENTS\n.* -1 .*{"version":1}\n$/)
+    await cli.redis.zadd(keysOf(cli).dead, 1, '{"id":"other","task":"sync:1.0","job":{"key":"b"}}')
+    const listed = await run(['dead', '--key', 'order-17'])
+    expect(listed.out).toMatch(/TASK +KEY +TRIES .*\n.* sync:1\.0 +order-17 /)
+    expect(listed.out).not.toContain('other')
+    expect((await key('retry')).out).toBe('1 dead job of key "order-17" of sync:1.0 waits again.\n')
+    const again = await key('retry')
+    expect([again.code, again.err]).toEqual([1, 'Nothing of key "order-17" of sync:1.0 is dead.\n'])
+    expect((await key('--json')).out).toContain('"waiting":3')
+  })
+
+  it('has a key run now that waits for its time', async () => {
+    await declare('merged')
+    await run(['enqueue', 'sync:1.0', '1', '--key', 'order-17', '--delay', '1h'])
+    expect((await key()).out).toMatch(/state +later: it waits for its time\n {2}due +2.*\(in (1h|59m 5\ds)\)/)
+    expect((await key('run')).out).toContain('is due now: what waits of it is taken as soon as a slot is idle.')
+    expect((await key()).out).toMatch(/state +due/)
+    expect(JSON.parse((await key('run', '--json')).out)).toEqual({
+      ...{ queue: 'default', task: 'sync:1.0', key: 'order-17', waiting: 1 },
+    })
+  })
+
+  it('deletes payloads, and asks before it is more than one', async () => {
+    await mergedKey()
+    const asked = await key('delete')
+    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining('Then delete them all with --yes.')])
+    const deleted = await key('delete', '--yes')
+    expect([deleted.code, deleted.out]).toEqual([0, '3 that waited of key "order-17" of sync:1.0 are deleted.\n'])
+    const again = await key('delete')
+    expect([again.code, again.err]).toEqual([1, 'Nothing waits of key "order-17" of sync:1.0.\n'])
+    expect((await key()).out).toMatch(/state +empty: /)
+    expect(await cli.redis.exists(keysOf(cli).lined)).toBe(0)
+  })
+
+  it('cancels the jobs of a line', async () => {
+    await declare()
+    for (const n of [1, 2, 3]) await run(['enqueue', 'sync:1.0', String(n), '--key', 'order-17'])
+    await run(['enqueue', 'sync:1.0', '4', '--key', 'other'])
+    await run(['enqueue', 'sync:1.0', '5', '--key', 'late', '--delay', '1h'])
+    expect((await run(['key', 'sync:1.0', 'late'])).out).toMatch(/\n +due in (1h|59m \d+s) +0 +\S+ +5\n$/)
+    expect((await run(['jobs', '--state', 'waiting', '--key', 'late'])).out).toMatch(/\n *due in (1h|59m)/)
+    await run(['key', 'sync:1.0', 'late', 'delete'])
+    expect((await key()).out).toMatch(/jobs in line:\n +ENQUEUED +TRIES +ID +ARGUMENTS\n.* 1\n.* 2\n.* 3\n$/)
+    const { code, out } = await key('delete', '--yes')
+    expect([code, out]).toEqual([0, '3 that waited of key "order-17" of sync:1.0 are deleted.\n'])
+    expect((await key()).out).toMatch(/state +empty: /)
+    expect(JSON.parse((await run(['jobs', '--state', 'waiting', '--json'])).out)).toMatchObject([{ key: 'other' }])
+    expect(await cli.redis.hget(keysOf(cli).lined, 'sync:1.0')).toBe('1')
+  })
+
+  it('says what is wrong with its command line', async () => {
+    await declare('merged')
+    const refused = async (...words: string[]) => {
+      const { code, err } = await run(['key', ...words])
+      return [code, err] as const
+    }
+    expect(await refused('sync:1.0')).toEqual([2, expect.stringContaining('needs a task and a key')])
+    expect(await refused('sync:1.0', 'a', 'skp')).toEqual([2, expect.stringContaining('Did you mean skip?')])
+    expect(await refused('sync:1.0', 'a', 'run', '--yes')).toEqual([2, expect.stringContaining('--yes belongs to')])
+    expect(await refused('never:1.0', 'a')).toEqual([3, expect.stringContaining('NoSuchTask')])
+    expect(await refused('sync:1.0', 'x'.repeat(201))).toEqual([3, expect.stringContaining('InvalidArgs')])
+    expect((await run(['help', 'key'])).out).toContain('pshub key sync_order:1.0 order-17 skip')
   })
 })

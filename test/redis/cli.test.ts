@@ -178,7 +178,7 @@ describe('check', () => {
     const worker = await run(['check', '--for', 'worker'], { env })
     expect(worker.code).toBe(1)
     expect(worker.out).toMatch(
-      /^error {4}worker rights {2,3}.* it lacks CLIENT\|ID CLIENT\|UNBLOCK, FCALL HDEL HGET HSET on .* What grants it: ACL SETUSER/m,
+      /^error {4}worker rights {2,3}.* it lacks CLIENT\|ID CLIENT\|UNBLOCK, FCALL SET on .*shards, FCALL HDEL HGET HSET on .* What grants it: ACL SETUSER/m,
     )
     expect(worker.out).not.toContain('hub rights')
     const other = await run(['check', '--for', 'hub', '--queue', 'other'], { env })

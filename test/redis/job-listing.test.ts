@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type JobsQuery } from '../../src/index.ts'
-import { findJobRecord } from '../../src/jobs/listing.ts'
+import { findJobRecord } from '../../src/jobs/lists/listing.ts'
 import { rulesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'

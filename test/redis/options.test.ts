@@ -70,7 +70,7 @@ describe('an option that there is not', () => {
         `Nothing is enqueued. Entry 0: enqueue a:1.0: ${meant}`,
         () => hub.batch([['a:1.0']], { then: ['a:1.0', {}, typo] }),
       ],
-      [`enqueue: ${meant}`, () => hub.schedule('s', { cron: '@daily' }, 'a:1.0', {}, typo)],
+      [`schedule: ${meant}`, () => hub.schedule('s', { cron: '@daily' }, 'a:1.0', {}, typo)],
       [
         "schedule s: there is no option 'timezon'; did you mean 'timezone'?",
         () => hub.schedule('s', any({ cron: '@daily', timezon: 'UTC' }), 'a:1.0'),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findJobRecord } from '../../src/jobs/listing.ts'
+import { findJobRecord } from '../../src/jobs/lists/listing.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
 import { failure, useRedis } from '../support/hub-fixture.ts'

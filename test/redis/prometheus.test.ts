@@ -49,6 +49,29 @@ it('tells what workers did, and no counter falls when one of them leaves', async
   for (const [id, count] of after!) expect(count).toBe(before!.get(id)! + 1)
 })
 
+it('tells how many keys of jobs wait and run, how late they are, and for how long', async () => {
+  let end: () => void = () => undefined
+  const sync = defineTask('sync:1.0', { keyed: 'merged' }, () => new Promise<void>(resolve => (end = resolve)))
+  await it_.worker([sync], { slots: 1 })
+  const hub = it_.hub()
+  const scrape = async () => {
+    const { samples } = parseExposition(prometheusText(await hub.overview()))
+    const value = (name: string) => samples.find(each => each.name === name && each.labels.queue === 'q')?.value
+    const names = ['waiting_keys', 'running_keys', 'key_lag_seconds', 'longest_key_seconds']
+    return names.map(name => value(`pshub_queue_${name}`))
+  }
+  expect(await scrape()).toEqual([undefined, undefined, undefined, undefined])
+  for (const key of ['a', 'b']) await hub.enqueue('sync:1.0', 1, { key })
+  await eventually(async () => {
+    const [waiting, running, lag, longest] = await scrape()
+    return waiting === 1 && running === 1 && lag! > 0.05 && longest! > 0.05
+  })
+  end()
+  await eventually(async () => (await scrape())[0] === 0 && (await scrape())[2] === 0)
+  end()
+  await eventually(async () => (await scrape())[1] === undefined)
+})
+
 it('is printed by pshub metrics', async () => {
   await cli.startWorker()
   await cli.run(['call', 'add:1.0', '{"a":1}'])

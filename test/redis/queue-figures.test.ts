@@ -13,7 +13,8 @@ const queue = () => new Queue('q', makeKeys(server.namespace))
 const beat = (id: string, reports = true) => queue().beat(server.redis, id, 60_000, true, { reports })
 const figuresFor = async (id: string, reports = true) => (await beat(id, reports)).figures
 const noJobs = { waiting: 0, oldestMs: 0, scheduled: 0, retrying: 0, dead: 0 }
-const nothing = { length: 0, oldestMs: 0, jobs: noJobs }
+const noKeys = { waiting: 0, running: 0, lagMs: 0, longestMs: 0 }
+const nothing = { length: 0, oldestMs: 0, jobs: noJobs, keys: noKeys }
 const aged = (ageMs: number, nowUs: number) => `{"at":${nowUs - ageMs * 1000},"ttl":0,"id":"a","task":"a:1.0"}`
 
 describe('the figures of a queue', () => {
@@ -49,9 +50,9 @@ describe('the figures of a queue', () => {
     expect(figures.oldestMs).toBeLessThan(6000)
     // One pushed by hand carries no time: unknown is not 0. One of a clock ahead is not younger than nothing.
     await redis.lpush(calls, '{"task":"a:1.0"}')
-    expect(await figuresFor('a')).toEqual({ length: 4, oldestMs: undefined, jobs: noJobs })
+    expect(await figuresFor('a')).toEqual({ length: 4, oldestMs: undefined, jobs: noJobs, keys: noKeys })
     await redis.lpush(calls, aged(-60_000, nowUs))
-    expect(await figuresFor('a')).toEqual({ length: 5, oldestMs: 0, jobs: noJobs })
+    expect(await figuresFor('a')).toEqual({ length: 5, oldestMs: 0, jobs: noJobs, keys: noKeys })
     await redis.del(calls, leases)
   })
 

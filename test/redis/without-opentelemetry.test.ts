@@ -37,6 +37,13 @@ it('works without OpenTelemetry, and says nothing about it', async () => {
   expect(stderr).toBe('')
 })
 
+it('says what to install where amqplib is missing', async () => {
+  const program =
+    "import('pshub').then(({ amqp }) => amqp({ url: 'amqp://x' })).catch(({ code, message }) => console.log(code, message))"
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], { cwd: folder, timeout: 20_000 })
+  expect(stdout).toMatch(/^InvalidConfig amqp: the package amqplib cannot be loaded; install it: npm install amqplib/)
+})
+
 it('needs it for no type either', () => {
   const types = join(root, 'dist')
   const reached = new Set<string>()

@@ -21,7 +21,7 @@ export const watchCommands = async (redis: Redis, shapeOf: (key: string) => stri
     if (command === 'HELLO') return
     if (command === 'FCALL') caller = source
     if (!userOf.has(address)) void learn()
-    const isKeyless = ['FCALL', 'TIME', 'INFO', 'SCAN'].includes(command)
+    const isKeyless = ['FCALL', 'TIME', 'INFO', 'SCAN', 'WAIT'].includes(command)
     if (command === 'CLIENT' || command === 'FUNCTION')
       seen.push({ address, command: `${command}|${first!.toUpperCase()}`, key: undefined })
     else seen.push({ address, command, key: isKeyless ? undefined : first })

@@ -1,4 +1,4 @@
-import type { Redis } from '../../src/redis/connection.ts'
+import type { Redis } from 'ioredis'
 import { run } from '../../src/redis/library.ts'
 import { queueKeys } from './queue-keys.ts'
 

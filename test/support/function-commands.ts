@@ -11,6 +11,7 @@ const ofCallers: Partial<Record<Operation, Role>> = {
   withdraw: 'jobs',
   await: 'jobs',
   revive: 'jobs',
+  key: 'jobs',
   schedule: 'jobs',
   batch: 'jobs',
 }
@@ -68,6 +69,6 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(/:\{[^}]*\}:(?!read)/, ':{<queue>}:')
     .replace(/reply:\{[^}]*\}/, makeKeys('pshub').reply('<id>').replace('pshub:', ''))
     .replace(/(held|pushed|enqueued|job|came|batch|ended|inspect|shown):.*/, '$1:<id>')
-    .replace(/line:.*/, 'line:*:*')
-    .replace(/(keys|running):.*/, '$1:*')
+    .replace(/(line|merged):.*/, '$1:*:*')
+    .replace(/(keys|running|tried|next):.*/, '$1:*')
     .replace(/unique:.*/, 'unique:*')

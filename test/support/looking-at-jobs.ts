@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Hub } from '../../src/index.ts'
-import { type ListedState, listedStates } from '../../src/jobs/listing.ts'
+import { type ListedState, listedStates } from '../../src/jobs/lists/listing.ts'
 import type { Fixture } from './hub-fixture.ts'
 import { queueKeys } from './queue-keys.ts'
 

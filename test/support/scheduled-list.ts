@@ -1,5 +1,6 @@
-import type { Command } from 'ioredis'
-import { type Connection, ConnectionLost, type Redis } from '../../src/redis/connection.ts'
+import type { Command, Redis } from 'ioredis'
+import type { Connection } from '../../src/redis/connection.ts'
+import { ConnectionLost } from '../../src/redis/failures.ts'
 
 /** A hub's reply list with its second one, and the connection that reads them and may break at any moment. */
 export class ScheduledList {

@@ -1,7 +1,6 @@
-import type { Command } from 'ioredis'
+import type { Command, Redis } from 'ioredis'
 import { JobQueue } from '../../src/queue/job-queue.ts'
 import { Queue } from '../../src/queue/queue.ts'
-import type { Redis } from '../../src/redis/connection.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 
 /** What the code sends for one operation of the queue `<queue>`. */

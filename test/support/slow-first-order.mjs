@@ -25,6 +25,7 @@ export const longest = [
   'redis/statsd-away',
   'redis/blocked-for-good',
   'redis/outages',
+  'redis/forward-amqp',
 ]
 const folders = ['packages', 'browser', 'model', 'redis', 'registry', 'fault', 'unit']
 

@@ -10,6 +10,7 @@ import { readSettings } from '../../src/settings/read.ts'
 import { monotonicMs } from '../../src/wire/clock.ts'
 import { HubError } from '../../src/wire/errors.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { atOnePlace } from '../support/one-place.ts'
 import { type Answer, answers, type PushOutcome, pushOutcomes, ScheduledRedis } from '../support/scheduled-redis.ts'
 
 /** One call of a run. */
@@ -50,8 +51,8 @@ class CallerSide {
       hubId: 'hub',
       settings: readSettings('hub', {}),
       keys: makeKeys('pshub'),
-      commands: this.redis.connection,
-      blocking: this.redis.replies.connection,
+      commands: atOnePlace(this.redis.connection),
+      blocking: atOnePlace(this.redis.replies.connection),
       events,
       closing: this.closing.signal,
     })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { revivedMessage } from '../../src/jobs/dead.ts'
+import { revivedMessage } from '../../src/jobs/job-text.ts'
 import { jobPartText } from '../../src/wire/job-part.ts'
 import { jobBody, requestTail, stamped } from '../../src/wire/message.ts'
 import { encodePayload } from '../../src/wire/payload.ts'

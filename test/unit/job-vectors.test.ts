@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { delayAfter } from '../../src/jobs/backoff.ts'
 import { followingOf } from '../../src/jobs/chain.ts'
-import { revivedMessage } from '../../src/jobs/dead.ts'
 import { shapeOf } from '../../src/jobs/enqueue-options.ts'
+import { revivedMessage } from '../../src/jobs/job-text.ts'
 import { failureText, jobPartText } from '../../src/wire/job-part.ts'
 import { decodeRequest } from '../../src/wire/message.ts'
 import { read } from '../support/protocol-document.ts'
@@ -33,7 +33,7 @@ describe('jobs.json', () => {
 
   it('uniques', () => {
     for (const { task, args, unique } of uniques)
-      expect(shapeOf(task, args, { unique: true }, undefined).part?.unique, args).toBe(unique)
+      expect(shapeOf(task, args, { unique: true }, {}).part?.unique, args).toBe(unique)
   })
 
   it('following', () => {

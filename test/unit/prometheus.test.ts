@@ -46,6 +46,7 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
       oldestJobMs: 2500,
       scheduled: 5,
       retrying: 6,
+      keys: { waiting: 8, running: 9, lagMs: 3500, longestMs: 60_000 },
       held: 2,
       workers: 1,
       slots: 4,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { republishMs } from '../../src/catalogue/registrar.ts'
+import { livePage, page } from '../../src/catalogue/catalogue.ts'
+import { mostBeats, republishMs, tellingAtOnce } from '../../src/catalogue/registrar.ts'
 import { maxCallers } from '../../src/figures/callers.ts'
 import { maxKeptCalls, maxKeptTasks } from '../../src/figures/kept-calls.ts'
 import { failureMemoryMs, maxFailureMessage, maxFailuresLength } from '../../src/figures/recent-failures.ts'
@@ -50,7 +51,7 @@ describe('PROTOCOL.md', () => {
     expect(numbers['a batch that is not closed is forgotten after, ms']).toBe(opened.args.at(-1))
     expect(read('src/queue/lua/shared-jobs.lua')).toContain(`max_failures = ${numbers['failures that a job keeps']}\n`)
     expect(read('src/queue/lua/adopt.lua')).toContain(`max_losses = ${numbers['workers a request may lose']}\n`)
-    expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(-1))
+    expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(-2))
     expect(numbers).toMatchObject({
       'deepest nesting of arguments and results': String(maxDepth),
       'largest arguments or result, bytes': String(maxPayloadBytes.fallback),
@@ -76,6 +77,10 @@ describe('PROTOCOL.md', () => {
       'longest time of a call, ms': String(maxTimeoutMs),
       'grace when leaving, ms': String(graceMs.fallback),
       'cards are rewritten every, ms': String(republishMs),
+      'records of the registry that are looked at with that': String(page),
+      'workers that write statistics with every beat': String(tellingAtOnce),
+      'beats from statistics to statistics, at most': String(mostBeats),
+      'live workers of a queue that a caller looks at first': String(livePage),
       'a task nobody takes is waited for, ms': String(unservedPatienceMs),
       'longest use of a route, ms': String(staleMs),
       'a slice of the windows of statistics, ms': String(sliceMs),

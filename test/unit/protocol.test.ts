@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
+import type { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { Registrar } from '../../src/catalogue/registrar.ts'
 import { Events } from '../../src/figures/events.ts'
@@ -11,10 +12,10 @@ import { defineTask } from '../../src/index.ts'
 import { unrun } from '../../src/jobs/verdict.ts'
 import { RedisGuards } from '../../src/queue/guards.ts'
 import type { Queue } from '../../src/queue/queue.ts'
-import type { Redis } from '../../src/redis/connection.ts'
+import { noteShards, unsharded } from '../../src/queue/shards.ts'
 import { functionOf, operations, run } from '../../src/redis/library.ts'
 import { readSettings } from '../../src/settings/read.ts'
-import { cardOf } from '../../src/task/task.ts'
+import { cardOf } from '../../src/task/card.ts'
 import { errorTable, type ToldError } from '../../src/wire/errors.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { jobPartText } from '../../src/wire/job-part.ts'
@@ -40,7 +41,7 @@ import { jobQueue, sentBy } from '../support/sent-commands.ts'
 const guardsOf = (client: Redis) => new RedisGuards({ send: work => work(client) }, makeKeys('pshub'))
 
 /** How many arguments an entry of a function's list is. */
-const entryLength = (list: string): number => ({ pairs: 2, triples: 3, fives: 5 })[list.split(' ')[0]!] ?? 1
+const entryLength = (list: string): number => ({ pairs: 2, threes: 3, triples: 3, fives: 5 })[list.split(' ')[0]!] ?? 1
 
 describe('PROTOCOL.md', () => {
   it('has the error table of the code', () => {
@@ -57,36 +58,26 @@ describe('PROTOCOL.md', () => {
 
   it('names every key as the code does', () => {
     const keys = makeKeys('pshub')
-    const {
-      held,
-      pushed,
-      enqueued,
-      job,
-      batch,
-      batchEnded,
-      came,
-      unique,
-      inspect,
-      shown,
-      line,
-      keysOf,
-      running,
-      ...lists
-    } = keys.queue('<queue>')
-    const all = [
-      keys.tasks,
-      keys.queues,
-      keys.workers,
-      keys.stats,
-      keys.taskStats,
-      keys.slow,
-      keys.failures,
-      ...Object.values(lists),
-    ]
-    all.push(job('<job>'), batch('<batch>'), batchEnded('<batch>'), came('<job>'), unique('<text>'))
-    all.push(line('<task>', '<key>'), keysOf('<task>'), running('<task>'))
-    all.push(held('<worker>'), pushed('<hub>'), enqueued('<hub>'), keys.reply('<hub>'), keys.read('<hub>'))
-    all.push(inspect('<worker>'), shown('<ticket>'))
+    const queue = keys.queue('<queue>')
+    const lists = Object.values(queue).filter(key => typeof key === 'string')
+    const all = [keys.tasks, keys.queues, keys.workers, keys.stats, keys.taskStats, keys.slow, keys.failures, ...lists]
+    all.push(
+      queue.job('<job>'),
+      queue.batch('<batch>'),
+      queue.batchEnded('<batch>'),
+      queue.came('<job>'),
+      queue.unique('<text>'),
+    )
+    all.push(queue.line('<task>', '<key>'), queue.keysOf('<task>'), queue.running('<task>'))
+    all.push(queue.merged('<task>', '<key>'), queue.tried('<task>'), queue.next('<task>'))
+    all.push(
+      queue.held('<worker>'),
+      queue.pushed('<hub>'),
+      queue.enqueued('<hub>'),
+      keys.reply('<hub>'),
+      keys.read('<hub>'),
+    )
+    all.push(queue.inspect('<worker>'), queue.shown('<ticket>'))
     all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'))
     expect(
       rowsOf(section('2. Keys'))
@@ -137,7 +128,9 @@ describe('PROTOCOL.md', () => {
       const header = text.split('\n').filter(line => line.startsWith('-- '))
       const keyShapes = header.flatMap(line => /^-- KEYS\[\d+\] +\w+ +(\S.*)$/.exec(line)?.[1] ?? [])
       const argLines = header.filter(line => /^-- ARGV\[\d+\] /.test(line))
-      const listLines = header.filter(line => /^-- ARGV\[\d+(\.\.\] |\], ARGV.*(pairs|triples|fives))/.test(line))
+      const listLines = header.filter(line =>
+        /^-- ARGV\[\d+(\.\.\] |\], ARGV.*(pairs|triples|threes|fives))/.test(line),
+      )
       expect([String(keyShapes.length), String(argLines.length)], file).toEqual([keyCount, argCount])
       expect(listLines.length, `${file} takes a list`).toBe(list === 'none' ? 0 : 1)
       if (listLines[0]) expect(listLines[0]).toMatch(new RegExp(`^-- ARGV\\[${Number(argCount) + 1}(\\.\\.)?\\]`))
@@ -163,9 +156,10 @@ describe('PROTOCOL.md', () => {
   })
 
   it('lists the keys of each function in the order in which the code sends them', async () => {
+    const merging = [{ task: 'a:1.0', batch: 1, maxPayloads: 1 }]
     const senders: Record<string, (queue: Queue, client: Redis) => Promise<unknown>> = {
       push: (queue, client) => queue.push(client, '<hub>', 1, 1, ['']),
-      claim: (queue, client) => queue.claim(client, '<worker>', { slots: 1, jobs: 1 }),
+      claim: (queue, client) => queue.claim(client, '<worker>', { slots: 1, jobs: 1, merging }),
       reply: (queue, client) => queue.reply(client, '<hub>', ['']),
       beat: (queue, client) => queue.beat(client, '<worker>', 1, true),
       handback: (queue, client) => queue.handback(client, '<worker>', 'tail', ['a']),
@@ -181,6 +175,8 @@ describe('PROTOCOL.md', () => {
       schedule: (_, client) => jobQueue().schedule(client, 'a', '{}', 1),
       tick: (_, client) => jobQueue().tick(client, 'a', 1, 2, ''),
       await: (_, client) => jobQueue().await(client, '<job>', 'a', 'b'),
+      key: (_, client) => jobQueue().actOnKey(client, 'a:1.0', 'b', 'run'),
+      shard: (queue, client) => noteShards(client, queue.keys, unsharded('<queue>'), 0),
       revive: (_, client) => jobQueue().revive(client, [{ dead: '', message: '' }]),
       declare: (queue, client) => {
         const tasks = [defineTask('task:1.0', {}, () => 1)]

@@ -1,6 +1,6 @@
+import type { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { Catalogue } from '../../src/catalogue/catalogue.ts'
-import type { Redis } from '../../src/redis/connection.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 
 /** A server with one hash, which tells what was fetched of it. */

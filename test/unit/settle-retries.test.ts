@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ConnectionLost } from '../../src/redis/connection.ts'
+import { ConnectionLost } from '../../src/redis/failures.ts'
 import type { WorkerContext } from '../../src/worker/context.ts'
 import { Settle } from '../../src/worker/roles/settle.ts'
 

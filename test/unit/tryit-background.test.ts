@@ -43,6 +43,17 @@ describe('how a job is enqueued', () => {
     [{ unique: 'id' }, 'The unique id must have 1 to 100 characters.'],
   ])('%j is not', (changes, wrong) => expect(read(changes)).toEqual({ wrong }))
 
+  it('of a merged task is its time, its key and its score', () => {
+    const merged = (changes: Partial<JobChoices>) => optionsOf({ ...noChoices, key: 'a', ...changes }, nowMs, true)
+    expect(merged({ retries: '3', priority: 'low', unique: 'args' })).toEqual({ options: { key: 'a' } })
+    expect(merged({ score: ' -2,5 ', when: 'in', delay: '1', unit: 's' })).toEqual({
+      options: { key: 'a', score: -2.5, delayMs: 1000 },
+    })
+    for (const score of ['soon', '1e999', 'NaN', '1 2'])
+      expect(merged({ score })).toEqual({ wrong: 'The score must be a number.' })
+    expect(read({ score: '3', keep: 'no' })).toEqual({ options: {} })
+  })
+
   it('says whether somebody can look at it later', () => {
     expect([isTracked({}), isTracked({ unique: true }), isTracked({ keepResultMs: 1 })]).toEqual([false, true, true])
   })

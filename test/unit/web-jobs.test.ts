@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { QueueRow, Summary } from '../../registry/contract.ts'
 import type { JobPage } from '../../registry/job-contract.ts'
 import { healthOf } from '../../registry/web/rows/health.ts'
-import { countIn, hasFilter, jobPlace, jobsQuery, jobsView, seenState } from '../../registry/web/rows/jobs.ts'
+import { countIn, hasFilter, jobPlace, jobsQuery, jobsView, keyOfJob, seenState } from '../../registry/web/rows/jobs.ts'
 import type { QueuedJob } from '../../src/index.ts'
 
 const load = { callsPerSecond: 0, errorRate: 0, errors: {}, us: {} }
@@ -48,7 +48,18 @@ describe('the list of jobs', () => {
       'state=dead&queue=mail&task=a%3A1.0&text=x%26y&from=mail%3A50',
     )
     expect(jobsView({ q: 'x'.repeat(300) }).text).toHaveLength(200)
+    expect(query({ state: 'waiting', key: ' a&b ' })).toBe('state=waiting&key=+a%26b+')
+    expect(hasFilter(jobsView({ key: 'a' }))).toBe(true)
     expect([hasFilter(jobsView({ from: 'a:1' })), hasFilter(jobsView({ q: 'x' }))]).toEqual([false, true])
+  })
+  it('knows the key of a job, but of a run of several', () => {
+    const of = (changes: object) =>
+      keyOfJob({ id: 'x', state: 'running', task: 't:1.0', queue: 'q', ...changes } as QueuedJob)
+    expect(of({})).toBe(undefined)
+    expect(of({ key: 'a' })).toEqual({ task: 't:1.0', key: 'a', queue: 'q' })
+    expect(of({ id: 'm-17', key: 'a' })).toMatchObject({ key: 'a' })
+    expect(of({ id: 'm-17', key: 'a and 2 more' })).toBe(undefined)
+    expect(of({ state: 'waiting', key: 'a and 2 more' })).toMatchObject({ key: 'a and 2 more' })
   })
   it('has the counts that are known', () => {
     const page = (...waiting: (number | undefined)[]) =>

@@ -31,7 +31,7 @@ const task = (full: string, changes: Partial<TaskRow> = {}): TaskRow => {
     hosts: 1,
     conflict: false,
     idempotent: false,
-    isKeyed: false,
+    keyed: undefined,
     timeoutMs: 1000,
     load,
     trend: [],

@@ -28,6 +28,15 @@ const inLine = async (args, { attempt, fence, signal }) => {
   return { attempt, fence }
 }
 
+/** Of merged jobs: one line for each run, `<key>=<tokens>` of each of its keys. */
+const together = async (byKey, { attempt, signal }) => {
+  const runs = [...byKey].map(([key, payloads]) => `${key}=${payloads.map(({ token }) => token)}`)
+  note({ token: runs.join(' ') })
+  const payloads = [...byKey.values()].flat()
+  await wait(Math.max(...payloads.map(({ ms = 0 }) => ms)), signal)
+  if (payloads.some(({ fails = 0 }) => attempt <= fails)) throw new Error(`try ${attempt} {failed}`)
+}
+
 const integer = { type: 'integer' }
 const addition = {
   args: { type: 'object', properties: { x: integer, y: integer }, required: ['x', 'y'], additionalProperties: false },
@@ -68,6 +77,7 @@ const tasks = [
   }),
   defineTask('ordered:1.0', { keyed: 'ordered', backoff: 100 }, inLine),
   defineTask('passing:1.0', { keyed: 'ordered', onFailure: 'pass', backoff: 100 }, inLine),
+  defineTask('merged:1.0', { keyed: 'merged', batch: 3, backoff: 100 }, together),
   defineTask('nested:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
     if (args.depth > 0) return ctx.call('nested:1.0', { ...args, depth: args.depth - 1 })
     await wait(args.ms, ctx.signal)

@@ -1,11 +1,14 @@
 // A caller in a process of its own: makes calls at a given rate and writes down how each of them settles.
 import { createHash } from 'node:crypto'
+import { startForeignHub } from './foreign-hub.mjs'
 import { journal, leave, onOrders, pshub, setup, watchLag } from './process.mjs'
 import { seeded } from './random.mjs'
 
 const stopWatching = watchLag()
 const { integer, between, chance, random } = seeded(setup.seed)
-const hub = new pshub.Hub({ redis: setup.redis, name: setup.name, logLevel: 'warn', ...setup.options })
+const hub = setup.caller
+  ? await startForeignHub(setup)
+  : new pshub.Hub({ redis: setup.redis, name: setup.name, logLevel: 'warn', ...setup.options })
 hub.events.on('redis:up', ({ role }) => journal('up', { role }))
 hub.events.on('queue:pushed', ({ repeated }) => repeated && journal('repeated'))
 const settlements = new Map()
@@ -79,6 +82,15 @@ onOrders({
     timer = undefined
   },
   call,
+  /** A job, which any worker runs; says how it was answered, and after what time. */
+  async enqueue(options) {
+    const started = performance.now()
+    const [code, message] = await hub.enqueue('again:1.0', { token: 'hand-enqueued' }, options).then(
+      () => ['OK'],
+      error => [error.code, error.message],
+    )
+    return { code, message, ms: performance.now() - started }
+  },
   async overview() {
     const { tasks, workers } = await hub.overview()
     return { tasks: tasks.map(({ task }) => task), workers: workers.filter(({ live }) => live).length }

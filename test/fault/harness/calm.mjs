@@ -20,8 +20,11 @@ const contentsOf = async (redis, key) => {
   return isHash ? JSON.stringify(await redis.hgetall(key)).slice(0, 300) : 'no hash'
 }
 
-/** Keys that neither belong there nor end by themselves soon. */
-export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
+/** Keys that neither belong there nor end by themselves soon, on any of these servers. */
+export const leftKeys = async (servers, options) =>
+  (await Promise.all(servers.map(redis => leftOn(redis, options)))).flat()
+
+const leftOn = async (redis, { workersLive, cardsStay = false }) => {
   const found = []
   for (const key of await redis.keys('*')) {
     const ttlMs = await redis.pttl(key)
@@ -37,8 +40,10 @@ export const leftKeys = async (redis, { workersLive, cardsStay = false }) => {
   return found
 }
 
-/** Connections of callers and workers that are still open on the server. */
-export const leftClients = async redis =>
+/** Connections of callers and workers that are still open on these servers. */
+export const leftClients = async servers => (await Promise.all(servers.map(clientsOf))).flat()
+
+const clientsOf = async redis =>
   String(await redis.client('LIST'))
     .split('\n')
     .filter(line => / name=pshub-/.test(line))

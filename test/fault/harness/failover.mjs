@@ -12,9 +12,12 @@ const patienceMs = 10_000
 
 const isFollowing = async replica => /master_link_status:up/.test(await replica.info('replication'))
 
+/** Where sentinels and replicas find the master: behind a proxy, where the row has one there. */
+const masterPort = ({ front, port }) => front?.port ?? port
+
 /** Starts a replica of the stage's Redis, and waits until it has all data. */
 export const addReplica = async (stage, args) => {
-  const server = await startServer({ args: [...args, '--replicaof', '127.0.0.1', String(stage.port)] })
+  const server = await startServer({ args: [...args, '--replicaof', '127.0.0.1', String(masterPort(stage))] })
   stage.others.push(server)
   stage.replica = { server, client: stage.clientOf(server.port) }
   await stage.replica.client.connect()
@@ -34,7 +37,52 @@ export const cutReplica = async stage => {
 /** Makes a master of the replica, as somebody does by hand, and leads everybody there. */
 export const promote = async stage => {
   await stage.replica.client.call('REPLICAOF', 'NO', 'ONE')
+  await lead(stage)
+}
+
+const lead = async stage => {
   await stage.moveTo(stage.replica.server)
+  stage.journal('promoted')
+}
+
+/** The same while the master lives, which follows the other one then. What it is told between the two steps is lost. */
+export const exchange = async stage => {
+  const old = stage.server
+  stage.journal('unheard', { from: true })
+  await stage.replica.client.call('REPLICAOF', 'NO', 'ONE')
+  await stage.redis.call('REPLICAOF', '127.0.0.1', String(stage.replica.server.port))
+  stage.journal('unheard', { from: false })
+  await lead(stage)
+  await follow(stage, old)
+}
+
+/** As FAILOVER does it: the master waits until the replica has everything, so nothing is lost. */
+export const handOver = async stage => {
+  const old = stage.server
+  await stage.redis.call('FAILOVER')
+  const isMaster = async () => (await stage.replica.client.role())[0] === 'master'
+  if (!(await stage.until(isMaster, patienceMs))) throw new Error('FAILOVER did not promote the replica')
+  await lead(stage)
+  await follow(stage, old)
+}
+
+/** The old master is the replica from now on. */
+const follow = async (stage, server) => {
+  stage.replica.client.disconnect()
+  stage.replica = { server, client: stage.clientOf(server.port) }
+  await stage.replica.client.connect()
+  if (!(await stage.until(() => isFollowing(stage.replica.client), patienceMs))) throw new Error('it does not follow')
+}
+
+/** Ends the replica; `startReplica` has it back on its data. */
+export const stopReplica = ({ replica }) => replica.server.stop({ keepDir: true })
+
+/** @param gone which is started again: the replica, or a master that another one was promoted for */
+export const startReplica = async (stage, args, gone = stage.replica.server) => {
+  const { port, dir } = gone
+  const server = await startServer({ port, dir, args: [...args, '--replicaof', '127.0.0.1', String(stage.port)] })
+  stage.others = [...stage.others.filter(other => other !== gone), server]
+  await follow(stage, server)
 }
 
 /** Starts sentinels that watch the stage's Redis, and waits until they know its replica and each other. */
@@ -63,7 +111,7 @@ const startSentinel = async stage => {
     `port ${port}`,
     'bind 127.0.0.1',
     `dir ${dir}`,
-    `sentinel monitor ${masterName} 127.0.0.1 ${stage.port} 2`,
+    `sentinel monitor ${masterName} 127.0.0.1 ${masterPort(stage)} 2`,
     `sentinel down-after-milliseconds ${masterName} 1000`,
     `sentinel failover-timeout ${masterName} 5000`,
   ]
@@ -89,13 +137,17 @@ const startSentinel = async stage => {
   return sentinel
 }
 
-/** Waits until the sentinels have made a master of the replica; the clients find it themselves. */
-export const untilPromoted = async stage => {
+/** How clients are told of them. */
+export const sentinelUrl = ports => `redis+sentinel://${ports.map(port => `127.0.0.1:${port}`).join(',')}/${masterName}`
+
+/** Waits until the sentinels have made a master of the replica; the clients find it themselves. `but`: who is cut off from it. */
+export const untilPromoted = async (stage, but = []) => {
   const isPromoted = async () => {
     const [, port] = await stage.sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName)
     const isMaster = /role:master/.test(await stage.replica.client.info('replication'))
     return Number(port) === stage.replica.server.port && isMaster
   }
   if (!(await stage.until(isPromoted, patienceMs))) throw new Error('the sentinels promoted nobody')
+  stage.journal('promoted', { but })
   await stage.moveTo(stage.replica.server)
 }

@@ -18,6 +18,8 @@ export const historyOf = events => {
     leaseLosses: [],
     twice: 0,
     clocks: [],
+    promotions: [],
+    losses: [],
   }
   for (const event of events) readers[event.e]?.(history, event)
   return history
@@ -33,6 +35,11 @@ const readers = {
   mark: ({ marks }, { what, t }) => (marks[what] = t),
   attempt: ({ calls }, { token, by, t, idempotent, timeoutMs, act }) =>
     calls.set(token, { token, by, at: t, idempotent, timeoutMs, act, settles: [], runs: [] }),
+  promoted: ({ promotions }, { t, but = [] }) => promotions.push({ at: t, but }),
+  unheard({ losses }, { from, t }) {
+    if (from) losses.push({ from: t, until: Infinity })
+    else losses.at(-1).until = t
+  },
   settle: ({ calls }, event) => calls.get(event.token)?.settles.push(event),
   twice: history => history.twice++,
   start(history, { token, run, by, t, worker, atUs, ttlMs }) {

@@ -57,11 +57,34 @@ export const ghosts = ({ calls, runs }, { handPushed = 'hand-' } = {}) =>
     .filter(({ token }) => !calls.has(token) && !String(token).startsWith(handPushed))
     .map(({ token }) => violation('I4', 'started, and nobody called it', token))
 
-/** I5: a call of a task that is not idempotent starts at most once. */
-export const duplicates = ({ calls }) =>
-  [...calls.values()]
-    .filter(({ idempotent, runs }) => !idempotent && runs.length > 1)
+const startedTwice = ({ idempotent, runs }) => !idempotent && runs.length > 1
+
+/** I5: a call of a task that is not idempotent starts at most once, but for what a promoted replica cannot know. */
+export const duplicates = (history, unheardMs) =>
+  [...history.calls.values()]
+    .filter(call => startedTwice(call) && unheardBy(history, call, unheardMs) === undefined)
     .map(({ token, runs }) => violation('I5', `started ${runs.length} times: ${runs.map(r => r.run)}`, token))
+
+/**
+ * How long before its master was cut off a call that started twice had started first, milliseconds, at most `unheardMs`; negative for one
+ * that started while the master went on by itself. Undefined where nothing excuses it.
+ */
+const unheardBy = ({ losses }, { runs }, unheardMs) => {
+  if (unheardMs === undefined || runs.length > 2) return undefined
+  const us = unheardMs * 1000
+  // It is written down a little after its claim.
+  const loss = losses.find(({ from, until }) => runs[0].at >= from - us && runs[0].at <= until + us)
+  return loss && ms(loss.from - runs[0].at)
+}
+
+/** The second starts that are excused by that: how many, and how long before the cut the earliest of them was. */
+export const secondStarts = (history, unheardMs) => {
+  const before = [...history.calls.values()]
+    .filter(startedTwice)
+    .map(call => unheardBy(history, call, unheardMs))
+    .filter(each => each !== undefined)
+  return { count: before.length, earliestMs: Math.max(0, ...before) }
+}
 
 /** I6: the result of a worker that had lost its lease before the run ended is not accepted. */
 export const fencing = ({ calls, runs, adoptions }) => {

@@ -1,52 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { historyOf } from './history.mjs'
 import * as invariants from './invariants.mjs'
 import { between, classes, detection, recovery } from './measures.mjs'
+import { attempt, type Event, end, hello, mark, past, settle, start, what } from './written-history.ts'
 
-/** Times in journals are microseconds; here they are written in milliseconds. */
-type Event = { e: string; by?: string; t: number; [field: string]: unknown }
-const past = (...events: Event[]) =>
-  historyOf(events.map(event => ({ by: 'caller1', ...event, t: event.t * 1000 })).sort((a, b) => a.t - b.t))
-
-const attempt = (t: number, token = 'a', fields = {}) => ({
-  e: 'attempt',
-  t,
-  token,
-  idempotent: false,
-  timeoutMs: 2000,
-  ...fields,
-})
-const settle = (t: number, code = 'OK', token = 'a', fields = {}) => ({
-  e: 'settle',
-  t,
-  token,
-  code,
-  ran: code === 'NotEnqueued' ? 'no' : 'maybe',
-  ...fields,
-})
-const start = (t: number, token = 'a', fields = {}) => ({
-  e: 'start',
-  by: 'worker1',
-  t,
-  token,
-  run: `r-${token}`,
-  worker: 'w',
-  atUs: 0,
-  ttlMs: 2000,
-  ...fields,
-})
-const end = (t: number, token = 'a', fields = {}) => ({
-  e: 'end',
-  by: 'worker1',
-  t,
-  token,
-  run: `r-${token}`,
-  ...fields,
-})
-const hello = { e: 'hello', by: 'worker1', t: 0, worker: 'w', slots: 1 }
-const mark = (what: string, t: number) => ({ e: 'mark', t, what })
-
-const what = (found: { what: string }[]) => found.map(entry => entry.what)
 const good = past(hello, attempt(10), start(12), end(20), settle(21, 'OK', 'a', { run: 'r-a' }))
 
 it('finds nothing in a history in which all is well', () => {

@@ -21,6 +21,7 @@ import { blockedMs, ms } from './invariants.mjs'
  * @property {'noticed' | 'any'} [deaths] whether somebody is left who must notice
  * @property {number} [reconnectsPerSecond] default 5
  * @property {number} [linesPerSecond] default 10
+ * @property {number} [unheardMs] what a master did so long before it was cut off may be unknown to the next one: a call may start again
  */
 
 const bucketUs = 500_000
@@ -141,6 +142,51 @@ export const recovery = (history, expected) => {
     say(`not back to ${steady * 100} % ${Number.isFinite(seconds) ? `for ${seconds} s` : 'at all'}`)
   return { found, seconds, firstOkSeconds }
 }
+
+/** Nobody waits for longer than that after a promotion. */
+const longestGapMs = 3000
+
+/**
+ * I14: how long each process that lives had no service after a promotion: a caller no call that ended well, a worker none that it started.
+ * `outageSeconds`: the longest time without any call that ended well.
+ * @param {any} history
+ */
+export const service = ({ calls, runs, processes, promotions, marks, lags }) => {
+  const oks = [...calls.values()].flatMap(({ by, settles: [settle] }) =>
+    settle?.code === 'OK' ? [{ by, at: settle.t }] : [],
+  )
+  const signs = [...oks, ...runs.values()]
+  const found = []
+  let gapMs
+  for (const [place, { at: promotion, but }] of promotions.entries()) {
+    const until = promotions[place + 1]?.at ?? marks.paused
+    for (const { name, killedAt, exitedAt } of processes.values()) {
+      // One that went meanwhile says nothing, nor does one that is cut off from the new master.
+      const isGone = Math.min(killedAt ?? Infinity, exitedAt ?? Infinity) < until
+      if (isGone || but.includes(name) || !/^(caller|worker)/.test(name)) continue
+      const own = signs.filter(({ by, at }) => by === name && at >= promotion && at < until)
+      const first = Math.min(until, ...own.map(({ at }) => at))
+      const ms = between([promotion, first], new Map([[name, lags.get(name) ?? []]]))
+      gapMs = Math.max(gapMs ?? 0, ms)
+      if (ms > longestGapMs)
+        found.push({
+          invariant: 'I14',
+          what: `${name} had no service for ${(ms / 1000).toFixed(1)} s after a promotion`,
+        })
+    }
+  }
+  const times = oks.map(({ at }) => at).filter(at => at >= marks.fault - 1_000_000 && at < marks.paused)
+  const outageMs =
+    promotions.length > 0
+      ? between(
+          times.sort((a, b) => a - b),
+          new Map(),
+        )
+      : undefined
+  return { found, gapSeconds: seconds(gapMs), outageSeconds: seconds(outageMs) }
+}
+
+const seconds = ms => (ms === undefined ? undefined : ms / 1000)
 
 /**
  * I16: how soon a worker that died was noticed, and whether one that lived was taken for dead.

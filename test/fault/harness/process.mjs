@@ -45,9 +45,11 @@ export const onOrders = orders => {
  * the stage sees that.
  */
 export const leave = async () => {
-  const resources = () => process.getActiveResourcesInfo().filter(kind => !/^(Pipe|TTY|File)/.test(kind))
+  // Its own child, which a caller in another language is, ends before it.
+  const resources = () => process.getActiveResourcesInfo().filter(kind => !/^(Pipe|TTY|File|Process)/.test(kind))
   // ioredis ends its connections to sentinels in its own time: those to a deaf one after some seconds.
-  const isEnding = () => setup.redis.sentinels && resources().length > 0
+  const hasSentinels = setup.redis.sentinels || /^redis\+sentinel/.test(setup.redis)
+  const isEnding = () => hasSentinels && resources().length > 0
   for (let tries = 0; tries < 40 && isEnding(); tries++) await sleep(100)
   journal('left', { resources: resources() })
   process.off('disconnect', orphaned)

@@ -34,6 +34,9 @@ export const detailsOf = ({
   inHand,
   connectsPerSecond,
   linesPerSecond,
+  gapSeconds,
+  outageSeconds,
+  secondStarts,
   report,
   folder,
 }) => {
@@ -43,6 +46,16 @@ export const detailsOf = ({
     ...(excused ? [`${excused} late because their process got no processor`] : []),
     ...(starved ? [`${starved} waited too long because processes got no processor`] : []),
     ...(kills ? [`${kills} kills, ${inHand} calls in the hands of those killed`] : []),
+    ...(gapSeconds === undefined
+      ? []
+      : [
+          `${outageSeconds.toFixed(1)} s without service, and each had it ${gapSeconds.toFixed(1)} s after a promotion`,
+        ]),
+    ...(secondStarts?.count
+      ? [
+          `${secondStarts.count} started twice, first ${secondStarts.earliestMs.toFixed(1)} ms before the cut at the earliest`,
+        ]
+      : []),
     ...(detectionSeconds ? [`a death was noticed after ${detectionSeconds.toFixed(1)} s`] : []),
     `${connectsPerSecond.toFixed(1)} connects/s and client, ${linesPerSecond.toFixed(1)} log lines/s`,
   ]

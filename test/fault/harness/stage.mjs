@@ -3,24 +3,20 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import { fakeClock } from '../../../tools/faketime.mjs'
 import { root } from '../../../tools/prepare.mjs'
-import { freePort, startServer } from '../../../tools/redis-server.mjs'
-import { ChaosProxy } from '../../support/chaos-proxy.mjs'
+import { Ground } from './ground.mjs'
 import { historyOf } from './history.mjs'
 import { nowUs, openJournal, readJournal, readJournals } from './journal.mjs'
 import { startMember } from './member.mjs'
 import { seeded, seedOf } from './random.mjs'
-
-export const serverArgs = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--enable-debug-command', 'local']
 
 const stageName = 'stage'
 const startMs = 30_000
 /** Calls per second: half of what two workers of four slots can serve, so that a backlog drains on a busy machine too. */
 const defaultRate = 150
 
-export class Stage {
+export class Stage extends Ground {
   folder = mkdtempSync(join(tmpdir(), 'pshub-fault-'))
   journal = openJournal(this.folder, stageName)
   callers = []
@@ -29,19 +25,18 @@ export class Stage {
   members = []
   /** Identities that never said goodbye. */
   deaths = 0
-  /** Servers that are not the one in use: replicas, sentinels, old masters. */
-  others = []
   /** A planted bug was seen; what would come is not waited for. */
   isCutShort = false
   /** Violations that rows saw themselves. */
   found = []
   #loops = new Set()
-  #ends = []
   #started = 0
 
-  /** @param row what is tried, see rows/; `dist`: the pshub that workers run; `workerCommand`: they are of another language */
-  constructor(row, { seed, dist = join(root, 'dist'), workerCommand }) {
+  /** @param row what is tried, see rows/; `dist`: the pshub that workers run; `workerCommand`, `callerCommand`: they are of another language */
+  constructor(row, { seed, dist = join(root, 'dist'), workerCommand, callerCommand }) {
+    super()
     this.workerCommand = workerCommand
+    this.callerCommand = callerCommand
     this.row = row
     this.seed = seedOf(seed, row.id)
     Object.assign(this, seeded(this.seed))
@@ -49,13 +44,8 @@ export class Stage {
   }
 
   async open() {
-    const { callers = 2, workers = 2, redisAway } = this.row
-    this.port = await freePort()
-    if (!redisAway) await this.startRedis()
-    this.callerProxy = await ChaosProxy.start(this.port)
-    this.workerProxy = await ChaosProxy.start(this.port)
-    this.redis = this.clientOf(this.port)
-    if (!redisAway) await this.redis.connect()
+    const { callers = 2, workers = 2, redisAway, nodes } = this.row
+    await this.stand({ nodes, isAway: redisAway })
     this.#tellClock(0)
     await this.row.prepare?.(this)
     await Promise.all(Array.from({ length: workers }, () => this.addWorker()))
@@ -65,33 +55,18 @@ export class Stage {
     if (!redisAway) await Promise.all(this.callers.map(caller => this.until(() => isConnected(caller), startMs)))
   }
 
-  get proxies() {
-    return [this.callerProxy, this.workerProxy]
+  get callerProxy() {
+    return this.proxies[0]
   }
 
-  /** A connection of the stage's own, past the proxies. */
-  clientOf(port) {
-    const client = new Redis({ port, lazyConnect: true, retryStrategy: () => 100, maxRetriesPerRequest: 0 })
-    client.on('error', () => undefined)
-    return client
+  get workerProxy() {
+    return this.proxies[1]
   }
 
-  async startRedis(args = []) {
+  startRedis(args = []) {
     const { hasFakeClock } = this.row
     if (hasFakeClock) writeFileSync(this.#clockFile, '+0')
-    this.server = await startServer({
-      port: this.port,
-      dir: this.server?.dir,
-      args: [...serverArgs, ...args],
-      env: hasFakeClock ? fakeClock(this.#clockFile) : {},
-    })
-    this.journal('redis', { what: 'started' })
-  }
-
-  /** @param signal SIGKILL: at once, without a last word to the file */
-  async stopRedis(signal = 'SIGKILL') {
-    this.journal('redis', { what: signal })
-    await this.server.stop({ keepDir: true, signal })
+    return super.startRedis(args, hasFakeClock ? fakeClock(this.#clockFile) : {})
   }
 
   get #clockFile() {
@@ -111,18 +86,6 @@ export class Stage {
     if (!noticed) this.found.push({ invariant: 'stage', what: "Redis' clock could not be set" })
   }
 
-  /** From now on everybody is led to this server, and the stage looks at it. */
-  async moveTo(server) {
-    this.others = [...this.others.filter(other => other !== server), this.server]
-    this.server = server
-    this.port = server.port
-    for (const proxy of this.proxies) proxy.switchTo(server.port)
-    this.redis.disconnect()
-    this.redis = this.clientOf(server.port)
-    await this.redis.connect()
-    this.journal('redis', { what: 'moved', port: server.port })
-  }
-
   async addWorker(extra = {}) {
     return this.#add('worker', this.workers, this.workerProxy, extra, { slots: 4, ...this.row.workerOptions })
   }
@@ -138,11 +101,12 @@ export class Stage {
       name,
       folder: this.folder,
       dist: kind === 'worker' ? this.dist : join(root, 'dist'),
-      redis: target?.(this, proxy) ?? proxy.url,
+      redis: target?.(this, proxy, list.length) ?? proxy.url,
       seed: seedOf(this.seed, name),
       options,
       graceMs,
       isStrict,
+      caller: this.callerCommand && { command: this.callerCommand.caller, folder: this.callerCommand.folder },
     }
     const command = kind === 'worker' ? this.workerCommand : undefined
     const member = startMember(kind, setup, { execArgv, env, command })
@@ -252,18 +216,6 @@ export class Stage {
     return readFileSync(join(this.folder, `${name}.log`), 'utf8').slice(-1000)
   }
 
-  async until(look, patienceMs) {
-    for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(20)) {
-      if (await Promise.resolve(look()).catch(() => false)) return true
-    }
-    return false
-  }
-
-  /** To be done when all is over. */
-  atEnd(act) {
-    this.#ends.push(act)
-  }
-
   /** Ends everything by force; what should have ended by itself was judged before. */
   async close({ keep = false } = {}) {
     await this.endLoops()
@@ -271,11 +223,7 @@ export class Stage {
       member.signal('SIGKILL')
       await member.exited
     }
-    for (const end of this.#ends) end()
-    this.redis?.disconnect()
-    await Promise.all(this.proxies.map(proxy => proxy?.stop()))
-    await this.server?.stop()
-    await Promise.all(this.others.map(other => other.stop()))
+    await this.clear()
     if (!keep) rmSync(this.folder, { recursive: true, force: true })
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { leftClients, leftHandles, leftKeys, logLines, reconnects } from './calm.mjs'
 import * as invariants from './invariants.mjs'
 import { nowUs } from './journal.mjs'
-import { classes, detection, recovery } from './measures.mjs'
+import { classes, detection, recovery, service } from './measures.mjs'
 import { startSampling } from './sampler.mjs'
 import { Stage } from './stage.mjs'
 
@@ -113,7 +113,7 @@ const drain = async (stage, row, sampler, patienceMs) => {
   }
   const drained = await stage.until(isDrained, patienceMs)
   const left = drained ? [] : [{ invariant: 'I14', what: `not drained: ${JSON.stringify(sampler.last())}` }]
-  return [...left, ...(await leftKeys(stage.redis, { workersLive: true }))]
+  return [...left, ...(await leftKeys(await stage.masters(), { workersLive: true }))]
 }
 
 /** Everybody leaves on purpose: each process must end by itself, and Redis must be as empty as before. */
@@ -129,23 +129,21 @@ const dismiss = async (stage, row) => {
   // Of identities that were lost, not given up.
   const cardsStay = stage.deaths > 0 || row.expect?.falseDeaths > 0
   // Only when they are gone: the server closes a connection a moment after its client.
-  await stage.until(async () => (await leftClients(stage.redis)).length === 0, 1000)
-  return [
-    ...found,
-    ...(await leftClients(stage.redis)),
-    ...(await leftKeys(stage.redis, { workersLive: false, cardsStay })),
-  ]
+  const masters = await stage.masters()
+  await stage.until(async () => (await leftClients(masters)).length === 0, 1000)
+  return [...found, ...(await leftClients(masters)), ...(await leftKeys(masters, { workersLive: false, cardsStay }))]
 }
 
 const judge = (stage, row, found, history = stage.history()) => {
   const expected = row.expect ?? {}
   const settled = invariants.settling(history)
   const settles = classes(history, expected)
-  const duplicates = invariants.duplicates(history)
+  const duplicates = invariants.duplicates(history, expected.unheardMs)
   const lateStarts = invariants.lateStarts(history)
   const wedges = invariants.wedges(history)
   const recovered = recovery(history, expected)
   const detected = detection(history, expected)
+  const served = service(history)
   const dialled = reconnects(stage.proxies, Math.max(row.callers ?? 2, row.workers ?? 2), expected)
   const logged = logLines(stage.folder, expected)
   const notDrained = found.filter(({ what }) => what.startsWith('not drained'))
@@ -163,6 +161,7 @@ const judge = (stage, row, found, history = stage.history()) => {
     ...settles.lost,
     ...(expected.anyRecovery ? [] : recovered.found),
     ...detected.found,
+    ...served.found,
     ...dialled.found,
     ...logged.found,
     ...leftHandles(history),
@@ -186,6 +185,9 @@ const judge = (stage, row, found, history = stage.history()) => {
     recoverySeconds: recovered.seconds,
     detectionSeconds: detected.seconds,
     inHand: detected.inHand,
+    gapSeconds: served.gapSeconds,
+    outageSeconds: served.outageSeconds,
+    secondStarts: invariants.secondStarts(history, expected.unheardMs),
     kills: [...history.processes.values()].filter(({ killedAt }) => killedAt !== undefined).length,
     connectsPerSecond: dialled.most,
     linesPerSecond: logged.most,

@@ -28,10 +28,11 @@ const secondAfter = ms => Math.floor(ms / 1000) * 1000 + 1000
 const shown = ms => (ms === undefined ? 'never' : new Date(ms).toISOString().slice(11, 23))
 
 /** Jobs by the task of their entry, in the order in which they came. */
-const jobsByTask = async redis => {
+const jobsByTask = async stage => {
+  const { redis } = stage.ground
   const byTask = new Map()
   for (const queue of ['q', 'r']) {
-    const keys = await redis.keys(`pshub:{${queue}}:job:*`)
+    const keys = await stage.keys(`pshub:{${queue}}:job:*`)
     const pipeline = redis.pipeline()
     for (const key of keys) pipeline.hmget(key, 'task', 'due', 'enqueued')
     for (const [at, [, [task, due, enqueued]]] of (await pipeline.exec()).entries()) {
@@ -47,11 +48,14 @@ const jobsByTask = async redis => {
 /** For how long somebody of a queue was there in one piece between two moments. */
 const attendanceOf = ({ outages, presences }) => {
   let pieces = presences()
+  // Without those that are nothing: each outage would make two of each.
   for (const outage of outages)
-    pieces = pieces.flatMap(piece => [
-      { ...piece, until: Math.min(piece.until, outage.from) },
-      { ...piece, from: Math.max(piece.from, outage.until) },
-    ])
+    pieces = pieces
+      .flatMap(piece => [
+        { ...piece, until: Math.min(piece.until, outage.from) },
+        { ...piece, from: Math.max(piece.from, outage.until) },
+      ])
+      .filter(({ from, until }) => until > from)
   return (queue, from, until) => {
     const own = pieces.filter(piece => piece.queue === queue)
     return Math.max(0, ...own.map(piece => Math.min(piece.until, until) - Math.max(piece.from, from)))
@@ -131,12 +135,12 @@ const checkRuns = ({ entry, jobs, runs, stage, mayRepeat, fail }) => {
 }
 
 /** @param schedules as they were made @param hasEnded whether a job was done or given up */
-export const checkSchedules = async ({ redis, stage, events, hasEnded, schedules, mayRepeat, fail }) => {
+export const checkSchedules = async ({ stage, events, hasEnded, schedules, mayRepeat, fail }) => {
   for (const what of schedules.found) fail('schedule', what)
   const runs = runsOf(events)
   // One whose handlers hold it up is not there.
   const attendance = mayRepeat ? () => 0 : attendanceOf(stage)
-  const byTask = await jobsByTask(redis)
+  const byTask = await jobsByTask(stage)
   const counts = { times: 0, madeUp: 0, passedOver: 0, forgotten: 0, latestMs: 0 }
   for (const entry of schedules.all) {
     const jobs = byTask.get(`${entry.id}:1.0`) ?? []

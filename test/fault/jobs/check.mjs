@@ -1,6 +1,7 @@
 // What must hold of jobs once everything has come to rest: nothing lost, nothing settled twice, nothing left behind.
 import { readFileSync } from 'node:fs'
 import { checkKeys } from './check-keys.mjs'
+import { checkMerged } from './check-merged.mjs'
 import { checkSchedules } from './check-schedules.mjs'
 
 /** The last line of a process may be cut off where that was killed. */
@@ -16,8 +17,9 @@ const readJournal = journal =>
       }
     })
 
-/** @param schedules as makeSchedules() made them @param mayRepeat handlers hold up processes for longer than a lease @param mayOverlap the same, or others do */
-export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat, mayOverlap }) => {
+/** @param given payloads of merged jobs @param schedules as makeSchedules() made them @param mayRepeat handlers hold up processes for longer than a lease @param mayOverlap the same, or others do */
+export const check = async ({ stage, acknowledged, given, schedules, mayRepeat, mayOverlap }) => {
+  const { redis } = stage.ground
   // Then no settled job may come back.
   const isStrict = stage.outages.length === 0
   const events = readJournal(stage.journal)
@@ -29,8 +31,13 @@ export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat, 
     void run
   }
   const dead = new Set()
+  const deadPayloads = new Set()
   for (const queue of ['q', 'r'])
-    for (const text of await redis.zrange(`pshub:{${queue}}:dead`, 0, -1)) dead.add(/"id":"([\w-]+)"/.exec(text)[1])
+    for (const text of await redis.zrange(`pshub:{${queue}}:dead`, 0, -1)) {
+      dead.add(/"id":"([\w-]+)"/.exec(text)[1])
+      const { job, args } = JSON.parse(text)
+      if (job?.merged) deadPayloads.add(`${queue} ${job.key} ${args.n}`)
+    }
   const hasEnded = id => ended.has(id) || dead.has(id)
   const found = []
   const fail = (what, ...ids) => found.push(`${what}: ${ids.join(', ')}`)
@@ -59,9 +66,21 @@ export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat, 
   }
   const ofKeys = { events, acknowledged: acknowledged.keyed, dead, hasEnded, isStrict, mayOverlap, fail }
   const keys = checkKeys(ofKeys)
-  const times = await checkSchedules({ redis, stage, events, hasEnded, schedules, mayRepeat, fail })
+  const left = await stage.keys('pshub:{*')
+  const ofMerged = {
+    events,
+    given,
+    acknowledged: acknowledged.merged,
+    dead: deadPayloads,
+    left,
+    stage,
+    mayOverlap,
+    fail,
+  }
+  const merged = { ...checkMerged(ofMerged), dead: deadPayloads.size }
+  const times = await checkSchedules({ stage, events, hasEnded, schedules, mayRepeat, fail })
   let marks = 0
-  for (const key of await redis.keys('pshub:{*')) {
+  for (const key of left) {
     if (
       /:(jobs|jobs:high|jobs:low|scheduled|retries|held:.*|ended:.*|cron|ticks|line:.*|keys:.*|running:.*|later|keyed|lined)$/.test(
         key,
@@ -80,5 +99,5 @@ export const check = async ({ redis, stage, acknowledged, schedules, mayRepeat, 
     acknowledged.chains.length * 3 +
     acknowledged.batches.length * 6
   const deadly = acknowledged.jobs.filter(({ isDeadly }) => isDeadly).length
-  return { found, runs, jobs, dead: dead.size, deadly, marks, times, keys }
+  return { found, runs, jobs, dead: dead.size - deadPayloads.size, deadly, marks, times, keys, merged }
 }

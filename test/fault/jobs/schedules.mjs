@@ -1,6 +1,5 @@
 // Schedules of both queues that have a job enqueued each second, and what becomes of them: what was missed, paused, and goes on.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 
 /** A time that is later than a minute was missed. The half second makes it one that no entry has but for this. */
 const awayMs = 120_500
@@ -17,9 +16,7 @@ const entries = ['q', 'r'].flatMap(queue => [
  * of one that is tried again tells when that is.
  * `steps` of an entry are what was done to it: what is between them the jobs must explain.
  */
-export const makeSchedules = async (hub, url) => {
-  const redis = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null })
-  redis.on('error', () => undefined)
+export const makeSchedules = async (hub, ground) => {
   const all = entries.map(entry => ({ ...entry, id: `${entry.queue}-${entry.name}`, steps: [], away: [] }))
   const found = []
   const underWay = new Set()
@@ -35,11 +32,11 @@ export const makeSchedules = async (hub, url) => {
     const { name, away, missed } = entry
     const dueMs = Math.floor(Date.now() / 1000) * 1000 - awayMs
     const step = { kind: 'missed', dueMs, setAt: Date.now(), from: Date.now(), until: undefined }
-    await redis.zadd(timesOf(entry), 'XX', dueMs, name)
+    await ground.redis.zadd(timesOf(entry), 'XX', dueMs, name)
     // Where all its workers die it may take a while.
     for (let tries = 0; tries < 1200 && step.until === undefined; tries++) {
       const lookedAt = Date.now()
-      const isTaken = Number(await redis.zscore(timesOf(entry), name)) !== dueMs
+      const isTaken = Number(await ground.redis.zscore(timesOf(entry), name)) !== dueMs
       if (isTaken) step.until = Date.now()
       else step.from = lookedAt
       await sleep(50)
@@ -100,7 +97,6 @@ export const makeSchedules = async (hub, url) => {
         need(await hub.schedules(queue).remove(name), 'gone', entry)
         entry.removedAt = Date.now()
       })
-      redis.disconnect()
     },
   }
 }

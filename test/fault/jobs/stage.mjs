@@ -1,27 +1,26 @@
-// A Redis with its append-only file, and worker processes, all of which may be killed at any moment.
+// What jobs are run on, as a fault wants it, and worker processes, all of which may be killed at any moment.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
-
-const freePort = () =>
-  new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
-      server.close(() => resolve(port))
-    })
-  })
+import { Ground } from '../harness/ground.mjs'
+import { restart } from './strikes.mjs'
 
 const own = { folder: import.meta.dirname, faultJobsWorker: [process.execPath, 'worker-process.mjs'] }
 
-/** @param language whose workers; the default is TypeScript. `graceMs`: what these let their jobs finish in */
-export const makeStage = async ({ language = own, graceMs } = {}) => {
+/**
+ * @param fault see faults.mjs and strikes.mjs
+ * @param languages whose workers, in turn; the default is TypeScript. `graceMs`: what these let their jobs finish in. `dist`: pshub as it is
+ *   built, or a copy of it with a planted bug
+ */
+export const makeStage = async ({ fault, languages = [], dist }) => {
+  const { graceMs, nodes, prepare, urlOf, strike = restart, isLossless = false } = fault
   const folder = mkdtempSync(join(tmpdir(), 'pshub-jobs-'))
-  const port = await freePort()
-  const url = `redis://127.0.0.1:${port}`
+  const ground = new Ground()
+  await ground.stand({ nodes, proxies: 1 })
+  await prepare?.(ground)
+  const url = urlOf?.(ground) ?? `redis://127.0.0.1:${ground.port}`
   const journal = join(folder, 'journal')
   const members = []
   /** What was done to processes, and when: what they ran then may be run elsewhere. */
@@ -30,7 +29,7 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
   const presences = []
   /** When Redis was away. */
   const outages = []
-  let server
+  let strikes = 0
   let count = 0
   let isEnding = false
 
@@ -44,24 +43,10 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
     member.endsAt ??= Date.now()
   }
 
-  const startRedis = async () => {
-    const args = ['--port', port, '--dir', folder, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec']
-    server = spawn('redis-server', [...args, '--bind', '127.0.0.1', '--loglevel', 'warning'].map(String), {
-      stdio: 'ignore',
-    })
-    const client = new Redis(port, { retryStrategy: () => 20, maxRetriesPerRequest: null })
-    client.on('error', () => undefined)
-    for (;;) {
-      const pong = await client.ping().catch(() => undefined)
-      if (pong === 'PONG') break
-      await sleep(20)
-    }
-    client.disconnect()
-  }
-
   const startMember = (queue, workers) => {
     const member = { queue, workers, name: `${queue}${++count}` }
-    const setup = { redis: url, name: member.name, journal, queue, workers, graceMs }
+    const setup = { redis: url, name: member.name, journal, queue, workers, graceMs, dist }
+    const language = languages[count % Math.max(1, languages.length)] ?? own
     const [command, ...args] = language.faultJobsWorker
     member.child = spawn(command, args, {
       cwd: language.folder,
@@ -100,7 +85,7 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
       ...presences,
       ...members.map(({ queue, readyAt = Date.now() }) => ({ queue, from: readyAt, until: Date.now() })),
     ],
-    startRedis,
+    ground,
     startMember,
     /** Another one comes in its place once it has gone. */
     async endMember(member, signal) {
@@ -118,14 +103,18 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
       // It goes on with what it had taken, until it knows that it lost that.
       hits.push({ member: member.name, from, until: Date.now() + 2000 })
     },
-    async killRedis() {
-      const gone = new Promise(resolve => server.once('exit', resolve))
+    get strikes() {
+      return strikes
+    },
+    /** What the fault does to Redis; what it may forget by that is not looked for. */
+    async strike() {
       const from = Date.now()
-      server.kill('SIGKILL')
-      await gone
-      await sleep(100 + Math.random() * 400)
-      await startRedis()
-      outages.push({ from, until: Date.now() })
+      await strike(ground, strikes++)
+      if (!isLossless) outages.push({ from, until: Date.now() })
+    },
+    /** Names of keys, on all servers. */
+    async keys(pattern) {
+      return (await Promise.all((await ground.masters()).map(client => client.keys(pattern)))).flat()
     },
     async end(isKept) {
       isEnding = true
@@ -134,7 +123,7 @@ export const makeStage = async ({ language = own, graceMs } = {}) => {
       const gone = Promise.all(left.map(({ exited }) => exited))
       await Promise.race([gone, sleep(15_000)])
       for (const { child } of left) child.kill('SIGKILL')
-      server.kill('SIGKILL')
+      await ground.clear()
       if (!isKept) rmSync(folder, { recursive: true, force: true })
       return isKept ? folder : undefined
     },

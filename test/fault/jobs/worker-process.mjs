@@ -1,8 +1,8 @@
 // Some workers in a process of their own, with tasks that write down what they ran. Those of other languages read and write the same.
 import { appendFileSync } from 'node:fs'
 
-const { redis, name, journal, queue, workers, graceMs } = JSON.parse(process.env.PSHUB_JOBS_SETUP)
-const { defineTask, Worker } = await import('../../../dist/index.js')
+const { redis, name, journal, queue, workers, graceMs, dist } = JSON.parse(process.env.PSHUB_JOBS_SETUP)
+const { defineTask, Worker } = await import(`${dist}/index.js`)
 
 let runs = 0
 const note = line => appendFileSync(journal, `${JSON.stringify(line)}\n`)
@@ -49,6 +49,24 @@ tasks.push(defineTask(`${queue}-acts:1.0`, { retries: 2, backoff: 50, jobTimeout
 tasks.push(
   defineTask(`${queue}-keyed:1.0`, { keyed: 'ordered', retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler),
 )
+/** `ms`: how long it takes; `fails`: how likely it fails. A run takes as long as the slowest of its payloads. */
+const runMerged = async (byKey, ctx) => {
+  const run = `${name}/${++runs}`
+  const keys = [...byKey].map(([key, payloads]) => [key, payloads.map(({ n }) => n)])
+  const payloads = [...byKey.values()].flat()
+  note({ e: 'merged', run, keys, fence: ctx.fence, at: Date.now() })
+  let isDone = false
+  try {
+    await wait(Math.max(...payloads.map(({ ms }) => ms)), ctx.signal)
+    ctx.signal.throwIfAborted()
+    if (payloads.some(({ fails = 0 }) => Math.random() < fails)) throw new Error('not yet {')
+    isDone = true
+  } finally {
+    note({ e: 'merged-stop', run, isDone, at: Date.now() })
+  }
+}
+const merging = { keyed: 'merged', batch: 3, maxPayloads: 20, retries: 8, backoff: 50, jobTimeoutMs: 15_000 }
+tasks.push(defineTask(`${queue}-merged:1.0`, merging, runMerged))
 // Those of schedules.
 for (const name of ['once', 'skip'])
   tasks.push(defineTask(`${queue}-${name}:1.0`, { retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler))

@@ -40,7 +40,9 @@ export const bugs = [
     row: 'F04',
     breaks: ['lost'],
     what: 'a claim whose answer was lost is never looked for',
-    edits: [['worker/roles/reconcile.js', 'async look(nowUs) {', 'async look(nowUs) { return;']],
+    edits: [
+      ['worker/roles/reconcile.js', 'async look(held, nowUs, sentAt) {', 'async look(held, nowUs, sentAt) { return;'],
+    ],
   },
   {
     name: 'plain BLPOP claim',
@@ -88,7 +90,7 @@ export const bugs = [
     row: 'F10-heavy',
     breaks: ['steady'],
     what: 'a claim for all idle slots brings whatever fits into these',
-    edits: [['queue/queue.js', '[workerId, slots, jobs, maxBatchBytes]', '[workerId, slots, jobs, 1e9]']],
+    edits: [['queue/queue.js', '[workerId, slots, jobs, maxBatchBytes, epoch]', '[workerId, slots, jobs, 1e9, epoch]']],
   },
   {
     name: 'no rest after a foreign request',

@@ -1,8 +1,8 @@
 // Failovers to a replica that had not heard of everything: what ended just before is not started again.
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addReplica, addSentinels, cutReplica, masterName, promote, untilPromoted } from '../harness/failover.mjs'
-import { serverArgs } from '../harness/stage.mjs'
+import { addReplica, addSentinels, cutReplica, promote, sentinelUrl, untilPromoted } from '../harness/failover.mjs'
+import { serverArgs } from '../harness/ground.mjs'
 import { killClients, unreachable } from './connections.mjs'
 
 /** Both that settle calls and that take them back lose what the replica had not heard of. */
@@ -55,8 +55,6 @@ const startDeaf = async stage => {
   return server.address()
 }
 
-const sentinelsOf = ports => ({ sentinels: ports.map(port => ({ host: '127.0.0.1', port })), name: masterName })
-
 export const failoverRows = [
   {
     ...failover,
@@ -83,12 +81,11 @@ export const failoverRows = [
     ...failover,
     id: 'F32-sentinel',
     title: 'the same by Sentinel, when the master is killed',
-    isOwnOnly: true,
     async prepare(stage) {
       await addReplica(stage, serverArgs)
       await addSentinels(stage)
     },
-    target: ({ sentinels }) => sentinelsOf(sentinels.map(({ port }) => port)),
+    target: ({ sentinels }) => sentinelUrl(sentinels.map(({ port }) => port)),
     async inject(stage) {
       await endUnheard(stage)
       await stage.stopRedis('SIGKILL')
@@ -98,7 +95,6 @@ export const failoverRows = [
   {
     id: 'F31-deaf',
     title: 'a sentinel that accepts and never answers, before healthy ones, as all connections are killed',
-    isOwnOnly: true,
     // It is there from the start: the first calls cannot be sent either.
     warmMs: 0,
     faultMs: 6000,
@@ -107,7 +103,7 @@ export const failoverRows = [
       await addSentinels(stage)
       stage.deaf = await startDeaf(stage)
     },
-    target: ({ sentinels, deaf }) => sentinelsOf([deaf.port, ...sentinels.map(({ port }) => port)]),
+    target: ({ sentinels, deaf }) => sentinelUrl([deaf.port, ...sentinels.map(({ port }) => port)]),
     async inject(stage) {
       await sleep(4000)
       await killClients(stage.redis, 'pshub-')

@@ -2,6 +2,7 @@
 // `faultMs`, and `heal(stage)` ends it, beside what the proxies heal by themselves; `expect`: see measures.mjs;
 // `check(stage)` looks for more, and `report(history)` says more; `needs()` throws why it cannot be run here.
 import { callerRows } from './callers.mjs'
+import { clusterRows } from './clusters.mjs'
 import { connectionRows } from './connections.mjs'
 import { deployRows } from './deploys.mjs'
 import { failoverRows } from './failovers.mjs'
@@ -11,6 +12,7 @@ import { heavyRows } from './heavy.mjs'
 import { massRows } from './mass.mjs'
 import { outageRows } from './outages.mjs'
 import { overloadRows } from './overload.mjs'
+import { promotionRows } from './promotions.mjs'
 import { refusalRows } from './refusals.mjs'
 import { workerRows } from './workers.mjs'
 
@@ -22,6 +24,8 @@ const all = [
   ...callerRows,
   ...overloadRows,
   ...failoverRows,
+  ...promotionRows,
+  ...clusterRows,
   ...deployRows,
   ...foreignRows,
   ...garbageRows,

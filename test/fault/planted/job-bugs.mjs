@@ -1,0 +1,83 @@
+// Bugs in what becomes of merged jobs, to show that the suite for jobs finds them: `run.mjs --planted <name>` of test/fault/jobs.
+
+/** As in bugs.mjs; `breaks`: how what it must be seen by begins. */
+export const jobBugs = [
+  {
+    name: 'claim that forgets what runs',
+    what: 'a key whose run goes on is given to another worker',
+    breaks: ['two runs of a key at a time'],
+    edits: [
+      [
+        'queue/lua/claim.lua',
+        "if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end",
+        '',
+      ],
+    ],
+  },
+  {
+    name: 'settle that drops what came meanwhile',
+    what: 'a run that ended well takes along what came while it went on',
+    breaks: ['lost payload'],
+    edits: [
+      [
+        'queue/lua/settle.lua',
+        'leave_run(runs_leaving, id, task, keys)\n  return {}',
+        "for _, key in ipairs(keys) do if has_merged(KEYS[2], task, key) then redis.call('UNLINK', merged_of(KEYS[2], task, key)) count_lined(KEYS[2], task, -1) end end leave_run(runs_leaving, id, task, keys)\n  return {}",
+      ],
+    ],
+  },
+  {
+    name: 'adopt that loses the payloads',
+    what: 'what a lost worker ran is freed, and its payloads are not put back',
+    breaks: ['lost payload'],
+    edits: [
+      [
+        'queue/lua/shared-merged.lua',
+        'wait_again(jobs, id, task, each.key, scored_of(each), at)',
+        'wait_again(jobs, id, task, each.key, {}, at)',
+      ],
+    ],
+  },
+  {
+    name: 'token that repeats',
+    what: 'the last token is not remembered, and each step begins with the same millisecond',
+    breaks: ['token given twice'],
+    edits: [
+      [
+        'queue/lua/shared-keyed.lua',
+        'local first = math.max(tonumber(now_us_text()), last + 1)',
+        'local first = math.floor(tonumber(now_us_text()) / 1e6) * 1e6',
+      ],
+    ],
+  },
+  {
+    name: 'merge that overwrites',
+    what: 'what comes back from a run that failed replaces what came meanwhile',
+    breaks: ['lost payload'],
+    edits: [
+      [
+        'queue/lua/shared-merged.lua',
+        'if scored[1] and not merge(',
+        "if scored[1] and has_merged(jobs, task, key) then redis.call('UNLINK', merged_of(jobs, task, key)) count_lined(jobs, task, -1) end\n  if scored[1] and not merge(",
+      ],
+    ],
+  },
+  {
+    name: 'newest first',
+    what: 'a run takes the payloads of the highest scores',
+    breaks: ['before one that waited with it', 'not as enqueued', 'not by score'],
+    edits: [['queue/lua/shared-runs.lua', "redis.pcall('ZPOPMIN', set, page)", "redis.pcall('ZPOPMAX', set, page)"]],
+  },
+  {
+    name: 'key that stands nowhere',
+    what: 'what came while its key ran waits for the next payload of that',
+    breaks: ['lost payload', 'left behind'],
+    edits: [
+      [
+        'queue/lua/shared-keyed.lua',
+        'if not is_empty and has_merged(jobs, task, key) then\n        local at',
+        'if false then\n        local at',
+      ],
+    ],
+  },
+]

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { connectionsTo, eventually, useCluster } from '../support/cluster-fixture.ts'
+
+const it_ = useCluster({ masters: 3 })
+const echo = (name = 'echo:1.0') => defineTask(name, {}, args => args)
+
+describe('a Cluster', () => {
+  it('that is named by one of its nodes is found out, and calls go to whichever node has the queue', async () => {
+    const hub = it_.hub()
+    for (const [at, queue] of it_.queues().entries()) {
+      await it_.worker(queue, [echo(`echo${at}:1.0`)])
+      expect(await hub.call(`echo${at}:1.0`, { at })).toEqual({ at })
+    }
+    const many = await Promise.all(Array.from({ length: 300 }, (_, n) => hub.call(`echo${n % 3}:1.0`, n)))
+    expect(many).toEqual(Array.from({ length: 300 }, (_, n) => n))
+  })
+
+  it('may be given as several nodes, of which one is not there', async () => {
+    const { port } = it_.cluster.masters[0]!
+    const redis = `redis+cluster://127.0.0.1:1,127.0.0.1:${port}`
+    const [queue] = it_.queues() as [string]
+    await it_.worker(queue, [echo()], { redis })
+    expect(await eventually(() => it_.hub({ redis }).call('echo:1.0', 1))).toBe(1)
+    const asObject = { cluster: [{ host: '127.0.0.1', port }] }
+    expect(await it_.hub({ redis: asObject }).call('echo:1.0', 2)).toBe(2)
+  })
+
+  it('gets two connections for each node that is used, and no more', async () => {
+    const [queue] = it_.queues() as [string]
+    await it_.worker(queue, [echo()])
+    const hub = it_.hub()
+    await hub.call('echo:1.0', 1)
+    const counts = await Promise.all(
+      it_.cluster.masters.map(async node => [
+        await connectionsTo(node, 'pshub-hub'),
+        await connectionsTo(node, 'pshub-worker'),
+      ]),
+    )
+    for (const [ofHub, ofWorker] of counts) {
+      expect(ofHub).toBeLessThanOrEqual(2)
+      expect(ofWorker).toBeLessThanOrEqual(2)
+    }
+  })
+
+  it('has workers of several queues on different nodes, with one pool of slots', async () => {
+    const queues = it_.queues()
+    let most = 0
+    let running = 0
+    const slow = defineTask('slow:1.0', {}, async args => {
+      most = Math.max(most, ++running)
+      await new Promise(resolve => setTimeout(resolve, 20))
+      running--
+      return args
+    })
+    await it_.worker(queues, [slow], { slots: 4 })
+    const hub = it_.hub()
+    const calls = Array.from({ length: 60 }, (_, n) => hub.call('slow:1.0', n, { queue: queues[n % 3]! }))
+    expect(await Promise.all(calls)).toEqual(Array.from({ length: 60 }, (_, n) => n))
+    expect(most).toBe(4)
+    // Woken by the bell of each, from idleness.
+    for (const queue of queues) {
+      await new Promise(resolve => setTimeout(resolve, 50))
+      const startedAt = performance.now()
+      await hub.call('slow:1.0', 1, { queue })
+      expect(performance.now() - startedAt).toBeLessThan(1000)
+    }
+  })
+})

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { mergedFixture, noting } from '../support/merged-fixture.ts'
+
+const it_ = useRedis()
+const { keysOf, waiting, declared } = mergedFixture(it_)
+
+describe('merged jobs', () => {
+  it('are serialized for their way, and deserialized for the handler', async () => {
+    const seen: unknown[] = []
+    const task = defineTask(
+      'dates:1.0',
+      {
+        keyed: 'merged',
+        args: { type: 'string' },
+        serialize: (day: Date) => day.toISOString(),
+        deserialize: (json: unknown) => new Date(json as string),
+      },
+      byKey => {
+        seen.push(...byKey.get('a')!)
+      },
+    )
+    await it_.worker([task])
+    await it_.hub().enqueue(task, new Date(5), { key: 'a' })
+    await eventually(() => seen.length === 1)
+    expect(seen).toEqual([new Date(5)])
+  })
+
+  it('give up what is no payload of theirs, and run the others', async () => {
+    it_.allowLeftovers()
+    const { task, runs } = noting({ args: { type: 'number' }, batch: 4 })
+    const hub = await declared(task)
+    for (const key of ['a', 'b']) await hub.enqueue('merge:1.0', 1, { key, score: 2 })
+    await it_.redis.zadd(
+      keysOf().merged('merge:1.0', 'a'),
+      '1',
+      '"text"',
+      '0',
+      '{not],["json',
+      '3',
+      `${'['.repeat(80)}${']'.repeat(80)}`,
+    )
+    await it_.worker([task])
+    await eventually(async () => (await hub.dead('q').count()) === 3 && runs.length >= 1)
+    expect(runs.flatMap(({ keys }) => keys).sort()).toEqual([
+      ['a', [1]],
+      ['b', [1]],
+    ])
+  })
+
+  it('are tried again with other arguments so that they merge with equal ones', async () => {
+    it_.allowLeftovers()
+    const { task } = noting({ retries: 0 }, () => Promise.reject(new Error('no')))
+    const worker = await it_.worker([task])
+    const hub = it_.hub()
+    await hub.enqueue('merge:1.0', 1, { key: 'a' })
+    await eventually(async () => (await hub.dead('q').count()) === 1)
+    await worker.stop()
+    await hub.enqueue('merge:1.0', { a: 2, b: 1 }, { key: 'a', score: 7 })
+    expect(await hub.dead('q').retry({}, { args: { b: 1, a: 2 } })).toBe(1)
+    expect(await waiting('a')).toEqual({ '{"a":2,"b":1}': 7 })
+  })
+
+  it('may return what is no JSON: nobody is told', async () => {
+    const { task, runs } = noting()
+    const odd = defineTask('odd:1.0', { keyed: 'merged', retries: 0 }, () => 1n)
+    await it_.worker([task, odd])
+    const hub = it_.hub()
+    await hub.enqueue('odd:1.0', 1, { key: 'a' })
+    await hub.enqueue('merge:1.0', 1, { key: 'a' })
+    await eventually(() => runs.length === 1)
+    await eventually(async () => (await it_.redis.hlen(keysOf().lined)) === 0)
+    expect(await hub.dead('q').count()).toBe(0)
+  })
+
+  it('run alone, and checked, where they were enqueued before their task merged its jobs', async () => {
+    it_.allowLeftovers()
+    const ordered = defineTask('merge:1.0', { keyed: 'ordered' }, () => undefined)
+    await (await it_.worker([ordered])).stop()
+    const hub = it_.hub()
+    await hub.enqueue('merge:1.0', 1, { key: 'a' })
+    await hub.enqueue('merge:1.0', 'none', { key: 'a' })
+    const { task, runs } = noting({ args: { type: 'number' } })
+    await it_.worker([task])
+    await eventually(async () => (await hub.dead('q').count()) === 1 && runs.length === 1)
+    expect(runs[0]!.keys).toEqual([['a', [1]]])
+    expect((await hub.dead('q').list())[0]).toMatchObject({ args: 'none', errors: [{ code: 'InvalidArgs' }] })
+  })
+
+  it('refuse what has no meaning for them', async () => {
+    const { task } = noting()
+    const hub = await declared(task)
+    const refused = async (options: object) => (await failure(hub.enqueue('merge:1.0', 1, options))).message
+    expect(await refused({})).toContain('its jobs are merged: give a key')
+    expect(await refused({ key: 'a', tracked: true })).toContain('tracked cannot be said of a merged job')
+    expect(await refused({ key: 'a', retries: 3 })).toContain('Say it of the task')
+    expect(await refused({ key: 'a', score: Number.NaN })).toContain('score must be a number')
+    expect(await refused({ key: 'a', score: '1' })).toContain('score must be a number')
+    expect((await failure(hub.batch([['merge:1.0', 1, { key: 'a' }]]))).message).toContain('cannot be one of a batch')
+    expect((await failure(hub.chain([['merge:1.0', 1, { key: 'a' }]]))).message).toContain('a step of a chain')
+    await it_.worker([task])
+    expect(await failure(hub.call('merge:1.0', 1))).toMatchObject({ code: 'InvalidArgs' })
+  })
+})

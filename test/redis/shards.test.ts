@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { Resharding } from '../../src/queue/resharding.ts'
+import { homeOf, shardsText } from '../../src/queue/shards.ts'
+import { Connection } from '../../src/redis/connection.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { gated } from '../support/noting-tasks.ts'
+
+const it_ = useRedis()
+
+const resharding = async (queue = 'q'): Promise<Resharding> => {
+  const connection = new Connection({ target: it_.url, name: 'test', stallMs: 2000 })
+  it_.onEnd(() => connection.close())
+  it_.onEnd(() =>
+    it_.redis.del(
+      ...['', 'shard.2.', 'shard.3.', 'shard.4.', 'shard.5.', 'shard.6.'].map(
+        of => `${it_.namespace}:{${of}${queue}}:shards`,
+      ),
+    ),
+  )
+  connection.open()
+  await connection.whenReady()
+  return new Resharding(connection, makeKeys(it_.namespace), queue, 4000)
+}
+
+const settled = { signal: undefined, onLeft: () => undefined }
+const settle = (of: Resharding) => of.settle(settled.onLeft)
+
+/** A task whose jobs note when they ran, by key. */
+const noting = (ms: () => number = () => 0) => {
+  const runs: { key: string; n: number; from: number; to: number }[] = []
+  let clock = 0
+  const task = defineTask('sync:1.0', { keyed: 'ordered' }, async (args: unknown) => {
+    const run = { ...(args as { key: string; n: number }), from: clock++, to: Number.POSITIVE_INFINITY }
+    runs.push(run)
+    await new Promise(resolve => setTimeout(resolve, ms()))
+    run.to = clock++
+    return run.n
+  })
+  return { task, runs }
+}
+
+/** Each key's jobs ran in their order, one at a time, each once. */
+const expectOrder = (runs: readonly { key: string; n: number; from: number; to: number }[]) => {
+  for (const key of new Set(runs.map(run => run.key))) {
+    const own = runs.filter(run => run.key === key)
+    expect(own.map(({ n }) => n)).toEqual(own.map((_, n) => n))
+    for (const [at, run] of own.entries()) if (at > 0) expect(run.from).toBeGreaterThan(own[at - 1]!.to)
+  }
+}
+
+const names = ['q', 'shard.2.q', 'shard.3.q']
+
+describe('a queue that is spread over shards', () => {
+  it('is served by its workers, with one pool of slots, and takes calls and jobs in all of them', async () => {
+    const { task, runs } = gated('slow:1.0')
+    const worker = await it_.worker([task], { slots: 3, jobSlots: 3 })
+    const hub = it_.hub()
+    const pushed = new Set<string>()
+    hub.events.on('queue:pushed', ({ queue }) => pushed.add(queue))
+    const changed = await (await resharding()).change(3)
+    expect(changed).toMatchObject({ epoch: 2, names, isComing: false, earlier: ['q'] })
+    await eventually(async () => (await hub.queues())[0]?.shards?.filter(({ workers }) => workers === 1).length === 3)
+    // What hubs know of a route is older for a moment.
+    await eventually(async () => {
+      const calls = Array.from({ length: 12 }, (_, n) => hub.call('slow:1.0', n, { timeoutMs: 20_000 }))
+      const ended = Promise.all(calls)
+      for (let end = 0; end < 12; end++) {
+        await eventually(() => runs.length > 0)
+        expect(runs.length).toBeLessThanOrEqual(3)
+        expect(worker.busy).toBeLessThanOrEqual(3)
+        runs.shift()!.end()
+      }
+      await ended
+      return pushed.size === 3
+    })
+    const { ids } = await hub.enqueueMany(
+      Array.from({ length: 9 }, (_, n) => ['slow:1.0', n] as const),
+      { tracked: true },
+    )
+    const jobs = await Promise.all(ids.map(id => hub.job(id, { queue: 'q' })))
+    expect(jobs.map(({ queue }) => queue).sort()).toEqual(names.flatMap(name => [name, name, name]))
+    for (let end = 0; end < 9; end++) {
+      await eventually(() => runs.length > 0)
+      runs.shift()!.end()
+    }
+    expect(await Promise.all(jobs.map(job => job.result()))).toHaveLength(9)
+    it_.allowLeftovers()
+  })
+})
+
+describe('jobs with a key in shards', () => {
+  it('keep their order, one at a time, while the number changes again and again', async () => {
+    const { task, runs } = noting(() => Math.random() * 3)
+    await it_.worker([task], { slots: 6, jobSlots: 6 })
+    await it_.worker([task], { slots: 6, jobSlots: 6 })
+    const hubs = [it_.hub(), it_.hub()]
+    const of = await resharding()
+    const keys = Array.from({ length: 12 }, (_, n) => `key ${n}`)
+    const counts = new Map(keys.map(key => [key, 0]))
+    let isOver = false
+    const loading = keys.map(async (key, at) => {
+      // Of each key one hub enqueues, so that there is an order.
+      while (!isOver) {
+        const n = counts.get(key)!
+        await hubs[at % 2]!.enqueue('sync:1.0', { key, n }, { key })
+        counts.set(key, n + 1)
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 20))
+      }
+    })
+    for (const count of [3, 5, 2]) {
+      await of.change(count)
+      // To take shards away takes as long as hubs repeat what they do not know to have arrived.
+      if (count > 2) await settle(of)
+      else await new Promise(resolve => setTimeout(resolve, 3000))
+    }
+    isOver = true
+    await Promise.all(loading)
+    const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+    await eventually(() => runs.length === total && runs.every(({ to }) => to < Number.POSITIVE_INFINITY), 30_000)
+    expectOrder(runs)
+    expect(total).toBeGreaterThan(500)
+    it_.allowLeftovers()
+  }, 90_000)
+
+  it('that wait when the number changes are run where they belong then, and told of to who waits for them', async () => {
+    const { task, runs } = noting()
+    const hub = it_.hub()
+    const key = ['a', 'b', 'c', 'd'].find(each => homeOf(names as never, each) !== 'q')!
+    const jobs = []
+    const first = await it_.worker([task], { slots: 1, jobSlots: 0 })
+    for (let n = 0; n < 5; n++)
+      jobs.push(await hub.enqueue('sync:1.0', { key, n }, { key, tracked: true, delayMs: n === 4 ? 50 : undefined }))
+    await (await resharding()).change(3)
+    await first.stop()
+    await it_.worker([task], { slots: 2, jobSlots: 2 })
+    expect(await Promise.all(jobs.map(job => job.result()))).toEqual([0, 1, 2, 3, 4])
+    expectOrder(runs)
+    expect(new Set(jobs.map(({ queue }) => queue))).toEqual(new Set([homeOf(names as never, key)]))
+    expect(await jobs[0]!.status()).toMatchObject({ state: 'done', queue: homeOf(names as never, key) })
+    expect((await hub.job(jobs[0]!.id)).queue).toBe(homeOf(names as never, key))
+    it_.allowLeftovers()
+  })
+})
+
+describe('a change', () => {
+  it('ends when nothing is left of how it was, and the shards that are none any more are left alone', async () => {
+    const { task, runs } = noting()
+    await it_.worker([task])
+    const hub = it_.hub()
+    const of = await resharding()
+    expect(await settle(of)).toMatchObject({ epoch: 0, names: ['q'] })
+    await of.change(3)
+    for (let n = 0; n < 20; n++) await hub.enqueue('sync:1.0', { key: `${n}`, n: 0 }, { key: `${n}` })
+    await eventually(() => runs.length === 20)
+    expect(await settle(of)).toMatchObject({ epoch: 3, names, earlier: undefined })
+    expect(await of.change(3)).toMatchObject({ epoch: 3 })
+    it_.allowLeftovers()
+  }, 30_000)
+
+  it('that two begin at once is one of them, and the other one is told', async () => {
+    const [one, other] = [await resharding(), await resharding()]
+    const outcomes = await Promise.allSettled([one.change(2), other.change(3)])
+    const failed = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+    expect(failed).toHaveLength(1)
+    expect(failed[0]!.reason.message).toMatch(/Somebody else changes the shards of q/)
+    const { names: chosen } = await one.read()
+    expect(chosen).toHaveLength(outcomes[0]!.status === 'fulfilled' ? 2 : 3)
+  })
+
+  it('that ended in the middle goes on', async () => {
+    const of = await resharding()
+    const begun = { epoch: 1, names: ['q', 'shard.2.q'] as const, isComing: true, earlier: ['q'] as const }
+    await it_.redis.set(`${it_.namespace}:{q}:shards`, shardsText(begun as never))
+    expect(await of.change(2)).toMatchObject({ epoch: 2, isComing: false })
+    expect(await it_.redis.get(`${it_.namespace}:{shard.2.q}:shards`)).toContain('"epoch":2')
+  })
+
+  it('is refused for what cannot be', async () => {
+    const of = await resharding()
+    for (const count of [0, 1.5, 257]) expect((await failure(of.change(count))).message).toMatch(/1 to 256 shards/)
+    const connection = new Connection({ target: it_.url, name: 'test', stallMs: 2000 })
+    const make = (queue: string) => () => new Resharding(connection, makeKeys('t'), queue)
+    expect(make('shard.2.q')).toThrow('shard.2.q is a shard; name its queue, q.')
+    expect(make('q'.repeat(51))).toThrow('has 50 characters at most')
+    expect(make('no queue')).toThrow('is not the name of a queue')
+  })
+})
+
+describe('the record of shards', () => {
+  it('is brought back by workers where it was lost', async () => {
+    await it_.worker([noting().task])
+    await (await resharding()).change(2)
+    const lost = `${it_.namespace}:{shard.2.q}:shards`
+    const hub = it_.hub()
+    await eventually(async () => (await hub.queues())[0]?.shards?.length === 2)
+    await it_.redis.del(lost)
+    await eventually(async () => (await it_.redis.get(lost))?.includes('"epoch":2'))
+    await it_.redis.del(`${it_.namespace}:{q}:shards`)
+    await eventually(async () => (await it_.redis.get(`${it_.namespace}:{q}:shards`))?.includes('"epoch":2'))
+    it_.allowLeftovers()
+  })
+
+  it.each([
+    'nonsense',
+    '{"epoch":1}',
+    '{"epoch":1,"names":["other"]}',
+    '{"epoch":1,"names":["q","shard.2.other"]}',
+    '{"epoch":1,"names":["q","q"]}',
+  ])('counts as none when it is %s', async text => {
+    await it_.redis.set(`${it_.namespace}:{q}:shards`, text)
+    const { task, runs } = noting()
+    await it_.worker([task])
+    const hub = it_.hub()
+    expect(await hub.call('sync:1.0', { n: 1 })).toBe(1)
+    if (!text.startsWith('{')) {
+      await hub.enqueue('sync:1.0', { key: 'a', n: 2 }, { key: 'a' })
+      await eventually(() => runs.length === 2)
+    }
+    await it_.redis.del(`${it_.namespace}:{q}:shards`)
+    it_.allowLeftovers()
+  })
+})
