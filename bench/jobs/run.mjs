@@ -4,7 +4,7 @@ import { ensureServer } from '../../tools/redis-server.mjs'
 import { machine, machineText } from '../kit/machine.mjs'
 import { prepareBench } from '../kit/prepare.mjs'
 
-const shapeNames = ['drain', 'scheduled', 'calls-beside-jobs']
+const shapeNames = ['drain', 'keyed', 'many-keys', 'scheduled', 'calls-beside-jobs']
 const systemNames = ['pshub', 'bullmq', 'bee-queue', 'sidekiq', 'lowkiq']
 
 const { values } = parseArgs({
@@ -19,13 +19,15 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const help = `npm run bench:jobs -- [options]     all of it takes about 6 minutes
+const help = `npm run bench:jobs -- [options]     all of it takes about 11 minutes
   --shape list    of ${shapeNames.join(', ')} (all)
                   drain: jobs are enqueued at once, and then run by one process, beside the other systems (3 min)
+                  keyed: the same of jobs with keys, in lines and merged, beside plain ones and Lowkiq (3 min)
+                  many-keys: what a key takes that waits, how long Redis stalls, and a hot key beside quiet ones (2 min)
                   scheduled: how late jobs are that are due while very many wait, and how long Redis stalls (1 min)
                   calls-beside-jobs: waits of calls alone, and while jobs drain on the same worker (1 min)
   --jobs n        blank jobs of drain and calls-beside-jobs (50000)
-  --waiting n     jobs that wait in scheduled (1000000)
+  --waiting n     jobs that wait in scheduled, and keys in many-keys (1000000)
   --slots list    at once, of drain (5,64)
   --rounds n      interleaved rounds; shown are medians (3)
   --systems list  of ${systemNames.join(', ')}; those of Ruby are installed by this, or left out where that cannot be
@@ -50,7 +52,8 @@ else {
   const { systems } = await import('./systems.mjs')
   const shapes = values.shape.split(',')
   const wanted = ['pshub', ...values.systems.split(',').filter(name => name !== 'pshub')]
-  const { names, versions } = shapes.includes('drain') ? find(systems, wanted) : { names: ['pshub'], versions: {} }
+  const { names, versions } =
+    shapes.includes('drain') || shapes.includes('keyed') ? find(systems, wanted) : { names: ['pshub'], versions: {} }
   const options = {
     names,
     jobs: Number(values.jobs),

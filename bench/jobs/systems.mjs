@@ -37,6 +37,9 @@ const ofRuby = (name, share, workerArgs) => ({
 /** `share`: of the jobs, for one that is so slow that it would take the most of the time. */
 export const systems = {
   pshub: ofNode('pshub'),
+  ordered: ofNode('ordered'),
+  merged: ofNode('merged'),
+  'merged-10': ofNode('merged-10'),
   bullmq: ofNode('bullmq'),
   'bee-queue': ofNode('bee-queue'),
   sidekiq: ofRuby('sidekiq', 1, slots => ['-c', String(slots), '-q', 'bench', '-e', 'production']),

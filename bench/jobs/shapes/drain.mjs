@@ -57,7 +57,7 @@ const rowsOf = (slots, samples) => {
   })
 }
 
-export const drain = async ({ names, jobs, slots: slotCounts, rounds }) => {
+const drained = async ({ names, jobs, slots: slotCounts, rounds }) => {
   const rows = []
   for (const slots of slotCounts) {
     const samples = new Map(names.map(name => [name, []]))
@@ -71,8 +71,16 @@ export const drain = async ({ names, jobs, slots: slotCounts, rounds }) => {
     }
     rows.push(...rowsOf(slots, samples))
   }
-  return {
-    title: `drain: ${jobs} blank jobs (Lowkiq: a tenth of them), enqueued at once, then run by one process; medians of ${rounds} interleaved rounds`,
-    rows,
-  }
+  return rows
+}
+
+const title = ({ jobs, rounds }) =>
+  `${jobs} blank jobs (Lowkiq: a tenth of them), enqueued at once, then run by one process; medians of ${rounds} interleaved rounds`
+
+export const drain = async options => ({ title: `drain: ${title(options)}`, rows: await drained(options) })
+
+/** The same of jobs with keys: in lines of 2,000 keys, and merged, a key for each job, in runs of one key and of ten. */
+export const keyed = async options => {
+  const names = ['pshub', 'ordered', 'merged', 'merged-10', ...options.names.filter(name => name === 'lowkiq')]
+  return { title: `keyed: ${title(options)}`, rows: await drained({ ...options, names }) }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { quantile } from '../../kit/numbers.mjs'
 import { LineMember } from '../members.mjs'
 import { openServer } from '../server.mjs'
+import { longestSteps, shownSteps } from '../steps.mjs'
 
 const hourMs = 3600 * 1000
 /** As many as one call of enqueueMany() takes. */
@@ -14,17 +15,6 @@ const loneMs = 20_000
 const atOnce = 10_000
 
 const { Hub } = await import('../../../dist/index.js')
-
-/** The longest of our commands, as Redis itself saw them: microseconds and what it was. */
-const longest = async redis => {
-  const entries = await redis.call('SLOWLOG', 'GET', '1000')
-  const own = entries.map(([, , us, [command, name]]) => ({ us, what: command === 'fcall' ? name : command }))
-  const ours = own.filter(({ what }) => !/^(config|slowlog|info)/i.test(what))
-  return ours.sort((a, b) => b.us - a.us).slice(0, 3)
-}
-
-const shown = found =>
-  found.map(({ us, what }) => `${what} ${(us / 1000).toFixed(2)} ms`).join(', ') || 'none above 0.5 ms'
 
 export const scheduled = async ({ waiting }) => {
   const server = await openServer()
@@ -44,19 +34,18 @@ export const scheduled = async ({ waiting }) => {
   }
   const perSecond = waiting / ((performance.now() - fillStarted) / 1000)
   const bytes = ((await server.memory()) - before - payload) / waiting
-  const filling = await longest(redis)
+  const filling = await longestSteps(redis)
 
   const worker = new LineMember(process.execPath, [join(import.meta.dirname, '../lateness.mjs'), server.url])
   await worker.next()
   const latenesses = async moments => {
-    await redis.call('SLOWLOG', 'RESET')
     await hub.enqueueMany(
       moments.map(at => ['due:1.0', { at, group: moments.length }, { at }]),
       { queue: 'bench' },
     )
     const { late } = await worker.next()
     const [p50, p99, most] = [0.5, 0.99, 1].map(q => quantile(late, q))
-    return { p50, p99, most, found: await longest(redis) }
+    return { p50, p99, most, found: await longestSteps(redis) }
   }
   const soon = Date.now() + 2000
   const one = await latenesses(Array.from({ length: lone }, () => soon + Math.floor(Math.random() * loneMs)))
@@ -70,7 +59,7 @@ export const scheduled = async ({ waiting }) => {
     'late p50 ms': p50,
     'late p99 ms': p99,
     'late most ms': most,
-    'longest steps in Redis': shown(found),
+    'longest steps in Redis': shownSteps(found),
   })
   return {
     title: `scheduled: ${waiting} jobs wait for their time, 64 idle slots`,
@@ -79,7 +68,7 @@ export const scheduled = async ({ waiting }) => {
       row(`${atOnce} jobs at the same moment`, burst),
     ],
     notes: [
-      `${Math.round(bytes)} bytes per job that waits for its time, beside its arguments; enqueued at ${Math.round(perSecond)}/s; longest steps: ${shown(filling)}`,
+      `${Math.round(bytes)} bytes per job that waits for its time, beside its arguments; enqueued at ${Math.round(perSecond)}/s; longest steps: ${shownSteps(filling)}`,
       'late: from the moment that was asked for until the handler starts, in whole ms. Steps: SLOWLOG, as long as Redis took by the clock, whatever else the machine did.',
     ],
   }

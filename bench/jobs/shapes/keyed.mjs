@@ -1,0 +1,1 @@
+export { keyed } from './drain.mjs'
