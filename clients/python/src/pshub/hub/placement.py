@@ -10,10 +10,15 @@ from ..jobs.chain import Step
 from ..queue.job_queue import JobQueue
 from ..queue.shards import Names, Shards, former_home_of, home_of, open_shards, read_shards
 from ..redis.connection import Connection
+from ..wire.clock import now_s, sleep
+from ..wire.errors import NotEnqueued
 from ..wire.keys import Keys
 
 #: So many keys are asked about at once.
 _KEYS_AT_ONCE = 1000
+#: A change is noted in all places within milliseconds; a place that lost it is told by workers, with a beat.
+_PATIENCE_S = 5.0
+_LOOK_AGAIN_S = 0.01
 
 #: A key of the jobs of a task in a queue.
 _Key = Tuple[str, str, str]
@@ -48,7 +53,7 @@ class Placement:
     async def home_of(self, queue: str, task: str, key: str) -> str:
         """Where a key of a queue is."""
         shards = await self.shards_of(queue)
-        return queue if shards is None else await self._home_in(shards, task, key)
+        return queue if shards is None else await self._home_in(queue, shards, task, key)
 
     async def spread(self, steps: Sequence[Step]) -> List[Step]:
         """
@@ -64,7 +69,7 @@ class Placement:
         homes: Dict[_Key, str] = {}
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = keys[start : start + _KEYS_AT_ONCE]
-            found = await asyncio.gather(*(self._home_in(wanted[key], *key[1:]) for key in some))
+            found = await asyncio.gather(*(self._home_in(key[0], wanted[key], *key[1:]) for key in some))
             homes.update(zip(some, found))
         return homes
 
@@ -85,16 +90,28 @@ class Placement:
         self._next = turn + place + 1
         return in_turn[place]
 
-    async def _home_in(self, shards: Shards, task: str, key: str) -> str:
+    async def _home_in(self, queue: str, known: Shards, task: str, key: str) -> str:
         """
-        While jobs of a key are where they belonged before the number of shards was changed, others go behind them: so it keeps its order.
+        Home, unless jobs of a key that came before the number of shards was changed are where they were then: behind these it keeps its
+        order. A place that knows other shards than this hub has it look again; while a change is being noted, some do.
         """
-        former = former_home_of(shards, key)
-        if former is not None:
-            queue = JobQueue(former, self._keys)
-            if await self._ask(lambda connection: queue.act_on_key(connection, task, key, "has")) > 0:
-                return former
-        return home_of(open_shards(shards), key)
+        shards: Optional[Shards] = known
+        end = now_s() + _PATIENCE_S
+        while shards is not None:
+            former = former_home_of(shards, key)
+            has = False if former is None else await self._has_key(former, task, key, shards.epoch)
+            if has is not None:
+                return former if former is not None and has else home_of(open_shards(shards), key)
+            if now_s() >= end:
+                message = f"The shards of queue {queue} are being changed, and not all of them know yet."
+                raise NotEnqueued(message, task=task)
+            await sleep(_LOOK_AGAIN_S)
+            shards = await self.shards_of(queue)
+        return queue
+
+    async def _has_key(self, place: str, task: str, key: str, epoch: int) -> Optional[bool]:
+        queue = JobQueue(place, self._keys)
+        return await self._ask(lambda connection: queue.has_key(connection, task, key, epoch))
 
 
 def _key_of(step: Step) -> Optional[_Key]:

@@ -33,6 +33,8 @@ MAX_WAITERS = 100
 CAME_MS = 30 * 24 * 3600 * 1000
 #: A batch whose maker died before all its jobs were enqueued is forgotten after this.
 OPEN_BATCH_MS = 24 * 3600 * 1000
+#: What `key` answers where the queue's shards are of another epoch.
+_OTHER_SHARDS = -3
 
 
 class JobEnd(NamedTuple):
@@ -165,11 +167,16 @@ class JobQueue:
 
     async def act_on_key(self, connection: Connection, task: str, key: str, act: str) -> int:
         """
-        Has a key ``run`` now, gives up what it is stuck at (``skip``), deletes its payloads (``delete``), or (``has``) only looks
-        whether any of its jobs waits or runs. Returns how many jobs or payloads that concerned; -1 where nothing can be skipped because it runs, -2 where only a worker could.
+        Has a key ``run`` now, gives up what it is stuck at (``skip``), or deletes its payloads (``delete``). Returns how many jobs or
+        payloads that concerned; -1 where nothing can be skipped because it runs, -2 where only a worker could.
         """
         args: List[Word] = [task, key, act, MAX_DEAD, DEAD_MS]
         return int(await run(connection, "key", self._both, args))
+
+    async def has_key(self, connection: Connection, task: str, key: str, epoch: int) -> Optional[bool]:
+        """Whether a job of a key waits here, or runs; None where the queue's shards are not those of this epoch."""
+        answer = int(await run(connection, "key", self._both, [task, key, "has", epoch, 0]))
+        return None if answer == _OTHER_SHARDS else answer == 1
 
     async def open_batch(self, connection: Connection, id: str, after: str, failed: str) -> None:
         """What follows a batch whose jobs have all ended: messages without ``at``, or empty. To be repeated is harmless."""
