@@ -83,16 +83,18 @@ def moving(cluster: Cluster, queues: List[str]) -> Iterator[Moving]:
 
 def test_a_function_rests_from_the_first_moment_of_a_move_to_its_end(moving: Moving) -> None:
     """It has all keys that it names where it is sent; those that it does not name may be there or not."""
+    # Long enough to hear that it rests, on a busy machine too: a push that was not answered at all is OutcomeUnknown.
+    patience: Any = {"queue": moving.queue, "unique": "one", "timeout_ms": 600}
     moving.hub.enqueue("plain:1.0", {"n": 1}, queue=moving.queue, unique="one")
     moving.begin()
     before = moving.keys_at(moving.home)
     for each in before:
         with pytest.raises(NotEnqueued, match="on its way"):
-            moving.hub.enqueue("plain:1.0", {"n": 2}, queue=moving.queue, unique="one", timeout_ms=150)
+            moving.hub.enqueue("plain:1.0", {"n": 2}, **patience)
         moving.send(each.split("}:")[1])
     assert moving.keys_at(moving.home) == [] and moving.keys_at(moving.away) == before
     with pytest.raises(NotEnqueued, match="on its way"):
-        moving.hub.enqueue("plain:1.0", {"n": 2}, queue=moving.queue, unique="one", timeout_ms=150)
+        moving.hub.enqueue("plain:1.0", {"n": 2}, **patience)
     ended: List[Any] = []
     waiting = threading.Thread(
         target=lambda: ended.append(moving.hub.enqueue("plain:1.0", {"n": 3}, queue=moving.queue, unique="one"))

@@ -109,6 +109,7 @@ def test_a_failure_that_is_final_gives_one_payload_of_each_key_up(hub: Hub, serv
     assert merge.brought[1] == {key: [2] for key in "abc"}
     dead = hub.dead("q").list(code="Never")
     assert sorted((job.key, job.args) for job in dead) == [("a", 1), ("b", 1), ("c", 1)]
+    eventually(lambda: len(told) == 3)
     assert sorted(job.id for job in dead) == sorted(event["id"] for _, event in told)
     assert {event["reason"] for _, event in told} == {"Never: no"}
 
