@@ -14,8 +14,8 @@ const probe = [
   // For schedules alone; what is tested is with them.
   "require 'fugit'",
   'version = Gem::Version.new(Redis::VERSION)',
-  "fits = Gem::Requirement.new('>= 4.8', '< 6').satisfied_by?(version) && !%w[5.0 5.1].include?(Redis::VERSION[0, 3])",
-  "abort 'its gem redis is ' + Redis::VERSION + '; 4.8, or 5.2 and newer, is needed' unless fits",
+  "fits = Gem::Requirement.new('>= 4.8', '< 7').satisfied_by?(version) && !%w[5.0 5.1].include?(Redis::VERSION[0, 3])",
+  "abort 'its gem redis is ' + Redis::VERSION + '; 4.8, or 5.2 to 6, is needed' unless fits",
 ].join('\n')
 
 /** What `command` lacks, in a few words; undefined when it will do. */

@@ -1,11 +1,10 @@
 # frozen_string_literal: true
 
 require "socket"
-require_relative "../wire/clock"
 
 module Pshub
-  # Metrics over plain UDP, with the names and tags of the reference. Lines are collected into packets; a daemon that is away
-  # fails nothing. Tags are written as DogStatsD reads them.
+  # Metrics over plain UDP, with the names and tags of the reference. Lines are collected into packets, for half a second at the most;
+  # a daemon that is away fails nothing. Tags are written as DogStatsD reads them.
   class StatsD
     MAX_PACKET = 1400
     FLUSH_S = 0.5
@@ -19,7 +18,8 @@ module Pshub
       @lock = Mutex.new
       @lines = []
       @size = 0
-      @flushed_at = Clock.now
+      # The process in which a thread is on its way to send what there is: none goes along into a fork.
+      @sending_in = nil
     end
 
     def timing(name, milliseconds, **tags) = add("pshub.#{name}:#{format('%.3f', milliseconds)}|ms", tags)
@@ -65,13 +65,24 @@ module Pshub
         send_lines if @size + line.bytesize > MAX_PACKET
         @lines << line
         @size += line.bytesize + 1
-        send_lines if Clock.now - @flushed_at > FLUSH_S
+        send_soon unless @sending_in == Process.pid
+      end
+    end
+
+    # There may be no further line for long, so this waits for none.
+    def send_soon
+      @sending_in = Process.pid
+      Thread.new do
+        sleep(FLUSH_S)
+        @lock.synchronize do
+          @sending_in = nil
+          send_lines
+        end
       end
     end
 
     def send_lines
       lines, @lines, @size = @lines, [], 0
-      @flushed_at = Clock.now
       return if lines.empty?
 
       @socket ||= UDPSocket.new(Addrinfo.udp(*@address).afamily).tap { |socket| socket.connect(*@address) }
