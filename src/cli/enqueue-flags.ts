@@ -42,13 +42,15 @@ export const enqueueFlags: Command['options'] = [
   { flag: 'expires', value: 'time', about: 'it is not run when it has waited for longer' },
   { flag: 'tracked', about: 'keep a record of how it fares, for pshub job' },
   { flag: 'keep', value: 'time', about: 'keep that for so long after its end', fallback: '1h' },
+  { flag: 'durable', about: 'confirmed only when a replica of Redis has it, too' },
 ]
 
 const priorities = ['high', 'normal', 'low'] as const
 
 /** @throws UsageError */
 export const enqueueOptionsOf = (flags: Invocation['flags']): EnqueueOptions => {
-  const { forward, delay, at, retries, backoff, key, score, priority, unique, expires, tracked, keep, wait } = flags
+  const { forward, delay, at, retries, backoff, key, score, priority, unique, expires } = flags
+  const { tracked, keep, wait, durable } = flags
   const duration = (text: string | undefined, flag: string) => text && parseDuration(text, `--${flag}`)
   const queue = queueOf(flags, 'enqueue')
   if (queue !== undefined && forward !== undefined) throw wrong('Give --queue or --forward, not both.')
@@ -67,6 +69,7 @@ export const enqueueOptionsOf = (flags: Invocation['flags']): EnqueueOptions => 
     expiresMs: duration(expires, 'expires'),
     tracked: tracked !== undefined || wait !== undefined ? true : undefined,
     keepResultMs: duration(keep, 'keep'),
+    durable: durable === undefined ? undefined : 'replica',
   }
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }

@@ -64,9 +64,9 @@ const teller = (say: (line: string) => void) => {
   let saidAt = Number.NEGATIVE_INFINITY
   return ({ keys, waiting, dead }: ShardsLeft) => {
     const parts = [
-      ...(keys > 0 ? [`${keys} keys where they were before`] : []),
-      ...(waiting > 0 ? [`${waiting} calls and jobs in shards that are to go`] : []),
-      ...(dead > 0 ? [`${dead} dead jobs there: have them tried again, or delete them (pshub dead)`] : []),
+      ...(keys > 0 ? [`keys where they were before: ${keys}`] : []),
+      ...(waiting > 0 ? [`calls and jobs in shards that are to go: ${waiting}`] : []),
+      ...(dead > 0 ? [`dead jobs there: ${dead} (have them tried again, or delete them: pshub dead)`] : []),
     ]
     const line =
       parts.length > 0 ? `Left: ${parts.join('; ')}.` : 'Nothing is left; waiting for hubs that do not know yet.'

@@ -41,6 +41,13 @@ describe('pshub enqueue', () => {
     })
   })
 
+  it('is confirmed by a replica where it is durable, and says so where there is none', async () => {
+    const { code, out, err } = await run(['enqueue', 'report:1.0', '--queue', 'durable', '--durable'])
+    expect({ code, out }).toEqual({ code: 4, out: '' })
+    expect(err).toMatch(/^OutcomeUnknown: The job is in Redis, and no replica/)
+    expect(await cli.redis.llen(keys('durable').jobs)).toBe(1)
+  })
+
   it('says where one like it is there', async () => {
     const unique = ['enqueue', 'report:1.0', '{"a":1}', '--queue', 'later', '--unique']
     const first = await run(unique)
