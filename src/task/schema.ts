@@ -103,9 +103,13 @@ const asSchema = (schema: unknown): JsonSchema => {
 /** Bounds for schemas that come from the registry, which is somebody else's data. */
 export const foreignBounds = { bytes: 65_536, depth: 32, nodes: 2_000, validationMs: 50 } as const
 
-/** Up to which length arguments are checked without a guard: when the schema has patterns that cannot run away, and without any. */
+/** Up to which length arguments are checked without a guard when the schema has patterns that cannot run away. */
 const tameLength = 2_000
-const plainLength = 65_536
+/**
+ * Without patterns and references each part of a schema looks at each part of a value once at the most: their lengths multiplied, up to which
+ * no guard is needed. It takes as long as all else that a caller does for 100 kB of arguments.
+ */
+const plainProduct = 65_536 ** 2
 
 /**
  * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, refers to
@@ -116,7 +120,7 @@ const plainLength = 65_536
 export const compileForeign = (text: string): Validate => {
   if (text.length > foreignBounds.bytes) throw new UnusableSchema(`it is larger than ${foreignBounds.bytes} bytes`)
   const schema = asSchema(JSON.parse(text))
-  const unguardedLength = survey(schema)
+  const unguardedLength = Math.min(survey(schema), plainProduct / text.length)
   let validate: ValidateFunction
   try {
     validate = compile(schema)
@@ -145,7 +149,7 @@ export const whyUnusable = (schema: unknown): string | undefined => {
 /** Walks a schema as data: how long arguments may be that it checks without a guard. Throws UnusableSchema beyond the bounds. */
 const survey = (schema: JsonSchema): number => {
   let nodes = 0
-  let unguardedLength = plainLength
+  let unguardedLength = Number.POSITIVE_INFINITY
   const walk = (value: unknown, depth: number, inNames: boolean): void => {
     if (typeof value !== 'object' || value === null) return
     if (++nodes > foreignBounds.nodes) throw new UnusableSchema(`it has more than ${foreignBounds.nodes} nodes`)
@@ -171,7 +175,7 @@ const lengthUnder = (keyword: string, value: unknown): number => {
   if (keyword === 'uniqueItems' && value === true) return 0
   if (keyword === 'pattern') return typeof value === 'string' && tame(value) ? tameLength : 0
   if (keyword === 'patternProperties') return Object.keys(value ?? {}).every(tame) ? tameLength : 0
-  return keyword === 'format' ? tameLength : plainLength
+  return keyword === 'format' ? tameLength : Number.POSITIVE_INFINITY
 }
 
 /**

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import vm from 'node:vm'
+import { describe, expect, it, vi } from 'vitest'
 import { compileForeign, compileOwn, foreignBounds, UnusableSchema } from '../../src/task/schema.ts'
 
 const foreign = (schema: unknown) => compileForeign(JSON.stringify(schema))
@@ -19,6 +20,24 @@ describe('a schema of the registry', () => {
       { pointer: '/tags/1', message: 'must be one of "a","b"' },
     ])
     expect(check(schema, { city: 7 })[0]).toMatchObject({ pointer: '/city' })
+  })
+
+  it('is guarded where it could take long, and not for long arguments alone', () => {
+    const guard = vi.spyOn(vm.Script.prototype, 'runInContext')
+    const guards = (schema: unknown, value: unknown) => {
+      guard.mockClear()
+      check(schema, value)
+      return guard.mock.calls.length
+    }
+    const long = { fill: 'a'.repeat(1_000_000) }
+    const small = { type: 'object', properties: { fill: { type: 'string' } }, additionalProperties: false }
+    expect(guards(small, long)).toBe(0)
+    const choices = Array.from({ length: 3000 }, (_, n) => `choice ${n}`)
+    expect(guards({ properties: { fill: { enum: choices } } }, { fill: 'x' })).toBe(0)
+    expect(guards({ properties: { fill: { enum: choices } } }, long)).toBe(1)
+    expect(guards({ properties: { fill: { pattern: '^a*$' } } }, { fill: 'a'.repeat(3000) })).toBe(1)
+    expect(guards({ properties: { fill: { pattern: '^(a|b)*$' } } }, { fill: 'a' })).toBe(1)
+    guard.mockRestore()
   })
 
   it('knows formats and 2020-12 keywords', () => {
