@@ -75,8 +75,8 @@ export const makeLoad = (hub, random, acts = [], merged = { keys: mostKeys, burs
     const told = { ...args(), key, n: n + 1 }
     const enqueue = async () => {
       const delay = random() < 0.1 ? { delayMs: Math.floor(random() * 800) } : {}
-      const { id } = await hub.enqueue(`${queue}-keyed:1.0`, told, { queue, key, ...delay, ...durable })
-      acknowledged.keyed.push({ id, queue, key, n: told.n, at: Date.now() })
+      const job = await hub.enqueue(`${queue}-keyed:1.0`, told, { queue, key, ...delay, ...durable })
+      acknowledged.keyed.push({ id: job.id, queue, place: job.queue, key, n: told.n, at: Date.now() })
     }
     const next = Promise.resolve(given).then(enqueue, enqueue)
     keys.set(place, { n: n + 1, given: next })
