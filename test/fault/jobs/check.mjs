@@ -17,6 +17,25 @@ const readJournal = journal =>
       }
     })
 
+/** Until Redis knows that a run is over, on a busy machine. */
+const settleMs = 2000
+
+/** What ended well does not run again, unless something was done to its process before Redis knew of that. */
+const checkAgain = (events, { hits }, fail) => {
+  const ended = new Map()
+  const startedBy = new Map()
+  for (const { e, id, run, at } of events) {
+    if (e === 'start') startedBy.set(run, at)
+    if (e === 'end') ended.set(id, { member: run.split('/')[0], from: startedBy.get(run), until: at + settleMs })
+    const before = e === 'start' ? ended.get(id) : undefined
+    if (before === undefined) continue
+    const wasHit = hits.some(
+      hit => hit.member === before.member && hit.until >= before.from && hit.from <= before.until,
+    )
+    if (!wasHit) fail('ran again though it had ended', id, `in ${before.member}, and then ${run}`)
+  }
+}
+
 /** @param given payloads of merged jobs @param schedules as makeSchedules() made them @param mayRepeat handlers hold up processes for longer than a lease @param mayOverlap the same, or others do */
 export const check = async ({ stage, acknowledged, given, schedules, mayRepeat, mayOverlap }) => {
   const { redis } = stage.ground
@@ -70,6 +89,7 @@ export const check = async ({ stage, acknowledged, given, schedules, mayRepeat, 
     )
     if (done + gone !== ids.length) fail(`batch that counted ${done + gone} of ${ids.length}`, id)
   }
+  if (isStrict && !mayOverlap) checkAgain(events, stage, fail)
   const isBack = id => dead.has(id) || revived.has(id)
   const ofKeys = { events, acknowledged: acknowledged.keyed, isBack, hasEnded, isStrict, mayOverlap, fail }
   const keys = checkKeys(ofKeys)

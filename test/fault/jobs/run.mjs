@@ -19,7 +19,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'redis-every': { type: 'string' },
-    'reshard-every': { type: 'string', default: '0' },
+    'reshard-every': { type: 'string' },
     durable: { type: 'boolean', default: false },
     'per-second': { type: 'string' },
     fault: { type: 'string', default: 'F37' },
@@ -67,6 +67,12 @@ if (values.planted !== undefined && !bug) {
   console.error(`There is no bug '${values.planted}'. Bugs: ${jobBugs.map(({ name }) => name).join(', ')}`)
   process.exit(2)
 }
+try {
+  fault.needs?.()
+} catch (error) {
+  console.error(`${values.fault} cannot be tried: ${error.message}`)
+  process.exit(2)
+}
 const planted = bug && plant(bug)
 const dist = planted?.dist ?? new URL('../../../dist', import.meta.url).pathname
 const { random } = seeded(Number(values.seed))
@@ -85,11 +91,18 @@ for (const signal of ['SIGINT', 'SIGTERM'])
   })
 await Promise.all(['q', 'q', 'r', 'r'].map(queue => stage.startMember(queue, 2).ready))
 const hub = new Hub({ redis: stage.url, name: 'load' })
-const schedules = await makeSchedules(hub, stage.ground)
+const schedules = await makeSchedules(hub, stage.ground, fault.hasSchedules)
 const shape = { keys: Number(values.keys), burst: Number(values.burst), share: Number(values.merged) }
-const load = makeLoad(hub, random, fault.acts, shape, values.durable ? { durable: 'replica' } : {})
+const load = makeLoad({
+  hub,
+  random,
+  acts: fault.acts,
+  merged: shape,
+  aheadMs: () => stage.ground.aheadMs,
+  durable: values.durable ? { durable: 'replica' } : {},
+})
 let running = load.run(perSecond)
-const reshardEvery = Number(values['reshard-every']) * 1000
+const reshardEvery = Number(values['reshard-every'] ?? (bug?.reshards ? 2 : 0)) * 1000
 reshards = reshardEvery > 0 ? makeReshards({ stage, random, everyMs: reshardEvery, dist }) : undefined
 
 const end = Date.now() + Number(values.seconds) * 1000
@@ -182,7 +195,7 @@ if (reshards) {
   )
 }
 if (bug) {
-  const seen = found.filter(what => bug.breaks.some(breaks => what.startsWith(`${breaks}: `)))
+  const seen = found.filter(what => bug.breaks.some(breaks => what.startsWith(breaks)))
   const others = new Set(found.map(what => what.split(':')[0]))
   for (const what of (seen.length > 0 ? seen : found).slice(0, 3)) console.log(`  ${what}`)
   console.log(
