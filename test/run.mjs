@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { otherServer, otherServerNames } from '../tools/other-servers.mjs'
 import { prepare, root } from '../tools/prepare.mjs'
 import { clientSteps } from './clients.mjs'
 import { isSeen } from './fault/planted/seen.mjs'
@@ -10,10 +12,29 @@ import { nodeSteps, serverSteps } from './others.mjs'
 import { lint, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
 import { Steps } from './steps.mjs'
 
-const isWhole = process.argv.includes('--whole')
-const only = process.argv.slice(2).filter(name => name !== '--whole')
+const { values, positionals: only } = parseArgs({
+  options: { whole: { type: 'boolean', default: false }, server: { type: 'string' } },
+  allowPositionals: true,
+})
+const isWhole = values.whole
+
+/** Has all that is started here use another server. Returns what to call it. */
+const useServer = name => {
+  if (!otherServerNames.includes(name)) {
+    console.error(`There is no server '${name}'. Servers: ${otherServerNames.join(', ')}`)
+    process.exit(2)
+  }
+  const { title, path, reason } = otherServer(name)
+  if (!path) {
+    console.error(`The server ${name} cannot be had here: ${reason}.`)
+    process.exit(1)
+  }
+  process.env.PSHUB_TEST_SERVER = path
+  return title
+}
 
 prepare()
+const server = values.server === undefined ? undefined : useServer(values.server)
 const { ensureServer } = await import('../tools/redis-server.mjs')
 const { ensureBrowser } = await import('../tools/browser.mjs')
 try {
@@ -80,7 +101,21 @@ const testsThatCompute = {
 }
 // They wait more than they compute.
 const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', '--maxWorkers=5', ...ofTime)
-const wantedTests = vitest(reportDir, 'tests', 'tests', ...only)
+const on = server ? ` on ${server}` : ''
+const wantedTests = vitest(reportDir, `tests${on}`, 'tests', ...only)
+/** What another server can make different. */
+const ofServer = [
+  vitest(
+    reportDir,
+    `tests in Redis${on}`,
+    'in-redis',
+    '--maxWorkers=2',
+    'test/redis/',
+    ...ofTime.map(file => `--exclude=${file}`),
+  ),
+  vitest(reportDir, `tests of time${on}`, 'of-time', '--maxWorkers=2', ...ofTime),
+  vitest(reportDir, `models${on}`, 'models', '--testTimeout=120000', 'test/model/', `--exclude=${plantedInModel}`),
+]
 const faultOptions = [
   '--subset',
   '--quick',
@@ -125,7 +160,10 @@ const runAll = async () => {
   await computed
 }
 
-if (only.length === 0) await runAll()
+if (server && only.length === 0) {
+  for (const step of ofServer) await steps.alone(step)
+  console.log('\nOnly tests of TypeScript with this server were run; npm test runs all of them on the default one.')
+} else if (only.length === 0) await runAll()
 else {
   for (const step of [typeCheck, pagesTypeCheck, lint, wantedTests]) await steps.alone(step)
   console.log(

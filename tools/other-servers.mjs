@@ -34,3 +34,15 @@ const find = ({ name, program }) => {
 }
 
 export const otherServers = () => whatCanBeHad(packages, find)
+
+export const otherServerNames = packages.map(({ name }) => name)
+
+/**
+ * @param {string} name of `otherServerNames`
+ * @returns {{ title?: string, path?: string, reason?: string }} the program, or why it cannot be had
+ */
+export const otherServer = name =>
+  whatCanBeHad(
+    packages.filter(each => each.name === name),
+    find,
+  )[0]

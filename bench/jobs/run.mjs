@@ -4,7 +4,7 @@ import { ensureServer } from '../../tools/redis-server.mjs'
 import { machine, machineText } from '../kit/machine.mjs'
 import { prepareBench } from '../kit/prepare.mjs'
 
-const shapeNames = ['drain', 'keyed', 'many-keys', 'scheduled', 'calls-beside-jobs']
+const shapeNames = ['drain', 'keyed', 'many-keys', 'scheduled', 'scheduled-shards', 'shards', 'calls-beside-jobs']
 const systemNames = ['pshub', 'bullmq', 'bee-queue', 'sidekiq', 'lowkiq']
 
 const { values } = parseArgs({
@@ -25,9 +25,11 @@ const help = `npm run bench:jobs -- [options]     all of it takes about 11 minut
                   keyed: the same of jobs with keys, in lines and merged, beside plain ones and Lowkiq (3 min)
                   many-keys: what a key takes that waits, how long Redis stalls, and a hot key beside quiet ones (2 min)
                   scheduled: how late jobs are that are due while very many wait, and how long Redis stalls (1 min)
+                  scheduled-shards: the same of a queue that is spread over three masters, loaded by two processes (2 min)
+                  shards: what calls and jobs cost of a queue that is spread over three masters, and of one on a single one (2 min)
                   calls-beside-jobs: waits of calls alone, and while jobs drain on the same worker (1 min)
-  --jobs n        blank jobs of drain and calls-beside-jobs (50000)
-  --waiting n     jobs that wait in scheduled, and keys in many-keys (1000000)
+  --jobs n        blank jobs of drain, shards and calls-beside-jobs (50000)
+  --waiting n     jobs that wait in scheduled and scheduled-shards, and keys in many-keys (1000000)
   --slots list    at once, of drain (5,64)
   --rounds n      interleaved rounds; shown are medians (3)
   --systems list  of ${systemNames.join(', ')}; those of Ruby are installed by this, or left out where that cannot be

@@ -15,7 +15,7 @@ import { Call, type Caller, type CallHost, unsentMs } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { Inbox } from './inbox.ts'
 import { Outbox } from './outbox.ts'
-import { lighterOf, type Spread } from './placement.ts'
+import { Draw, type Spread } from './placement.ts'
 import type { Route } from './resolver.ts'
 import { maxTries, mayRetry, RetryBudget } from './retries.ts'
 import { roundTrip } from './round-trip.ts'
@@ -44,6 +44,7 @@ export class Dispatch implements CallHost {
   #hasHeard = false
   readonly #deadlines = new Deadlines()
   readonly #budget = new RetryBudget()
+  readonly #draw = new Draw()
   /** The end of most requests. */
   readonly #tail: string
 
@@ -202,10 +203,9 @@ export class Dispatch implements CallHost {
   }
 
   #lighter({ live }: Spread, queue: string): string {
-    if (live.size === 0) return queue
-    return lighterOf(live, shard => {
-      const { inFlight, whyDown } = this.#outboxOf(shard)
-      return { inFlight, isDown: whyDown !== undefined }
+    return this.#draw.next(queue, live, shard => {
+      const { inFlight, unsent, whyDown } = this.#outboxOf(shard)
+      return { inFlight, unsent, isDown: whyDown !== undefined }
     })
   }
 

@@ -87,6 +87,11 @@ export class Outbox {
     return this.#number > 0
   }
 
+  /** How many wait here to be sent. */
+  get unsent(): number {
+    return this.#waiting.length
+  }
+
   /** True while pushes are answered, so that what waits here has its turn soon. */
   get isSending(): boolean {
     return monotonicMs() - this.#answeredAt < sendingMs

@@ -1,6 +1,8 @@
 // What trials stand on: one Redis, beside it replicas and sentinels where they are wanted, or a Cluster, and proxies in front.
+import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { fakeClock } from '../../../tools/faketime.mjs'
 import { freePort, startServer } from '../../../tools/redis-server.mjs'
 import { ChaosProxy } from '../../support/chaos-proxy.mjs'
 import { addCluster, mastersOf } from './clusters.mjs'
@@ -14,10 +16,18 @@ export class Ground {
   /** Servers that are not the one in use: replicas, sentinels, old masters, nodes of a Cluster. */
   others = []
   proxies = []
+  /** What its clock was set ahead by. */
+  aheadMs = 0
+  #clockFile
   #ends = []
 
-  /** @param nodes of a Cluster, `{ masters, replicas }`; without it there is one Redis @param isAway it is not started yet */
-  async stand({ nodes, isAway = false, proxies = 2 } = {}) {
+  /**
+   * @param nodes of a Cluster, `{ masters, replicas }`; without it there is one Redis @param isAway it is not started yet
+   * @param clockFile where the clock that the one Redis goes by is written; without it that cannot be set
+   */
+  async stand({ nodes, isAway = false, proxies = 2, clockFile } = {}) {
+    this.#clockFile = clockFile
+    if (clockFile) writeFileSync(clockFile, '+0')
     this.port = await freePort()
     if (nodes) await addCluster(this, nodes, serverArgs)
     else if (!isAway) await this.startRedis()
@@ -42,10 +52,20 @@ export class Ground {
   }
 
   /** On the data of the one before, where there was one. */
-  async startRedis(args = [], env = {}) {
+  async startRedis(args = []) {
+    const env = this.#clockFile ? fakeClock(this.#clockFile) : {}
     const all = [...serverArgs, ...args]
     this.server = await startServer({ port: this.port, dir: this.server?.dir, args: all, env })
     this.journal('redis', { what: 'started' })
+  }
+
+  /** Sets Redis' clock, and waits until it has noticed. Returns whether it has. */
+  async setClock(aheadMs) {
+    writeFileSync(this.#clockFile, `+${aheadMs / 1000}`)
+    const isSet = async () => Math.abs((await this.redis.time())[0] * 1000 - Date.now() - aheadMs) < 1500
+    const isNoticed = await this.until(isSet, 5000)
+    this.aheadMs = aheadMs
+    return isNoticed
   }
 
   /** @param signal SIGKILL: at once, without a last word to the file */

@@ -1,9 +1,8 @@
 // All that a trial needs: a Redis server of its own, proxies in front of callers and workers, and their processes.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fakeClock } from '../../../tools/faketime.mjs'
 import { root } from '../../../tools/prepare.mjs'
 import { Ground } from './ground.mjs'
 import { historyOf } from './history.mjs'
@@ -44,8 +43,9 @@ export class Stage extends Ground {
   }
 
   async open() {
-    const { callers = 2, workers = 2, redisAway, nodes } = this.row
-    await this.stand({ nodes, isAway: redisAway })
+    const { callers = 2, workers = 2, redisAway, nodes, hasFakeClock } = this.row
+    const clockFile = hasFakeClock ? join(this.folder, 'redis-clock') : undefined
+    await this.stand({ nodes, isAway: redisAway, clockFile })
     this.#tellClock(0)
     await this.row.prepare?.(this)
     await Promise.all(Array.from({ length: workers }, () => this.addWorker()))
@@ -63,25 +63,12 @@ export class Stage extends Ground {
     return this.proxies[1]
   }
 
-  startRedis(args = []) {
-    const { hasFakeClock } = this.row
-    if (hasFakeClock) writeFileSync(this.#clockFile, '+0')
-    return super.startRedis(args, hasFakeClock ? fakeClock(this.#clockFile) : {})
-  }
-
-  get #clockFile() {
-    return join(this.folder, 'redis-clock')
-  }
-
   #tellClock(aheadMs) {
     this.journal('clock', { offsetUs: Date.now() * 1000 - nowUs() + aheadMs * 1000 })
   }
 
-  /** Sets Redis' clock, and waits until it has noticed. */
   async setClock(aheadMs) {
-    writeFileSync(this.#clockFile, `+${aheadMs / 1000}`)
-    const isSet = async () => Math.abs((await this.redis.time())[0] * 1000 - Date.now() - aheadMs) < 1500
-    const noticed = await this.until(isSet, 5000)
+    const noticed = await super.setClock(aheadMs)
     this.#tellClock(aheadMs)
     if (!noticed) this.found.push({ invariant: 'stage', what: "Redis' clock could not be set" })
   }

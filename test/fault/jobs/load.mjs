@@ -9,10 +9,11 @@ const mostRepeatable = 4
 /**
  * @param random 0 to 1
  * @param acts what some of the jobs do to their workers: `{ share, act, ms?, isDeadly? }`
+ * @param aheadMs how far Redis' clock is ahead of this one
  * @param durable what all is enqueued with
  * @param merged `keys` of each queue that have merged jobs, how many payloads come at a time at most, and the `share` of these in all
  */
-export const makeLoad = (hub, random, acts = [], merged = { keys: mostKeys, burst: 3, share: 0.2 }, durable = {}) => {
+export const makeLoad = ({ hub, random, acts = [], merged, aheadMs, durable = {} }) => {
   const acknowledged = { jobs: [], chains: [], batches: [], keyed: [], merged: [] }
   const other = queue => (queue === 'q' ? 'r' : 'q')
   let tokens = 0
@@ -75,8 +76,8 @@ export const makeLoad = (hub, random, acts = [], merged = { keys: mostKeys, burs
     const told = { ...args(), key, n: n + 1 }
     const enqueue = async () => {
       const delay = random() < 0.1 ? { delayMs: Math.floor(random() * 800) } : {}
-      const { id } = await hub.enqueue(`${queue}-keyed:1.0`, told, { queue, key, ...delay, ...durable })
-      acknowledged.keyed.push({ id, queue, key, n: told.n, at: Date.now() })
+      const job = await hub.enqueue(`${queue}-keyed:1.0`, told, { queue, key, ...delay, ...durable })
+      acknowledged.keyed.push({ id: job.id, queue, place: job.queue, key, n: told.n, at: Date.now() })
     }
     const next = Promise.resolve(given).then(enqueue, enqueue)
     keys.set(place, { n: n + 1, given: next })
@@ -109,7 +110,7 @@ export const makeLoad = (hub, random, acts = [], merged = { keys: mostKeys, burs
     })
     const delay = random() < 0.1 ? { delayMs: Math.floor(random() * 800) } : {}
     const enqueue = async () => {
-      const sentAt = Date.now()
+      const sentAt = Date.now() + aheadMs()
       const entries = payloads.map(({ args, score }) => {
         return [`${queue}-merged:1.0`, args, { queue, key, ...delay, ...(score === undefined ? {} : { score }) }]
       })

@@ -9,6 +9,7 @@ import { jobBugs } from '../planted/job-bugs.mjs'
 import { check } from './check.mjs'
 import { faults } from './faults.mjs'
 import { makeLoad } from './load.mjs'
+import { makeReshards } from './reshards.mjs'
 import { makeSchedules } from './schedules.mjs'
 import { makeStage } from './stage.mjs'
 import { strikes } from './strikes.mjs'
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'redis-every': { type: 'string' },
+    'reshard-every': { type: 'string' },
     durable: { type: 'boolean', default: false },
     'per-second': { type: 'string' },
     fault: { type: 'string', default: 'F37' },
@@ -53,6 +55,7 @@ if (values.help || !fault) {
   --burst 3             so many payloads of a key come at a time, at the most
   --planted <name>      with a bug in it: passes when that is seen
   --redis-every 0       so many seconds after each other Redis is killed, too; 0: never. Where the fault is one of Redis: that
+  --reshard-every 0     so many seconds after each other the number of shards of each queue is changed, too; 0: never
   --durable             all is confirmed by a replica, and comes while it strikes, too
   --per-second 40       jobs, chains and batches that are enqueued
   --seed 7              repeats the choices of a run; the default is printed`)
@@ -64,6 +67,12 @@ if (values.planted !== undefined && !bug) {
   console.error(`There is no bug '${values.planted}'. Bugs: ${jobBugs.map(({ name }) => name).join(', ')}`)
   process.exit(2)
 }
+try {
+  fault.needs?.()
+} catch (error) {
+  console.error(`${values.fault} cannot be tried: ${error.message}`)
+  process.exit(2)
+}
 const planted = bug && plant(bug)
 const dist = planted?.dist ?? new URL('../../../dist', import.meta.url).pathname
 const { random } = seeded(Number(values.seed))
@@ -72,18 +81,29 @@ const { Hub } = await import(`${dist}/index.js`)
 const languages = values.worker.split(',').map(name => (name === 'typescript' ? undefined : loadLanguage(name)))
 const perSecond = Number(values['per-second'] ?? fault.perSecond ?? 40)
 const stage = await makeStage({ fault, languages, dist })
+let reshards
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, async () => {
+    reshards?.kill()
     await stage.end(false)
     planted?.remove()
     process.exit(130)
   })
 await Promise.all(['q', 'q', 'r', 'r'].map(queue => stage.startMember(queue, 2).ready))
 const hub = new Hub({ redis: stage.url, name: 'load' })
-const schedules = await makeSchedules(hub, stage.ground)
+const schedules = await makeSchedules(hub, stage.ground, fault.hasSchedules)
 const shape = { keys: Number(values.keys), burst: Number(values.burst), share: Number(values.merged) }
-const load = makeLoad(hub, random, fault.acts, shape, values.durable ? { durable: 'replica' } : {})
+const load = makeLoad({
+  hub,
+  random,
+  acts: fault.acts,
+  merged: shape,
+  aheadMs: () => stage.ground.aheadMs,
+  durable: values.durable ? { durable: 'replica' } : {},
+})
 let running = load.run(perSecond)
+const reshardEvery = Number(values['reshard-every'] ?? (bug?.reshards ? 2 : 0)) * 1000
+reshards = reshardEvery > 0 ? makeReshards({ stage, random, everyMs: reshardEvery, dist }) : undefined
 
 const end = Date.now() + Number(values.seconds) * 1000
 const redisEvery = Number(values['redis-every'] ?? fault.everySeconds ?? 0) * 1000
@@ -118,6 +138,7 @@ while (isWanted()) {
 }
 await load.stop()
 await running
+await reshards?.end()
 await Promise.all(stage.members.map(({ ready }) => ready))
 await schedules.settled()
 
@@ -166,8 +187,15 @@ console.log(
   `  ${acknowledged.merged.length} payloads of ${merged.keys} merged keys in ${merged.runs} runs, which had ${merged.payloads}; ${merged.dead} dead; ` +
     `${merged.fenced} of these runs went on beside the next one, with a lower token`,
 )
+if (reshards) {
+  const { done, killed, failed } = reshards.counts
+  console.log(
+    `  ${done} changes of the number of shards, by processes of which ${killed} were killed in the middle and ${failed} refused; ` +
+      `${keys.moves} jobs of a key went into another place than the one before`,
+  )
+}
 if (bug) {
-  const seen = found.filter(what => bug.breaks.some(breaks => what.startsWith(`${breaks}: `)))
+  const seen = found.filter(what => bug.breaks.some(breaks => what.startsWith(breaks)))
   const others = new Set(found.map(what => what.split(':')[0]))
   for (const what of (seen.length > 0 ? seen : found).slice(0, 3)) console.log(`  ${what}`)
   console.log(

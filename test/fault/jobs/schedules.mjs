@@ -14,10 +14,16 @@ const entries = ['q', 'r'].flatMap(queue => [
 /**
  * Each entry has a task of its own, and its jobs are tracked: no handler is told when it was due, but its job's record says that for an hour. None of them fails, because a record
  * of one that is tried again tells when that is.
+ * Without `isOn` there is none.
  * `steps` of an entry are what was done to it: what is between them the jobs must explain.
  */
-export const makeSchedules = async (hub, ground) => {
-  const all = entries.map(entry => ({ ...entry, id: `${entry.queue}-${entry.name}`, steps: [], away: [] }))
+export const makeSchedules = async (hub, ground, isOn = true) => {
+  const all = (isOn ? entries : []).map(entry => ({
+    ...entry,
+    id: `${entry.queue}-${entry.name}`,
+    steps: [],
+    away: [],
+  }))
   const found = []
   const underWay = new Set()
   const forEach = act => Promise.all(all.map(act))

@@ -15,10 +15,10 @@ const own = { folder: import.meta.dirname, faultJobsWorker: [process.execPath, '
  *   built, or a copy of it with a planted bug
  */
 export const makeStage = async ({ fault, languages = [], dist }) => {
-  const { graceMs, nodes, prepare, urlOf, strike = restart, isLossless = false } = fault
+  const { graceMs, nodes, prepare, urlOf, strike = restart, isLossless = false, hasFakeClock } = fault
   const folder = mkdtempSync(join(tmpdir(), 'pshub-jobs-'))
   const ground = new Ground()
-  await ground.stand({ nodes, proxies: 1 })
+  await ground.stand({ nodes, proxies: 1, clockFile: hasFakeClock ? join(folder, 'redis-clock') : undefined })
   await prepare?.(ground)
   const url = urlOf?.(ground) ?? `redis://127.0.0.1:${ground.port}`
   const journal = join(folder, 'journal')

@@ -1,5 +1,6 @@
 // What is done to Redis while jobs run: see test/fault/rows/promotions.mjs and clusters.mjs for the same under calls.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ensureFaketime } from '../../../tools/faketime.mjs'
 import * as clusters from '../harness/clusters.mjs'
 import * as failover from '../harness/failover.mjs'
 import { serverArgs } from '../harness/ground.mjs'
@@ -105,6 +106,18 @@ export const strikes = {
       await sleep(1000)
       await clusters.wake(ground, victim)
       await ground.cluster.untilOk()
+    },
+  },
+  'F44-redis': {
+    once,
+    needs: ensureFaketime,
+    hasFakeClock: true,
+    title: "Redis' clock set forward beyond the lease, without schedules",
+    isLossless: true,
+    hasSchedules: false,
+    everySeconds: 7,
+    async strike(ground, count) {
+      if (!(await ground.setClock((count + 1) * 20_000))) throw new Error("Redis' clock could not be set")
     },
   },
 }

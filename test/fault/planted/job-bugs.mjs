@@ -1,6 +1,6 @@
 // Bugs in what becomes of merged jobs, to show that the suite for jobs finds them: `run.mjs --planted <name>` of test/fault/jobs.
 
-/** As in bugs.mjs; `breaks`: how what it must be seen by begins. */
+/** As in bugs.mjs; `breaks`: how what it must be seen by begins; `reshards`: while the number of shards changes, every two seconds as nobody says otherwise. */
 export const jobBugs = [
   {
     name: 'claim that forgets what runs',
@@ -79,5 +79,32 @@ export const jobBugs = [
         'if false then\n        local at',
       ],
     ],
+  },
+  {
+    name: 'hub that forgets the former home',
+    what: 'jobs of a key are put where it belongs now, though others of it wait where it belonged before',
+    breaks: ['out of order', 'two at a time'],
+    reshards: true,
+    edits: [['hub/placement.js', 'const former = formerHomeOf(shards, key);', 'const former = undefined;']],
+  },
+  {
+    name: 'move that ends first',
+    what: 'a job that is moved to another shard is ended where it was, and put in there behind that',
+    breaks: ['lost job of a key'],
+    reshards: true,
+    edits: [
+      [
+        'worker/roles/forward.js',
+        'await target.forward(client, movedMessage(text, nowUs + (monotonicMs() - startedAt) * 1000));\n            await jobQueue.settle(client, workerId, [end]);',
+        'await jobQueue.settle(client, workerId, [end]); await sleep(500); await target.forward(client, movedMessage(text, nowUs));',
+      ],
+    ],
+  },
+  {
+    name: 'change that does not wait',
+    what: 'a change of the number of shards is over at once, whatever lies in those that go',
+    breaks: ['lost', 'left behind'],
+    reshards: true,
+    edits: [['queue/resharding.js', 'quietMs < this.#quietMs;', 'quietMs < 0;']],
   },
 ]
