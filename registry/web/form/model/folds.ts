@@ -2,7 +2,7 @@ import { getIn, ownText, parsePointer } from './json.ts'
 import { isGroupView, openingOf, statesOf } from './opening.ts'
 import { type Part, partsOf, pointerOf } from './parts.ts'
 import type { Refs } from './refs.ts'
-import { type View, viewOf } from './view.ts'
+import { startsTall, type View, viewOf } from './view.ts'
 
 /** What of a form is folded at first: a large value would fill dozens of screens. */
 export interface Folds {
@@ -101,7 +101,8 @@ const costOf = (part: Part, refs: Refs): Cost => {
   return { px: px.group + about + chooses * px.lines, stops: stops + 1 + chooses }
 }
 
-const moreOf = (view: View): number => (view.kind === 'text' && view.text === 'lines' ? px.lines : 0)
+const moreOf = (view: View): number =>
+  view.kind === 'text' && view.text === 'lines' && startsTall(view) ? px.lines : 0
 
 const twofold = new Set(['date', 'time', 'date-time'])
 const hasTwo = (view: View): boolean =>
