@@ -2,11 +2,13 @@ import vm from 'node:vm'
 import { Ajv2020, type FuncKeywordDefinition, type Options, str, type ValidateFunction } from 'ajv/dist/2020.js'
 import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
 import { formats } from './formats.ts'
+import { withLocalReferences } from './local-references.ts'
 import { isMultiple } from './multiple-of.ts'
+import { olderDraft } from './older-drafts.ts'
 import { problemsOf } from './schema-problems.ts'
+import type { JsonSchema } from './schema-walk.ts'
 
-/** A JSON Schema, draft 2020-12. */
-export type JsonSchema = { readonly [keyword: string]: unknown }
+export type { JsonSchema }
 
 /** Checks a value; an empty list says it fits. `size` is the length of the value's JSON, as far as it is known. */
 export type Validate = (value: unknown, size: number) => Problem[]
@@ -35,23 +37,17 @@ const multipleOf: FuncKeywordDefinition = {
   error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
 }
 
-/** Of older drafts: ajv still checks it, other languages would pass over it in silence. */
-const dependencies: FuncKeywordDefinition = {
-  keyword: 'dependencies',
-  compile: () => {
-    throw new Error("'dependencies' is of an older draft: use 'dependentRequired' or 'dependentSchemas'")
-  },
-}
-
 /** Judges schemas themselves. Compiling the rules for that takes some 20 ms, so it is done once and not per schema. */
 const judge = new Ajv2020(options)
 
 /** An instance of its own for each schema: their `$id`s and definitions must not meet. Throws for what is no schema. */
-const compile = (schema: JsonSchema): ValidateFunction => {
+const compile = ({ $schema, ...schema }: JsonSchema): ValidateFunction => {
+  const older = olderDraft($schema === undefined ? schema : { $schema, ...schema })
+  if (older !== undefined) throw new Error(older)
   if (!judge.validateSchema(schema)) throw new Error(judge.errorsText(judge.errors, { dataVar: 'schema' }))
   const ajv = new Ajv2020({ ...options, formats, validateSchema: false })
-  for (const keyword of [multipleOf, dependencies]) ajv.removeKeyword(String(keyword.keyword)).addKeyword(keyword)
-  return ajv.compile(schema)
+  ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
+  return ajv.compile(withLocalReferences(schema))
 }
 
 /** A reference that leads back to itself without going into the value is found with any value of the type that it is asked for. */
@@ -147,7 +143,8 @@ export const whyUnusable = (schema: unknown): string | undefined => {
 }
 
 /** Walks a schema as data: how long arguments may be that it checks without a guard. Throws UnusableSchema beyond the bounds. */
-const survey = (schema: JsonSchema): number => {
+const survey = (whole: JsonSchema): number => {
+  const schema = withLocalReferences(whole)
   let nodes = 0
   let unguardedLength = Number.POSITIVE_INFINITY
   const walk = (value: unknown, depth: number, inNames: boolean): void => {

@@ -48,5 +48,6 @@ export const drivenElsewhere = [
   'controls/map-entries.tsx',
   'controls/object.tsx',
   'examples.tsx',
+  'fold.tsx',
   'summary.tsx',
 ]

@@ -21,7 +21,7 @@ describe('a task whose worker has just started', () => {
     await fixture.worker([greet])
     const startedAt = performance.now()
     await page.getByRole('link', { name: 'greet' }).click()
-    await page.locator('input[data-pointer="/name"]').fill('Ada')
+    await page.locator('[data-pointer="/name"]').fill('Ada')
     await page.keyboard.press('Control+Enter')
     await page.getByText('Hello, Ada!').first().waitFor()
     // 2 s are promised; a machine that is busy with other tests may be given more by the waits above.

@@ -200,10 +200,10 @@ const optionsOf = (options: readonly { label: string; value: unknown }[]): Taker
   return { look: 'text', options: [], read }
 }
 
-/** A field of one line drops breaks, unless the text came with them: it has lines then. */
+/** A field of one line drops breaks, unless the text came with them: it has lines then. A secret of several lines is pasted. */
 const textOf = (kind: string, value: unknown): Taker => {
   if (kind === 'file') return { look: 'file', options: [], read: text => ({ value: text }) }
-  const hasLines = kind === 'lines' || (kind !== 'secret' && /[\r\n]/.test(String(value ?? '')))
+  const hasLines = kind === 'lines' || kind === 'secret' || /[\r\n]/.test(String(value ?? ''))
   const read = (text: string): Text => ({
     value: hasLines ? text.replace(/\r\n?/g, '\n') : text.replace(/[\r\n]/g, ''),
   })

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { Control } from './control.tsx'
 import { Marks, Name } from './field-head.tsx'
 import { FieldState } from './field-state.tsx'
+import { Folded, FoldToggle } from './fold.tsx'
 import { givenOf } from './model/initial.ts'
 import { ownText, toPointer } from './model/json.ts'
 import { isGroupView } from './model/opening.ts'
@@ -10,6 +11,7 @@ import { useActions, useMessages } from './shared/context.ts'
 import type { ControlProps } from './shared/control-props.ts'
 import type { FieldProps } from './shared/field-props.ts'
 import { Prose } from './shared/prose.tsx'
+import { useFold } from './use-fold.ts'
 import { useOpening } from './use-opening.ts'
 
 /** One part of the value: label, state, control, description and what is wrong with it. */
@@ -23,7 +25,11 @@ export const Field = (props: FieldProps) => {
   const description = ownText(view.flat.keywords, 'description')
   const isGroup = isGroupView(view)
   const { isSealed, isClosed, isOpened, put, leaveOut } = useOpening(props, view)
-  const described = [description !== undefined && `${id}-about`, messages.length > 0 && `${id}-wrong`].filter(Boolean)
+  const { mayFold, isFolded, isDrawn, toggle } = useFold(view, value, path, pointer, isClosed)
+  const described = [
+    description !== undefined && !isFolded && `${id}-about`,
+    messages.length > 0 && `${id}-wrong`,
+  ].filter(Boolean)
   const attributes: ControlProps['attributes'] = {
     id,
     'data-pointer': pointer,
@@ -35,8 +41,9 @@ export const Field = (props: FieldProps) => {
   const body = (
     <>
       <div class="field-head">
+        {mayFold && <FoldToggle {...{ id, pointer, label, isFolded }} onToggle={toggle} />}
         <Name {...props} id={id} view={view} isGroup={isGroup} />
-        <Marks view={view} />
+        {isFolded ? <Folded {...{ id, pointer, schema, value, path }} /> : <Marks view={view} />}
         {!isSealed && (
           <FieldState
             {...{ view, value, pointer, label, required, isOpened, put, leaveOut }}
@@ -45,8 +52,8 @@ export const Field = (props: FieldProps) => {
         )}
         {props.tools !== undefined && <span class="tools">{props.tools}</span>}
       </div>
-      {isGroup && description !== undefined && <About id={id} text={description} />}
-      {!isClosed && <Control {...{ view, value, path, pointer, label, attributes, put, Field }} />}
+      {isGroup && !isFolded && description !== undefined && <About id={id} text={description} />}
+      {!isClosed && isDrawn && <Control {...{ view, value, path, pointer, label, attributes, put, Field }} />}
       {!isGroup && description !== undefined && <About id={id} text={description} />}
       {messages.length > 0 && (
         <p class="wrong" id={`${id}-wrong`}>
@@ -59,6 +66,7 @@ export const Field = (props: FieldProps) => {
     class: 'field',
     'data-field': pointer,
     'data-kind': view.kind,
+    'data-folded': isFolded ? '' : undefined,
     'data-wrong': messages.length ? '' : undefined,
   }
   if (!isGroup) return <div {...shared}>{body}</div>

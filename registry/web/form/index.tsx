@@ -3,6 +3,7 @@ import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
 import { Examples } from './examples.tsx'
 import { Field } from './field.tsx'
+import { foldsOf } from './model/folds.ts'
 import { initialOf } from './model/initial.ts'
 import { setIn } from './model/json.ts'
 import { makeRefs } from './model/refs.ts'
@@ -10,6 +11,7 @@ import { ActionsContext, type FormActions, StateContext } from './shared/context
 import { useChecks } from './use-checks.ts'
 import { useFocusNext } from './use-focus-next.ts'
 import { useNewest } from './use-newest.ts'
+import { useReveal } from './use-reveal.ts'
 
 export { focusField } from './shared/focus.ts'
 
@@ -72,7 +74,11 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
     const initial = value === undefined ? initialOf(schema, refs) : undefined
     if (initial !== undefined) change(initial)
   }, [refs])
-  const state = useMemo(() => ({ messages: checks.messages, epoch }), [checks.messages, epoch])
+  // What is folded at first is said of the value as it came; typing folds nothing.
+  const folds = useMemo(() => foldsOf(schema, value ?? initialOf(schema, refs), refs), [refs, epoch])
+  const revealed = useReveal(root)
+  const { messages } = checks
+  const state = useMemo(() => ({ messages, epoch, folds, revealed }), [messages, epoch, folds, revealed])
   return (
     <ActionsContext.Provider value={actions}>
       <StateContext.Provider value={state}>

@@ -1,5 +1,6 @@
 import type { Session } from '../../contract.ts'
 import { access, session } from './access.ts'
+import { forgetKept } from './kept.ts'
 import { type ApiFailure, post, request } from './request.ts'
 
 /** Asks who looks. Never throws: `access` says how it went. */
@@ -21,6 +22,7 @@ export const logIn = async (token: string): Promise<void> => {
 /** Throws ApiFailure. */
 export const logOut = async (): Promise<void> => {
   await post('logout', {})
+  forgetKept()
   session.value = undefined
   access.value = 'out'
 }

@@ -1,5 +1,6 @@
 import '../looks/form/index.css'
 import '../looks/try-it/index.css'
+import { useEffect, useRef } from 'preact/hooks'
 import type { TaskDetail } from '../../contract.ts'
 import { session } from '../session/access.ts'
 import { ArgumentsEditor } from './arguments/editor.tsx'
@@ -8,6 +9,7 @@ import { JobFields } from './background/job-fields.tsx'
 import { ScheduleFold } from './background/schedule-fold.tsx'
 import { HistoryView } from './history/view.tsx'
 import { OutcomeView } from './outcome/index.tsx'
+import { isInView, LastRun, showOutcome } from './outcome/last-run.tsx'
 import { RunControls } from './run/controls.tsx'
 import { gatewayUrl } from './run/gateway.ts'
 import { Repeat } from './run/repeat.tsx'
@@ -23,6 +25,11 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
   const canRun = keyed !== 'merged'
   const trial = useTrial(detail)
   const { args, run, checks, notice, timeoutMs, background } = trial
+  const outcome = useRef<HTMLDivElement>(null)
+  // A long form would hide what became of the run.
+  useEffect(() => {
+    if (run.last && !isInView(outcome)) showOutcome(outcome)
+  }, [run.last])
   return (
     <section
       class="tryit"
@@ -43,30 +50,9 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             onSendAnyway={canRun && run.startedMs === undefined ? () => void trial.start(true) : undefined}
             tell={notice.show}
           />
-          <RunControls
-            canRun={canRun}
-            timeout={trial.timeout}
-            defaultMs={defaultMs}
-            onTimeout={trial.setTimeout}
-            startedMs={run.startedMs}
-            onRun={() => void trial.start(false)}
-            isEnqueuing={background.isBusy}
-            onEnqueue={() => void trial.enqueue()}
-            onCancel={run.cancel}
-            onShare={() => void trial.share()}
-          />
-          {notice.line}
-          <DoneLine done={background.done} />
-          <JobFields choices={background.choices} keyed={keyed} onChange={background.setChoices} />
-          <ScheduleFold
-            times={background.times}
-            onChange={background.setTimes}
-            isBusy={background.isBusy}
-            onSchedule={() => void trial.schedule()}
-          />
         </div>
         {canRun && (
-          <div class="tryit-out">
+          <div class="tryit-out" ref={outcome}>
             {run.last ? (
               <OutcomeView task={task} isIdempotent={idempotent} run={run.last} previous={run.previous} />
             ) : (
@@ -75,6 +61,30 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
           </div>
         )}
       </div>
+      <div class="run-bar">
+        <RunControls
+          canRun={canRun}
+          timeout={trial.timeout}
+          defaultMs={defaultMs}
+          onTimeout={trial.setTimeout}
+          startedMs={run.startedMs}
+          onRun={() => void trial.start(false)}
+          isEnqueuing={background.isBusy}
+          onEnqueue={() => void trial.enqueue()}
+          onCancel={run.cancel}
+          onShare={() => void trial.share()}
+        />
+        {run.last && run.startedMs === undefined && <LastRun run={run.last} onShow={() => showOutcome(outcome)} />}
+        {notice.line}
+        <DoneLine done={background.done} />
+      </div>
+      <JobFields choices={background.choices} keyed={keyed} onChange={background.setChoices} />
+      <ScheduleFold
+        times={background.times}
+        onChange={background.setTimes}
+        isBusy={background.isBusy}
+        onSchedule={() => void trial.schedule()}
+      />
       {canRun && (
         <>
           <CopyAs

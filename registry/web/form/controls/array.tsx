@@ -1,18 +1,17 @@
-import { useState } from 'preact/hooks'
 import { arrayViewOf } from '../model/array-view.ts'
 import { own, ownNumber, ownText } from '../model/json.ts'
+import { batches } from '../model/parts.ts'
 import type { ControlProps } from '../shared/control-props.ts'
 import { ItemTools } from './item-tools.tsx'
+import { useBatch } from './use-batch.ts'
 import { useItems } from './use-items.ts'
-
-const batch = 100
 
 /** A list or a tuple: add, remove, move, duplicate. */
 export const ArrayItems = (props: ControlProps) => {
   const { view, path, pointer, label, Field } = props
-  const [most, setMost] = useState(batch)
   const array = arrayViewOf(view.flat)
   const { items, ids, actions, add } = useItems(props, array)
+  const { most, more, atLeast } = useBatch(pointer, batches.items, step => Number(step))
   const mayGrow = array.mayGrow(items.length)
   return (
     <div class="nested items">
@@ -31,12 +30,12 @@ export const ArrayItems = (props: ControlProps) => {
         />
       ))}
       {items.length > most && (
-        <button type="button" class="small" onClick={() => setMost(most + batch)}>
+        <button type="button" class="small" onClick={more}>
           Show more of {items.length} items
         </button>
       )}
       {mayGrow && (
-        <button type="button" class="small add" data-add={pointer} onClick={() => setMost(Math.max(most, add()))}>
+        <button type="button" class="small add" data-add={pointer} onClick={() => atLeast(add())}>
           Add {itemName(array.itemSchema(items.length)) ?? 'an item'}
           <span class="unseen"> to {label}</span>
         </button>

@@ -1,22 +1,23 @@
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { has, isObject, own, toPointer } from '../model/json.ts'
 import type { ObjectView } from '../model/object-view.ts'
+import { batches } from '../model/parts.ts'
 import { useActions } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
 import { quoted } from '../shared/focus.ts'
 import { KeyInput } from './key-input.tsx'
 import { NewEntry } from './new-entry.tsx'
+import { useBatch } from './use-batch.ts'
 
 type Props = ControlProps & { object: ObjectView }
-
-const batch = 200
 
 /** Entries under keys that people choose: rename, remove, add. */
 export const MapEntries = (props: Props) => {
   const { object, value, path, pointer, label, put, Field } = props
   const { focusNext } = useActions()
-  const [most, setMost] = useState(batch)
-  const names = useNames(object.extra)
+  const { extra, fields } = object
+  const { most, more } = useBatch(pointer, batches.fields, step => extra.indexOf(step), fields.length)
+  const names = useNames(extra)
   const entries = isObject(value) ? Object.entries(value) : []
   const rename = (from: string, to: string): void => {
     names.rename(from, to)
@@ -24,8 +25,8 @@ export const MapEntries = (props: Props) => {
     focusNext(`[data-key=${quoted(toPointer([...path, to]))}]`)
   }
   const remove = (key: string): void => {
-    const at = object.extra.indexOf(key)
-    const next = object.extra[at + 1] ?? object.extra[at - 1]
+    const at = extra.indexOf(key)
+    const next = extra[at + 1] ?? extra[at - 1]
     put(Object.fromEntries(entries.filter(([name]) => name !== key)))
     focusNext(
       next === undefined ? `[data-new-key=${quoted(pointer)}]` : `[data-key=${quoted(toPointer([...path, next]))}]`,
@@ -33,7 +34,7 @@ export const MapEntries = (props: Props) => {
   }
   return (
     <>
-      {object.extra.slice(0, most).map(key => (
+      {extra.slice(0, most).map(key => (
         <Field
           key={names.idOf(key)}
           schema={object.entrySchema(key)}
@@ -50,9 +51,9 @@ export const MapEntries = (props: Props) => {
           }
         />
       ))}
-      {object.extra.length > most && (
-        <button type="button" class="small" onClick={() => setMost(most + batch)}>
-          Show more of {object.extra.length} entries
+      {extra.length > most && (
+        <button type="button" class="small" onClick={more}>
+          Show more of {extra.length} entries
         </button>
       )}
       {object.open && <NewEntry {...{ object, value, path, pointer, label }} />}

@@ -1,20 +1,19 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { own } from '../model/json.ts'
 import { objectViewOf } from '../model/object-view.ts'
+import { batches } from '../model/parts.ts'
 import { useActions } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
 import { MapEntries } from './map-entries.tsx'
-
-/** More fields than these are drawn when they are asked for. */
-const batch = 200
+import { useBatch } from './use-batch.ts'
 
 /** An object: its declared fields, then the entries under further keys. */
 export const ObjectFields = (props: ControlProps) => {
-  const { view, value, path, label, Field } = props
+  const { view, value, path, pointer, label, Field } = props
   const { refs } = useActions()
-  const [most, setMost] = useState(batch)
   const object = useMemo(() => objectViewOf(view.flat, value, refs), [view, value])
   const { fields } = object
+  const { most, more, next } = useBatch(pointer, batches.fields, step => fields.findIndex(one => one.name === step))
   return (
     <div class="nested">
       {fields.slice(0, most).map(({ name, schema, required }) => (
@@ -28,8 +27,8 @@ export const ObjectFields = (props: ControlProps) => {
         />
       ))}
       {fields.length > most && (
-        <button type="button" class="small" onClick={() => setMost(most + batch)}>
-          Show {Math.min(batch, fields.length - most)} more of {fields.length} fields
+        <button type="button" class="small" onClick={more}>
+          Show {Math.min(next, fields.length - most)} more of {fields.length} fields
         </button>
       )}
       {(object.open || object.extra.length > 0) && <MapEntries {...props} object={object} />}

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
-import { ownArray, ownNumber, ownText } from '../model/json.ts'
-import type { TextKind } from '../model/view.ts'
+import { ownArray, ownText } from '../model/json.ts'
+import { startsTall, type TextKind, type View } from '../model/view.ts'
+import { useActions } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
+import { quoted } from '../shared/focus.ts'
 
 const pickers: Record<string, 'date' | 'time' | 'datetime-local' | undefined> = {
   date: 'date',
@@ -11,11 +13,20 @@ const pickers: Record<string, 'date' | 'time' | 'datetime-local' | undefined> = 
 
 const inputModes: Record<string, 'email' | 'url' | undefined> = { email: 'email', uri: 'url', 'uri-reference': 'url' }
 
-export const TextInput = ({ view, value, label, attributes, put, text }: ControlProps & { text: TextKind }) => {
+export const TextInput = ({
+  view,
+  value,
+  pointer,
+  label,
+  attributes,
+  put,
+  text,
+}: ControlProps & { text: TextKind }) => {
+  const { focusNext } = useActions()
   const shown = typeof value === 'string' ? value : ''
   const [isLong, setLong] = useState(text === 'lines')
   // A line field would drop the breaks of a text that came with them. Once there, lines stay: nothing jumps.
-  if (!isLong && text !== 'secret' && /[\r\n]/.test(shown)) setLong(true)
+  if (!isLong && /[\r\n]/.test(shown)) setLong(true)
   const format = ownText(view.flat.keywords, 'format') ?? ''
   const shared = {
     ...attributes,
@@ -24,9 +35,16 @@ export const TextInput = ({ view, value, label, attributes, put, text }: Control
     spellcheck: false,
     autocomplete: 'off',
     onInput: (event: { currentTarget: { value: string } }) => put(event.currentTarget.value),
+    onPaste: (event: ClipboardEvent) => {
+      const whole = isLong ? undefined : withLines(event)
+      if (whole === undefined) return
+      put(whole)
+      // Lines are another element.
+      focusNext(`[data-pointer=${quoted(pointer)}]`)
+    },
   }
-  if (text === 'secret') return <Secret shared={shared} label={label} />
-  if (isLong) return <textarea {...shared} rows={rowsOf(view.flat.keywords, shown)} />
+  if (text === 'secret') return <Secret shared={shared} label={label} isLong={isLong} rows={rowsOf(view, shown)} />
+  if (isLong) return <textarea {...shared} rows={rowsOf(view, shown)} />
   const picker = Object.hasOwn(pickers, format) ? pickers[format] : undefined
   const mode = Object.hasOwn(inputModes, format) ? inputModes[format] : undefined
   if (!picker) return <input type="text" inputMode={mode} {...shared} />
@@ -45,18 +63,35 @@ export const TextInput = ({ view, value, label, attributes, put, text }: Control
   )
 }
 
-/** What may be short starts as one line and grows. */
-const rowsOf = (keywords: object, shown: string): number => {
-  const isShort =
-    (ownNumber(keywords, 'maxLength') ?? 1_000) <= 500 && ownText(keywords, 'contentMediaType') === undefined
-  return Math.min(12, Math.max(isShort ? 1 : 3, shown.split('\n').length))
+/** What a line field is to hold after a text with line breaks was pasted, which it would drop; breaks at its ends are none. */
+const withLines = (event: ClipboardEvent): string | undefined => {
+  const pasted = event.clipboardData?.getData('text/plain').replace(/\r\n?/g, '\n') ?? ''
+  if (!pasted.trim().includes('\n')) return undefined
+  event.preventDefault()
+  const { value, selectionStart, selectionEnd } = event.currentTarget as HTMLInputElement
+  return value.slice(0, selectionStart ?? value.length) + pasted + value.slice(selectionEnd ?? value.length)
 }
 
-const Secret = ({ shared, label }: { shared: object; label: string }) => {
+const rowsOf = (view: View, shown: string): number =>
+  Math.min(12, Math.max(startsTall(view) ? 3 : 1, shown.split('\n').length))
+
+interface SecretProps {
+  shared: object
+  label: string
+  /** A key in a file's form, for example, which is many lines. */
+  isLong: boolean
+  rows: number
+}
+
+const Secret = ({ shared, label, isLong, rows }: SecretProps) => {
   const [isShown, setShown] = useState(false)
   return (
     <span class="with-picker">
-      <input type={(isShown ? 'text' : 'password') as 'password'} {...shared} autocomplete="new-password" />
+      {isLong ? (
+        <textarea {...shared} rows={rows} class={isShown ? undefined : 'veiled'} />
+      ) : (
+        <input type={(isShown ? 'text' : 'password') as 'password'} {...shared} autocomplete="new-password" />
+      )}
       <button
         type="button"
         class="small"

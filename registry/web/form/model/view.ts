@@ -80,13 +80,21 @@ const ofType = (type: string, flat: Flat, nullable: boolean): View => {
   }
 }
 
+/** What may be longer may have several lines. */
+const longestLine = 120
+
 const textKind = (keywords: JsonObject): TextKind => {
   if (ownText(keywords, 'contentEncoding') === 'base64') return 'file'
   if (ownText(keywords, 'format') === 'password' || own(keywords, 'writeOnly') === true) return 'secret'
-  const media = ownText(keywords, 'contentMediaType')
-  const long = (ownNumber(keywords, 'maxLength') ?? 0) > 120
-  return long || media !== undefined ? 'lines' : 'line'
+  if (has(keywords, 'contentMediaType')) return 'lines'
+  const isOneLine = has(keywords, 'format') || has(keywords, 'pattern')
+  const longest = ownNumber(keywords, 'maxLength') ?? (isOneLine ? 0 : Number.POSITIVE_INFINITY)
+  return longest > longestLine ? 'lines' : 'line'
 }
+
+/** Whether a text of several lines starts with room for some; others start as one line and grow. */
+export const startsTall = ({ flat }: View): boolean =>
+  has(flat.keywords, 'contentMediaType') || (ownNumber(flat.keywords, 'maxLength') ?? 0) > 500
 
 /** oneOf or anyOf as a choice; undefined where they offer none: they only restrict, or one branch is left. */
 const choiceOf = (flat: Flat, refs: Refs, hops: number): View | undefined => {

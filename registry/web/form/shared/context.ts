@@ -1,5 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { Folds } from '../model/folds.ts'
 import type { Path } from '../model/json.ts'
 import type { Refs } from '../model/refs.ts'
 
@@ -24,13 +25,26 @@ export interface FormState {
   readonly messages: ReadonlyMap<string, readonly string[]>
   /** Counts values that came from outside; branches and texts in progress are chosen anew then. */
   readonly epoch: number
+  readonly folds: Folds
+  /** The place that somebody is led to, whatever it is folded into; `count` tells one wish from the next. */
+  readonly revealed: { readonly pointer: string; readonly count: number }
 }
 
+const open: Folds = { startsFolded: () => false, shownOf: () => undefined }
+
 export const ActionsContext = createContext<FormActions | undefined>(undefined)
-export const StateContext = createContext<FormState>({ messages: new Map(), epoch: 0 })
+export const StateContext = createContext<FormState>({
+  messages: new Map(),
+  epoch: 0,
+  folds: open,
+  revealed: { pointer: '', count: 0 },
+})
 
 export const useActions = (): FormActions => useContext(ActionsContext)!
 export const useForm = (): FormState => useContext(StateContext)
 
 const none: readonly string[] = []
 export const useMessages = (pointer: string): readonly string[] => useForm().messages.get(pointer) ?? none
+
+/** Whether a place lies inside the group at another one. */
+export const isWithin = (pointer: string, group: string): boolean => pointer.startsWith(`${group}/`)

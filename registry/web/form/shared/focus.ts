@@ -1,19 +1,23 @@
 import { parsePointer, toPointer } from '../model/json.ts'
 
-/**
- * Puts the focus on the field of a pointer, or on what is nearest around it when the field is not on the page, and scrolls to
- * it. False when there is nothing to focus.
- */
-export const focusField = (pointer: string, root: ParentNode = document): boolean => {
+/** Asks the form that hears it to show a place and put the focus there. */
+export const revealEvent = 'reveal'
+
+/** Puts the focus on the field of a pointer, unfolding what it is in, and scrolls to it. */
+export const focusField = (pointer: string, root: ParentNode = document): void => {
+  root.querySelector('.schema-form')?.dispatchEvent(new CustomEvent(revealEvent, { detail: pointer }))
+}
+
+/** Puts the focus on the field of a pointer, or on what is nearest around it when the field is not on the page. */
+export const focusNearest = (pointer: string, root: ParentNode): void => {
   const path = parsePointer(pointer)
   for (let length = path.length; length >= 0; length--) {
     const found = elementOf(toPointer(path.slice(0, length)), root)
     if (!found) continue
     found.focus({ preventScroll: true })
     found.scrollIntoView({ block: 'center' })
-    return true
+    return
   }
-  return false
 }
 
 /** A name in an attribute selector; pointers hold any character. */

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { TaskDetail } from '../../../contract.ts'
 import { initialValue } from '../../form/index.tsx'
 import { own } from '../schema/steps.ts'
+import { useDraft } from './draft.ts'
 import { argsFromFragment } from './share-link.ts'
 import { parseArguments, type TextProblem, textOf } from './text.ts'
 
@@ -41,8 +42,13 @@ const takesObject = (schema: unknown): boolean => {
 }
 
 export const useArguments = (detail: TaskDetail, tell: (message: string) => void): Arguments => {
-  const [state, setState] = useState<State>(() => ofValue(startOf(detail)))
+  const [start] = useState(() => startOf(detail))
+  const { draft, keep } = useDraft(detail.row.task, detail.args, start)
+  const [state, setState] = useState<State>(() => ofValue(draft ? draft.value : start))
   const setText = (text: string) => setState(before => ofText(text, before))
+  useEffect(() => {
+    if (state.value !== (draft ? draft.value : start)) keep(state.value)
+  }, [state.value])
   useEffect(() => {
     let isOver = false
     const load = async () => {
@@ -56,7 +62,8 @@ export const useArguments = (detail: TaskDetail, tell: (message: string) => void
         if (!isOver) tell((error as Error).message)
       }
     }
-    void load()
+    if (draft) tell(`The arguments you left here are filled in${draft.isWhole ? '' : ', without their secret fields'}.`)
+    else void load()
     addEventListener('hashchange', load)
     return () => {
       isOver = true

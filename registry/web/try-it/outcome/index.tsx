@@ -18,7 +18,7 @@ export const OutcomeView = ({ task, isIdempotent, run, previous }: OutcomeProps)
   return (
     <div class="outcome" data-outcome={outcome.ok ? 'ok' : 'failed'}>
       <div class="outcome-head">
-        <h3>
+        <h3 tabIndex={-1}>
           <span aria-hidden="true">{outcome.ok ? '✓' : '✕'}</span>{' '}
           {outcome.ok ? 'Result' : printable(outcome.failure.code)}
         </h3>
@@ -29,12 +29,10 @@ export const OutcomeView = ({ task, isIdempotent, run, previous }: OutcomeProps)
           </span>
         )}
       </div>
+      {/* Why it failed comes first: where its time went explains little of that. */}
+      {!outcome.ok && <FailureView failure={outcome.failure} isIdempotent={isIdempotent} />}
       {phases && <PhaseBar phases={phases} />}
-      {outcome.ok ? (
-        <Result key={run.atMs} task={task} text={outcome.text} node={outcome.node} previous={previous} />
-      ) : (
-        <FailureView failure={outcome.failure} isIdempotent={isIdempotent} />
-      )}
+      {outcome.ok && <Result key={run.atMs} task={task} text={outcome.text} node={outcome.node} previous={previous} />}
     </div>
   )
 }

@@ -13,6 +13,7 @@ import jsonschema
 from jsonschema.exceptions import ValidationError
 
 from .formats import fits_format
+from .older_drafts import refuse_older
 from .patterns import translated
 
 Errors = Iterator[ValidationError]
@@ -134,10 +135,6 @@ SchemaValidator = jsonschema.validators.extend(jsonschema.Draft202012Validator, 
 _NOTHING: Dict[str, Any] = {"not": {}}
 
 
-class OlderDraft(ValueError):
-    """It has a keyword that would be passed over in silence."""
-
-
 def readable(schema: Any, in_names: bool = False) -> Any:
     """
     The schema as jsonschema reads it the way it is meant, above all its patterns. Raises NotAPattern, PatternBeyond or OlderDraft.
@@ -148,10 +145,13 @@ def readable(schema: Any, in_names: bool = False) -> Any:
         return schema
     out: Dict[str, Any] = {}
     for key, inner in schema.items():
+        if not in_names:
+            refuse_older(key, inner)
+        # It would have jsonschema go on with its own keywords in place of these, wherever a reference leads to it.
+        if key == "$schema" and not in_names:
+            continue
         if in_names and inner is False:
             out[key] = _NOTHING
-        elif key == "dependencies" and not in_names:
-            raise OlderDraft("'dependencies' is of an older draft: use 'dependentRequired' or 'dependentSchemas'")
         elif key == "prefixItems" and isinstance(inner, list):
             out[key] = [_NOTHING if item is False else readable(item) for item in inner]
         elif in_names or key not in _DATA | {"pattern", "patternProperties"}:

@@ -13,7 +13,8 @@ import referencing.jsonschema
 
 from ..wire.errors import ConfigError
 from ..wire.payload import escape_pointer
-from .keywords import NAMES, WORDED, OlderDraft, SchemaValidator, readable
+from .keywords import NAMES, WORDED, SchemaValidator, readable
+from .older_drafts import OlderDraft
 from .patterns import NotAPattern, PatternBeyond
 from .quick_check import quick_check
 
@@ -67,9 +68,10 @@ _NO_FORMATS = jsonschema.FormatChecker(formats=())
 def _compile(schema: Mapping[str, Any]) -> Validate:
     """Raises UnusableSchema, so that checking meets no surprise."""
     try:
-        jsonschema.Draft202012Validator.check_schema(schema, format_checker=_NO_FORMATS)
         _refuse_proto(schema)
+        # Before the rules of this draft, which would say less of what an older one meant.
         meant = readable(schema)
+        jsonschema.Draft202012Validator.check_schema(schema, format_checker=_NO_FORMATS)
         root = referencing.jsonschema.DRAFT202012.create_resource(meant)
         # One of nothing but this schema: the default would fetch others over the network.
         registry: Any = referencing.Registry()

@@ -3,6 +3,8 @@
 require "json"
 require_relative "../wire/errors"
 require_relative "../wire/payload"
+require_relative "local_references"
+require_relative "older_drafts"
 require_relative "pattern"
 require_relative "schema_check"
 
@@ -15,12 +17,8 @@ module Pshub
     FOREIGN_DEPTH = 32
     FOREIGN_NODES = 2000
 
-    # Of this draft, and not checked here; the last is of older ones, and would be passed over in silence.
-    UNSUPPORTED = %w[unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor dependencies].freeze
-    # Keywords whose values are schemas: one, a list of them, or a hash of them by name.
-    ONE = %w[additionalProperties propertyNames items contains not if then else].freeze
-    LISTS = %w[prefixItems allOf anyOf oneOf].freeze
-    NAMED = %w[properties patternProperties dependentSchemas $defs definitions].freeze
+    # Of this draft, and not checked here.
+    UNSUPPORTED = %w[unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor].freeze
     # What each plain keyword must be given.
     PLAIN = {
       "type" => ->(v) { [v].flatten.all? { |name| SchemaCheck::TYPES.key?(name) } },
@@ -77,12 +75,12 @@ module Pshub
       @patterns = {}
       @nodes = 0
       @seen = {}.compare_by_identity
-      @anchors = {}
       @references = []
-      survey(schema, 1)
+      @local = LocalReferences.of(schema)
+      survey(@local, 1)
       # What references lead to may be in a place that no keyword knows. More of them may turn up there.
       @references.each { |reference| survey(resolve(reference), 2) }
-      @check = SchemaCheck.new(schema, @patterns, method(:resolve))
+      @check = SchemaCheck.new(@local, @patterns, method(:resolve))
       try_out
     end
 
@@ -106,12 +104,15 @@ module Pshub
       @seen[schema] = true
       bound(depth)
       schema.each do |keyword, given|
-        if ONE.include?(keyword) then survey(given, depth + 1)
-        elsif LISTS.include?(keyword) then each_of(keyword, given, Array) { |inner| survey(inner, depth + 1) }
-        elsif NAMED.include?(keyword) then survey_named(keyword, given, depth)
+        older = OlderDrafts.why(keyword, given)
+        raise Unusable, older if older
+
+        if LocalReferences::ONE.include?(keyword) then survey(given, depth + 1)
+        elsif LocalReferences::LISTS.include?(keyword) then each_of(keyword, given, Array) { |inner| survey(inner, depth + 1) }
+        elsif LocalReferences::NAMED.include?(keyword) then survey_named(keyword, given, depth)
         elsif UNSUPPORTED.include?(keyword) || (keyword == "$id" && depth > 1)
           raise Unusable, "it has the keyword #{keyword.inspect} in a place where this does not check it"
-        elsif PLAIN.key?(keyword) then survey_plain(keyword, given, schema)
+        elsif PLAIN.key?(keyword) then survey_plain(keyword, given)
         end
       end
     end
@@ -123,11 +124,10 @@ module Pshub
       end
     end
 
-    def survey_plain(keyword, given, schema)
+    def survey_plain(keyword, given)
       raise Unusable, "#{keyword} is not what it must be" unless PLAIN[keyword].call(given)
 
       keep_pattern(given) if keyword == "pattern"
-      @anchors[given] = schema if keyword == "$anchor"
       @references << given if keyword == "$ref"
       raise Unusable, "uniqueItems compares each with each" if @foreign && keyword == "uniqueItems" && given
       raise Unusable, "it has a $ref, which may lead anywhere" if @foreign && keyword == "$ref"
@@ -161,19 +161,19 @@ module Pshub
       pattern.scan(/[*+?]|\{[0-9]+,[0-9]*\}/).size + (pattern.start_with?("^") ? 0 : 1) <= 2
     end
 
-    # Only within the schema itself: "#", "#/$defs/name" or "#anchor".
+    # Only within the schema itself: "#" or "#/$defs/name", as LocalReferences writes them.
     def resolve(reference)
       raise Unusable, "$ref #{reference.inspect} leads out of it" unless reference.start_with?("#")
 
       steps = reference.delete_prefix("#").gsub(/(?:%\h\h)+/) { |escaped| [escaped.delete("%")].pack("H*").force_encoding("UTF-8") }
-      found = steps.empty? || steps.start_with?("/") ? walk(steps.split("/", -1).drop(1)) : @anchors[steps]
+      found = walk(steps.split("/", -1).drop(1)) if steps.empty? || steps.start_with?("/")
       raise Unusable, "$ref #{reference.inspect} leads nowhere" unless found.is_a?(Hash) || [true, false].include?(found)
 
       found
     end
 
     def walk(steps)
-      steps.reduce(@json) do |place, step|
+      steps.reduce(@local) do |place, step|
         step = step.gsub("~1", "/").gsub("~0", "~")
         place.is_a?(Array) ? (place[step.to_i] if step.match?(/\A(0|[1-9][0-9]*)\z/)) : (place[step] if place.is_a?(Hash))
       end
