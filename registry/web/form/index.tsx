@@ -10,6 +10,7 @@ import { ActionsContext, type FormActions, StateContext } from './shared/context
 import { useChecks } from './use-checks.ts'
 import { useFocusNext } from './use-focus-next.ts'
 import { useNewest } from './use-newest.ts'
+import { useRefs } from './use-refs.ts'
 
 export { focusField } from './shared/focus.ts'
 
@@ -50,7 +51,7 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
   const root = useRef<HTMLDivElement>(null)
   const id = useId()
   const { newest, change } = useNewest(value, onChange)
-  const refs = useMemo(() => makeRefs(schema), [schema])
+  const refs = useRefs(schema)
   const { epoch } = newest.current
   const checks = useChecks({ schema, value, epoch, problems, onProblems, showAll })
   const focusNext = useFocusNext(root)
@@ -71,7 +72,7 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
   useLayoutEffect(() => {
     const initial = value === undefined ? initialOf(schema, refs) : undefined
     if (initial !== undefined) change(initial)
-  }, [refs])
+  }, [schema])
   const state = useMemo(() => ({ messages: checks.messages, epoch }), [checks.messages, epoch])
   return (
     <ActionsContext.Provider value={actions}>

@@ -1,5 +1,6 @@
 import type { Session } from '../../contract.ts'
 import { access, session } from './access.ts'
+import { forgetKept } from './kept.ts'
 import { type ApiFailure, post, request } from './request.ts'
 
 /** Asks who looks. Never throws: `access` says how it went. */
@@ -18,11 +19,14 @@ export const logIn = async (token: string): Promise<void> => {
   await openSession()
 }
 
-/** Throws ApiFailure. */
+/** What this browser keeps is forgotten in any case. Throws ApiFailure. */
 export const logOut = async (): Promise<void> => {
+  forgetKept()
   await post('logout', {})
   session.value = undefined
   access.value = 'out'
+  // What was kept while the service was asked.
+  forgetKept()
 }
 
 const tokenPattern = /^#token=(.+)$/

@@ -13,7 +13,7 @@ export const ObjectFields = (props: ControlProps) => {
   const { view, value, path, label, Field } = props
   const { refs } = useActions()
   const [most, setMost] = useState(batch)
-  const object = useMemo(() => objectViewOf(view.flat, value, refs), [view, value])
+  const object = useMemo(() => objectViewOf(view.flat, value, refs), [view, value, refs])
   const { fields } = object
   return (
     <div class="nested">
