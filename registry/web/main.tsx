@@ -2,8 +2,14 @@ import './looks/index.css'
 import { render } from 'preact'
 import { startTheme } from './looks/theme.ts'
 import { App } from './pages/app.tsx'
+import { Boundary } from './parts/boundary.tsx'
 import { startSessions } from './session/login.ts'
 
 startTheme()
 startSessions()
-render(<App />, document.getElementById('app')!)
+render(
+  <Boundary what="The registry">
+    <App />
+  </Boundary>,
+  document.getElementById('app')!,
+)

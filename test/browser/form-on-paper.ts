@@ -26,7 +26,7 @@ export class FormOnPaper implements Hands {
     this.#schema = schema
     // The checks write into the schema they are given.
     this.#check = makeCheck(JSON.parse(JSON.stringify(schema)))
-    const refs = makeRefs(schema)
+    const refs = makeRefs(schema, (pattern, text) => new RegExp(pattern, 'u').test(text))
     this.#memory = { epoch: 0, refs, asked: new Map(), branches: new Map(), drafts: new Map() }
     this.#value = initialOf(schema, refs)
     this.#drawing = this.#draw()

@@ -202,6 +202,13 @@ describe('the try-it form', () => {
     expect(link).toMatch(/#as=json&args=/)
     expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('hush')
 
+    await fold(page, 'Copy as').click()
+    const snippet = page.locator('pre.snippet')
+    expect(await snippet.textContent()).toContain('<secret>')
+    expect(await snippet.textContent()).not.toContain('hush')
+    await page.getByLabel('write what is, or may be, secret').check()
+    expect(await snippet.textContent()).toContain('hush')
+
     await page.goto('about:blank')
     await page.goto(link)
     await expect.poll(() => jsonField(page).inputValue()).toMatch(/"width": 40/)
@@ -215,6 +222,36 @@ describe('the try-it form', () => {
     await page.getByText('without their secret fields').waitFor()
     await page.getByRole('button', { name: 'Clear history' }).click()
     expect(await page.getByRole('button', { name: 'Use again' }).count()).toBe(0)
+  })
+
+  it('keeps nothing of arguments that cannot be judged, and nothing at all after a log-out', async () => {
+    const beyond = defineTask(
+      'beyond:1.0',
+      { args: { type: 'object', description: 'x'.repeat(70_000), properties: { a: { format: 'password' } } } as never },
+      () => 1,
+    )
+    const { page, path } = await open([resize, beyond], 'beyond:1.0')
+    const kept = () => page.evaluate('JSON.stringify(localStorage)') as Promise<string>
+    await jsonField(page).fill('{"a": "hush"}')
+    await run(page).click()
+    await heading(page, 'Result').waitFor()
+    await page.getByRole('button', { name: 'Share link' }).click()
+    await page.getByText('These arguments may be secret, so there is no link to them.').waitFor()
+    expect(await kept()).toContain('beyond:1.0')
+    expect(await kept()).not.toContain('hush')
+
+    await page.goto(`${path.replace('beyond', 'resize')}#as=json`)
+    await jsonField(page).fill('{"width": 40, "height": 30}')
+    await run(page).click()
+    await heading(page, 'Result').waitFor()
+    expect(await kept()).toContain('resize:1.0')
+    await page.evaluate('sessionStorage.setItem("pshub-draft", "x")')
+    browser.allow(/401/)
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    expect(await kept()).not.toContain('pshub-runs')
+    expect(await page.evaluate('sessionStorage.length')).toBe(0)
+    expect(new URL(page.url()).hash).toBe('')
   })
 
   it('repeats a run, and sums up', async () => {

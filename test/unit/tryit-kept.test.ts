@@ -15,7 +15,7 @@ import { repeatText } from '../../registry/web/try-it/outcome/explain.ts'
 import type { FinishedRun } from '../../registry/web/try-it/run/finished.ts'
 import { summaryOf } from '../../registry/web/try-it/run/repeat-summary.ts'
 import { examplesOf } from '../../registry/web/try-it/schema/examples.ts'
-import { withoutSecrets } from '../../registry/web/try-it/schema/secrets.ts'
+import { withoutSecrets, withPlaceholders } from '../../registry/web/try-it/schema/secrets.ts'
 import { formats } from '../../src/task/formats.ts'
 import { errorTable } from '../../src/wire/errors.ts'
 import { anyJson } from '../support/any-json.ts'
@@ -30,6 +30,39 @@ describe('secrets', () => {
     ['behind a reference', { $defs: { s: secret }, ...field({ $ref: '#/$defs/s' }) }, { token: 't' }, {}],
     ['in one of several branches', { oneOf: [field({}), field(secret)] }, { user: 'u', token: 't' }, { user: 'u' }],
     ['in every branch of branches', { allOf: [{ anyOf: [{ if: {}, else: field(secret) }] }] }, { token: 't' }, {}],
+    ['behind an anchor', { $defs: { s: { $anchor: 'pw', ...secret } }, ...field({ $ref: '#pw' }) }, { token: 't' }, {}],
+    [
+      'behind an id of an older draft',
+      { $defs: { s: { $id: '#pw', ...secret } }, ...field({ $ref: '#pw' }) },
+      { token: 't' },
+      {},
+    ],
+    [
+      'behind an id',
+      { $id: 'https://a.example/b', $defs: { s: { $id: 'c', ...secret } }, ...field({ $ref: 'c' }) },
+      { token: 't' },
+      {},
+    ],
+    [
+      'behind a dynamic reference',
+      { $defs: { s: { $dynamicAnchor: 'pw', ...secret } }, ...field({ $dynamicRef: '#pw' }) },
+      { token: 't' },
+      {},
+    ],
+    [
+      'behind a reference that leads nowhere',
+      field({ $ref: '#/$defs/none' }),
+      { user: 'u', token: 't' },
+      { user: 'u' },
+    ],
+    ['in a tuple of an older draft', { items: [{}, secret] }, ['a', 't'], ['a', null]],
+    ['behind a tuple of an older draft', { items: [{}], additionalItems: secret }, ['a', 't'], ['a', null]],
+    [
+      'in what depends on another field',
+      { dependencies: { user: field(secret) } },
+      { user: 'u', token: 't' },
+      { user: 'u' },
+    ],
     ['in items', { items: field(secret) }, [{ token: 't', user: 'u' }], [{ user: 'u' }]],
     ['an item itself', { prefixItems: [{}, secret] }, ['a', 't'], ['a', null]],
     ['in a map', { additionalProperties: secret }, { any: 't' }, {}],
@@ -37,13 +70,28 @@ describe('secrets', () => {
     ['the whole', secret, 't', undefined],
   ]
   it.each(places)('are left out: %s', (_, schema, value, kept) => {
-    expect(withoutSecrets(schema, value)).toEqual({ value: kept, isWhole: false })
+    expect(withoutSecrets({ args: schema }, value)).toEqual({ value: kept, isWhole: false })
+  })
+
+  it('may be anything where the schema is not usable', () => {
+    expect(withoutSecrets({ unusable: 'it is too large' }, { a: 1 })).toEqual({ value: undefined, isWhole: false })
+  })
+
+  it('are a word in commands', () => {
+    const told = (args: unknown, value: unknown, unusable?: string) => withPlaceholders({ args, unusable }, value)
+    expect(told(field(secret), { user: 'u', token: 't' })).toEqual({
+      value: { user: 'u', token: '<secret>' },
+      isWhole: false,
+    })
+    expect(told(undefined, { a: 't' }, 'too large')).toEqual({ value: '<secret>', isWhole: false })
+    expect(told(field({}), { user: 'u' })).toEqual({ value: { user: 'u' }, isWhole: true })
+    expect(told(secret, undefined)).toEqual({ value: undefined, isWhole: true })
   })
 
   it('are nothing else', () => {
     const value = { user: 'u', list: [1, { a: null }] }
-    expect(withoutSecrets(field({}), value)).toEqual({ value, isWhole: true })
-    expect(withoutSecrets(undefined, value)).toEqual({ value, isWhole: true })
+    expect(withoutSecrets({ args: field({}) }, value)).toEqual({ value, isWhole: true })
+    expect(withoutSecrets({}, value)).toEqual({ value, isWhole: true })
   })
 
   it('make a tangled schema keep nothing, in bounded time', () => {
@@ -56,7 +104,7 @@ describe('secrets', () => {
       ),
       additionalProperties: { $ref: '#/$defs/d0' },
     }
-    expect(withoutSecrets(tangled, { a: 1 })).toEqual({ value: undefined, isWhole: false })
+    expect(withoutSecrets({ args: tangled }, { a: 1 })).toEqual({ value: undefined, isWhole: false })
   })
 })
 

@@ -11,6 +11,7 @@ import { ActionsContext, type FormActions, StateContext } from './shared/context
 import { useChecks } from './use-checks.ts'
 import { useFocusNext } from './use-focus-next.ts'
 import { useNewest } from './use-newest.ts'
+import { useRefs } from './use-refs.ts'
 import { useReveal } from './use-reveal.ts'
 
 export { focusField } from './shared/focus.ts'
@@ -52,7 +53,7 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
   const root = useRef<HTMLDivElement>(null)
   const id = useId()
   const { newest, change } = useNewest(value, onChange)
-  const refs = useMemo(() => makeRefs(schema), [schema])
+  const refs = useRefs(schema)
   const { epoch } = newest.current
   const checks = useChecks({ schema, value, epoch, problems, onProblems, showAll })
   const focusNext = useFocusNext(root)
@@ -73,9 +74,9 @@ const Form = ({ schema, value, onChange, problems, onProblems, showAll = false }
   useLayoutEffect(() => {
     const initial = value === undefined ? initialOf(schema, refs) : undefined
     if (initial !== undefined) change(initial)
-  }, [refs])
-  // What is folded at first is said of the value as it came; typing folds nothing.
-  const folds = useMemo(() => foldsOf(schema, value ?? initialOf(schema, refs), refs), [refs, epoch])
+  }, [schema])
+  // What is folded at first is said of the value as it came; neither typing nor what becomes known of patterns folds anything.
+  const folds = useMemo(() => foldsOf(schema, value ?? initialOf(schema, refs), refs), [schema, epoch])
   const revealed = useReveal(root)
   const { messages } = checks
   const state = useMemo(() => ({ messages, epoch, folds, revealed }), [messages, epoch, folds, revealed])

@@ -1,6 +1,8 @@
-import { LocationProvider, lazy, Route, Router } from 'preact-iso'
+import type { ComponentType } from 'preact'
+import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
 import { base } from '../address/paths.ts'
 import { Frame } from '../frame/index.tsx'
+import { Boundary } from '../parts/boundary.tsx'
 import { access } from '../session/access.ts'
 import { JobsPage } from './jobs/index.tsx'
 import { LoginPage } from './login.tsx'
@@ -17,6 +19,35 @@ const TaskPage = lazy(() => import('./task/index.tsx').then(module => module.Tas
 const KeyPage = lazy(() => import('./key/index.tsx').then(module => module.KeyPage))
 const JobPage = lazy(() => import('./job/index.tsx').then(module => module.JobPage))
 
+/** A page that cannot be drawn says so in its place; the frame around it stays, and leads to the others. */
+const guarded = (Page: ComponentType): ComponentType => {
+  const Guarded = () => {
+    const { url } = useLocation()
+    return (
+      <Boundary what="This page" of={url}>
+        <Page />
+      </Boundary>
+    )
+  }
+  return Guarded
+}
+
+/** Each once: another component would be another page at every drawing. */
+const pages = {
+  '': guarded(OverviewPage),
+  login: guarded(OverviewPage),
+  tasks: guarded(TasksPage),
+  'tasks/:task': guarded(TaskPage),
+  workers: guarded(WorkersPage),
+  queues: guarded(QueuesPage),
+  'queues/:queue': guarded(QueuePage),
+  jobs: guarded(JobsPage),
+  'jobs/:job': guarded(JobPage),
+  key: guarded(KeyPage),
+  schedules: guarded(SchedulesPage),
+}
+const NoPage = guarded(UnknownPage)
+
 export const App = () =>
   access.value === 'unknown' ? null : (
     <LocationProvider scope={base}>{access.value === 'out' ? <LoginPage /> : <Pages />}</LocationProvider>
@@ -25,18 +56,10 @@ export const App = () =>
 const Pages = () => (
   <Frame>
     <Router>
-      <Route path={base} component={OverviewPage} />
-      <Route path={`${base}login`} component={OverviewPage} />
-      <Route path={`${base}tasks`} component={TasksPage} />
-      <Route path={`${base}tasks/:task`} component={TaskPage} />
-      <Route path={`${base}workers`} component={WorkersPage} />
-      <Route path={`${base}queues`} component={QueuesPage} />
-      <Route path={`${base}queues/:queue`} component={QueuePage} />
-      <Route path={`${base}jobs`} component={JobsPage} />
-      <Route path={`${base}jobs/:job`} component={JobPage} />
-      <Route path={`${base}key`} component={KeyPage} />
-      <Route path={`${base}schedules`} component={SchedulesPage} />
-      <Route default component={UnknownPage} />
+      {Object.entries(pages).map(([path, page]) => (
+        <Route key={path} path={base + path} component={page} />
+      ))}
+      <Route default component={NoPage} />
     </Router>
   </Frame>
 )

@@ -1,6 +1,8 @@
 import { lexer, type Token, type Tokens } from 'marked'
 import type { ComponentChild } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { safeAddress } from '../address/safe.ts'
+import { piecesOf } from '../text/pieces.ts'
 import { printable, printableLines } from '../text/printable.ts'
 
 /** Longer ones are cut: they come from strangers. */
@@ -9,11 +11,33 @@ const maxDepth = 12
 
 /**
  * A description in Markdown, as elements made here one by one: HTML in it stays text, links go nowhere but to http and https,
- * images are links, and nothing is loaded.
+ * images are links, and nothing is loaded. A long one is shown piece by piece, when it is asked for.
  */
-export const Markdown = ({ children }: { children: string }) => (
-  <div class="markdown">{blocks(tokensOf(children.slice(0, maxLength)), 0)}</div>
-)
+export const Markdown = ({ children: text }: { children: string }) => {
+  const pieces = useMemo(() => piecesOf(text.slice(0, maxLength)), [text])
+  const [shown, setShown] = useState(1)
+  // Another text begins from its own beginning.
+  useEffect(() => setShown(1), [text])
+  const left = pieces.length - shown
+  return (
+    <div class="markdown">
+      {pieces.slice(0, shown).map((piece, at) => (
+        <Piece key={at} text={piece} />
+      ))}
+      {left > 0 && (
+        <button type="button" class="small" onClick={() => setShown(shown + 1)}>
+          Show more of it
+        </button>
+      )}
+      {left <= 0 && text.length > maxLength && <p class="quiet">It is cut here, after {maxLength} characters.</p>}
+    </div>
+  )
+}
+
+const Piece = ({ text }: { text: string }) => {
+  const drawn = useMemo(() => blocks(tokensOf(text), 0), [text])
+  return <>{drawn}</>
+}
 
 const tokensOf = (text: string): Token[] => {
   try {

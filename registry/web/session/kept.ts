@@ -1,3 +1,7 @@
+/** All that pages keep in a browser has a name of this beginning. */
+const ours = 'pshub'
+/** Kept for whoever uses this browser, and says nothing of anybody. */
+const looks = 'pshub-theme'
 /** What this tab keeps for whoever is logged in: it outlives a reload and the end of a session, and ends with a log-out. */
 const prefix = 'pshub-kept '
 const maxLength = 200_000
@@ -31,9 +35,13 @@ export const placeToKeep = (name: string) => {
   }
 }
 
+/** Clears what the pages keep here of who was logged in: arguments of runs, and those in the address. */
 export const forgetKept = (): void => {
   era++
-  attempt(() => {
-    for (const key of Object.keys(sessionStorage)) if (key.startsWith(prefix)) sessionStorage.removeItem(key)
-  })
+  for (const storage of [() => localStorage, () => sessionStorage])
+    attempt(() => {
+      const kept = storage()
+      for (const name of Object.keys(kept)) if (name.startsWith(ours) && name !== looks) kept.removeItem(name)
+    })
+  history.replaceState(history.state, '', location.pathname + location.search)
 }

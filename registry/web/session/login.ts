@@ -19,12 +19,14 @@ export const logIn = async (token: string): Promise<void> => {
   await openSession()
 }
 
-/** Throws ApiFailure. */
+/** What this browser keeps is forgotten in any case. Throws ApiFailure. */
 export const logOut = async (): Promise<void> => {
-  await post('logout', {})
   forgetKept()
+  await post('logout', {})
   session.value = undefined
   access.value = 'out'
+  // What was kept while the service was asked.
+  forgetKept()
 }
 
 const tokenPattern = /^#token=(.+)$/

@@ -88,6 +88,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
       {canRun && (
         <>
           <CopyAs
+            judged={detail}
             call={{
               task,
               args: args.value,

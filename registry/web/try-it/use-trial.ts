@@ -20,7 +20,7 @@ export const useTrial = (detail: TaskDetail) => {
   const notice = useNotice()
   const args = useArguments(detail, notice.show)
   const run = useRun(task)
-  const history = useHistory(task, detail.args)
+  const history = useHistory(task, detail)
   const background = useBackground(task, keyed === 'merged')
   const [tab, setTab] = useState<EditorTab>(() => (detail.unusable === undefined ? tabOfAddress() : 'json'))
   const [timeout, setTimeoutChoice] = useState({ text: '', unit: defaultMs % 1000 === 0 ? 's' : 'ms' } as const)
@@ -51,7 +51,7 @@ export const useTrial = (detail: TaskDetail) => {
     await send(args.value)
   }
   const share = async () => {
-    const { isKept, about } = await keepArgsInAddress(detail.args, args.value, tab)
+    const { isKept, about } = await keepArgsInAddress(detail, args.value, tab)
     if (!isKept) return notice.show(about)
     const isCopied = await copyText(location.href)
     notice.show((isCopied ? 'Link copied.' : 'The address of this page now holds the arguments.') + about)

@@ -69,7 +69,7 @@ export class Checker {
     if ('ready' in answer) {
       this.#ready = true
       this.#next()
-    } else if (answer.id === this.#id) {
+    } else if ('id' in answer && answer.id === this.#id) {
       clearTimeout(this.#timer)
       this.#busy = undefined
       if (!this.#waiting) this.#onVerdict({ problems: answer.problems, unchecked: answer.unchecked })

@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { branchOf, movedTo } from '../model/branches.ts'
 import { ownText } from '../model/json.ts'
+import type { Refs } from '../model/refs.ts'
 import { type Branch, viewOf } from '../model/view.ts'
 import { useActions, useForm } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
@@ -15,6 +16,14 @@ interface Props extends ControlProps {
 
 const maxListed = 200
 
+/** `refs`: what the value was judged by that it was chosen for; undefined: a person chose. */
+interface Chosen {
+  epoch: number
+  at: number
+  from: unknown
+  refs: Refs | undefined
+}
+
 /**
  * One of several schemas. The branch is chosen by the value when that comes from outside, and by the person otherwise: never by
  * what is being typed. Each branch keeps its data while another one is shown.
@@ -24,11 +33,16 @@ export const Choice = (props: Props) => {
   const { refs, setBranch } = useActions()
   const { epoch } = useForm()
   const kept = useRef(new Map<number, unknown>())
-  const [state, setState] = useState(() => ({ epoch, at: branchOf(branches, value, refs) }))
+  const judged = (from: unknown) => ({ epoch, at: branchOf(branches, from, refs), from, refs })
+  const [state, setState] = useState<Chosen>(() => judged(value))
   let { at } = state
-  if (state.epoch !== epoch || (at < 0 && value !== undefined)) {
-    at = branchOf(branches, value, refs)
-    setState({ epoch, at })
+  const isStale = state.epoch !== epoch || (at < 0 && value !== undefined)
+  // More is known of the patterns of the value that it was chosen by; what was typed since does not count.
+  const isWiser = state.refs !== undefined && state.refs !== refs
+  if (isStale || isWiser) {
+    const next = judged(isStale ? value : state.from)
+    at = next.at
+    setState(next)
   }
   useEffect(() => {
     setBranch(pointer, branches[at]?.index)
@@ -36,7 +50,7 @@ export const Choice = (props: Props) => {
   }, [pointer, at])
   const change = (next: number): void => {
     if (at >= 0) kept.current.set(at, value)
-    setState({ epoch, at: next })
+    setState({ epoch, at: next, from: undefined, refs: undefined })
     put(kept.current.has(next) ? kept.current.get(next) : movedTo(value, branches[at], branches[next]!, refs))
   }
   const branch = branches[at]

@@ -15,6 +15,8 @@ export const NewEntry = ({ object, value, path, pointer, label }: Props) => {
   const [name, setName] = useState('')
   const [isOpen, setOpen] = useState(object.isMap)
   const problem = name === '' ? undefined : keyProblem(name, key => has(value, key))
+  // Asked while it is typed, so that it is known which patterns the key matches when it is added.
+  if (name !== '') object.entrySchema(name)
   const wrongId = `${id}${pointer}-new`.replaceAll(/\s/g, '_')
   const add = (): void => {
     if (name === '' || problem !== undefined) return

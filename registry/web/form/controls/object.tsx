@@ -11,7 +11,7 @@ import { useBatch } from './use-batch.ts'
 export const ObjectFields = (props: ControlProps) => {
   const { view, value, path, pointer, label, Field } = props
   const { refs } = useActions()
-  const object = useMemo(() => objectViewOf(view.flat, value, refs), [view, value])
+  const object = useMemo(() => objectViewOf(view.flat, value, refs), [view, value, refs])
   const { fields } = object
   const { most, more, next } = useBatch(pointer, batches.fields, step => fields.findIndex(one => one.name === step))
   return (

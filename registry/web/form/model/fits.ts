@@ -1,11 +1,10 @@
 import { typesOf } from './flatten.ts'
 import { equal, has, isObject, type JsonObject, own, ownArray, ownNumber, ownObject, ownText, typeOf } from './json.ts'
-import { matches } from './patterns.ts'
 import type { Refs } from './refs.ts'
 
 /**
  * Whether a value fits a schema, as far as the form must know it between two key strokes: to choose a branch and to show what
- * a condition adds. `undefined`: not decided, because a pattern may not be run here, or because it takes too many steps. The
+ * a condition adds. `undefined`: not decided, because nobody has said yet whether a pattern matches, or because it takes too many steps. The
  * real check runs in a worker. `hits` counts types and fixed values that agree: a branch with more of them is meant.
  */
 export interface Fit {
@@ -83,7 +82,7 @@ class Run {
       yield value.length >= (ownNumber(schema, 'minLength') ?? 0)
       yield value.length <= (ownNumber(schema, 'maxLength') ?? Number.POSITIVE_INFINITY)
       const pattern = ownText(schema, 'pattern')
-      if (pattern !== undefined) yield matches(pattern, value)
+      if (pattern !== undefined) yield this.#refs.matches(pattern, value)
     }
   }
 

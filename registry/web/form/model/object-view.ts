@@ -1,7 +1,6 @@
 import { fits } from './fits.ts'
 import { type Flat, flatten } from './flatten.ts'
 import { has, isObject, type JsonObject, own, ownArray, ownObject } from './json.ts'
-import { matches } from './patterns.ts'
 import type { Refs } from './refs.ts'
 
 export interface Field {
@@ -33,7 +32,7 @@ export const objectViewOf = (flat: Flat, value: unknown, refs: Refs): ObjectView
   const patterns = Object.entries(ownObject(keywords, 'patternProperties') ?? {})
   const further = schemaOfOthers(keywords)
   const entrySchema = (key: string): unknown => {
-    const found = patterns.filter(([pattern]) => matches(pattern, key) ?? true).map(([, schema]) => schema)
+    const found = patterns.filter(([pattern]) => refs.matches(pattern, key) ?? true).map(([, schema]) => schema)
     if (found.length === 0) return further ?? true
     return found.length === 1 ? found[0] : { allOf: found }
   }

@@ -1,16 +1,24 @@
 import { isObject, own, ownText, parsePointer } from './json.ts'
 
-/** Finds what a `$ref` names, when it is asked; undefined: outside this schema, or nothing there. */
+/** What a part of a schema cannot say alone. */
 export interface Refs {
+  /** What a `$ref` names; undefined: it is outside this schema, or nothing is there. */
   resolve(ref: string, from: object): unknown
+  /** Whether a text matches a pattern of the schema; undefined while that is not known. */
+  matches: Matches
 }
+
+/** A pattern may be anybody's, and run for ever: whoever answers does not run it in the page. */
+export type Matches = (pattern: string, text: string) => boolean | undefined
+
+const unknown: Matches = () => undefined
 
 const noHost = 'http://schema.invalid/'
 
 /** More parts of a schema than these are not looked through for `$id` and `$anchor`. */
 const maxNodes = 20_000
 
-export const makeRefs = (root: unknown): Refs => {
+export const makeRefs = (root: unknown, matches: Matches = unknown): Refs => {
   const index = new Map<string, unknown>()
   const bases = new WeakMap<object, string>()
   let ready = false
@@ -26,8 +34,10 @@ export const makeRefs = (root: unknown): Refs => {
       if (isObject(node)) {
         const id = ownText(node, '$id')
         if (id !== undefined) {
-          inner = absolute(id, base)
-          index.set(withoutHash(inner), node)
+          const named = absolute(id, base)
+          // Older drafts named a part by a fragment alone.
+          if (withoutHash(named) === withoutHash(base)) index.set(named, node)
+          else index.set((inner = withoutHash(named)), node)
         }
         for (const keyword of ['$anchor', '$dynamicAnchor']) {
           const anchor = ownText(node, keyword)
@@ -40,6 +50,7 @@ export const makeRefs = (root: unknown): Refs => {
   }
 
   return {
+    matches,
     resolve(ref, from) {
       if (!ready) prepare()
       const base = bases.get(from) ?? noHost

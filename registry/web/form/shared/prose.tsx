@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 
-const parts = /`([^`\n]+)`|\[([^\]\n]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"'`)]+[^\s<>"'`).,;:!?])/g
+// Bounded, so that a text of opening brackets is not looked through from each of them.
+const parts =
+  /`([^`\n]{1,500})`|\[([^[\]\n]{1,200})\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"'`)]+[^\s<>"'`).,;:!?])/g
 
 /** Somebody else's text: code between backticks and links to http addresses are shown as such, all else as it stands. */
 export const Prose = ({ text }: { text: string }) => {

@@ -4,6 +4,7 @@ import { HistoryCharts } from '../../charts/history.tsx'
 import { queues, summary } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { Badge } from '../../parts/badge.tsx'
+import { Boundary } from '../../parts/boundary.tsx'
 import { Loading } from '../../parts/empty.tsx'
 import { JobTiles } from '../../parts/job-tiles.tsx'
 import { NoWorkersYet } from '../../parts/no-workers.tsx'
@@ -25,13 +26,21 @@ export const OverviewPage = () => {
       {isEmpty && <NoWorkersYet />}
       {value && !isEmpty && (
         <>
-          <Health />
-          <Tiles />
+          <Boundary what="What is wrong" of={value}>
+            <Health />
+          </Boundary>
+          <Boundary what="These figures" of={value}>
+            <Tiles />
+          </Boundary>
           <JobTiles of={value} />
           <HistoryCharts charts={['rate', 'errors', 'backlog', 'waits', 'run', 'busy']} />
           <div class="columns">
-            <LeadingTasks />
-            <QueuesAtAGlance />
+            <Boundary what="The list of tasks" of={value}>
+              <LeadingTasks />
+            </Boundary>
+            <Boundary what="The list of queues" of={value}>
+              <QueuesAtAGlance />
+            </Boundary>
           </div>
         </>
       )}

@@ -8,6 +8,7 @@ import { HistoryCharts } from '../../charts/history.tsx'
 import { tasks } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { useTaskDetail } from '../../live/task-detail.ts'
+import { Boundary } from '../../parts/boundary.tsx'
 import { Empty, Loading } from '../../parts/empty.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -66,7 +67,9 @@ const Parts = ({ detail }: { detail: TaskDetail }) => {
   }
   return (
     <>
-      <TaskFacts detail={detail} />
+      <Boundary what="What is known of it" of={detail}>
+        <TaskFacts detail={detail} />
+      </Boundary>
       <SwitchLinks
         label="Parts of this page"
         name="part"
@@ -75,27 +78,41 @@ const Parts = ({ detail }: { detail: TaskDetail }) => {
         options={parts.map(value => ({ value, text: names[value] }))}
       />
       <div class="task-try" hidden={part !== 'try'}>
-        <Description text={detail.description} />
-        <Form detail={detail} />
+        <Boundary what="The description" of={detail.description}>
+          <Description text={detail.description} />
+        </Boundary>
+        <Boundary what="The form" of={detail}>
+          <Form detail={detail} />
+        </Boundary>
       </div>
-      {part === 'schema' && <Schemas detail={detail} />}
-      {part === 'versions' && <Versions detail={detail} />}
-      {part === 'live' && (
-        <>
-          <HistoryCharts of={{ task: detail.row.task }} charts={['rate', 'errors', 'run', 'waits']} />
-          <SlowCalls detail={detail} />
-        </>
+      {part !== 'try' && (
+        <Boundary key={part} what="This part" of={detail}>
+          <Part part={part} detail={detail} />
+        </Boundary>
       )}
-      {part === 'workers' && (
-        <>
-          <Providers detail={detail} />
-          <Callers detail={detail} />
-        </>
-      )}
-      {part === 'failures' && <Failures detail={detail} />}
     </>
   )
 }
+
+const Part = ({ part, detail }: { part: (typeof parts)[number]; detail: TaskDetail }) => (
+  <>
+    {part === 'schema' && <Schemas detail={detail} />}
+    {part === 'versions' && <Versions detail={detail} />}
+    {part === 'live' && (
+      <>
+        <HistoryCharts of={{ task: detail.row.task }} charts={['rate', 'errors', 'run', 'waits']} />
+        <SlowCalls detail={detail} />
+      </>
+    )}
+    {part === 'workers' && (
+      <>
+        <Providers detail={detail} />
+        <Callers detail={detail} />
+      </>
+    )}
+    {part === 'failures' && <Failures detail={detail} />}
+  </>
+)
 
 /** Drawn anew only when what the form is made from changed, not with every figure. */
 const Form = ({ detail }: { detail: TaskDetail }) => {

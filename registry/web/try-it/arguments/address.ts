@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../schema/secrets.ts'
+import { type Judged, withoutSecrets } from '../schema/secrets.ts'
 import { argsToFragment } from './share-link.ts'
 
 /** The part of the page's address that says how arguments are written. */
@@ -14,12 +14,13 @@ export const keepTabInAddress = (tab: 'form' | 'json'): void => {
 
 /** Puts arguments into the page's address. Returns what to tell about it, and whether it worked. */
 export const keepArgsInAddress = async (
-  schema: unknown,
+  task: Judged,
   args: unknown,
   tab: 'form' | 'json',
 ): Promise<{ isKept: boolean; about: string }> => {
-  const { value, isWhole } = withoutSecrets(schema, args)
-  if (value === undefined) return { isKept: false, about: 'These arguments are secret, so there is no link to them.' }
+  const { value, isWhole } = withoutSecrets(task, args)
+  if (value === undefined)
+    return { isKept: false, about: 'These arguments may be secret, so there is no link to them.' }
   const fragment = await argsToFragment(JSON.stringify(value))
   if (fragment === undefined) return { isKept: false, about: 'The arguments are too large for a link.' }
   setFragment(tab === 'json' ? `as=json&${fragment}` : fragment)

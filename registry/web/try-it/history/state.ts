@@ -1,16 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
 import { session } from '../../session/access.ts'
 import type { FinishedRun } from '../run/finished.ts'
-import { withoutSecrets } from '../schema/secrets.ts'
+import { type Judged, withoutSecrets } from '../schema/secrets.ts'
 import { addRun, clearRuns, type PastRun, readRuns, type Store } from './store.ts'
 
 /** Runs of one task that this browser keeps. */
-export const useHistory = (task: string, schema: unknown) => {
+export const useHistory = (task: string, judged: Judged) => {
   const namespace = session.value?.namespace ?? ''
   const [runs, setRuns] = useState<readonly PastRun[]>([])
   useEffect(() => setRuns(readRuns(storage(), namespace, task)), [namespace, task])
   const add = (args: unknown, { outcome, atMs, tookMs }: FinishedRun) => {
-    const { value, isWhole } = withoutSecrets(schema, args)
+    // The run ended after the log-out, which clears what is kept.
+    if (!session.value) return
+    const { value, isWhole } = withoutSecrets(judged, args)
     const text = value === undefined ? undefined : JSON.stringify(value)
     const run = { atMs, tookMs, args: text, isWhole, outcome: outcome.ok ? 'ok' : outcome.failure.code }
     setRuns(addRun(storage(), namespace, task, run))

@@ -31,12 +31,16 @@ export const HistoryView = ({ runs, onUse, onClear }: HistoryProps) => (
               </span>
               <span class="quiet">{us(run.tookMs * 1000)}</span>
               <code class="history-args">
-                {run.args === undefined ? 'too large to keep' : printable(run.args.slice(0, 200))}
+                {run.args === undefined
+                  ? run.isWhole
+                    ? 'too large to keep'
+                    : 'may be secret, so they are not kept'
+                  : printable(run.args.slice(0, 200))}
               </code>
               <button type="button" disabled={run.args === undefined} onClick={() => onUse(run)}>
                 Use again<span class="visually-hidden"> the arguments of {clock(run.atMs)}</span>
               </button>
-              {!run.isWhole && <span class="quiet">without its secret fields</span>}
+              {!run.isWhole && run.args !== undefined && <span class="quiet">without its secret fields</span>}
             </li>
           ))}
         </ul>

@@ -1,4 +1,4 @@
-import { partNamed } from '../../../schema-diff/pointer.ts'
+import { makeRefs, type Refs } from '../../form/model/refs.ts'
 import { isObject, type Loose, listOf, own } from './steps.ts'
 
 /** Values a schema offers as examples of the whole, else one put together from defaults, examples and limits of its parts. */
@@ -16,10 +16,10 @@ const maxDepth = 12
 
 class Maker {
   private steps = 0
-  private readonly root: unknown
+  private readonly refs: Refs
 
   constructor(root: unknown) {
-    this.root = root
+    this.refs = makeRefs(root)
   }
 
   value(given: unknown, depth: number): unknown {
@@ -41,12 +41,17 @@ class Maker {
   private merged(given: unknown, hops: number): Loose {
     if (!isObject(given) || hops > 8) return {}
     const others = [
-      partNamed(this.root, own(given, '$ref')),
+      this.named(given),
       ...listOf(own(given, 'allOf')).slice(0, 20),
       listOf(own(given, 'oneOf'))[0],
       listOf(own(given, 'anyOf'))[0],
     ].filter(isObject)
     return others.reduce<Loose>((all, other) => joined(all, this.merged(other, hops + 1)), { ...given })
+  }
+
+  private named(schema: Loose): unknown {
+    const ref = own(schema, '$ref')
+    return typeof ref === 'string' ? this.refs.resolve(ref, schema) : undefined
   }
 
   private object(schema: Loose, depth: number): Loose {
