@@ -97,6 +97,7 @@ describe('the page of a job', () => {
     await eventually(async () => (await job.status()).state === 'dead')
     const page = await openPage(browser, registry, `jobs/${job.id}`)
     await heading(page, `Job ${job.id}`)
+    await page.locator('.facts').waitFor()
     expect(await textOf(page.locator('.facts'))).toMatch(
       /^Task print:1\.0 Queue office Failed once Enqueued .* Given up .* Enqueued by shop Others jobs of this task$/,
     )

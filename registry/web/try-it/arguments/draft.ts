@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { session } from '../../session/access.ts'
 import { placeToKeep } from '../../session/kept.ts'
-import { withoutSecrets } from '../schema/secrets.ts'
+import { type Judged, withoutSecrets } from '../schema/secrets.ts'
 import { isObject } from '../schema/steps.ts'
 
 /** Keeping waits for a pause: a large value is not written again with every key. */
@@ -33,7 +33,7 @@ const readDraft = (text: string | undefined): Draft | undefined => {
 }
 
 /** What was left in the form of a task in this tab, and what keeps what is in it now; nothing while it is as it starts. */
-export const useDraft = (task: string, schema: unknown, start: unknown) => {
+export const useDraft = (task: string, judged: Judged, start: unknown) => {
   const [{ place, draft }] = useState(() => {
     const place = placeToKeep(`args ${session.value?.namespace ?? ''} ${task}`)
     return { place, draft: readDraft(place.text) }
@@ -53,13 +53,13 @@ export const useDraft = (task: string, schema: unknown, start: unknown) => {
   }, [])
   const keep = (value: unknown): void => {
     clearTimeout(waiting.current?.timer)
-    const write = () => place.keep(value === start ? undefined : textOf(schema, value))
+    const write = () => place.keep(value === start ? undefined : textOf(judged, value))
     waiting.current = { write, timer: setTimeout(flush, pauseMs) }
   }
   return { draft, keep }
 }
 
-const textOf = (schema: unknown, args: unknown): string | undefined => {
-  const { value, isWhole } = withoutSecrets(schema, args)
+const textOf = (judged: Judged, args: unknown): string | undefined => {
+  const { value, isWhole } = withoutSecrets(judged, args)
   return value === undefined ? undefined : JSON.stringify({ value, isWhole, from: argsPart() })
 }

@@ -43,7 +43,7 @@ const takesObject = (schema: unknown): boolean => {
 
 export const useArguments = (detail: TaskDetail, tell: (message: string) => void): Arguments => {
   const [start] = useState(() => startOf(detail))
-  const { draft, keep } = useDraft(detail.row.task, detail.args, start)
+  const { draft, keep } = useDraft(detail.row.task, detail, start)
   const [state, setState] = useState<State>(() => ofValue(draft ? draft.value : start))
   const setText = (text: string) => setState(before => ofText(text, before))
   useEffect(() => {

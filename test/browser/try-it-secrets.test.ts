@@ -1,0 +1,98 @@
+import { expect, it, vi } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { useBrowser } from '../support/browser.ts'
+import { tokens, useRegistry } from '../support/registry-fixture.ts'
+import { field, fold, heading, jsonField, run, tab, tryIt } from './try-it-parts.ts'
+
+// A browser on a machine that does other things as well.
+vi.setConfig({ testTimeout: 60_000 })
+
+const fixture = useRegistry()
+const browser = useBrowser()
+
+const size = { type: 'integer', minimum: 1 } as const
+const resize = defineTask(
+  'resize:1.0',
+  {
+    args: {
+      type: 'object',
+      properties: { width: size, height: size, secret: { type: 'string', format: 'password' } },
+      required: ['width', 'height'],
+    },
+  },
+  ({ width, height }) => width * height,
+)
+
+const open = async (tasks: Parameters<typeof fixture.worker>[0], task: string) => {
+  await fixture.worker(tasks)
+  const registry = await fixture.registry()
+  const page = await browser.page()
+  const path = registry.at(`tasks/${encodeURIComponent(task)}`)
+  await page.goto(`${path}#token=${tokens.run}`)
+  await tryIt(page).waitFor()
+  return { page, path }
+}
+
+it('keeps runs and shares arguments, both without secrets', async () => {
+  const { page, path } = await open([resize], 'resize:1.0')
+  await tab(page, 'JSON').click()
+  await jsonField(page).fill('{"width": 40, "height": 30, "secret": "hush"}')
+  await run(page).click()
+  await heading(page, 'Result').waitFor()
+  await page.getByRole('button', { name: 'Share link' }).click()
+  await page.getByText('Secret fields were left out.').waitFor()
+  const link = page.url()
+  expect(link).toMatch(/#as=json&args=/)
+  expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('hush')
+
+  await fold(page, 'Copy as').click()
+  const snippet = page.locator('pre.snippet')
+  expect(await snippet.textContent()).toContain('<secret>')
+  expect(await snippet.textContent()).not.toContain('hush')
+  await page.getByLabel('write what is, or may be, secret').check()
+  expect(await snippet.textContent()).toContain('hush')
+
+  await page.goto('about:blank')
+  await page.goto(link)
+  await expect.poll(() => jsonField(page).inputValue()).toMatch(/"width": 40/)
+  expect(await jsonField(page).inputValue()).not.toContain('secret')
+
+  await page.goto('about:blank')
+  await page.goto(path)
+  await fold(page, 'History').click()
+  await page.getByRole('button', { name: 'Use again' }).click()
+  await expect.poll(() => field(page, 'width').inputValue()).toBe('40')
+  await page.getByText('without their secret fields').waitFor()
+  await page.getByRole('button', { name: 'Clear history' }).click()
+  expect(await page.getByRole('button', { name: 'Use again' }).count()).toBe(0)
+})
+
+it('keeps nothing of arguments that cannot be judged, and nothing at all after a log-out', async () => {
+  const beyond = defineTask(
+    'beyond:1.0',
+    { args: { type: 'object', description: 'x'.repeat(70_000), properties: { a: { format: 'password' } } } },
+    () => 1,
+  )
+  const { page, path } = await open([resize, beyond], 'beyond:1.0')
+  const kept = () => page.evaluate('JSON.stringify(localStorage)') as Promise<string>
+  await jsonField(page).fill('{"a": "hush"}')
+  await run(page).click()
+  await heading(page, 'Result').waitFor()
+  await page.getByRole('button', { name: 'Share link' }).click()
+  await page.getByText('These arguments may be secret, so there is no link to them.').waitFor()
+  expect(await kept()).toContain('beyond:1.0')
+  expect(await kept()).not.toContain('hush')
+
+  await page.goto(`${path.replace('beyond', 'resize')}#as=json`)
+  await jsonField(page).fill('{"width": 40, "height": 30}')
+  await run(page).click()
+  await heading(page, 'Result').waitFor()
+  expect(await kept()).toContain('resize:1.0')
+  await page.evaluate('sessionStorage.setItem("pshub-draft", "x")')
+  browser.allow(/401/)
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  expect(await kept()).not.toContain('pshub-runs')
+  expect(await page.evaluate('sessionStorage.length')).toBe(0)
+  expect(new URL(page.url()).hash).toBe('')
+})
