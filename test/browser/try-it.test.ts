@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
-import { defineTask, TaskError } from '../../src/index.ts'
+import { defineTask, type JsonSchema, TaskError } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
 import { field, fold, heading, jsonField, run, tab, tryIt } from './try-it-parts.ts'
@@ -227,7 +227,13 @@ describe('the try-it form', () => {
   it('keeps nothing of arguments that cannot be judged, and nothing at all after a log-out', async () => {
     const beyond = defineTask(
       'beyond:1.0',
-      { args: { type: 'object', description: 'x'.repeat(70_000), properties: { a: { format: 'password' } } } as never },
+      {
+        args: {
+          type: 'object',
+          description: 'x'.repeat(70_000),
+          properties: { a: { format: 'password' } },
+        } as object as JsonSchema,
+      },
       () => 1,
     )
     const { page, path } = await open([resize, beyond], 'beyond:1.0')
