@@ -3,9 +3,12 @@ import type { Role } from '../contract.ts'
 import type { SessionCookie } from './cookies.ts'
 import { checkJson, type Guard, isSafe } from './guard.ts'
 import { addressOf, type Limits } from './limits.ts'
+import type { Proxies } from './proxies.ts'
 import { Refusal } from './refusal.ts'
-import { securityHeaders } from './response-headers.ts'
+import { securityHeaders, strictTransport } from './response-headers.ts'
+import type { Sessions } from './sessions.ts'
 import { type Identity, includes, type TokenBook } from './tokens.ts'
+import { whenceOf } from './whence.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -19,6 +22,8 @@ declare module 'fastify' {
 
 export interface AccessParts {
   tokens: TokenBook
+  sessions: Sessions
+  proxies: Proxies
   cookie: SessionCookie
   guard: Guard
   limits: Limits
@@ -34,16 +39,20 @@ export const identityOf = (request: FastifyRequest): Identity => {
   return identity
 }
 
+/** For what is said of a request, however it ends. */
+export const identityIfAny = (request: FastifyRequest): Identity | undefined => identities.get(request)
+
 /** Puts what follows behind the guard. Nothing is served before these checks, not even that there is nothing. */
 export const addAccess = (app: FastifyInstance, parts: AccessParts): void => {
   app.addHook('onRoute', (route: RouteOptions) => {
     if (route.config?.registryAccess === undefined)
       throw new Error(`The route ${route.method} ${route.url} does not say who may use it.`)
   })
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
     // A server that we are mounted in may let other origins read its answers; they are not to read ours.
     for (const name of Object.keys(reply.getHeaders())) if (name.startsWith('access-control-')) reply.removeHeader(name)
     reply.headers(securityHeaders)
+    if (whenceOf(request, parts.proxies).isHttps) reply.headers(strictTransport)
   })
   app.addHook('onRequest', request => check(request, parts))
 }
@@ -59,26 +68,45 @@ const check = async (request: FastifyRequest, parts: AccessParts): Promise<void>
   checkJson(request)
   if (access === 'open') return
   const identity = await identify(request, parts)
+  identities.set(request, identity)
   if (!includes(identity.role, access))
     throw new Refusal(403, 'Forbidden', `The role ${identity.role} may not do this; ${access} may.`)
   if (readOnly && !isSafe(request.method))
     throw new Refusal(403, 'Forbidden', 'This registry is read-only: nothing can be run or changed here.')
-  identities.set(request, identity)
+}
+
+/**
+ * Who shows a token. An address that showed too many wrong ones is refused a right one, too, until its time is over: else guessing goes on
+ * unhindered. A token that it had shown before does not come from guessing, and is let in: nobody locks out a program that runs there.
+ */
+export const takeToken = async (
+  request: FastifyRequest,
+  { wrongTokens, rightTokens }: Limits,
+  find: () => Identity | undefined,
+): Promise<Identity> => {
+  const address = addressOf(request)
+  const identity = find()
+  if (identity && rightTokens.has(address, identity.token)) return identity
+  await wrongTokens.check(request, address)
+  if (identity) {
+    rightTokens.add(address, identity.token)
+    return identity
+  }
+  await wrongTokens.count(request, address)
+  throw unauthorized('This token is not one of the registry.')
 }
 
 /** A bearer token says more than a cookie, which a browser adds by itself. */
 const identify = async (request: FastifyRequest, parts: AccessParts): Promise<Identity> => {
-  const { tokens, cookie, guard, limits } = parts
+  const { tokens, sessions, cookie, guard, limits } = parts
   const { authorization } = request.headers
   if (authorization !== undefined) {
-    const identity = tokens.byToken(/^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1] ?? '')
-    if (identity) return identity
-    await limits.wrongTokens.count(request, addressOf(request))
-    throw unauthorized('This token is not one of the registry.')
+    const given = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1] ?? ''
+    return takeToken(request, limits, () => tokens.byToken(given))
   }
   const session = cookie.read(request)
   if (session === undefined) throw unauthorized('Log in, or send a bearer token.')
-  const identity = tokens.bySession(session, Date.now())
+  const identity = await sessions.find(session, Date.now())
   if (!identity) throw unauthorized('This session is over; log in again.')
   guard.checkCookieUse(request)
   return identity

@@ -36,7 +36,9 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       const task = request.params['*']
       const tell = (code: string) =>
         audit(request, 'task run', { task, argsHash: hashOf(request.body), code, ms: msSince(startedAt) })
+      let leave = () => {}
       try {
+        leave = limits.underWay.enter(identityOf(request).token)
         if (!options.mayRun(task))
           throw new Refusal(403, 'Forbidden', `${task} is not among the tasks that may be run here.`)
         const { result, phases } = await hub.call(task, argsOf(request), callOptions(request, reply))
@@ -49,6 +51,8 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
         tell(isRefusal ? thrown.code : 'Internal')
         if (!(thrown instanceof HubError)) throw thrown
         return sendCallError(thrown, reply)
+      } finally {
+        leave()
       }
     },
   )

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import fastifyCookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Proxies } from './proxies.ts'
 import { portOf, type Whence, whenceOf } from './whence.ts'
 
 /**
@@ -10,22 +11,22 @@ import { portOf, type Whence, whenceOf } from './whence.ts'
 export class SessionCookie {
   readonly #app: FastifyInstance
   readonly #path: string
-  readonly #behindProxy: boolean
+  readonly #proxies: Proxies
 
   /** @param app with the plugin of `addCookies` */
-  constructor(app: FastifyInstance, behindProxy: boolean) {
+  constructor(app: FastifyInstance, proxies: Proxies) {
     this.#app = app
     this.#path = app.prefix || '/'
-    this.#behindProxy = behindProxy
+    this.#proxies = proxies
   }
 
   read(request: FastifyRequest): string | undefined {
-    return this.#app.parseCookie(request.headers.cookie ?? '')[this.#name(whenceOf(request, this.#behindProxy))]
+    return this.#app.parseCookie(request.headers.cookie ?? '')[this.#name(whenceOf(request, this.#proxies))]
   }
 
   /** A Set-Cookie header; with an empty value the browser forgets it. */
   write(request: FastifyRequest, value: string, maxAgeMs: number): string {
-    const whence = whenceOf(request, this.#behindProxy)
+    const whence = whenceOf(request, this.#proxies)
     return this.#app.serializeCookie(this.#name(whence), value, {
       // A browser takes a __Host- cookie only for all paths.
       path: whence.isHttps ? '/' : this.#path,

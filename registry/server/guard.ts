@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify'
+import type { Proxies } from './proxies.ts'
 import { Refusal } from './refusal.ts'
 import { hostsGiven, nameOf, whenceOf } from './whence.ts'
 
 export interface GuardOptions {
   /** Names of hosts, besides those of this machine itself. */
   allowedHosts: readonly string[]
-  behindProxy: boolean
+  proxies: Proxies
 }
 
 const loopback = ['127.0.0.1', 'localhost', '[::1]']
@@ -16,16 +17,16 @@ export const isSafe = (method: string): boolean => safeMethods.has(method)
 /** Refuses what a page of another site could make a browser send. It holds for all requests, whoever sends them. */
 export class Guard {
   readonly #hosts: ReadonlySet<string>
-  readonly #behindProxy: boolean
+  readonly #proxies: Proxies
 
-  constructor({ allowedHosts, behindProxy }: GuardOptions) {
+  constructor({ allowedHosts, proxies }: GuardOptions) {
     this.#hosts = new Set([...loopback, ...allowedHosts.flatMap(namesOf)])
-    this.#behindProxy = behindProxy
+    this.#proxies = proxies
   }
 
   /** A site can point its own name at this address (DNS rebinding); its pages then count as ours, but for their name. */
   checkHost(request: FastifyRequest): void {
-    for (const host of hostsGiven(request, this.#behindProxy)) {
+    for (const host of hostsGiven(request, this.#proxies)) {
       const name = nameOf(host)
       if (name !== undefined && this.#hosts.has(name)) continue
       const shown = JSON.stringify(host.slice(0, 100))
@@ -39,7 +40,7 @@ export class Guard {
     const { origin, 'sec-fetch-site': site } = request.headers
     if (site !== undefined && site !== 'same-origin' && site !== 'none')
       throw new Refusal(403, 'Forbidden', 'Requests of other sites are refused.')
-    if (origin !== undefined && originHost(origin) !== whenceOf(request, this.#behindProxy).host.toLowerCase())
+    if (origin !== undefined && originHost(origin) !== whenceOf(request, this.#proxies).host.toLowerCase())
       throw new Refusal(403, 'Forbidden', 'Requests of other origins are refused.')
   }
 

@@ -17,6 +17,10 @@ export interface Limits {
   wrongTokens: Limit
   /** Runs of one session or token. */
   runs: Limit
+  /** Which right tokens an address showed. */
+  rightTokens: RightTokens
+  /** Runs of one token that have begun and not ended. */
+  underWay: UnderWay
 }
 
 /** Whoever has one IPv6 address has 2^64 of them. */
@@ -29,6 +33,54 @@ export const makeLimits = async (app: FastifyInstance, maxRunsPerSecond: number)
     requests: makeLimit(app, 'requests', 1000 + 20 * maxRunsPerSecond, 10_000),
     wrongTokens: makeLimit(app, 'wrong tokens', 10, 60_000),
     runs: makeLimit(app, 'runs', maxRunsPerSecond, 1000),
+    rightTokens: new RightTokens(),
+    underWay: new UnderWay(10 * maxRunsPerSecond),
+  }
+}
+
+/** More are forgotten, those that came first. */
+const maxKnown = 10_000
+
+class RightTokens {
+  readonly #known = new Set<string>()
+
+  has(address: string, token: string): boolean {
+    return this.#known.has(`${address} ${token}`)
+  }
+
+  add(address: string, token: string): void {
+    this.#known.add(`${address} ${token}`)
+    if (this.#known.size > maxKnown) this.#known.delete(this.#known.keys().next().value!)
+  }
+}
+
+/** Each run holds its arguments and a connection until it ends, which may be ten minutes. */
+class UnderWay {
+  readonly #most: number
+  readonly #counts = new Map<string, number>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Returns what is to be called at the end. Throws a Refusal when there are too many. */
+  enter(token: string): () => void {
+    const before = this.#counts.get(token) ?? 0
+    if (before >= this.#most)
+      throw new Refusal(
+        429,
+        'TooManyRequests',
+        `${before} runs of this token are under way; wait until some have ended.`,
+        {
+          'retry-after': '1',
+        },
+      )
+    this.#counts.set(token, before + 1)
+    return () => {
+      const now = this.#counts.get(token)! - 1
+      if (now > 0) this.#counts.set(token, now)
+      else this.#counts.delete(token)
+    }
   }
 }
 

@@ -6,38 +6,44 @@ import { LiveStream } from './live.ts'
 import { queryText } from './query.ts'
 import type { Readings } from './readings.ts'
 import { Refusal } from './refusal.ts'
+import type { Sessions } from './sessions.ts'
 
 export interface LiveParts {
   readings: Readings
   history: HistoryStore
+  sessions: Sessions
 }
 
-/** Open pages of one service. */
-const maxStreams = 100
+/** Open pages of one token; there are three at most, so that none takes the place of others. */
+const maxStreams = 33
 /** A page whose stream ends opens another one, for which it has to be somebody still. */
 const maxStreamMs = 15 * 60_000
 
 /** What changes, as it changes: GET api/live. */
-export const liveRoutes = async (app: FastifyInstance, { readings, history }: LiveParts): Promise<void> => {
-  const streams = new Set<LiveStream>()
+export const liveRoutes = async (app: FastifyInstance, { readings, history, sessions }: LiveParts): Promise<void> => {
+  const streams = new Map<LiveStream, string>()
   // Before the server waits for its connections to end.
   app.addHook('preClose', async () => {
-    for (const stream of streams) stream.end()
+    for (const stream of streams.keys()) stream.end()
   })
   app.get('/api/live', { config: { registryAccess: 'view' }, exposeHeadRoute: false }, (request, reply) => {
-    if (streams.size >= maxStreams)
-      throw new Refusal(503, 'Unavailable', `${maxStreams} pages are open already; close some.`, {
+    const { token, session } = identityOf(request)
+    if ([...streams.values()].filter(each => each === token).length >= maxStreams)
+      throw new Refusal(503, 'Unavailable', `${maxStreams} pages of this token are open already; close some.`, {
         'retry-after': '10',
       })
     const asked = queryText(request, 'topics', 100)?.split(',') ?? []
     const wanted = topics.filter(topic => asked.includes(topic))
     const stream = new LiveStream(openStream(reply), wanted.length > 0 ? wanted : topics, history)
-    streams.add(stream)
+    streams.set(stream, token)
+    // Who is logged out sees nothing more, wherever that was.
+    const unwatch = session === undefined ? () => undefined : sessions.watch(session, () => stream.end())
     const leave = readings.watch(stream)
     const ending = setTimeout(() => stream.end(), lifetimeMs(request))
     ending.unref()
     reply.raw.on('close', () => {
       leave()
+      unwatch()
       streams.delete(stream)
       clearTimeout(ending)
     })

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { ConfigError, Hub, type HubOptions, measuringSettings, readSettings, type Settings, version } from 'pshub'
 import type { Role, Session } from '../contract.ts'
 import { addAccess } from './access.ts'
+import { refusalLog } from './audit.ts'
 import { takeJson } from './body.ts'
 import { callRoutes, taskFilter } from './call-routes.ts'
 import { addCookies, SessionCookie } from './cookies.ts'
@@ -13,12 +14,14 @@ import { keyRoutes } from './key-routes.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
 import { addPages } from './page-routes.ts'
+import { Proxies } from './proxies.ts'
 import { queueRoutes } from './queue-routes.ts'
 import { readRoutes } from './read-routes.ts'
 import { Readings } from './readings.ts'
 import { sendError } from './refusal.ts'
 import { scheduleRoutes } from './schedule-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
+import { Sessions } from './sessions.ts'
 import { TokenBook } from './tokens.ts'
 
 type Setup = Pick<
@@ -47,14 +50,16 @@ const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub =
   return new Hub({ name: 'registry', ...options, ...more })
 }
 
-/** Adds it to an instance of its own. `ownsServer`: what leads nowhere outside of the prefix is the registry's to answer too. */
+/** Adds it to an instance of its own. `ownsServer`: what leads nowhere outside of the prefix is the registry's to answer too. `code`: logs an admin in, once. */
 export const addRegistry = async (
   app: FastifyInstance,
   { hub: given, ...options }: RegistryOptions,
   ownsServer: boolean,
+  code?: string,
 ): Promise<void> => {
   const setup = readSettings('registry', { options: { ...options }, env: process.env })
   const tokens = new TokenBook({ view: setup.viewToken, run: setup.runToken, admin: setup.adminToken })
+  if (code !== undefined) tokens.addCode(code, 'admin', Date.now())
   const hub = given instanceof Hub ? given : makeHub(setup, given)
   app.addHook('onClose', async () => {
     if (hub !== given) await hub.close()
@@ -69,20 +74,29 @@ export const addRegistry = async (
   app.addHook('onClose', async () => readings.close())
   const sessionOf = (role: Role): Session => ({ role, readOnly: setup.readOnly, namespace: hub.namespace, version })
   await addCookies(app)
+  const proxies = new Proxies(setup.behindProxy)
+  const sessions = new Sessions(tokens, hub.sessions, app.log)
+  app.addHook('onClose', async () => sessions.close())
   const access = {
     tokens,
-    cookie: new SessionCookie(app, setup.behindProxy),
-    guard: new Guard(setup),
+    sessions,
+    proxies,
+    cookie: new SessionCookie(app, proxies),
+    guard: new Guard({ ...setup, proxies }),
     limits: await makeLimits(app, setup.maxRunsPerSecond),
     readOnly: setup.readOnly,
   }
-  app.setErrorHandler(sendError)
+  const noteRefusal = refusalLog(app)
+  app.setErrorHandler((thrown, request, reply) => {
+    noteRefusal(request, thrown)
+    return sendError(thrown, request, reply)
+  })
   takeJson(app, setup.maxBodyBytes)
   addAccess(app, access)
   await app.register(sessionRoutes, { ...access, sessionOf })
   const mayRun = taskFilter(setup.runTasks)
-  await app.register(readRoutes, { hub, readings, history, behindProxy: setup.behindProxy, mayRun })
-  await app.register(liveRoutes, { readings, history })
+  await app.register(readRoutes, { hub, readings, history, proxies, mayRun })
+  await app.register(liveRoutes, { readings, history, sessions })
   await app.register(callRoutes, { hub, limits: access.limits, mayRun })
   await app.register(queueRoutes, { hub })
   await app.register(jobRoutes, { hub, mayRun })

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Hub, prometheusText } from 'pshub'
 import type { HistoryStore, Range } from './history.ts'
 import { openApiDocument } from './openapi.ts'
+import type { Proxies } from './proxies.ts'
 import { queryChoice, queryText } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
 import { Refusal } from './refusal.ts'
@@ -14,7 +15,7 @@ export interface ReadParts {
   hub: Hub
   readings: Readings
   history: HistoryStore
-  behindProxy: boolean
+  proxies: Proxies
   mayRun(task: string): boolean
 }
 
@@ -30,7 +31,7 @@ const healthMaxAgeMs = 6000
 
 /** Everything that only looks, once. */
 export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promise<void> => {
-  const { hub, readings, history, behindProxy, mayRun } = parts
+  const { hub, readings, history, proxies, mayRun } = parts
   const slowCalls = sharedRead(() => hub.slowCalls(), listMaxAgeMs)
   const failures = sharedRead(() => hub.failures(), listMaxAgeMs)
   const rows = async <Row>(list: (reading: Reading) => { row: Row }[]) =>
@@ -64,7 +65,7 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(prometheusText(overview))
   })
   app.get('/openapi.json', view, async request => {
-    const { host, isHttps } = whenceOf(request, behindProxy)
+    const { host, isHttps } = whenceOf(request, proxies)
     const server = `${isHttps ? 'https' : 'http'}://${host}${app.prefix}`
     return openApiDocument((await readings.latest()).overview, { server, namespace: hub.namespace })
   })

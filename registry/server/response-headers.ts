@@ -1,3 +1,6 @@
+/** Where a browser came by TLS it is to do so from now on, for a year. */
+export const strictTransport = { 'strict-transport-security': 'max-age=31536000' }
+
 /**
  * On every response. Scripts, styles and images come from the pages' own files only, and nothing is ever put into a page as
  * HTML: the one policy of Trusted Types starts the worker that checks forms.

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Login, Role, Session } from '../contract.ts'
-import { type AccessParts, identityOf } from './access.ts'
-import { addressOf } from './limits.ts'
+import { type AccessParts, identityOf, takeToken } from './access.ts'
+import { auditOf, whoIs } from './audit.ts'
 import { Refusal } from './refusal.ts'
-import { sessionMs } from './tokens.ts'
+import { sessionMs } from './sessions.ts'
 
 export interface SessionRoutesOptions extends AccessParts {
   /** Of somebody in this role. */
@@ -12,27 +12,31 @@ export interface SessionRoutesOptions extends AccessParts {
 
 /** Logging in and out, and who one is. */
 export const sessionRoutes = async (app: FastifyInstance, parts: SessionRoutesOptions): Promise<void> => {
-  const { tokens, cookie, guard, limits, sessionOf } = parts
+  const { tokens, sessions, cookie, guard, limits, sessionOf } = parts
+  const audit = auditOf(app, 'access')
   const open = { config: { registryAccess: 'open' as const } }
 
   app.get('/api/session', { config: { registryAccess: 'view' } }, async request => sessionOf(identityOf(request).role))
 
   app.post('/api/login', open, async (request, reply) => {
     const token = tokenIn(request)
-    await limits.wrongTokens.check(request, addressOf(request))
-    const identity = tokens.byToken(token)
-    if (!identity) {
-      await limits.wrongTokens.count(request, addressOf(request))
-      throw new Refusal(401, 'Unauthorized', 'This token is not one of the registry.')
-    }
-    const session = tokens.startSession(identity.role, Date.now())
+    const identity = await takeToken(request, limits, () => tokens.byToken(token) ?? tokens.byCode(token, Date.now()))
+    const session = await sessions.start(identity.role, Date.now())
+    audit(request, 'logged in', { who: whoIs(identity), role: identity.role })
     return reply.header('set-cookie', cookie.write(request, session, sessionMs)).send(sessionOf(identity.role))
   })
 
   app.post('/api/logout', open, async (request, reply) => {
     guard.checkCookieUse(request)
     const session = cookie.read(request)
-    if (session !== undefined) tokens.endSession(session, Date.now())
+    const identity = session === undefined ? undefined : await sessions.find(session, Date.now()).catch(() => undefined)
+    if (identity) {
+      const isTold = await sessions.end(session!, identity.untilMs!)
+      audit(request, isTold ? 'logged out' : 'logged out; Redis is told when it can be', {
+        who: whoIs(identity),
+        role: identity.role,
+      })
+    }
     return reply
       .header('set-cookie', cookie.write(request, '', 0))
       .code(204)

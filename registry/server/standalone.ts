@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import { type Logger, makeLogger, readSettings, type Settings } from 'pshub'
 import { addRegistry, type RegistryOptions } from './plugin.ts'
+import { Proxies } from './proxies.ts'
 import { Refusal, sendError } from './refusal.ts'
 import { securityHeaders } from './response-headers.ts'
 import { newToken } from './tokens.ts'
@@ -17,6 +18,8 @@ export interface RunningRegistry {
   url: string
   /** The admin's token, if none was given. */
   token: string | undefined
+  /** Logs an admin in once, within a quarter of an hour, if no token was given: for an address to open. */
+  code: string | undefined
   close(): Promise<void>
 }
 
@@ -28,7 +31,8 @@ export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {})
   const { host, port, basePath, ...setup } = readSettings('registry', { options: { ...options }, env: process.env })
   const hasToken = setup.viewToken ?? setup.runToken ?? setup.adminToken
   const token = hasToken === undefined ? newToken() : undefined
-  const app = makeServer(setup.behindProxy, makeLogger(setup))
+  const code = token === undefined ? undefined : newToken()
+  const app = makeServer(new Proxies(setup.behindProxy), makeLogger(setup))
   const given = {
     ...options,
     ...(hub === undefined ? {} : { hub }),
@@ -37,24 +41,24 @@ export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {})
   const { host: _host, port: _port, basePath: _basePath, ...rest } = given
   const allowedHosts = [...setup.allowedHosts, ...(isName(host) ? [host] : [])]
   const prefix = basePath.replace(/\/$/, '')
-  app.register(instance => addRegistry(instance, { ...rest, allowedHosts }, true), { prefix })
+  app.register(instance => addRegistry(instance, { ...rest, allowedHosts }, true, code), { prefix })
   const address = await app.listen({ host, port }).catch(async error => {
     await app.close()
     throw error
   })
-  return { url: `${address}${prefix}/`, token, close: () => app.close() }
+  return { url: `${address}${prefix}/`, token, code, close: () => app.close() }
 }
 
 /** Not one that stands for all addresses of the machine. */
 const isName = (host: string): boolean => host !== '0.0.0.0' && host !== '::'
 
-const makeServer = (behindProxy: boolean, log: Logger): FastifyInstance => {
+const makeServer = (proxies: Proxies, log: Logger): FastifyInstance => {
   const app = fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
-    // The last address of X-Forwarded-For is the one that the proxy saw; the others were sent to it.
-    trustProxy: behindProxy ? (_address, hop) => hop === 0 : false,
+    // Who asks is the last address of X-Forwarded-For that is no proxy of ours; what stands before it was sent by whom it names.
+    trustProxy: address => proxies.has(address),
     requestTimeout: 30_000,
     frameworkErrors: (_error, request, reply) =>
       void sendError(new Refusal(400, 'BadRequest', 'This address cannot be read.'), request, withHeaders(reply)),

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Proxies } from './proxies.ts'
 
 /** Where a request came to, as the browser saw it. */
 export interface Whence {
@@ -14,7 +15,8 @@ const lastOf = (header: string | string[] | undefined): string | undefined =>
     .at(-1)!
     .trim() || undefined
 
-export const whenceOf = ({ headers, socket }: FastifyRequest, behindProxy: boolean): Whence => {
+export const whenceOf = ({ headers, socket }: FastifyRequest, proxies: Proxies): Whence => {
+  const behindProxy = proxies.has(socket.remoteAddress)
   const forwarded = behindProxy ? lastOf(headers['x-forwarded-host']) : undefined
   const protocol = behindProxy ? lastOf(headers['x-forwarded-proto']) : undefined
   return {
@@ -24,9 +26,9 @@ export const whenceOf = ({ headers, socket }: FastifyRequest, behindProxy: boole
 }
 
 /** Every name of a host that a request gives: behind a proxy there can be two, of which a page could choose one. */
-export const hostsGiven = ({ headers }: FastifyRequest, behindProxy: boolean): string[] => [
+export const hostsGiven = ({ headers, socket }: FastifyRequest, proxies: Proxies): string[] => [
   headers.host ?? '',
-  ...(behindProxy && headers['x-forwarded-host'] !== undefined
+  ...(proxies.has(socket.remoteAddress) && headers['x-forwarded-host'] !== undefined
     ? String(headers['x-forwarded-host'])
         .split(',')
         .map(host => host.trim())

@@ -16,7 +16,7 @@ import { onStopSignals } from './stop-signals.ts'
 interface Service {
   startRegistry(
     settings: Partial<Settings>,
-  ): Promise<{ url: string; token: string | undefined; close(): Promise<void> }>
+  ): Promise<{ url: string; token: string | undefined; code: string | undefined; close(): Promise<void> }>
 }
 
 const service = 'pshub-registry'
@@ -85,20 +85,20 @@ const explained = (error: NodeJS.ErrnoException, { host, port }: Readonly<Settin
 }
 
 const tell = (
-  { url, token }: { url: string; token: string | undefined },
+  { url, token, code }: { url: string; token: string | undefined; code: string | undefined },
   settings: Readonly<Settings>,
   { out, err }: Output,
 ): void => {
   const { readOnly, behindProxy, host } = settings
   // What follows # stays in the browser: no server and no log sees it.
-  out.line(`Registry: ${token === undefined ? url : `${url}#token=${token}`}`)
+  out.line(`Registry: ${code === undefined ? url : `${url}#token=${code}`}`)
   out.line(
     token === undefined
       ? `Tokens are set for ${rolesOf(settings)}.`
-      : 'Whoever has this address is admin, until it stops.',
+      : `The address logs in once, within 15 minutes. The admin's token, until it stops: ${token}`,
   )
   if (readOnly) out.line('It is read-only: nobody can run or change anything.')
-  if (isLoopback(host) || behindProxy) return
+  if (isLoopback(host) || behindProxy.length > 0) return
   err.line(err.paint(['bold', 'red'], `WARNING: it can be reached from other machines (${host}), and without TLS:`))
   err.line('tokens, arguments and results can be read on the way. Put a proxy with TLS in front of it and set')
   err.line('--behind-proxy and --allowed-hosts, or bind 127.0.0.1.')
@@ -152,9 +152,10 @@ export const registryCommand: Command = {
     },
     {
       flag: 'behind-proxy',
-      about: 'a proxy says in X-Forwarded-Host, -Proto and -For what was asked for',
+      value: 'addresses',
+      about: 'proxies that say in X-Forwarded-Host, -Proto and -For what was asked for, as in 10.0.0.0/8,::1',
       setting: 'behindProxy',
-      fallback: 'off',
+      fallback: 'none',
     },
     { flag: 'max-body-bytes', value: 'n', about: 'longest arguments that are taken', setting: 'maxBodyBytes' },
     {
@@ -168,7 +169,7 @@ export const registryCommand: Command = {
   examples: [
     { line: 'pshub registry', about: 'for yourself; open the address that it prints' },
     {
-      line: 'PSHUB_REGISTRY_ADMIN_TOKEN=$(openssl rand -base64 24) pshub registry --behind-proxy --allowed-hosts hub.example',
+      line: 'PSHUB_REGISTRY_ADMIN_TOKEN=$(openssl rand -base64 24) pshub registry --behind-proxy 127.0.0.1 --allowed-hosts hub.example',
       about: 'for a team, behind a proxy with TLS',
     },
     {

@@ -10,12 +10,18 @@ import { explained } from '../redis/refusals.ts'
 import { signalAfter } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
+import { KeptSessions } from './kept-sessions.ts'
 
 export const hubClosed = (): HubError => new HubError('HubClosed', 'This hub was closed; make a new one.')
 
 /** What a hub knows and does beside calls and jobs: it looks at the registry, and pauses queues. */
 export abstract class Onlooker {
   readonly events: Events = new Events()
+  /** What a service on this hub, as the registry is, keeps in Redis of who is logged in. */
+  readonly sessions: KeptSessions = new KeptSessions(
+    () => this.keys,
+    (commands, otherwise) => this.ask(commands, otherwise),
+  )
   protected readonly tellUnreadable = unreadableTeller(this.events)
   protected readonly closing = new AbortController()
   protected abstract readonly keys: Keys

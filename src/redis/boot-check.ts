@@ -152,6 +152,7 @@ const purposes: Record<Role, string> = {
   worker: 'serve a queue',
   view: 'look at tasks, workers and queues',
   admin: 'look at tasks, workers and queues, pause and forget them',
+  registry: 'keep the sessions of the registry',
   install: 'load the library',
 }
 

@@ -45,7 +45,8 @@ const deniedOf = async (client: Redis, role: Role, keys: Keys, queue: string): P
   } catch (error) {
     if (!isDenied(error)) throw error
     // Who only looks or pauses needs no FCALL, and all that is sent for it here is harmless.
-    if (role === 'view' || role === 'admin') return refusedOf(client, probesOf(role, keys, queue))
+    if (role === 'view' || role === 'admin' || role === 'registry')
+      return refusedOf(client, probesOf(role, keys, queue))
     return [{ command: 'FCALL', key: undefined }]
   }
 }

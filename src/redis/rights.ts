@@ -2,9 +2,10 @@ import type { Keys } from '../wire/keys.ts'
 
 /**
  * What a Redis user may be for: to call, to call and to enqueue jobs, to serve a queue, to look (`pshub tasks`, `workers`, `queues`, `jobs`),
- * to look, to pause queues (`pshub pause`, `resume`), to forget tasks (`pshub forget`) and to ask workers what they do (`pshub inspect`), or to load the library (`pshub install`).
+ * to look, to pause queues (`pshub pause`, `resume`), to forget tasks (`pshub forget`) and to ask workers what they do (`pshub inspect`), to keep the
+ * sessions of the registry, which looks and calls besides, or to load the library (`pshub install`).
  */
-export const roles = ['hub', 'jobs', 'worker', 'view', 'admin', 'install'] as const
+export const roles = ['hub', 'jobs', 'worker', 'view', 'admin', 'registry', 'install'] as const
 export type Role = (typeof roles)[number]
 
 /** How a role uses one key, or, without one, what it sends that concerns no key. */
@@ -165,6 +166,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(inspect(id), 'SET UNLINK'),
       writes(shown(id), 'BLPOP'),
     ],
+    registry: [sends('TIME INFO CLIENT|SETNAME CLUSTER|SLOTS'), writes(keys.session('*'), 'GETRANGE SET UNLINK')],
     install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLUSTER|SLOTS')],
   }
   return uses[role].flat()
@@ -195,7 +197,7 @@ export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {
 /** What follows a command's name and key, where a command without it would not be one. */
 const rests: Record<string, string[]> = {
   'HDEL HEXISTS HGET HMGET HSTRLEN LPOS LPUSH RPUSH SADD ZREM ZSCORE CLIENT|SETNAME FUNCTION|LOAD': ['_'],
-  'LRANGE LTRIM ZCOUNT ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
+  'GETRANGE LRANGE LTRIM ZCOUNT ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE': ['0', '0'],
   'LPOP PEXPIRE': ['1'],
   // An admin's is really sent, and finds nothing.
   BLPOP: ['0.001'],

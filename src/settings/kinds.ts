@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+
 /** What a setting's values are: how text becomes one, and which are right. */
 export interface Kind {
   /** Text of a flag or a variable, as a value; something that `check` refuses when it cannot be one. */
@@ -18,14 +20,17 @@ export const oneOf = (...known: string[]): Kind =>
   text(value => known.includes(value), `must be one of ${known.join(', ')}`)
 
 /** Texts with commas in between. */
-export const list = (pattern: RegExp, wrong: string): Kind => ({
+export const list = (fits: RegExp | Fits<string>, wrong: string): Kind => ({
   parse: value =>
     value
       .split(',')
       .map(entry => entry.trim())
       .filter(entry => entry !== ''),
   check: value =>
-    Array.isArray(value) && value.every(entry => typeof entry === 'string' && pattern.test(entry)) ? undefined : wrong,
+    Array.isArray(value) &&
+    value.every(entry => typeof entry === 'string' && (fits instanceof RegExp ? fits.test(entry) : fits(entry)))
+      ? undefined
+      : wrong,
 })
 
 export const number = (fits: Fits<number>, wrong: string): Kind => ({
@@ -45,4 +50,12 @@ const switches: Record<string, boolean> = { on: true, off: false, true: true, fa
 export const onOrOff: Kind = {
   parse: value => switches[value] ?? value,
   check: value => (typeof value === 'boolean' ? undefined : 'must be on or off; true or false in code and files'),
+}
+
+/** An address, or all that begin alike, as in 10.0.0.0/8. */
+export const isNetwork = (value: string): boolean => {
+  const [address = '', length, ...more] = value.split('/')
+  const family = isIP(address)
+  if (family === 0 || address.includes('%') || more.length > 0) return false
+  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128))
 }

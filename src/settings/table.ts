@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { checkTarget, type RedisTarget } from '../redis/target.ts'
 import { isNamespace } from '../wire/keys.ts'
-import { integer, type Kind, list, number, oneOf, onOrOff, text } from './kinds.ts'
+import { integer, isNetwork, type Kind, list, number, oneOf, onOrOff, text } from './kinds.ts'
 import { defaultQueue, readQueues } from './queues.ts'
 import { parseStatsdAddress } from './statsd-address.ts'
 
@@ -70,8 +70,11 @@ export interface Settings {
   readOnly: boolean
   /** Names of hosts it answers to, besides 127.0.0.1, localhost, [::1] and `host`. */
   allowedHosts: readonly string[]
-  /** A proxy in front of it says in X-Forwarded-Host and X-Forwarded-Proto what the browser asked for. Default false. */
-  behindProxy: boolean
+  /**
+   * Addresses of the proxies in front of it, single ones or as in 10.0.0.0/8: only theirs are believed in X-Forwarded-Host, -Proto and -For, which
+   * say what was asked for and by whom. Default none.
+   */
+  behindProxy: readonly string[]
   /** Tasks that may be run: names, in which * stands for any characters. Default all. */
   runTasks: readonly string[]
   /** Longest arguments that are taken, bytes; at most `maxPayloadBytes`. Default 256 KiB. */
@@ -125,6 +128,10 @@ const hosts = list(
   /^[A-Za-z0-9_.:[\]-]{1,255}$/,
   'must be names of hosts with commas in between, a list in code and files',
 )
+const proxies = list(
+  isNetwork,
+  'must be the addresses of the proxies, as in 10.0.0.0/8,::1 with commas in between, a list in code and files',
+)
 const tasks = list(
   /^[A-Za-z0-9_./:*-]{1,120}$/,
   'must be names of tasks like mail/*:1.0 with commas in between, a list in code and files',
@@ -177,7 +184,7 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
   adminToken: token,
   readOnly: { users: registry, fallback: false, ...onOrOff },
   allowedHosts: { users: registry, fallback: [], ...hosts },
-  behindProxy: { users: registry, fallback: false, ...onOrOff },
+  behindProxy: { users: registry, fallback: [], ...proxies },
   runTasks: { users: registry, fallback: ['*'], ...tasks },
   maxBodyBytes: { users: registry, fallback: 256 * 1024, ...payload },
   maxRunsPerSecond: { users: registry, fallback: 10, ...integer(1, 1_000_000) },

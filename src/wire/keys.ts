@@ -54,6 +54,8 @@ export const makeKeys = (namespace: string) => {
     /** LIST: when the last ones began that share a rate, microseconds; STRING: for when the last one was put off. */
     rate: (name: string) => `${namespace}:rate:{${name}}`,
     told: (name: string) => `${namespace}:told:{${name}}`,
+    /** STRING: whose session it is; the name is a digest of it. */
+    session: (name: string) => `${namespace}:session:${name}`,
     /** LIST: replies for one hub. */
     reply: (hubId: string) => `${reply}${hubId}}`,
     /** LIST: the last replies that the hub took off its list one by one. */

@@ -42,7 +42,7 @@ describe('a pattern that runs for ever', () => {
       then: { properties: { added: { type: 'string' } } },
       examples: [{ kind: text, more: { [text]: 'x', n1: 1 }, free: text }],
     } as const
-    await fixture.worker([defineTask('endless:1.0', { args: args as JsonSchema }, () => 1)])
+    await fixture.worker([defineTask('endless:1.0', { args: args as object as JsonSchema }, () => 1)])
     const page = await openPage(browser, await fixture.registry(), 'tasks/endless:1.0')
     const example = page.getByRole('button', { name: 'the example' })
     await example.waitFor()

@@ -27,14 +27,24 @@ const sessionAt = async (url: URL, bearer: string) => {
 }
 
 describe('pshub registry', () => {
-  it('prints an address that lets in whoever has it, serves, and ends with a signal', async () => {
-    const { running, url } = await started([])
+  it('prints an address that logs in once and the token for more, serves, and ends with a signal', async () => {
+    const { running, url, out } = await started([])
     expect([url.hostname, url.hash]).toEqual(['127.0.0.1', expect.stringMatching(/^#token=[\w-]{32}$/)])
     const admin = { role: 'admin', readOnly: false, namespace: cli.namespace }
-    expect(await sessionAt(url, url.hash.slice('#token='.length))).toMatchObject([200, admin])
+    const code = url.hash.slice('#token='.length)
+    const logIn = async () => {
+      const body = JSON.stringify({ token: code })
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(new URL('api/login', url.href.split('#')[0]), { method: 'POST', headers, body })
+      return [response.status, await response.json()]
+    }
+    expect((await sessionAt(url, code))[0]).toBe(401)
+    expect(await logIn()).toMatchObject([200, admin])
+    expect((await logIn())[0]).toBe(401)
+    expect(await sessionAt(url, /until it stops: (\S+)/.exec(out())![1]!)).toMatchObject([200, admin])
     running.signal('SIGTERM')
-    const { code, err } = await running.ended
-    expect([code, err.includes('WARNING')]).toEqual([0, false])
+    const ended = await running.ended
+    expect([ended.code, ended.err.includes('WARNING')]).toEqual([0, false])
   })
 
   it('takes flags before the environment, and shows no token that it was given', async () => {
@@ -78,7 +88,7 @@ describe('pshub registry', () => {
   it('warns when others can reach it without TLS', async () => {
     const { running } = await started(['--host', '0.0.0.0'])
     await running.shows('WARNING: it can be reached from other machines (0.0.0.0), and without TLS')
-    const behind = await started(['--host', '0.0.0.0', '--behind-proxy'])
+    const behind = await started(['--host', '0.0.0.0', '--behind-proxy', '127.0.0.1'])
     behind.running.signal('SIGTERM')
     expect((await behind.running.ended).err).not.toContain('WARNING')
   })

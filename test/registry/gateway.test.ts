@@ -262,5 +262,5 @@ const registryWithLog = async () => {
       .split('\n')
       .filter(Boolean)
       .map(line => JSON.parse(line))
-  return { registry: clientOf({ url, token: undefined, close: () => app.close() }), lines }
+  return { registry: clientOf({ url, token: undefined, code: undefined, close: () => app.close() }), lines }
 }

@@ -1,8 +1,19 @@
+import { createHash } from 'node:crypto'
+import fastify from 'fastify'
+import { registry as plugin } from 'pshub-registry'
 import { describe, expect, it } from 'vitest'
-import { TokenBook } from '../../registry/server/tokens.ts'
-import { jsonOf, tokens, useRegistry } from '../support/registry-fixture.ts'
+import { rulesOf } from '../../src/redis/rights.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
+import { cookieOf, home } from '../support/mounted-registry.ts'
+import { json, jsonOf, tokens, useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
+
+/** A log whose lines are kept. */
+const linesOf = () => {
+  const lines: string[] = []
+  return { lines, logger: { level: 'info', stream: { write: (line: string) => void lines.push(line) } } }
+}
 
 describe('a token', () => {
   it('gives its role, and no other text does', async () => {
@@ -56,13 +67,13 @@ describe('a session', () => {
     expect(await response.json()).toMatchObject({ role: 'run' })
     const port = new URL(registry.url).port
     expect(response.headers.get('set-cookie')).toMatch(
-      new RegExp(`^pshub_registry_${port}=run\\.[\\w.-]+; Max-Age=43200; Path=/; HttpOnly; SameSite=Strict$`),
+      new RegExp(`^pshub_registry_${port}=[\\w-]{43}; Max-Age=43200; Path=/; HttpOnly; SameSite=Strict$`),
     )
   })
 
   it('has a name that browsers protect, behind TLS, and one for each registry of a server', async () => {
     const nameAt = async (basePath: string) => {
-      const registry = await fixture.registry({ behindProxy: true, allowedHosts: ['hub.example'], basePath })
+      const registry = await fixture.registry({ behindProxy: ['127.0.0.1'], allowedHosts: ['hub.example'], basePath })
       const headers = {
         'content-type': 'application/json',
         'x-forwarded-proto': 'https',
@@ -89,7 +100,7 @@ describe('a session', () => {
       return response.ok ? (await jsonOf(response)).role : response.status
     }
     expect(await roleAt(await fixture.registry())).toBe('run')
-    expect(await roleAt(await fixture.registry({ adminToken: 'another-token-for-admins' }))).toBe(401)
+    expect(await roleAt(await fixture.registry({ runToken: 'another-token-for-runners' }))).toBe(401)
     expect(await roleAt(registry)).toBe('run')
     const headers = { cookie, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }
     const out = await fetch(registry.at('api/logout'), { method: 'POST', headers, body: '{}' })
@@ -97,33 +108,102 @@ describe('a session', () => {
     expect(await roleAt(registry)).toBe(401)
   })
 
-  it('that was changed in any character is none', () => {
-    const book = new TokenBook(tokens)
-    const session = book.startSession('view', 0)
-    expect(book.bySession(session, 1)).toMatchObject({ role: 'view' })
-    for (let at = 0; at < session.length; at++) {
-      for (const other of ['A', '.', '9']) {
-        const changed = session.slice(0, at) + other + session.slice(at + 1)
-        // The last character of base64url carries bits that do not count; the text has to be the same all the same.
-        if (changed !== session) expect(book.bySession(changed, 1), changed).toBeUndefined()
-      }
-    }
-    for (const text of [
-      '',
-      '...',
-      session.replace('view', 'admin'),
-      `${session}=`,
-      session.slice(0, -1),
-      `${session} `,
-    ])
-      expect(book.bySession(text, 1), text).toBeUndefined()
+  it('that was changed in any character is none, and what stands in Redis is none either', async () => {
+    const registry = await fixture.registry()
+    const [name, session] = (await registry.logIn('view')).split('=') as [string, string]
+    const statusOf = async (value: string) =>
+      (await fetch(registry.at('api/session'), { headers: { cookie: `${name}=${value}` } })).status
+    expect(await statusOf(session)).toBe(200)
+    for (let at = 0; at < session.length; at += 7)
+      for (const other of ['A', '.', '9'])
+        if (session[at] !== other)
+          expect(await statusOf(session.slice(0, at) + other + session.slice(at + 1))).toBe(401)
+    const [key] = await fixture.redis.keys(`${fixture.namespace}:session:*`)
+    expect(await statusOf(key!.split(':').at(-1)!)).toBe(401)
+    for (const text of ['', session.slice(1), `${session}=`, `${session} x`, '../x'])
+      expect(await statusOf(text)).toBe(401)
   })
 
-  it('ends after twelve hours', () => {
-    const book = new TokenBook(tokens)
-    const session = book.startSession('view', 1000)
-    expect(book.bySession(session, 1000 + 12 * 3600_000 - 1)).toBeDefined()
-    expect(book.bySession(session, 1000 + 12 * 3600_000)).toBeUndefined()
+  it('in Redis holds no token, cannot be written by who has none, and is gone after twelve hours', async () => {
+    const registry = await fixture.registry()
+    const [name, session] = (await registry.logIn('view')).split('=') as [string, string]
+    const key = makeKeys(fixture.namespace).session(createHash('sha256').update(session).digest('base64url'))
+    const text = (await fixture.redis.get(key))!
+    expect(text).not.toContain(session)
+    for (const token of Object.values(tokens)) {
+      const digests = ['sha256', 'sha1'].map(kind => createHash(kind).update(token).digest('base64url'))
+      for (const found of [token, ...digests]) expect(text).not.toContain(found)
+    }
+    expect(await fixture.redis.pttl(key)).toBeLessThanOrEqual(12 * 3600_000)
+    const other = await fixture.registry()
+    const roleAt = async () => {
+      const cookie = `${name!.replace(/\d+$/, new URL(other.url).port)}=${session}`
+      const response = await fetch(other.at('api/session'), { headers: { cookie } })
+      return response.ok ? (await jsonOf(response)).role : response.status
+    }
+    // Never seen there before, so that Redis is asked.
+    for (const changed of [
+      { ...JSON.parse(text), role: 'admin' },
+      { ...JSON.parse(text), proof: undefined },
+      { ...JSON.parse(text), untilMs: 1 },
+      null,
+    ]) {
+      await fixture.redis.set(key, JSON.stringify(changed), 'PX', 60_000)
+      expect(await roleAt()).toBe(401)
+    }
+    await fixture.redis.set(key, text, 'PX', 60_000)
+    expect(await roleAt()).toBe('view')
+  })
+
+  it('that ended ends its live stream, and those at other registries, and stays ended after a restart', async () => {
+    const registry = await fixture.registry()
+    const cookie = await registry.logIn('view')
+    const other = await fixture.registry()
+    const elsewhere = { cookie: cookie.replace(/_\d+=/, `_${new URL(other.url).port}=`) }
+    const streams = [
+      await fetch(registry.at('api/live'), { headers: { cookie } }),
+      await fetch(other.at('api/live'), { headers: elsewhere }),
+    ]
+    expect(streams.map(({ status }) => status)).toEqual([200, 200])
+    const ended = streams.map(stream => stream.text())
+    const headers = { cookie, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }
+    expect((await fetch(registry.at('api/logout'), { method: 'POST', headers, body: '{}' })).status).toBe(204)
+    await Promise.all(ended)
+    const restarted = await fixture.registry()
+    const again = { cookie: cookie.replace(/_\d+=/, `_${new URL(restarted.url).port}=`) }
+    for (const [where, shown] of [
+      [other, elsewhere],
+      [restarted, again],
+    ] as const)
+      expect((await fetch(where.at('api/session'), { headers: shown })).status).toBe(401)
+  }, 30_000)
+
+  it('is kept by the process where the Redis user may not, which says what it lacks', async () => {
+    const keys = makeKeys(fixture.namespace)
+    const rules = `on >secret resetkeys resetchannels -@all ${rulesOf('view', keys)} ${rulesOf('hub', keys)}`
+    await fixture.redis.call('ACL', 'SETUSER', 'sessionless', ...rules.split(' '))
+    fixture.onEnd(() => fixture.redis.call('ACL', 'DELUSER', 'sessionless'))
+    const url = new URL(fixture.url)
+    Object.assign(url, { username: 'sessionless', password: 'secret' })
+    const { lines, logger } = linesOf()
+    const app = fastify({ logger })
+    const { view: viewToken } = tokens
+    await app.register(plugin, {
+      viewToken,
+      hub: { redis: url.href, namespace: fixture.namespace, logLevel: 'silent' },
+    })
+    fixture.onEnd(() => app.close())
+    const cookie = await cookieOf(app, 'view', '/')
+    const ask = () => app.inject({ url: '/api/session', headers: { host: home, ...cookie } })
+    expect((await ask()).statusCode).toBe(200)
+    expect(lines.join('')).toContain('pshub check --for registry')
+    await app.inject({
+      method: 'POST',
+      url: '/api/logout',
+      headers: { host: home, ...cookie, ...json, 'sec-fetch-site': 'same-origin' },
+      payload: '{}',
+    })
+    expect((await ask()).statusCode).toBe(401)
   })
 })
 
@@ -145,15 +225,17 @@ describe('POST /api/login', () => {
     expect(await statusOf('{"token":"wrong"}')).toBe(401)
   })
 
-  it('takes ten wrong tokens a minute of one address, and then not the right one either', async () => {
+  it('takes ten wrong tokens a minute of one address, and then not the right one either, in any way', async () => {
     const registry = await fixture.registry()
     const attempt = (token: string) => registry.post('api/login', { token })
+    expect((await registry.get('api/session', 'view')).status).toBe(200)
     for (let tries = 0; tries < 10; tries++) expect((await attempt(`wrong ${tries}`)).status).toBe(401)
-    const refused = await attempt(tokens.admin)
-    expect(refused.status).toBe(429)
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect((await jsonOf(refused)).error.code).toBe('TooManyRequests')
-    // Who is in stays in.
-    expect((await registry.get('api/session')).status).toBe(200)
+    for (const refused of [await attempt(tokens.admin), await registry.get('api/session', 'admin')]) {
+      expect(refused.status).toBe(429)
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect((await jsonOf(refused)).error.code).toBe('TooManyRequests')
+    }
+    // What was let in from there before does not come from guessing.
+    expect((await registry.get('api/session', 'view')).status).toBe(200)
   })
 })

@@ -1,7 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { registry as plugin } from 'pshub-registry'
 import type { Role } from '../../registry/contract.ts'
-import { TokenBook } from '../../registry/server/tokens.ts'
 import { type RegistryFixture, tokens } from './registry-fixture.ts'
 
 export interface Route {
@@ -29,9 +28,12 @@ export const mountIn =
 
 export const home = '127.0.0.1:7421'
 /** A session's cookie, as a login at `home` gives it. */
-export const cookieOf = (role: Role) => ({
-  cookie: `pshub_registry_7421=${new TokenBook(tokens).startSession(role, Date.now())}`,
-})
+export const cookieOf = async (app: FastifyInstance, role: Role, base = '/hub/'): Promise<{ cookie: string }> => {
+  const headers = { host: home, 'content-type': 'application/json' }
+  const payload = JSON.stringify({ token: tokens[role] })
+  const response = await app.inject({ method: 'POST', url: `${base}api/login`, headers, payload })
+  return { cookie: String(response.headers['set-cookie']).split(';')[0]! }
+}
 
 /** An address for a route, with something that is there in the place of its parameter. */
 export const addressOf = ({ url }: Route) =>

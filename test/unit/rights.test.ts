@@ -18,6 +18,7 @@ const documentedShape = (key: string) =>
     .replace(/(job|came):<id>/, '$1:<job>')
     .replace(/(batch|ended):<id>/, '$1:<batch>')
     .replace('unique:*', 'unique:<text>')
+    .replace('session:*', 'session:<digest>')
     .replace(/(line|merged):\*:\*/, '$1:<task>:<key>')
     .replace(/(keys|running|tried|next):\*/, '$1:<task>')
     .replace(/(lock|rate|told):{<id>}/, '$1:{<name>}')

@@ -1,0 +1,170 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Hub } from 'pshub'
+import { type Role, roles } from '../contract.ts'
+import { Refusal } from './refusal.ts'
+import { type Identity, keyOf, type TokenBook } from './tokens.ts'
+
+export const sessionMs = 12 * 3600_000
+/** So long another registry's log-out may take to be noticed here, and no longer is Redis asked for each request. */
+export const recheckMs = 5000
+/** Sessions that this process remembers; beyond, those that came first are asked for again. */
+const maxKnown = 10_000
+
+interface Known extends Identity {
+  session: string
+  untilMs: number
+  checkedMs: number
+  /** Whether Redis has it; else it ends with this process. */
+  isKept: boolean
+}
+
+/**
+ * Who is logged in. A session is a random text that its browser has; Redis has its digest, with the role, the end, and a proof made of the
+ * session and its token. Whoever reads Redis can neither use sessions nor search for tokens there; whoever writes it cannot make one without
+ * the token. So they outlive a restart, hold for all registries on this Redis, and end when their token changes. While Redis is away, those
+ * that were seen go on.
+ */
+export class Sessions {
+  readonly #tokens: TokenBook
+  readonly #store: Hub['sessions']
+  readonly #log: FastifyBaseLogger
+  readonly #known = new Map<string, Known>()
+  /** Log-outs that Redis has not been told of, with the ends of their sessions. */
+  readonly #untold = new Map<string, number>()
+  readonly #watchers = new Map<string, Set<() => void>>()
+  readonly #timer: NodeJS.Timeout
+  #isWarned = false
+
+  constructor(tokens: TokenBook, store: Hub['sessions'], log: FastifyBaseLogger) {
+    this.#tokens = tokens
+    this.#store = store
+    this.#log = log
+    this.#timer = setInterval(() => void this.#tell(), recheckMs)
+    this.#timer.unref()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Of somebody who showed a token. Returns what their browser is to keep. */
+  async start(role: Role, nowMs: number): Promise<string> {
+    const session = randomBytes(32).toString('base64url')
+    const untilMs = nowMs + sessionMs
+    const record = JSON.stringify({ role, untilMs, proof: proofOf(session, this.#tokens.of(role)!) })
+    let isKept = true
+    try {
+      await this.#store.write(nameOf(session), record, sessionMs)
+    } catch (error) {
+      isKept = false
+      this.#warn(error as Error)
+    }
+    this.#note(this.#identity(session, role, untilMs), nowMs, isKept)
+    return session
+  }
+
+  /**
+   * Whose session it is; undefined: nobody's, or it is over.
+   * @throws Refusal when only Redis knows, and cannot be asked
+   */
+  async find(session: string, nowMs: number): Promise<Identity | undefined> {
+    if (!/^[\w-]{43}$/.test(session) || this.#untold.has(session)) return undefined
+    const known = this.#known.get(session)
+    if (known && known.untilMs <= nowMs) return this.#drop(session)
+    if (known && (!known.isKept || nowMs - known.checkedMs < recheckMs)) return known
+    let text: string | undefined
+    try {
+      text = await this.#store.read(nameOf(session))
+    } catch (error) {
+      if (known) return known
+      this.#warn(error as Error)
+      throw new Refusal(503, 'Unavailable', 'Redis cannot be asked whether this session goes on; try again soon.', {
+        'retry-after': '5',
+      })
+    }
+    // It may have been ended while Redis was asked.
+    if (this.#untold.has(session)) return undefined
+    const found = this.#read(session, text)
+    if (!found || found.untilMs! <= nowMs) return this.#drop(session)
+    return this.#note(found, nowMs, true)
+  }
+
+  /** The session is over, also for whoever has a copy of it. Resolves with whether Redis knows; if not, it is told later. */
+  async end(session: string, untilMs: number): Promise<boolean> {
+    this.#untold.set(session, untilMs)
+    this.#drop(session)
+    await this.#tell()
+    return !this.#untold.has(session)
+  }
+
+  /** Calls back once the session is over, as far as this process knows; the function that is returned ends that. */
+  watch(session: string, onEnd: () => void): () => void {
+    const watchers = this.#watchers.get(session) ?? new Set()
+    this.#watchers.set(session, watchers.add(onEnd))
+    const timer = setInterval(async () => {
+      const identity = await this.find(session, Date.now()).catch(() => true)
+      if (!identity) onEnd()
+    }, recheckMs)
+    timer.unref()
+    return () => {
+      clearInterval(timer)
+      watchers.delete(onEnd)
+      if (watchers.size === 0) this.#watchers.delete(session)
+    }
+  }
+
+  async #tell(): Promise<void> {
+    for (const [session, untilMs] of this.#untold) {
+      try {
+        if (untilMs > Date.now()) await this.#store.remove(nameOf(session))
+        this.#untold.delete(session)
+      } catch {
+        return
+      }
+    }
+  }
+
+  #identity(session: string, role: Role, untilMs: number): Identity & { session: string; untilMs: number } {
+    return { role, key: keyOf(session), token: keyOf(this.#tokens.of(role)!), session, untilMs }
+  }
+
+  /** What Redis has may be anything. */
+  #read(session: string, text: string | undefined): (Identity & { session: string; untilMs: number }) | undefined {
+    try {
+      const { role, untilMs, proof } = JSON.parse(text ?? 'null') as Record<string, unknown>
+      const token = roles.includes(role as Role) ? this.#tokens.of(role as Role) : undefined
+      if (token === undefined || typeof untilMs !== 'number' || typeof proof !== 'string') return undefined
+      const wanted = Buffer.from(proofOf(session, token))
+      const given = Buffer.from(proof)
+      if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
+      return this.#identity(session, role as Role, untilMs)
+    } catch {
+      return undefined
+    }
+  }
+
+  #note(identity: Identity & { session: string; untilMs: number }, checkedMs: number, isKept: boolean): Known {
+    const known = { ...identity, checkedMs, isKept }
+    this.#known.delete(known.session)
+    this.#known.set(known.session, known)
+    if (this.#known.size > maxKnown) this.#known.delete(this.#known.keys().next().value!)
+    return known
+  }
+
+  #drop(session: string): undefined {
+    this.#known.delete(session)
+    for (const onEnd of [...(this.#watchers.get(session) ?? [])]) onEnd()
+  }
+
+  #warn(error: Error): void {
+    if (this.#isWarned) return
+    this.#isWarned = true
+    const why = `${error.message} What its user lacks is shown by: pshub check --for registry`
+    this.#log.warn(`sessions cannot be kept in Redis, so that those of this process end with it: ${why}`)
+  }
+}
+
+const nameOf = (session: string): string => createHash('sha256').update(session).digest('base64url')
+const proofOf = (session: string, token: string): string =>
+  createHmac('sha256', session).update(token).digest('base64url')
