@@ -51,7 +51,7 @@ class TestBounds < PshubTest
 
   # Runs the role with these until all is released. Returns its slots.
   def settle(recorder, settlements, size: 256)
-    slots = Pshub::Slots.new(size)
+    slots = Pshub::Slots.new(Pshub::SlotPool.new(size))
     settlements.each { |each| slots.know(each.id) && each.slot = slots.take }
     role = Pshub::Roles::Settle.new(@crew = Crew.new, queue, recorder, slots)
     settlements.each { |each| role.add(each) }
@@ -93,7 +93,7 @@ class TestBounds < PshubTest
   def test_slots_are_free_while_replies_are_refused
     refuses = true
     recorder = Recorder.new { refuses ? Pshub::ReplyError.new(OOM) : 1 }
-    slots = Pshub::Slots.new(4)
+    slots = Pshub::Slots.new(Pshub::SlotPool.new(4))
     role = Pshub::Roles::Settle.new(Crew.new, queue, recorder, slots)
     role.start
     slots.know("a")
@@ -111,7 +111,7 @@ class TestBounds < PshubTest
   def test_a_release_that_is_refused_is_tried_again_and_holds_up_no_reply
     refuses = true
     recorder = Recorder.new { |(name)| name == "HDEL" && refuses ? Pshub::ReplyError.new("NOPERM no") : 1 }
-    slots = Pshub::Slots.new(4)
+    slots = Pshub::Slots.new(Pshub::SlotPool.new(4))
     role = Pshub::Roles::Settle.new(crew = Crew.new, queue, recorder, slots)
     role.start
     3.times do |n|
@@ -198,20 +198,20 @@ class TestBounds < PshubTest
   end
 
   def test_slots_are_counted_by_tokens_and_claims_bounded_by_what_is_held
-    slots = Pshub::Slots.new(2)
-    stop = Pshub::Stop.new
+    pool = Pshub::SlotPool.new(2)
+    slots = Pshub::Slots.new(pool)
     6.times { |n| assert_equal(true, slots.know("i#{n}")) }
     assert_equal false, slots.know("i0")
     first, second = slots.take, slots.take
     2.times { slots.free(first) }
     assert_equal 1, slots.busy
     slots.free(second)
-    waiting = Thread.new { slots.wait_idle(stop) }
+    waiting = Thread.new { pool.synchronize { (pool.wait until pool.idle.positive?) || pool.idle } }
     eventually("its wait") { waiting.stop? }
     slots.released(%w[i0])
     assert_equal 1, waiting.value
     slots.released(%w[i1 i2])
-    assert_equal [2, %w[i3 i4 i5]], [slots.wait_idle(stop), slots.known_ids]
+    assert_equal [2, %w[i3 i4 i5]], [pool.synchronize { pool.idle }, slots.known_ids]
   end
 
   def test_a_step_of_the_clock_of_redis_is_seen
@@ -232,7 +232,7 @@ class TestBounds < PshubTest
   NOTHING = Pshub::Adopted.new(true, [], [], [], [], [])
 
   def adopt(crew, adopting, clock)
-    Pshub::Roles::Adopt.new(crew, nil, adopting, nil, Pshub::Slots.new(1), clock, Pshub::Events.new)
+    Pshub::Roles::Adopt.new(crew, nil, adopting, nil, Pshub::Slots.new(Pshub::SlotPool.new(1)), clock, Pshub::Events.new)
   end
 
   def test_nothing_is_adopted_for_a_while_after_a_step_of_the_clock

@@ -109,7 +109,7 @@ class TestJobFaults < PshubTest
       text = %({"at":1,"ttl":0,"id":"#{held[4..]}","job":{"keep":9000},"task":"t:1.0"})
       server.client.hset("pshub:{default}:held:me", held, text)
     end
-    role = Pshub::Roles::SettleJobs.new(crew = Crew.new("me", [], []), queue, job_queue, connection, slots = Pshub::Slots.new(4, 4))
+    role = Pshub::Roles::SettleJobs.new(crew = Crew.new("me", [], []), queue, job_queue, connection, slots = Pshub::Slots.new(Pshub::SlotPool.new(4, 4)))
     ends.each do |each|
       slots.know(each.first)
       role.add(Pshub::Settlement.new(id: each.first, worker_id: "me", job: Pshub::JobEnd.new(*each), slot: slots.take(job: true)))

@@ -17,16 +17,21 @@ class TestShards < PshubTest
   # A key whose home is that one of the names.
   def key_of(name) = ("a".."z").find { |key| Pshub::Shards.home_of(NAMES, key) == name }
 
-  # Workers of all shards, whose runs are noted with the shard.
-  def serve_all(runs, names = NAMES)
-    names.each do |name|
-      task = declare("sync:1.0", keyed: "ordered") do |args, ctx|
-        runs << [name, args["key"], args["n"], ctx.attempt, ctx.fence]
-        args["n"]
-      end
-      worker(task, queue: name)
+  # A worker of the queue, whose runs are noted with the place that they came from.
+  def serve(runs)
+    noted = {}
+    task = declare("sync:1.0", keyed: "ordered") do |args, ctx|
+      noted[ctx.id] = [args["key"], args["n"], ctx.attempt, ctx.fence]
+      args["n"]
     end
+    serving = Pshub::Worker.new(redis: server.url, tasks: task)
+    serving.events.on("task:settled") { |event| runs << [event[:queue], *noted[event[:id]]] }
+    ending(serving.start, :stop)
   end
+
+  # Its worker takes nothing there until #resume.
+  def pause(name) = server.client.set("pshub:{#{name}}:paused", 1)
+  def resume(name) = server.client.del("pshub:{#{name}}:paused")
 
   # While no worker takes jobs: a Job for each of the numbers, of one key.
   def enqueue_before(key, count, **options)
@@ -42,7 +47,7 @@ class TestShards < PshubTest
     keys = NAMES.map { |name| key_of(name) }
     keys.each { |key| enqueue_before(key, 20) }
     spread(1)
-    serve_all(runs)
+    serve(runs)
     eventually("the runs") { runs.size == 60 }
     found = Array.new(60) { runs.pop }
     NAMES.zip(keys).each do |name, key|
@@ -58,6 +63,7 @@ class TestShards < PshubTest
   def test_what_is_moved_loses_its_delay_and_the_time_that_has_passed
     job, = enqueue_before(key_of(NAMES[1]), 1, expires_ms: 60_000, delay_ms: 30, retries: 3)
     spread(1)
+    pause(NAMES[1])
     mover = worker(keyed)
     line = "pshub:{#{NAMES[1]}}:line:sync:1.0:#{key_of(NAMES[1])}"
     eventually("the move") { server.client.llen(line) == 1 && mover.busy.zero? }
@@ -73,12 +79,11 @@ class TestShards < PshubTest
     list = "pshub:{#{NAMES[1]}}:jobs"
     server.client.set(list, "no list")
     refused = Thread::Queue.new
-    worker(keyed).events.on("problem") { |event| refused << event if event[:where] == "forward" }
+    serve(runs).events.on("problem") { |event| refused << event if event[:where] == "forward" }
     eventually("the refusal") { refused.size.positive? }
     assert_match(/WRONGTYPE/, refused.pop[:reason])
     assert_equal 1, server.client.llen("pshub:{default}:line:sync:1.0:#{key}")
     server.client.del(list)
-    serve_all(runs, [NAMES[1]])
     eventually("the runs") { runs.size == 2 }
     assert_equal([0, 1], Array.new(2) { runs.pop[2] })
   end
@@ -90,7 +95,7 @@ class TestShards < PshubTest
     first = server.client.lindex("pshub:{default}:line:sync:1.0:#{key}", 0)
     home = "pshub:{#{NAMES[1]}}:jobs"
     server.client.call("FCALL", "pshub_1_forward", 2, home, "#{home.delete_suffix('s')}bell", 60_000, Pshub::JobText.moved(first, 0))
-    serve_all(runs)
+    serve(runs)
     eventually("the end") { server.held_count.zero? && server.client.keys("*:line:*").empty? }
     assert_equal([0, 1], Array.new(runs.size) { runs.pop[2] })
   end
@@ -118,7 +123,8 @@ class TestShards < PshubTest
     runs, key = Thread::Queue.new, key_of(NAMES[1])
     done, cancelled = enqueue_before(key, 2, tracked: true)
     spread(1)
-    mover = worker(keyed)
+    pause(NAMES[1])
+    mover = serve(runs)
     waiting = Thread.new { done.result(timeout_ms: 20_000) }
     line = "pshub:{#{NAMES[1]}}:line:sync:1.0:#{key}"
     eventually("the move") { server.client.llen(line) == 2 && mover.busy.zero? }
@@ -127,20 +133,21 @@ class TestShards < PshubTest
     assert cancelled.cancel
     assert_equal [NAMES[1], "cancelled"], [cancelled.queue, cancelled.status.state]
     assert_equal NAMES[1], hub.job(done.id).queue
-    serve_all(runs, [NAMES[1]])
+    resume(NAMES[1])
     assert_equal 0, waiting.value
     assert_equal [NAMES[1], "done"], [done.queue, done.status.state]
   end
 
   def test_calls_and_jobs_go_to_all_shards
     spread(1)
-    adding = NAMES.map { |name| worker(adder, keyed, queue: name) }
+    adding = worker(adder, keyed)
     calling = hub
+    eventually("all shards") { server.client.hvals("pshub:workers").size == 3 }
     pushed = Thread::Queue.new
     calling.events.on("queue:pushed") { |event| pushed << event[:queue] }
     60.times { |n| assert_equal n + 2, calling.call("add:1.0", { x: n }) }
     assert_equal NAMES.sort, Array.new(pushed.size) { pushed.pop }.uniq.sort
-    adding.each(&:stop)
+    adding.stop
     ids = calling.enqueue_many(Array.new(9) { |n| ["add:1.0", { x: n }] }, tracked: true).ids
     assert_equal(NAMES.to_h { |name| [name, 3] }, ids.map { |id| calling.job(id, queue: "default").queue }.tally)
     keys = NAMES.map { |name| key_of(name) }
@@ -189,7 +196,7 @@ class TestShards < PshubTest
   def test_a_pause_and_dead_jobs_are_those_of_all_shards
     spread(1)
     failing = declare("fail:1.0", keyed: "ordered", retries: 0) { |args| raise "no" if args["fails"] }
-    NAMES.each { |name| worker(failing, queue: name) }
+    worker(failing)
     calling = hub
     NAMES.each { |name| calling.enqueue("fail:1.0", { fails: true }, key: key_of(name)) }
     dead = calling.dead("default")

@@ -28,13 +28,15 @@ module Pshub
     # +elsewhere+ is the queue that had it first, while live workers of that one take it.
     Whereabouts = Struct.new(:served, :declared, :elsewhere)
 
-    def initialize(keys, queue, tasks, settings, events)
+    # The block tells whether the same worker serves a queue, too.
+    def initialize(keys, queue, tasks, settings, events, &serves)
       @keys = keys
       @catalogue = Catalogue.new(keys, events)
       @queue = queue
       @tasks = tasks
       @settings = settings
       @events = events
+      @serves = serves || ->(_) { false }
       @published_at = 0
       @told = {}
       # How many beats there are from statistics to statistics, and how many there were. Workers that began together are not in step.
@@ -119,6 +121,8 @@ module Pshub
 
     # Once per identity and task.
     def tell_elsewhere(worker_id, name, first)
+      return if @serves.call(first)
+
       @told = { worker_id => {} } unless @told.key?(worker_id)
       return if @told[worker_id].key?(name)
 

@@ -33,6 +33,9 @@ module Pshub
       @keys = all_keys.queue(name)
     end
 
+    # Keys of its bells, by what they ring for.
+    def bells = @bells ||= { calls: @keys.bell, jobs: @keys.job_bell, due: @keys.due_bell }
+
     # The block is called right before the push is written.
     def push(connection, hub_id, number, max_length, messages, counted_at_us, &block)
       keys = [@keys.calls, @keys.bell, @keys.pushed(hub_id)]

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "json"
 require_relative "../redis/failures"
+require_relative "../redis/library"
 require_relative "../wire/crc16"
 require_relative "../wire/foreign"
 require_relative "../wire/keys"
@@ -62,6 +64,12 @@ module Pshub
         value.is_a?(Array) && value.size <= MOST && value.first == queue && Keys.queue_name?(queue) && value.uniq.size == value.size &&
           value.drop(1).all? { |name| Keys.shard_of?(name, queue) }
       end
+    end
+
+    # Notes it in the place of a queue or a shard, unless a higher one is there.
+    def note(connection, keys, queue)
+      record = { "epoch" => epoch, "names" => names, "coming" => coming || nil, "earlier" => earlier }.compact
+      Library.run(connection, "shard", [keys.queue(queue).shards], [JSON.generate(record), ""])
     end
 
     # All that are to be served: those, too, that are none any more.

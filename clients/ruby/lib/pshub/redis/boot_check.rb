@@ -13,26 +13,27 @@ module Pshub
     # What is said of a server that is unfit for these reasons.
     def refusal(reasons) = "This Redis cannot be used: #{reasons.join('; ')}."
 
-    # What makes this server unfit for a worker of the queue, one sentence each; of a Cluster all its masters. What one does not tell is no
-    # reason, and one that is away only counts where the queue is.
-    def unfit(connection, keys, queue)
-      reasons = unfit_here(connection, keys, queue)
+    # What makes this server unfit for a worker of these queues, one sentence each; of a Cluster all its masters. What one does not tell is no
+    # reason, and one that is away only counts where the first one is.
+    def unfit(connection, keys, queues)
+      reasons = unfit_here(connection, keys, queues)
       return reasons unless connection.spread?
 
       others = connection.each_master.flat_map do |name, master|
-        (unfit_here(master, keys, queue) - reasons).map { |reason| "node #{name}: #{reason}" }
+        (unfit_here(master, keys, queues) - reasons).map { |reason| "node #{name}: #{reason}" }
       rescue NotConnected, ConnectionLost
         []
       end
       reasons + others
     end
 
-    def unfit_here(connection, keys, queue)
+    def unfit_here(connection, keys, queues)
       told = info(connection)
       # Nothing more is asked of a replica: it would refuse to load the library, which ends the connection.
       return server_reasons(told) if told.fetch("role", "master") != "master"
 
-      [*server_reasons(told), library_reason(connection), rights_reason(connection, keys, queue)].compact
+      rights = queues.map { |queue| rights_reason(connection, keys, queue) }
+      [*server_reasons(told), library_reason(connection), *rights].compact
     end
 
     # Loads the library where it is missing and this user may.

@@ -2,22 +2,18 @@
 
 require "monitor"
 require_relative "../wire/clock"
-require_relative "../wire/deadlines"
 require_relative "../wire/errors"
 require_relative "../wire/failures"
 require_relative "../wire/payload"
 require_relative "context"
 
 module Pshub
-  # Runs one request to one outcome on a thread of its own; knows neither Redis nor the registry.
+  # Runs the requests of one place, each to one outcome on a thread of its own; knows neither Redis nor the registry.
   class Executor
     # After its deadline a handler that ignores it is waited for this long; then its slot is given to others.
     ABANDON_AFTER_S = 1.0
     # What a request holds beside its arguments, at the most, but for what a job carries.
     MAX_ENVELOPE_BYTES = 2048
-    # A handler that computes gives the threads that talk to Redis a turn after some 25 ms instead of 100.
-    PRIORITY = -2
-
     # How a request ended: with a +result+, which is JSON already, or with an +error+ as the wire has it; +raised+ stays in this
     # process, for its log.
     Verdict = Struct.new(:result, :error, :raised)
@@ -40,6 +36,10 @@ module Pshub
         @done = done
       end
 
+      # On a thread of a slot, one behind the other.
+      def execute = @executor.execute(self)
+      def conclude(execution) = @executor.conclude(self, execution)
+
       # The deadline has come: the handler is told, and given up a little later.
       def expire
         reason = Timeout.new("#{@request.task} did not finish before its deadline.")
@@ -52,23 +52,18 @@ module Pshub
       end
     end
 
-    attr_reader :deadlines
-
-    def initialize(tasks, slots, max_payload_bytes, nested)
+    # +threads+ are the SlotThreads that run them.
+    def initialize(tasks, threads, max_payload_bytes, nested)
       @tasks = tasks
-      @slots = slots
+      @threads = threads
       @max_payload_bytes = max_payload_bytes
       @nested = nested
-      @deadlines = Deadlines.new
       @lock = Monitor.new
       @idle = @lock.new_cond
       @running = {}
-      @work = Thread::Queue.new
-      @threads = 0
-      # Threads that run something, also what was given up.
-      @occupied = 0
     end
 
+    def deadlines = @threads.deadlines
     def has?(task) = @tasks.key?(task)
 
     # Runs a request that came at +received_at+ with so much time left. The block is called once with an Execution, on any thread.
@@ -77,13 +72,9 @@ module Pshub
       return yield Execution.new(nil, 0.0, 0.0) if Clock.now >= finish
 
       run = Run.new(self, request, @tasks.fetch(request.task), received_at, finish, Context.new(request, finish, @nested), done)
-      @lock.synchronize do
-        @running[request.held_id] = run
-        @occupied += 1
-        add_thread if @occupied > @threads
-      end
-      @deadlines.add(run)
-      @work << run
+      @lock.synchronize { @running[request.held_id] = run }
+      deadlines.add(run)
+      @threads.run(run)
     end
 
     # Tells a handler to stop; unknown ids are ignored.
@@ -113,46 +104,16 @@ module Pshub
       @lock.synchronize { @idle.wait(0.05) until @running.empty? || stop.set? }
     end
 
-    # Threads end when they have nothing to do; those whose handlers never return end with the process.
-    def stop
-      @deadlines.stop
-      @lock.synchronize { @threads.times { @work << nil } }
-    end
-
-    private
-
-    def add_thread
-      @threads += 1
-      Thread.new do
-        Thread.current.name = "pshub-slot"
-        Thread.current.priority = PRIORITY
-        while (run = @work.pop)
-          serve(run)
-          # The next wait may be long, and arguments large.
-          run = nil
-        end
-      end
-    end
-
-    def serve(run)
+    def execute(run)
       started_at = run.started_at = Clock.now
       verdict = verdict_of(run) if started_at < run.finish && !run.over
-      execution = Execution.new(verdict, started_at - run.received_at, Clock.now - started_at)
-      @lock.synchronize do
-        @occupied -= 1
-        if @threads > @slots
-          # One more than slots, made while a handler was given up that has returned after all.
-          @threads -= 1
-          @work << nil
-        end
-      end
-      conclude(run, execution)
+      Execution.new(verdict, started_at - run.received_at, Clock.now - started_at)
     end
 
     def conclude(run, execution)
       return unless @lock.synchronize { run.over ? false : run.over = true }
 
-      @deadlines.delete(run)
+      deadlines.delete(run)
       execution.aborted = run.context.reason.is_a?(Aborted)
       begin
         run.done.call(execution)
@@ -160,6 +121,8 @@ module Pshub
         forget(run)
       end
     end
+
+    private
 
     # Not before what became of it is handed on: a worker that leaves waits until nothing runs, and then for what was handed on.
     def forget(run)

@@ -8,10 +8,10 @@ require_relative "../task/task"
 require_relative "../wire/errors"
 require_relative "../wire/keys"
 require_relative "../wire/stop"
-require_relative "crew"
+require_relative "service"
 
 module Pshub
-  # Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; the lease, claims and replies have
+  # Serves one queue with a fixed number of slots, in all shards that it is spread over. Handlers run on threads, one per slot; the lease, claims and replies have
   # threads of their own, which a handler that computes does not keep from their turn.
   #
   #   worker = Pshub::Worker.new(queue: "default", slots: 4, tasks: Pshub.tasks).start
@@ -21,7 +21,7 @@ module Pshub
 
     # +redis+:: URL, or a hash of the redis gem's options. Default: PSHUB_REDIS, else redis://127.0.0.1:6379
     # +tasks+:: what it runs, as +task+ made it. Default: all that were declared in this process
-    # +options+:: +queue+ (+default+; of one that is spread over shards one of them, as +shard.2.default+: each needs workers), +slots+ (4),
+    # +options+:: +queue+ (+default+; all of its shards are served with the same slots), +slots+ (4),
     #             +job_slots+ (how many of these may run jobs: half, rounded up; 0: none), +namespace+, +grace+ (seconds to finish what
     #             runs when it is stopped, 10), +lease+ (seconds of silence after which others take over, 4), +max_payload_bytes+,
     #             +max_backlog+, +statsd+ (host:port)
@@ -44,20 +44,20 @@ module Pshub
     #
     # Raises ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights).
     def start
-      raise ConfigError, "A worker is started once; make a new one." if @crew
+      raise ConfigError, "A worker is started once; make a new one." if @service
 
       @pid = Process.pid
-      @crew = Crew.new(@settings, @tasks, @events)
-      @crew.start
+      @service = Service.new(@settings, @tasks, @events)
+      @service.start
       self
     end
 
     # Takes no more work, lets what runs finish for +grace+ seconds (default: the setting), puts the rest back, and says goodbye
     # to the registry. Never raises. A second call may shorten the grace of the first. Does nothing in a forked child.
     def stop(grace: @settings.grace)
-      return if @crew.nil? || @stopped.set? || @pid != Process.pid
+      return if @service.nil? || @stopped.set? || @pid != Process.pid
 
-      @crew.stop(grace)
+      @service.stop(grace)
       @statsd&.flush
       @stopped.set
     end
@@ -65,14 +65,14 @@ module Pshub
     # Waits until the worker was stopped, or so many seconds; true when it was.
     def wait(seconds = nil) = @stopped.wait(seconds)
 
-    # Changes when the lease was lost. nil before the start.
-    def id = @crew&.worker_id
+    # In the place that +queue+ names; it has one for each shard. Changes when the lease was lost. nil before the start.
+    def id = @service&.worker_id
 
     # Which Redis it serves.
     def redis = @settings.redis
 
     # Requests that run now.
-    def busy = @crew ? @crew.busy : 0
+    def busy = @service ? @service.busy : 0
 
     private
 

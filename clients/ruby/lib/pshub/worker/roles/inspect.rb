@@ -5,16 +5,17 @@ require_relative "../../redis/connection"
 
 module Pshub
   module Roles
-    # Whether the server is one that a worker of the queue may serve on.
+    # Whether the server is one that a worker of its queues may serve on.
     class Inspect
       # How often a server is looked at until it is fit, and after that.
       RETRY_S = 1.0
       INSPECT_S = 60.0
 
-      def initialize(connection, keys, queue_name, events, stopping)
+      # The block tells which queues these are at the moment.
+      def initialize(connection, keys, events, stopping, &queues)
         @connection = connection
         @keys = keys
-        @queue_name = queue_name
+        @queues = queues
         @events = events
         @stopping = stopping
         @told = []
@@ -22,7 +23,7 @@ module Pshub
 
       # What makes it unfit, one sentence each; nil when it could not be asked.
       def look
-        BootCheck.unfit(@connection, @keys, @queue_name)
+        BootCheck.unfit(@connection, @keys, @queues.call)
       rescue *Connection::PROBLEMS
         nil
       end

@@ -1,0 +1,148 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+require_relative "cluster_nodes"
+require_relative "resharding"
+
+# A queue with a shard on each master of a Cluster, and its workers.
+class TestClusterShards < ClusterTest
+  include Resharding
+
+  def setup
+    super
+    @lock = Mutex.new
+    @running = @most = 0
+    @going_on = Pshub::Stop.new
+  end
+
+  def link = super(cluster.url)
+
+  # The queue itself, and a shard on each other master.
+  def names
+    @names ||= begin
+      here = cluster.owner_of("pshub:{default}:calls")
+      others = (cluster.masters - [here]).map do |node|
+        (2..).lazy.map { |n| "shard.#{n}.default" }.find { |name| cluster.owner_of("pshub:{#{name}}:calls") == node }
+      end
+      ["default", *others]
+    end
+  end
+
+  def owner_of_place(name) = cluster.owner_of("pshub:{#{name}}:calls")
+  def at(name) = owner_of_place(name).client
+  def places = cluster.owner_of("pshub:workers").client.hvals("pshub:workers").map { |card| JSON.parse(card)["queue"] }.sort
+
+  def serve(*tasks, count: 3, **options)
+    worker(*tasks, url: cluster.url, **options).tap { eventually("all shards") { places.size == count } }
+  end
+
+  def stay
+    declare("stay:1.0", timeout: 30, idempotent: true) do |args, ctx|
+      @lock.synchronize { @most = [@most, @running += 1].max }
+      @going_on.wait(0.01) until @going_on.set? || ctx.cancelled?
+      @lock.synchronize { @running -= 1 }
+      args["n"]
+    end
+  end
+
+  def connections(name)
+    cluster.live.sum { |node| node.call("CLIENT", "LIST").lines.grep(/name=#{name} /).size }
+  end
+
+  def test_one_worker_runs_what_is_at_each_node_with_its_slots
+    spread(1, names)
+    serving = serve(stay, slots: 3, job_slots: 3)
+    settled = Thread::Queue.new
+    serving.events.on("task:settled") { |event| settled << event[:queue] }
+    calling = hub(cluster.url)
+    jobs = Array.new(12) { |n| calling.enqueue("stay:1.0", { n: n }, tracked: true) }
+    calls = Array.new(12) { |n| calling.submit("stay:1.0", { n: n }, timeout: 30) }
+    eventually("the claims") { @running == 3 }
+    assert_equal 3, cluster.held.sum { |key| cluster.owner_of(key).client.hlen(key) }
+    @going_on.set
+    assert_equal((0...12).to_a * 2, [*jobs.map { |job| job.result(timeout_ms: 30_000) }, *calls.map(&:result)])
+    assert_equal [3, names.sort], [@most, Array.new(settled.size) { settled.pop }.uniq.sort]
+    # For commands one to each node, and one for each place that waits for its bells.
+    eventually("the waits") { connections("pshub-worker-blocking") == 3 }
+    assert_equal 3, connections("pshub-worker-commands")
+    serving.stop
+    calling.close
+    assert_empty cluster.held + cluster.keys("*:leases")
+  end
+
+  def test_each_place_hears_its_bell_and_is_told_when_there_is_room
+    spread(1, names)
+    serving = serve(stay, slots: 2, job_slots: 1)
+    calling = hub(cluster.url)
+    # As many jobs as may run: calls are heard at each node, and further jobs when there is room.
+    jobs = Array.new(6) { |n| calling.enqueue("stay:1.0", { n: n }, tracked: true) }
+    eventually("the job") { serving.busy == 1 }
+    call = calling.submit("stay:1.0", { n: 9 }, timeout: 30)
+    eventually("the call") { serving.busy == 2 }
+    assert_equal 2, @most
+    @going_on.set
+    assert_equal [9, (0...6).to_a], [call.result, jobs.map { |job| job.result(timeout_ms: 20_000) }]
+    60.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }, timeout: 5) }
+  end
+
+  def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes
+    runs = Thread::Queue.new
+    task = declare("sync:1.0", keyed: "ordered") do |args, _|
+      begun = Pshub::Clock.now
+      sleep(rand * 0.004)
+      runs << [args["key"], args["n"], begun, Pshub::Clock.now]
+      nil
+    end
+    2.times { worker(task, url: cluster.url, slots: 4, job_slots: 4) }
+    calling = hub(cluster.url)
+    over = ending(Pshub::Stop.new, :set)
+    loads = Array.new(6) do |at|
+      Thread.new do
+        count = 0
+        until over.wait(rand * 0.1)
+          calling.enqueue("sync:1.0", { key: "key #{at}", n: count }, key: "key #{at}")
+          count += 1
+        end
+        ["key #{at}", count]
+      end
+    end
+    [[1, names, names.first(1)], [4, names.first(1), names]].each do |epoch, now, earlier|
+      change(epoch, now, earlier)
+      settle(epoch + 2, now) { cluster.keys("*:line:*") }
+    end
+    over.set
+    counts = loads.to_h(&:value)
+    eventually("all runs", patience: 60) { runs.size >= counts.values.sum }
+    eventually("the release") { cluster.held.empty? }
+    assert_order(counts, Array.new(runs.size) { runs.pop })
+    eventually("one place") { places == names.first(1) * 2 }
+  end
+end
+
+# One of its nodes says nothing any more.
+class TestClusterShardAway < TestClusterShards
+  def self.runnable_methods = ["test_a_node_that_is_away_keeps_nothing_of_the_others"]
+  def cluster = own_cluster
+
+  def test_a_node_that_is_away_keeps_nothing_of_the_others
+    spread(1, names)
+    # Neither that of the registry nor that of the queue itself.
+    registry = [owner_of_place("default"), cluster.owner_of("pshub:workers"), cluster.owner_of("pshub:stats"), cluster.owner_of("pshub:tasks")]
+    silent = (cluster.masters - registry).first or return skip("each node has something that is needed")
+    @going_on.set
+    serve(stay, slots: 2)
+    calling = hub_hearing_elsewhere(silent)
+    20.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }) }
+    cluster.signal(silent, "STOP")
+    other = names.find { |name| owner_of_place_at_first(name) != silent && name != "default" }
+    # Once that is noticed, and before the Cluster has given it up or after that: the others are served.
+    40.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }, queue: other, timeout: 10) }
+    cluster.signal(silent, "CONT")
+    away = (names - ["default", other]).first
+    eventually("its return", patience: 60) do
+      calling.call("stay:1.0", { n: 1 }, queue: away, timeout: 5) == 1
+    rescue Pshub::HubError
+      false
+    end
+  end
+end
