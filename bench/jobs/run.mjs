@@ -26,7 +26,7 @@ const help = `npm run bench:jobs -- [options]     all of it takes about 11 minut
                   many-keys: what a key takes that waits, how long Redis stalls, and a hot key beside quiet ones (2 min)
                   scheduled: how late jobs are that are due while very many wait, and how long Redis stalls (1 min)
                   scheduled-shards: the same of a queue that is spread over three masters, loaded by two processes (2 min)
-                  shards: what calls and jobs cost of a queue that is spread over three masters, and of one on a single one (2 min)
+                  shards: what calls and jobs cost of a queue that is spread over three masters, and of one on a single one (3 min)
                   calls-beside-jobs: waits of calls alone, and while jobs drain on the same worker (1 min)
   --jobs n        blank jobs of drain, shards and calls-beside-jobs (50000)
   --waiting n     jobs that wait in scheduled and scheduled-shards, and keys in many-keys (1000000)

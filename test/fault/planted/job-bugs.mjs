@@ -103,7 +103,7 @@ export const jobBugs = [
   {
     name: 'change that does not wait',
     what: 'a change of the number of shards is over at once, whatever lies in those that go',
-    breaks: ['lost', 'left behind'],
+    breaks: ['lost', 'left behind', 'out of order'],
     reshards: true,
     edits: [['queue/resharding.js', 'quietMs < this.#quietMs;', 'quietMs < 0;']],
   },
