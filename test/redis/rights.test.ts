@@ -253,6 +253,11 @@ describe('users with exactly the listed rights', () => {
     await admin.failures()
     for (const looking of [viewer, admin]) await lookAtJobs(server, looking)
     for (const user of ['view', 'admin']) await lookAtRecord(user)
+    const { sessions } = server.hub({ redis: urls.registry })
+    await sessions.write('digest', 'who', 60_000)
+    expect(await sessions.read('digest')).toBe('who')
+    await sessions.remove('digest')
+    expect(await sessions.read('digest')).toBeUndefined()
     await askAsAdmin(server, worker)
     await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
@@ -265,7 +270,7 @@ describe('users with exactly the listed rights', () => {
     const sent = await commands.stop()
     const granted = roles.flatMap(grantsOf)
     expect(
-      [...sent].filter(line => /^(hub|jobs|worker|view|admin|install) /.test(line) && !granted.includes(line)),
+      [...sent].filter(line => /^(hub|jobs|worker|view|admin|registry|install) /.test(line) && !granted.includes(line)),
     ).toEqual([])
     const used = new Set([...sent, ...ofFunctions()])
     // Who enqueues may do all that a caller may, which is seen there.
