@@ -156,7 +156,7 @@ describe('check', () => {
     expect(shown.out).toMatch(/^ok {7}reachable {8}redis:\/\/127\.0\.0\.1:\d+ answers within [\d.]+ ms$/m)
     expect(shown.out).toMatch(/^ok {7}eviction {9}noeviction$/m)
     expect(shown.out).toMatch(/^warning {2}persistence/m)
-    expect(shown.out).toMatch(/^ok {7}worker rights {3}this user may serve a queue$/m)
+    expect(shown.out).toMatch(/^ok {7}worker rights {4}this user may serve a queue$/m)
     const json = await run(['check', '--json'])
     expect(json.code).toBe(0)
     const { redis: target, pingMs, findings } = JSON.parse(json.out)
