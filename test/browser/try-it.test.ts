@@ -1,11 +1,10 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
-import { defineTask, type JsonSchema, TaskError } from '../../src/index.ts'
+import { defineTask, TaskError } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
 import { field, fold, heading, jsonField, run, tab, tryIt } from './try-it-parts.ts'
 
-// A browser on a machine that does other things as well.
 vi.setConfig({ testTimeout: 60_000 })
 
 const fixture = useRegistry()
@@ -222,42 +221,6 @@ describe('the try-it form', () => {
     await page.getByText('without their secret fields').waitFor()
     await page.getByRole('button', { name: 'Clear history' }).click()
     expect(await page.getByRole('button', { name: 'Use again' }).count()).toBe(0)
-  })
-
-  it('keeps nothing of arguments that cannot be judged, and nothing at all after a log-out', async () => {
-    const beyond = defineTask(
-      'beyond:1.0',
-      {
-        args: {
-          type: 'object',
-          description: 'x'.repeat(70_000),
-          properties: { a: { format: 'password' } },
-        } as object as JsonSchema,
-      },
-      () => 1,
-    )
-    const { page, path } = await open([resize, beyond], 'beyond:1.0')
-    const kept = () => page.evaluate('JSON.stringify(localStorage)') as Promise<string>
-    await jsonField(page).fill('{"a": "hush"}')
-    await run(page).click()
-    await heading(page, 'Result').waitFor()
-    await page.getByRole('button', { name: 'Share link' }).click()
-    await page.getByText('These arguments may be secret, so there is no link to them.').waitFor()
-    expect(await kept()).toContain('beyond:1.0')
-    expect(await kept()).not.toContain('hush')
-
-    await page.goto(`${path.replace('beyond', 'resize')}#as=json`)
-    await jsonField(page).fill('{"width": 40, "height": 30}')
-    await run(page).click()
-    await heading(page, 'Result').waitFor()
-    expect(await kept()).toContain('resize:1.0')
-    await page.evaluate('sessionStorage.setItem("pshub-draft", "x")')
-    browser.allow(/401/)
-    await page.getByRole('button', { name: 'Log out' }).click()
-    await page.getByRole('heading', { name: 'Log in' }).waitFor()
-    expect(await kept()).not.toContain('pshub-runs')
-    expect(await page.evaluate('sessionStorage.length')).toBe(0)
-    expect(new URL(page.url()).hash).toBe('')
   })
 
   it('repeats a run, and sums up', async () => {
