@@ -61,6 +61,7 @@ const doors: Record<string, string[]> = {
     'catalogue',
     'foreign-checks',
     'forgetting',
+    'kept-sessions',
     'overview',
     'queue-counts',
     'registrar',

@@ -1,5 +1,6 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
+import { KeptSessions } from '../catalogue/kept-sessions.ts'
 import { type Overview, readOverview } from '../catalogue/overview.ts'
 import { unreadableTeller } from '../catalogue/unreadable.ts'
 import { Events } from '../figures/events.ts'
@@ -10,7 +11,6 @@ import { explained } from '../redis/refusals.ts'
 import { signalAfter } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
-import { KeptSessions } from './kept-sessions.ts'
 
 export const hubClosed = (): HubError => new HubError('HubClosed', 'This hub was closed; make a new one.')
 

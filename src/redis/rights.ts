@@ -166,7 +166,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(inspect(id), 'SET UNLINK'),
       writes(shown(id), 'BLPOP'),
     ],
-    registry: [sends('TIME INFO CLIENT|SETNAME CLUSTER|SLOTS'), writes(keys.session('*'), 'GETRANGE SET UNLINK')],
+    registry: [sends('INFO CLIENT|SETNAME CLUSTER|SLOTS'), writes(keys.session('*'), 'GETRANGE SET UNLINK')],
     install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLUSTER|SLOTS')],
   }
   return uses[role].flat()

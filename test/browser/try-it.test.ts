@@ -5,7 +5,6 @@ import { useBrowser } from '../support/browser.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
 import { field, fold, heading, jsonField, run, tab, tryIt } from './try-it-parts.ts'
 
-// A browser on a machine that does other things as well.
 vi.setConfig({ testTimeout: 60_000 })
 
 const fixture = useRegistry()

@@ -153,10 +153,10 @@ describe('check', () => {
   it('shows what it found, in words and as JSON', async () => {
     const shown = await run(['check'])
     expect(shown.code).toBe(0)
-    expect(shown.out).toMatch(/^ok {7}reachable {7}redis:\/\/127\.0\.0\.1:\d+ answers within [\d.]+ ms$/m)
-    expect(shown.out).toMatch(/^ok {7}eviction {8}noeviction$/m)
+    expect(shown.out).toMatch(/^ok {7}reachable {8}redis:\/\/127\.0\.0\.1:\d+ answers within [\d.]+ ms$/m)
+    expect(shown.out).toMatch(/^ok {7}eviction {9}noeviction$/m)
     expect(shown.out).toMatch(/^warning {2}persistence/m)
-    expect(shown.out).toMatch(/^ok {7}worker rights {3}this user may serve a queue$/m)
+    expect(shown.out).toMatch(/^ok {7}worker rights {4}this user may serve a queue$/m)
     const json = await run(['check', '--json'])
     expect(json.code).toBe(0)
     const { redis: target, pingMs, findings } = JSON.parse(json.out)
@@ -171,9 +171,9 @@ describe('check', () => {
     const env = { PSHUB_REDIS: cli.url.replace('//', '//caller:secret@'), PSHUB_QUEUE: 'shop' }
     const all = await run(['check'], { env })
     expect(all.code).toBe(0)
-    expect(all.out).toMatch(/^ok {7}hub rights {6}this user may call tasks$/m)
+    expect(all.out).toMatch(/^ok {7}hub rights {7}this user may call tasks$/m)
     const denied = 'this user may not serve a queue; what it lacks is shown by: pshub check --for worker'
-    expect(all.out).toContain(`warning  worker rights   ${denied}\n`)
+    expect(all.out).toContain(`warning  worker rights    ${denied}\n`)
     expect((await run(['check', '--for', 'hub'], { env })).code).toBe(0)
     const worker = await run(['check', '--for', 'worker'], { env })
     expect(worker.code).toBe(1)

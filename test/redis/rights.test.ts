@@ -11,6 +11,7 @@ import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { keepSessions } from '../support/keep-sessions.ts'
 import { enqueueWithKeys } from '../support/keyed-work.ts'
 import { cancelInBulk, lookAtJobs } from '../support/looking-at-jobs.ts'
 import { enqueueMerged } from '../support/merged-work.ts'
@@ -225,7 +226,6 @@ describe('users with exactly the listed rights', () => {
     const other = await startWorkerProcess(urls.worker, server.namespace, { slots: 1 })
     server.onEnd(() => other.signal('SIGKILL'))
     const worker = await server.worker(tasks, { redis: urls.worker, slots: 2, queue: ['q', '*'] })
-    // It reports the queue to who listens.
     worker.events.on('queue:measured', () => undefined)
     const hub = server.hub({ redis: urls.hub })
     for (const { events } of [worker, hub]) events.on('problem', problem => problems.push(problem))
@@ -253,6 +253,7 @@ describe('users with exactly the listed rights', () => {
     await admin.failures()
     for (const looking of [viewer, admin]) await lookAtJobs(server, looking)
     for (const user of ['view', 'admin']) await lookAtRecord(user)
+    await keepSessions(server.hub({ redis: urls.registry }))
     await askAsAdmin(server, worker)
     await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
@@ -260,12 +261,11 @@ describe('users with exactly the listed rights', () => {
     await hub.close()
 
     expect(await rights.denied()).toEqual([])
-    // One that is not there any more was told of.
     expect(problems.filter(problem => (problem as { where: string }).where !== 'schedule')).toEqual([])
     const sent = await commands.stop()
     const granted = roles.flatMap(grantsOf)
     expect(
-      [...sent].filter(line => /^(hub|jobs|worker|view|admin|install) /.test(line) && !granted.includes(line)),
+      [...sent].filter(line => /^(hub|jobs|worker|view|admin|registry|install) /.test(line) && !granted.includes(line)),
     ).toEqual([])
     const used = new Set([...sent, ...ofFunctions()])
     // Who enqueues may do all that a caller may, which is seen there.

@@ -72,3 +72,4 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(/(line|merged):.*/, '$1:*:*')
     .replace(/(keys|running|tried|next):.*/, '$1:*')
     .replace(/unique:.*/, 'unique:*')
+    .replace(/session:.*/, 'session:*')

@@ -78,7 +78,7 @@ describe('PROTOCOL.md', () => {
       keys.read('<hub>'),
     )
     all.push(queue.inspect('<worker>'), queue.shown('<ticket>'))
-    all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'))
+    all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'), keys.session('<digest>'))
     expect(
       rowsOf(section('2. Keys'))
         .map(([key]) => unquoted(key!))
