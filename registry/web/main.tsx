@@ -2,8 +2,10 @@ import './looks/index.css'
 import { render } from 'preact'
 import { startTheme } from './looks/theme.ts'
 import { App } from './pages/app.tsx'
+import { startZone } from './parts/zone-choice.tsx'
 import { startSessions } from './session/login.ts'
 
 startTheme()
+startZone()
 startSessions()
 render(<App />, document.getElementById('app')!)
