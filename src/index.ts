@@ -35,6 +35,7 @@ export type { Finding } from './redis/boot-check.ts'
 export { measuringSettings, readSettings, type Settings, type Sources } from './settings/read.ts'
 export type { TaskCard } from './task/card.ts'
 export type { FromSchema, Received } from './task/infer.ts'
+export { movedSchema } from './task/local-references.ts'
 export type { ByKey, MergedOptions } from './task/merged.ts'
 export { type JsonSchema, whyUnusable } from './task/schema.ts'
 export {

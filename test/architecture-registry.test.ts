@@ -59,6 +59,8 @@ describe('the registry', () => {
     'text',
     'address',
     'looks',
+    // JSON as it was written: read, shown and compared.
+    'json',
     // What the service says: to whom, what is so now, and which of it in which order.
     'session',
     'live',
@@ -75,7 +77,6 @@ describe('the registry', () => {
     'form/controls',
     'form',
     // Running a task: what is read and written, then runs, then what is made of them.
-    'try-it/json',
     'try-it/schema',
     'try-it/parts',
     'try-it/run',

@@ -2,12 +2,12 @@ import {
   type ErrorCode,
   errorTable,
   type JsonSchema,
+  movedSchema,
   type Overview,
   type TaskOverview,
   version,
   whyUnusable,
 } from 'pshub'
-import { movedSchema } from './schema-parts.ts'
 
 interface About {
   /** Where the service is, as whoever asks sees it. */

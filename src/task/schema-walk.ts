@@ -3,12 +3,21 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 
 /** Keywords whose values are schemas by name, lists of schemas, and one schema. What else a schema holds is data. */
 const ofNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-const ofMany = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
-const ofOne = new Set(
-  'items additionalProperties not if then else contains propertyNames unevaluatedItems unevaluatedProperties'.split(
-    ' ',
-  ),
-)
+const ofMany = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
+const ofOne = new Set([
+  'items',
+  'additionalItems',
+  'additionalProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'contentSchema',
+])
 
 /** What a reference counts from while nothing has an address: no host can have this name (RFC 2606). */
 const nowhere = 'http://schema.invalid/'
@@ -36,8 +45,8 @@ export const visit = (schema: unknown, outer: Place, visitor: Visitor, depth = 0
     visit(value, { ...place, pointer: `${place.pointer}/${step}` }, visitor, depth + 1)
   const entries = Object.entries(made === true ? schema : made).map(([keyword, value]) => {
     const at = escaped(keyword)
-    if (ofOne.has(keyword)) return [keyword, inside(value, at)]
     if (ofMany.has(keyword) && Array.isArray(value)) return [keyword, value.map((one, i) => inside(one, `${at}/${i}`))]
+    if (ofOne.has(keyword)) return [keyword, inside(value, at)]
     if (!ofNames.has(keyword) || typeof value !== 'object' || value === null) return [keyword, value]
     const parts = Object.entries(value).map(([name, one]) => [name, inside(one, `${at}/${escaped(name)}`)])
     return [keyword, Object.fromEntries(parts)]

@@ -60,7 +60,11 @@ export class PageHands implements Hands {
       // A secret is a line until several are pasted.
       const isLine = /\n/.test(text) && (await field.getAttribute('type')) === 'password'
       if (isLine) await field.evaluate(paste, text)
-      else await field.fill(text)
+      else {
+        // What is empty becomes an empty text when something was typed and taken back.
+        if (text === '') await field.fill('1')
+        await field.fill(text)
+      }
     })
   }
 

@@ -3,9 +3,9 @@ import { keyProblem } from '../../registry/web/form/controls/key-problem.ts'
 import { movedTo } from '../../registry/web/form/model/branches.ts'
 import { givenOf, initialOf } from '../../registry/web/form/model/initial.ts'
 import { equal, getIn, has, type Path, parsePointer, setIn } from '../../registry/web/form/model/json.ts'
-import { parseJson } from '../../registry/web/form/model/json-text.ts'
 import { afterState, isToCome, type State } from '../../registry/web/form/model/opening.ts'
 import { makeRefs } from '../../registry/web/form/model/refs.ts'
+import { parseJson } from '../../registry/web/json/parse.ts'
 import type { Hands } from './form-hands.ts'
 import type { Look } from './form-look.ts'
 import { Drawing, isOperable, type Memory, type Spot } from './paper-drawing.ts'
@@ -49,7 +49,7 @@ export class FormOnPaper implements Hands {
   /** As the JSON tab does: the whole value from outside. */
   async take(text: string): Promise<void> {
     const parsed = parseJson(text)
-    if (parsed.problem !== undefined) return
+    if (!parsed.ok) return
     if (!equal(parsed.value, this.#value)) this.#memory = { ...this.#memory, epoch: this.#memory.epoch + 1 }
     this.#change(parsed.value)
   }

@@ -78,7 +78,7 @@ describe('the form in a browser', () => {
     await page.keyboard.press('Space')
     expect(await shownValue(page)).toEqual(['c', 'a', 'b'])
     expect(await focused(page).getAttribute('aria-label')).toBe('Move down: Arguments 1')
-    await page.getByRole('button', { name: 'Duplicate: Arguments 1' }).click()
+    await page.getByRole('button', { name: 'Copy: Arguments 1' }).click()
     await page.getByRole('button', { name: 'Remove: Arguments 4' }).click()
     expect(await shownValue(page)).toEqual(['c', 'c', 'a'])
     expect(await focused(page).getAttribute('aria-label')).toBe('Remove: Arguments 3')

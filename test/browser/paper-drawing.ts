@@ -1,11 +1,12 @@
 import { arrayViewOf } from '../../registry/web/form/model/array-view.ts'
 import { anything, branchOf } from '../../registry/web/form/model/branches.ts'
 import { own, type Path, toPointer } from '../../registry/web/form/model/json.ts'
-import { parseJson, parseNumber } from '../../registry/web/form/model/json-text.ts'
+import { parseNumber } from '../../registry/web/form/model/number-text.ts'
 import { type ObjectView, objectViewOf } from '../../registry/web/form/model/object-view.ts'
 import { isGroupView, type Opening, openingOf, type State, statesOf } from '../../registry/web/form/model/opening.ts'
 import type { Refs } from '../../registry/web/form/model/refs.ts'
 import { type Branch, shows, type View, viewOf } from '../../registry/web/form/model/view.ts'
+import { parseJson } from '../../registry/web/json/parse.ts'
 
 /** As the controls have them: so many are drawn before somebody asks for more. */
 const maxDepth = 32
@@ -181,13 +182,18 @@ export class Drawing {
 
 /** Without a text there is no value. */
 const unlessEmpty =
-  (parse: typeof parseNumber) =>
+  (parse: (text: string) => Text) =>
   (text: string): Text => {
-    const parsed: ReturnType<typeof parse> = text.trim() === '' ? { value: undefined } : parse(text)
-    return parsed.problem === undefined ? { value: parsed.value } : { problem: parsed.problem }
+    return text.trim() === '' ? { value: undefined } : parse(text)
   }
 
-const json: Taker = { look: 'json', options: [], read: unlessEmpty(parseJson) }
+const readTyped = (text: string): Text => {
+  const parsed = parseJson(text)
+  return parsed.ok
+    ? { value: parsed.value }
+    : { problem: `is not used: line ${parsed.line}, column ${parsed.column}: ${parsed.message}` }
+}
+const json: Taker = { look: 'json', options: [], read: unlessEmpty(readTyped) }
 const number: Taker = { look: 'text', options: [], read: unlessEmpty(parseNumber) }
 
 const optionsOf = (options: readonly { label: string; value: unknown }[]): Taker => {

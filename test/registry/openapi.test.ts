@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { movedSchema } from '../../registry/server/schema-parts.ts'
 import { defineTask } from '../../src/index.ts'
+import { movedSchema } from '../../src/task/local-references.ts'
 import { compileForeign, type JsonSchema, whyUnusable } from '../../src/task/schema.ts'
 import { errorTable } from '../../src/wire/errors.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'

@@ -3,7 +3,7 @@ import { bestBranch, fits } from '../../registry/web/form/model/fits.ts'
 import { flatten } from '../../registry/web/form/model/flatten.ts'
 import { givenOf, initialOf } from '../../registry/web/form/model/initial.ts'
 import { parsePointer, setIn, toPointer } from '../../registry/web/form/model/json.ts'
-import { parseJson, parseNumber } from '../../registry/web/form/model/json-text.ts'
+import { parseNumber } from '../../registry/web/form/model/number-text.ts'
 import { objectViewOf } from '../../registry/web/form/model/object-view.ts'
 import { type Matches, makeRefs } from '../../registry/web/form/model/refs.ts'
 import { viewOf } from '../../registry/web/form/model/view.ts'
@@ -223,17 +223,12 @@ describe('typed texts', () => {
   ])('%s is a number', (text, value) => {
     expect(parseNumber(text)).toEqual({ value })
   })
-  it.each(['', 'x', '1e', '0x10', '1,5', 'Infinity', 'NaN', '1e999', '9007199254740992', '-9007199254740993'])(
+  it.each(['', 'x', '1e', '0x10', '1,5', 'Infinity', 'NaN', '1e999', '9007199254740993', '-9007199254740993'])(
     '%s is refused',
     text => {
       expect(parseNumber(text).problem).toBeTruthy()
     },
   )
-  it('JSON with an integer that would be changed is refused, inside a text it is none', () => {
-    expect(parseJson('{"a":[9007199254740993]}').problem).toMatch(/9007199254740993 is larger/)
-    expect(parseJson('{"a":"9007199254740993 \\" 9007199254740993"}').problem).toBeUndefined()
-    expect(parseJson('{"__proto__":{"x":1}}').problem).toMatch(/__proto__ is not allowed/)
-  })
 })
 
 describe('parts of a value', () => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseArguments, textOf } from '../../registry/web/try-it/arguments/text.ts'
+import { changesBetween } from '../../registry/web/json/changes.ts'
+import { parseJson, textOf } from '../../registry/web/json/parse.ts'
+import { placeOfPointer } from '../../registry/web/json/place.ts'
+import { readJson } from '../../registry/web/json/text.ts'
 import { standing } from '../../registry/web/try-it/arguments/verdict.ts'
-import { changesBetween } from '../../registry/web/try-it/json/changes.ts'
-import { placeOfPointer } from '../../registry/web/try-it/json/place.ts'
-import { readJson } from '../../registry/web/try-it/json/text.ts'
 import { anyJson, hasProto } from '../support/any-json.ts'
 
 describe('arguments as text', () => {
@@ -14,7 +14,7 @@ describe('arguments as text', () => {
         anyJson.filter(value => !hasProto(value)),
         fc.constantFrom(undefined, 2),
         (value, indent) => {
-          expect(parseArguments(JSON.stringify(value, undefined, indent))).toEqual({ ok: true, value })
+          expect(parseJson(JSON.stringify(value, undefined, indent))).toEqual({ ok: true, value })
         },
       ),
       { numRuns: 300 },
@@ -30,7 +30,7 @@ describe('arguments as text', () => {
         } catch {
           isJson = false
         }
-        if (!isJson) expect(parseArguments(text).ok).toBe(false)
+        if (!isJson) expect(parseJson(text).ok).toBe(false)
       }),
       { numRuns: 1000 },
     )
@@ -55,13 +55,13 @@ describe('arguments as text', () => {
     ['nesting without end', '['.repeat(5000), 1, 202, /Nested deeper/],
   ]
   it.each(refused)('are refused for %s, at its place', (_, text, line, column, message) => {
-    const parsed = parseArguments(text)
+    const parsed = parseJson(text)
     expect(parsed).toMatchObject({ ok: false, line, column })
     expect(!parsed.ok && parsed.message).toMatch(message)
   })
 
   it('keep what is exact, and take a byte order mark', () => {
-    expect(parseArguments('\ufeff[9007199254740991, 0.1, 1e3]')).toEqual({
+    expect(parseJson('\ufeff[9007199254740991, 0.1, 1e3]')).toEqual({
       ok: true,
       value: [9007199254740991, 0.1, 1000],
     })

@@ -1,10 +1,11 @@
 import { useMemo } from 'preact/hooks'
+import { memo } from '../parts/memo.ts'
 import { Control } from './control.tsx'
 import { Marks, Name } from './field-head.tsx'
 import { FieldState } from './field-state.tsx'
 import { Folded, FoldToggle } from './fold.tsx'
 import { givenOf } from './model/initial.ts'
-import { ownText, toPointer } from './model/json.ts'
+import { ownText, type Path, toPointer } from './model/json.ts'
 import { isGroupView } from './model/opening.ts'
 import { viewOf } from './model/view.ts'
 import { useActions, useMessages } from './shared/context.ts'
@@ -14,8 +15,17 @@ import { Prose } from './shared/prose.tsx'
 import { useFold } from './use-fold.ts'
 import { useOpening } from './use-opening.ts'
 
+const isPath = (value: unknown): value is Path => Array.isArray(value)
+
+/** Of two paths to the same place each drawing makes its own. */
+const isSame = (a: unknown, b: unknown): boolean =>
+  a === b || (isPath(a) && isPath(b) && a.length === b.length && a.every((step, i) => step === b[i]))
+
+/** A part whose value did not change is not drawn again: with thousands of them typing would lag. */
+export const Field = memo((props: FieldProps) => <DrawnField {...props} />, isSame)
+
 /** One part of the value: label, state, control, description and what is wrong with it. */
-export const Field = (props: FieldProps) => {
+const DrawnField = (props: FieldProps) => {
   const { schema, value, path, label, required } = props
   const { refs, id: formId } = useActions()
   const view = useMemo(() => viewOf(schema, refs), [schema])

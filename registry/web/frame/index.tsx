@@ -5,6 +5,7 @@ import { at, base, placeOf } from '../address/paths.ts'
 import { isPaused, startLive } from '../live/stream.ts'
 import { Text } from '../parts/text.tsx'
 import { ThemeChoice } from '../parts/theme-choice.tsx'
+import { ZoneChoice } from '../parts/zone-choice.tsx'
 import { namespace } from '../session/access.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
 import { Help } from './help.tsx'
@@ -62,6 +63,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
           </nav>
           <div class="top-tools">
             <LiveState />
+            <ZoneChoice />
             <ThemeChoice />
             <button
               type="button"

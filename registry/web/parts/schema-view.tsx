@@ -1,10 +1,11 @@
 import type { JsonSchema } from 'pshub'
-import { JsonView } from './json-view.tsx'
+import { nodeOf } from '../json/text.ts'
+import { JsonTree } from '../json/tree.tsx'
 
 /** A schema as it was declared. */
 export const SchemaView = ({ name, schema, none }: { name: string; schema: JsonSchema | undefined; none: string }) => (
   <section class="schema">
     <h3>{name}</h3>
-    {schema === undefined ? <p class="quiet">{none}</p> : <JsonView value={schema} />}
+    {schema === undefined ? <p class="quiet">{none}</p> : <JsonTree node={nodeOf(schema)} />}
   </section>
 )

@@ -1,5 +1,6 @@
 import { redisNowMs, turn } from '../live/shown.ts'
 import { ago, dateTime, span } from '../text/figures.ts'
+import { zoneName } from '../text/zone.ts'
 
 interface TimeProps {
   /** On Redis' clock, milliseconds since 1970; undefined: not known. */
@@ -10,12 +11,10 @@ const isMoment = (atMs: number | undefined): atMs is number =>
   atMs !== undefined && atMs > 0 && !Number.isNaN(new Date(atMs).getTime())
 
 const Time = ({ atMs, text }: { atMs: number; text: string }) => (
-  <time dateTime={new Date(atMs).toISOString()} title={`${dateTime(atMs)} ${zone}`}>
+  <time dateTime={new Date(atMs).toISOString()} title={`${dateTime(atMs)} ${zoneName()}`}>
     {text}
   </time>
 )
-
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** How long ago something was; counts on by itself. */
 export const Ago = ({ atMs }: TimeProps) => {
@@ -56,7 +55,7 @@ export const Moment = ({ atMs }: TimeProps) => {
   const ageMs = redisNowMs() - atMs
   return (
     <>
-      {dateTime(atMs)} <span class="quiet">({ageMs >= 0 ? ago(ageMs) : `in ${span(-ageMs)}`})</span>
+      {dateTime(atMs)} {zoneName()} <span class="quiet">({ageMs >= 0 ? ago(ageMs) : `in ${span(-ageMs)}`})</span>
     </>
   )
 }

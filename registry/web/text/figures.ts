@@ -1,3 +1,5 @@
+import { inZone } from './zone.ts'
+
 /** Numbers as people read them. All take undefined for what is not known, and show it as a dash. */
 
 export const unknown = '–'
@@ -87,18 +89,10 @@ export const bytes = (value: number | undefined | null): string => {
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`
 
-const two = (value: number): string => String(value).padStart(2, '0')
+/** Date and time in the chosen zone, which the tooltip names. */
+export const dateTime = (atMs: number): string =>
+  Number.isFinite(new Date(atMs).getTime()) ? `${inZone(atMs).toISOString().slice(0, 10)} ${clock(atMs)}` : unknown
 
-/** Local date and time; the zone is in the tooltip. */
-export const dateTime = (atMs: number): string => {
-  const date = new Date(atMs)
-  if (Number.isNaN(date.getTime())) return unknown
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clock(atMs)}`
-}
-
-export const clock = (atMs: number): string => {
-  const date = new Date(atMs)
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
-}
+export const clock = (atMs: number): string => inZone(atMs).toISOString().slice(11, 19)
 
 const isKnown = (value: number | undefined | null): value is number => Number.isFinite(value)

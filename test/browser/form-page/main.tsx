@@ -4,8 +4,8 @@ import { render } from 'preact'
 import { useState } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
 import { SchemaForm } from '../../../registry/web/form/index.tsx'
-import { parseJson } from '../../../registry/web/form/model/json-text.ts'
 import { ProblemSummary } from '../../../registry/web/form/summary.tsx'
+import { parseJson } from '../../../registry/web/json/parse.ts'
 
 interface Stage {
   schema: JsonSchema | boolean
@@ -39,7 +39,7 @@ const Page = ({ stage }: { stage: Stage }) => {
         onInput={event => {
           setText(event.currentTarget.value)
           const parsed = parseJson(event.currentTarget.value)
-          if (parsed.problem === undefined) setValue(parsed.value)
+          if (parsed.ok) setValue(parsed.value)
         }}
       />
       <output id="own" hidden>

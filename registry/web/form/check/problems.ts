@@ -1,4 +1,5 @@
 import type { Problem } from 'pshub'
+import { decodeFragment } from '../../../schema-diff/pointer.ts'
 import { getIn, has, isObject, own, ownArray, ownObject, parsePointer, toPointer } from '../model/json.ts'
 import { wordsOf } from './words.ts'
 
@@ -163,13 +164,7 @@ const surplus = (before: Unit | undefined): string => {
 const parentOf = (location: string): string => location.slice(0, location.lastIndexOf('/'))
 
 /** The validator names places as URI fragments. */
-const pointerOf = (location: string): string => {
-  try {
-    return decodeURIComponent(location.slice(1))
-  } catch {
-    return location.slice(1)
-  }
-}
+const pointerOf = (location: string): string => decodeFragment(location.slice(1))
 
 /** Places whose value is still to come: items of lists and entries of maps without one. JSON has no word for them. */
 export const gapsOf = (value: unknown, path: (string | number)[] = []): Problem[] => {

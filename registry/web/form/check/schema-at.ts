@@ -1,3 +1,4 @@
+import { decodeFragment, parsePointer } from '../../../schema-diff/pointer.ts'
 import { own } from '../model/json.ts'
 import type { SchemaAt } from './problems.ts'
 
@@ -7,7 +8,7 @@ export const makeSchemaAt =
   location => {
     let node = root
     for (const part of location.split('/').slice(1)) {
-      const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+      const [name = ''] = parsePointer(`/${decodeFragment(part)}`)
       if (name === '$ref') {
         const { __absolute_ref__: absolute, $ref } = node as { __absolute_ref__?: string; $ref?: string }
         node = lookup[absolute ?? $ref ?? '']

@@ -16,7 +16,7 @@ export const ItemTools = ({ i, count, fixed, pointer, label, mayGrow, actions }:
   const all = [
     { what: 'up', sign: '↑', text: 'Move up', may: i > fixed, run: actions.up },
     { what: 'down', sign: '↓', text: 'Move down', may: i >= fixed && i < count - 1, run: actions.down },
-    { what: 'copy', sign: 'copy', text: 'Duplicate', may: i >= fixed && mayGrow, run: actions.copy },
+    { what: 'copy', sign: 'copy', text: 'Copy', may: i >= fixed && mayGrow, run: actions.copy },
     { what: 'remove', sign: '×', text: 'Remove', may: i >= fixed || i === count - 1, run: actions.remove },
   ] as const
   return (

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { parseJson } from '../model/json-text.ts'
+import { parseJson } from '../../json/parse.ts'
 import { useActions, useForm } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
 
@@ -10,16 +10,16 @@ export const JsonInput = ({ value, pointer, attributes, put }: ControlProps) => 
   const [draft, note] = useState({ text: '', value: undefined as unknown, epoch: -1 })
   const isMine = draft.epoch === epoch && draft.value === value
   const text = isMine ? draft.text : (JSON.stringify(value, undefined, 2) ?? '')
-  const problem = text === '' ? undefined : parseJson(text).problem
+  const problem = text === '' ? undefined : problemOf(text)
   useEffect(() => {
     setDraft(pointer, problem)
     return () => setDraft(pointer, undefined)
   }, [pointer, problem])
   const type = (typed: string): void => {
-    const parsed = typed.trim() === '' ? { value: undefined } : parseJson(typed)
-    const now = parsed.problem === undefined ? parsed.value : value
+    const parsed = typed.trim() === '' ? { ok: true as const, value: undefined } : parseJson(typed)
+    const now = parsed.ok ? parsed.value : value
     note({ text: typed, value: now, epoch })
-    if (parsed.problem === undefined) put(now)
+    if (parsed.ok) put(now)
   }
   return (
     <textarea
@@ -31,4 +31,9 @@ export const JsonInput = ({ value, pointer, attributes, put }: ControlProps) => 
       onInput={event => type(event.currentTarget.value)}
     />
   )
+}
+
+const problemOf = (text: string): string | undefined => {
+  const parsed = parseJson(text)
+  return parsed.ok ? undefined : `is not used: line ${parsed.line}, column ${parsed.column}: ${parsed.message}`
 }

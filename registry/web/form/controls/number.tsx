@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { parseNumber } from '../model/json-text.ts'
+import { parseNumber } from '../model/number-text.ts'
 import { useActions, useForm } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
 import { placeholder } from './text.tsx'
@@ -17,7 +17,7 @@ export const NumberInput = ({ view, value, pointer, attributes, put }: ControlPr
     return () => setDraft(pointer, undefined)
   }, [pointer, problem])
   const type = (typed: string): void => {
-    const parsed = typed.trim() === '' ? { value: undefined } : parseNumber(typed)
+    const parsed = typed.trim() === '' ? { value: undefined, problem: undefined } : parseNumber(typed)
     const now = parsed.problem === undefined ? parsed.value : value
     note({ text: typed, value: now, epoch })
     if (!Object.is(now, value)) put(now)

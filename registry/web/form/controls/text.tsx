@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { inZone, momentOf, zoneName } from '../../text/zone.ts'
 import { ownArray, ownText } from '../model/json.ts'
 import { startsTall, type TextKind, type View } from '../model/view.ts'
 import { useActions } from '../shared/context.ts'
@@ -59,6 +60,7 @@ export const TextInput = ({
         value={pickerValue(format, shown)}
         onChange={event => put(fromPicker(format, event.currentTarget.value))}
       />
+      <span class="quiet zone-note">{zoneNote(format, shown)}</span>
     </span>
   )
 }
@@ -111,17 +113,24 @@ export const placeholder = (keywords: object, value: unknown): string => {
   return typeof example === 'string' || typeof example === 'number' ? `e.g. ${example}` : ''
 }
 
-/** The picker knows no zones: what is picked is local time, what is shown in it the local time of the text. */
+/** The picker knows no zones: what is picked, and what is shown in it, is the time in the chosen one. */
 const fromPicker = (format: string, picked: string): string => {
   if (format === 'date' || picked === '') return picked
   const full = picked.length === (format === 'time' ? 5 : 16) ? `${picked}:00` : picked
-  return format === 'time' ? `${full}Z` : `${new Date(full).toISOString().slice(0, 19)}Z`
+  return format === 'time' ? `${full}Z` : `${new Date(momentOf(full)).toISOString().slice(0, 19)}Z`
 }
 
 const pickerValue = (format: string, text: string): string => {
   if (format === 'date') return text
   if (format === 'time') return /^\d\d:\d\d(:\d\d)?/.exec(text)?.[0] ?? ''
-  const time = new Date(text)
-  if (Number.isNaN(time.getTime())) return ''
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+  const atMs = new Date(text).getTime()
+  return Number.isNaN(atMs) ? '' : inZone(atMs).toISOString().slice(0, 19)
+}
+
+/** What the picker means, for who picks: a date has no zone, a time is one of UTC. */
+const zoneNote = (format: string, text: string): string => {
+  if (format === 'date') return ''
+  if (format === 'time') return 'picked in UTC'
+  const picked = pickerValue(format, text).replace('T', ' ')
+  return picked === '' ? `picked in ${zoneName()}` : `${picked} in ${zoneName()}`
 }

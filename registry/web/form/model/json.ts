@@ -1,9 +1,10 @@
+import { isObject } from '../../../schema-diff/schema.ts'
+
 /** Values as JSON has them, and how parts of them are named, read and replaced. */
 export type JsonObject = { readonly [key: string]: unknown }
 export type Path = readonly (string | number)[]
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export { isObject }
 
 /** An object's own field: names such as `constructor` are data like any other. */
 export const own = (value: unknown, key: string): unknown =>
@@ -42,16 +43,7 @@ export const equal = (a: unknown, b: unknown): boolean => {
   return keys.length === Object.keys(b).length && keys.every(key => has(b, key) && equal(a[key], b[key]))
 }
 
-export const toPointer = (path: Path): string =>
-  path.map(part => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-
-export const parsePointer = (pointer: string): string[] =>
-  pointer === ''
-    ? []
-    : pointer
-        .slice(1)
-        .split('/')
-        .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+export { parsePointer, toPointer } from '../../../schema-diff/pointer.ts'
 
 export const getIn = (value: unknown, path: Path): unknown => {
   let found = value

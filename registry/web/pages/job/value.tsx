@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
+import { readJson } from '../../json/text.ts'
+import { JsonTree } from '../../json/tree.tsx'
 import { bytes } from '../../text/figures.ts'
-import { readJson } from '../../try-it/json/text.ts'
-import { JsonTree } from '../../try-it/json/tree.tsx'
 import { CopyButton } from '../../try-it/parts/copy-button.tsx'
 
 /** Arguments or a result, as JSON to fold and unfold; what is folded is not drawn. */

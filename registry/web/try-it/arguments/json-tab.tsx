@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef } from 'preact/hooks'
-import type { TextProblem } from './text.ts'
+import type { TextProblem } from '../../json/parse.ts'
 
 interface JsonTabProps {
   text: string

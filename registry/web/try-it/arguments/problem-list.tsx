@@ -21,7 +21,7 @@ export const ProblemList = ({ title, problems, attention, onGo }: ProblemListPro
   const more = problems.length - maxShown
   return (
     <div class="problem-list" ref={list} tabIndex={-1}>
-      <h4>{title}</h4>
+      <h3>{title}</h3>
       <ul>
         {problems.slice(0, maxShown).map(({ pointer, message }) => (
           <li key={`${pointer} ${message}`}>

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskDetail } from '../../../contract.ts'
 import { initialValue } from '../../form/index.tsx'
+import { parseJson, type TextProblem, textOf } from '../../json/parse.ts'
 import { own } from '../schema/steps.ts'
 import { useDraft } from './draft.ts'
 import { argsFromFragment } from './share-link.ts'
-import { parseArguments, type TextProblem, textOf } from './text.ts'
 
 /** The arguments as the form and the JSON tab share them: whichever was touched last is what counts. */
 export interface Arguments {
@@ -26,7 +26,7 @@ interface State {
 const ofValue = (value: unknown): State => ({ value, text: textOf(value), textProblem: undefined })
 
 const ofText = (text: string, before: State): State => {
-  const parsed = parseArguments(text)
+  const parsed = parseJson(text)
   return parsed.ok
     ? { value: parsed.value, text, textProblem: undefined }
     : { value: before.value, text, textProblem: parsed }
@@ -55,7 +55,7 @@ export const useArguments = (detail: TaskDetail, tell: (message: string) => void
       try {
         const text = await argsFromFragment(location.hash)
         if (text === undefined || isOver) return
-        const parsed = parseArguments(text)
+        const parsed = parseJson(text)
         setState(before => (parsed.ok ? ofValue(parsed.value) : ofText(text, before)))
         tell('The arguments of the address are filled in.')
       } catch (error) {

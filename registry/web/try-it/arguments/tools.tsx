@@ -1,8 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
-import { readJson } from '../json/text.ts'
-import { shortJson } from '../json/tree.tsx'
+import { nodeOf } from '../../json/text.ts'
+import { shortJson } from '../../json/tree.tsx'
 import { examplesOf } from '../schema/examples.ts'
-import { textOf } from './text.ts'
 
 /** Larger files than a task takes by default are not read. */
 const maxFileBytes = 1_048_576
@@ -84,5 +83,5 @@ const Examples = ({ schema, onFill }: Pick<ToolsProps, 'schema' | 'onFill'>) => 
 
 const summary = (value: unknown): string => {
   const text = JSON.stringify(value) ?? ''
-  return text.length <= 40 ? text : shortJson(readJson(textOf(value)))
+  return text.length <= 40 ? text : shortJson(nodeOf(value))
 }

@@ -1,4 +1,5 @@
 import type { Problem } from 'pshub'
+import { parsePointer, partAt } from '../../../schema-diff/pointer.ts'
 
 /** What a run said about its arguments. */
 export interface Verdict {
@@ -10,14 +11,6 @@ export interface Verdict {
 export const standing = ({ args, problems }: Verdict, now: unknown): readonly Problem[] =>
   problems.filter(({ pointer }) => isSame(valueAt(args, pointer), valueAt(now, pointer)))
 
-const valueAt = (value: unknown, pointer: string): unknown => {
-  let found = value
-  for (const step of pointer.split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
-    found = (found as Record<string, unknown>)[key]
-  }
-  return found
-}
+const valueAt = (value: unknown, pointer: string): unknown => parsePointer(pointer).reduce(partAt, value)
 
 const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)

@@ -1,4 +1,5 @@
 import type { EnqueueChoices, ScheduleRequest } from '../../../job-contract.ts'
+import { momentOf } from '../../text/zone.ts'
 
 /** How a job is to be run, as it was written into the form. */
 export interface JobChoices {
@@ -6,7 +7,7 @@ export interface JobChoices {
   /** For `in`. */
   delay: string
   unit: keyof typeof unitMs
-  /** For `at`: as an input of the type datetime-local has it, in this browser's time. */
+  /** For `at`: as an input of the type datetime-local has it, in the chosen zone. */
   at: string
   retries: string
   /** Of a task whose jobs have keys. */
@@ -55,7 +56,7 @@ export const optionsOf = (
     options.delayMs = delayMs
   }
   if (when === 'at') {
-    const atMs = new Date(at).getTime()
+    const atMs = momentOf(at)
     if (Number.isNaN(atMs)) return { wrong: 'Choose the day and the time.' }
     if (atMs > nowMs + longestMs) return { wrong: 'The time must be at most ten years from now.' }
     options.atMs = Math.max(0, atMs)

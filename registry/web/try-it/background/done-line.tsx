@@ -1,6 +1,7 @@
 import { at, jobPath, keyPath } from '../../address/paths.ts'
 import { dateTime } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
+import { zoneName } from '../../text/zone.ts'
 import type { Done } from './state.ts'
 
 /** What became of it, with the way to it. */
@@ -17,7 +18,7 @@ const Text = ({ done }: { done: Done }) => {
     return (
       <>
         Scheduled as <a href={at(`schedules?q=${encodeURIComponent(name)}`)}>{printable(name)}</a>
-        {nextMs === undefined ? '; it is paused.' : `; its next time is ${dateTime(nextMs)}, by this browser's clock.`}
+        {nextMs === undefined ? '; it is paused.' : `; its next time is ${dateTime(nextMs)} ${zoneName()}.`}
       </>
     )
   }

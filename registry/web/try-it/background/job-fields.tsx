@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import type { TaskRow } from '../../../contract.ts'
+import { zoneName } from '../../text/zone.ts'
 import type { JobChoices } from './choices.ts'
 
 interface FieldsProps {
@@ -146,7 +147,7 @@ const When = ({ choices, change }: PartProps) => (
       </Field>
     )}
     {choices.when === 'at' && (
-      <Field label="Time, of this browser">
+      <Field label={`Time in ${zoneName()}`}>
         {id => (
           <input
             id={id}

@@ -1,7 +1,7 @@
 import type { Problem } from 'pshub'
+import { nodeOf } from '../../json/text.ts'
+import { JsonTree } from '../../json/tree.tsx'
 import { printable, printableLines } from '../../text/printable.ts'
-import { readJson } from '../json/text.ts'
-import { JsonTree } from '../json/tree.tsx'
 import type { Failure } from '../run/finished.ts'
 import { own } from '../schema/steps.ts'
 import { meaningOf, ranText, repeatText } from './explain.ts'
@@ -31,7 +31,7 @@ export const FailureView = ({ failure, isIdempotent }: { failure: Failure; isIde
       {data !== undefined && (
         <>
           <h4>Details the task gave</h4>
-          <JsonTree node={readJson(JSON.stringify(data))} />
+          <JsonTree node={nodeOf(data)} />
         </>
       )}
     </div>

@@ -1,6 +1,6 @@
 import type { CallPhases } from 'pshub'
 import type { ApiError } from '../../../contract.ts'
-import type { JsonNode } from '../json/text.ts'
+import type { JsonNode } from '../../json/text.ts'
 
 export type Failure = ApiError['error']
 

@@ -1,7 +1,7 @@
 import type { CallPhases } from 'pshub'
 import type { ApiError } from '../../../contract.ts'
 import { at } from '../../address/paths.ts'
-import { type JsonNode, readJson } from '../json/text.ts'
+import { type JsonNode, readJson } from '../../json/text.ts'
 import type { Failure, FinishedRun, Outcome } from './finished.ts'
 
 /** Address of the gateway for one task, as other programs call it. */

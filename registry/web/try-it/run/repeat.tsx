@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Dialog } from '../../parts/dialog.tsx'
 import { ms } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
 import type { FinishedRun } from './finished.ts'
@@ -28,7 +29,10 @@ export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: 
   const current = useRef(abort)
   current.current = abort
   useEffect(() => () => current.current?.abort(), [])
+  const [isAsking, setAsking] = useState(false)
+  const ask = () => (isIdempotent ? start() : setAsking(true))
   const start = async () => {
+    setAsking(false)
     const count = Number(text)
     const wrong =
       Number.isInteger(count) && count >= 2 && count <= mostRuns ? undefined : `Choose from 2 to ${mostRuns} runs.`
@@ -64,12 +68,25 @@ export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: 
             Stop
           </button>
         ) : (
-          <button type="button" onClick={() => void start()}>
+          <button type="button" onClick={() => void ask()}>
             Repeat
           </button>
         )}
         {!isIdempotent && <span class="quiet">The task is not declared idempotent: each run does all it does.</span>}
       </div>
+      {isAsking && (
+        <Dialog title={`Run it ${text} times?`} onClose={() => setAsking(false)}>
+          <p>The task is not declared idempotent: what it does, it does each time again.</p>
+          <div class="dialog-actions">
+            <button type="button" onClick={() => setAsking(false)}>
+              Leave it
+            </button>
+            <button type="button" class="main" onClick={() => void start()}>
+              Run it {text} times
+            </button>
+          </div>
+        </Dialog>
+      )}
       {runs.length > 0 && <Summary runs={runs} />}
     </details>
   )

@@ -1,3 +1,4 @@
+import { parsePointer } from '../../schema-diff/pointer.ts'
 import { type JsonNode, readJson } from './text.ts'
 
 /** Where the value that a JSON Pointer names starts in a text; its nearest parent's place when it is not there. */
@@ -8,8 +9,8 @@ export const placeOfPointer = (text: string, pointer: string): number => {
   } catch {
     return 0
   }
-  for (const step of pointer.split('/').slice(1)) {
-    const inner = childOf(node, step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  for (const step of parsePointer(pointer)) {
+    const inner = childOf(node, step)
     if (!inner) break
     node = inner
   }

@@ -1,3 +1,4 @@
+import { escapePointer } from '../../schema-diff/pointer.ts'
 import type { JsonNode } from './text.ts'
 
 /** One place where two results differ; `before` or `after` is missing where there was nothing. */
@@ -19,7 +20,7 @@ export const changesBetween = (before: JsonNode, after: JsonNode): { changes: Js
     if (a?.kind === 'object' && b?.kind === 'object') {
       const [old, now] = [new Map(a.members), new Map(b.members)]
       for (const key of new Set([...old.keys(), ...now.keys()]))
-        visit(`${pointer}/${escaped(key)}`, old.get(key), now.get(key))
+        visit(`${pointer}/${escapePointer(key)}`, old.get(key), now.get(key))
     } else if (a?.kind === 'array' && b?.kind === 'array') {
       for (let at = 0; at < Math.max(a.items.length, b.items.length); at++)
         visit(`${pointer}/${at}`, a.items[at], b.items[at])
@@ -30,8 +31,6 @@ export const changesBetween = (before: JsonNode, after: JsonNode): { changes: Js
   visit('', before, after)
   return { changes: changes.slice(0, maxChanges), isComplete: steps <= maxSteps && changes.length <= maxChanges }
 }
-
-const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
 const isSameLeaf = (a: JsonNode, b: JsonNode): boolean => {
   if (a.kind === 'number' && b.kind === 'number') return a.text === b.text

@@ -1,4 +1,4 @@
-import { type JsonNode, JsonTextError, placeOf, readJson } from '../json/text.ts'
+import { type JsonNode, JsonTextError, placeOf, readJson } from './text.ts'
 
 /** What a text stands for, or what is wrong with it; line and column count from 1. */
 export type Parsed = { ok: true; value: unknown } | ({ ok: false } & TextProblem)
@@ -9,8 +9,8 @@ export interface TextProblem {
   column: number
 }
 
-/** Reads arguments. Refuses what would not reach the task as it is written, instead of changing it. */
-export const parseArguments = (text: string): Parsed => {
+/** Reads JSON as somebody typed it. Refuses what would not reach a task as it is written, instead of changing it. */
+export const parseJson = (text: string): Parsed => {
   // Some editors begin a file with a byte order mark, which JSON does not allow.
   const json = text.replace(/^\ufeff/, '')
   try {
@@ -21,7 +21,7 @@ export const parseArguments = (text: string): Parsed => {
   }
 }
 
-/** Arguments as the JSON tab shows them; nothing for what is absent. */
+/** JSON as it is shown to be edited; nothing for what is absent. */
 export const textOf = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, undefined, 2))
 
 const asValue = (node: JsonNode): unknown => {
@@ -41,14 +41,18 @@ const objectOf = (members: [string, JsonNode][]): Record<string, unknown> => {
   return object
 }
 
-const numberOf = (text: string, at: number): number => {
+/** Why a number cannot be sent as it is written, if so: beyond 2^53 - 1 not every whole number is one of JavaScript's. */
+export const whyInexact = (text: string): string | undefined => {
   const number = Number(text)
-  if (!Number.isFinite(number)) throw new JsonTextError(`${text} is larger than a number can be.`, at)
-  const isWhole = !/[.eE]/.test(text)
-  if (isWhole && String(number) !== text.replace(/^-0$/, '0'))
-    throw new JsonTextError(
-      `${text} would be changed to ${BigInt(number)}: whole numbers are exact up to 9007199254740991. Send it as text, if the task takes that.`,
-      at,
-    )
-  return number
+  if (!Number.isFinite(number)) return `${short(text)} is larger than a number can be.`
+  if (/[.eE]/.test(text) || BigInt(text.replace('+', '')) === BigInt(number)) return undefined
+  return `${short(text)} would be changed to ${short(String(BigInt(number)))}: whole numbers are exact up to 9007199254740991. Send it as text, if the task takes that.`
+}
+
+const short = (digits: string): string => (digits.length > 30 ? `${digits.slice(0, 30)}...` : digits)
+
+const numberOf = (text: string, at: number): number => {
+  const wrong = whyInexact(text)
+  if (wrong !== undefined) throw new JsonTextError(wrong, at)
+  return Number(text)
 }
