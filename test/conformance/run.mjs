@@ -17,6 +17,7 @@ const { faultChecks } = await import('./checks/faults.mjs')
 const { jobChecks } = await import('./checks/jobs.mjs')
 const { keyedJobChecks } = await import('./checks/keyed-jobs.mjs')
 const { mergedJobChecks } = await import('./checks/merged-jobs.mjs')
+const { shardChecks } = await import('./checks/shards.mjs')
 const { outcomeChecks } = await import('./checks/outcomes.mjs')
 const { valueChecks } = await import('./checks/values.mjs')
 const { workerChecks } = await import('./checks/worker.mjs')
@@ -151,7 +152,7 @@ const plan = languages.flatMap(worker =>
   languages.map(caller => {
     // What a worker does with anybody's requests, and what either side sends, is looked at with its own language, once.
     const own = caller === worker ? [...workerChecks, ...transcriptChecks] : []
-    const ofJobs = [...jobChecks, ...keyedJobChecks, ...mergedJobChecks]
+    const ofJobs = [...jobChecks, ...keyedJobChecks, ...mergedJobChecks, ...shardChecks]
     const checks = [...valueChecks, ...outcomeChecks, ...own, ...ofJobs, ...faultChecks]
     return { caller, worker, checks: checks.filter(isTriedWith(caller, worker)).filter(fits) }
   }),

@@ -26,6 +26,7 @@ from pshub.wire.keys import Keys
 from pshub.wire.redis_clock import RedisClock
 from pshub.worker.roles import adopt as adopt_module
 from pshub.worker.roles.adopt import Adopt
+from pshub.worker.slot_pool import SlotPool
 from pshub.worker.slots import Slots
 
 CALLS = "pshub:{default}:calls"
@@ -198,7 +199,7 @@ class _Adopting:
         self._refused = refused
         monkeypatch.setattr(adopt_module, "now_s", lambda: self.now)
         self._adopt = Adopt(
-            Keys("pshub"), self, None, Slots(1), self.clock, _Silent(), lambda: "me", lambda ended: None,
+            Keys("pshub"), self, None, Slots(SlotPool(1)), self.clock, _Silent(), lambda: "me", lambda ended: None,
             lambda outs, worker: None, lambda error: self.problems.append(str(error)),
         )  # type: ignore[arg-type]  # fmt: skip
 

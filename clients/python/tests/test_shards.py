@@ -101,6 +101,7 @@ def test_a_job_that_was_put_there_before_its_worker_died_is_not_put_there_again(
 
 
 def test_a_job_that_was_moved_is_cancelled_where_it_is(server: Server, hub: Hub, serve: Serve, line: Line) -> None:
+    server.client.set("pshub:{shard.2.q}:paused", 1)
     job = line.enqueue(hub, key_of("shard.2.q"), 0, queue="q", tracked=True)
     spread(server, record(3))
     serve(line.task)
@@ -139,6 +140,7 @@ def test_a_key_stays_where_its_jobs_are_until_these_are_gone(server: Server, hub
         with Hub(server.url) as anew:
             assert line.enqueue(anew, key, 1, queue="q").queue == "q"
     with Hub(server.url) as anew:
+        server.client.set("pshub:{shard.2.q}:paused", 1)
         assert first.queue == "q" and line.enqueue(anew, key_of("shard.3.q"), 0, queue="q").queue == "shard.3.q"
         serve(line.task)
         eventually(lambda: server.client.llen(f"pshub:{{shard.2.q}}:line:sync:1.0:{key}") == 3)

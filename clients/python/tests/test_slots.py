@@ -13,6 +13,7 @@ import pytest
 from conftest import Proxy, Server, eventually
 from pshub import Hub, Worker, task
 from pshub.worker import slots
+from pshub.worker.slot_pool import SlotPool
 from pshub.worker.slots import Slots
 
 CALLS, BELL = "pshub:{default}:calls", "pshub:{default}:bell"
@@ -84,7 +85,7 @@ def test_a_foreign_request_holds_up_none_that_the_worker_has(server: Server, ser
 
 
 def test_slots_are_counted_by_what_runs_in_them() -> None:
-    own = Slots(4)
+    own = Slots(SlotPool(4))
     first, second = own.take(), own.take()
     assert (own.busy, own.idle) == (2, 2)
     own.free(first)
@@ -96,7 +97,7 @@ def test_slots_are_counted_by_what_runs_in_them() -> None:
 
 
 def test_slots_are_not_filled_while_too_much_is_held() -> None:
-    own = Slots(2)
+    own = Slots(SlotPool(2))
     for id in "abef":
         assert own.know(id) and not own.know(id)
     assert own.idle == 2
@@ -112,7 +113,7 @@ def test_what_was_released_is_remembered_for_a_minute_or_two(monkeypatch: pytest
     now = [1000.0]
     monkeypatch.setattr(slots, "now_s", lambda: now[0])
     monkeypatch.setattr(slots, "_MOST_REMEMBERED", 3)
-    own = Slots(2)
+    own = Slots(SlotPool(2))
     own.released(["a"])
     now[0] += 3600
     assert own.was_released("a"), "nothing is forgotten while nothing comes"

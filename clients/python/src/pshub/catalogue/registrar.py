@@ -63,8 +63,11 @@ class _Placed(NamedTuple):
 
 class Registrar:
     def __init__(
-        self, keys: Keys, queue: Queue, tasks: Mapping[str, Task[Any]], settings: Settings, events: Events
-    ) -> None:
+        self, keys: Keys, queue: Queue, tasks: Mapping[str, Task[Any]], settings: Settings, events: Events,
+        serves: Callable[[str], bool] = lambda queue: False,
+    ) -> None:  # fmt: skip
+        #: Whether the same worker serves a queue.
+        self._serves = serves
         self._keys = keys
         self._catalogue = Catalogue(keys, unreadable_teller(events))
         self._queue = queue
@@ -173,6 +176,8 @@ class Registrar:
 
     def _tell_elsewhere(self, worker_id: str, task: str, queue: str) -> None:
         """Once per identity and task."""
+        if self._serves(queue):
+            return
         if self._told[0] != worker_id:
             self._told = (worker_id, set())
         if task not in self._told[1]:

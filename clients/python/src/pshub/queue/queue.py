@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, List, NamedTuple, Optional, Sequence
+from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from ..redis.client import Word
 from ..redis.connection import Connection
@@ -75,6 +75,23 @@ class PostedClaim(NamedTuple):
     arrived: "Optional[asyncio.Future[List[Any]]]"
 
 
+class BellWait(NamedTuple):
+    """A wait for the bells of several queues that was sent."""
+
+    answer: "asyncio.Future[List[Any]]"
+    #: How Redis calls the connection, answered when the wait behind it has arrived.
+    arrived: "asyncio.Future[List[Any]]"
+    #: Of each bell: which of the queues it is of, and what it rings for.
+    bells: "Dict[str, Rung]"
+
+
+class Rung(NamedTuple):
+    #: Which of the queues.
+    at: int
+    #: ``calls``, ``jobs`` or ``due``.
+    kind: str
+
+
 class Queue:
     def __init__(self, name: str, keys: Keys) -> None:
         self.name = name
@@ -105,6 +122,28 @@ class Queue:
         bells = [queue.bell, queue.job_bell, queue.due_bell] if wanted.jobs > 0 else [queue.bell]
         arrived = connection.post(("CLIENT", "ID")) if wanted.is_deaf else None
         return PostedClaim(connection.post(("BLPOP", *bells, BLOCK_S), call), call, True, arrived)
+
+    @staticmethod
+    def post_wait(connection: Connection, queues: "Sequence[Queue]", wants_jobs: bool) -> BellWait:
+        """Waits for the bells of these, in this turn of the loop: those of calls before those of jobs, which are listened to when they are wanted."""
+        bells = {queue.keys.bell: Rung(at, "calls") for at, queue in enumerate(queues)}
+        if wants_jobs:
+            bells.update({queue.keys.job_bell: Rung(at, "jobs") for at, queue in enumerate(queues)})
+            bells.update({queue.keys.due_bell: Rung(at, "due") for at, queue in enumerate(queues)})
+        arrived = connection.post(("CLIENT", "ID"))
+        return BellWait(connection.post(("BLPOP", *bells, BLOCK_S)), arrived, bells)
+
+    @staticmethod
+    async def rung(wait: BellWait) -> Optional[Rung]:
+        """Which bell rang; None when none did, or the wait was ended."""
+        found = first(await wait.answer)
+        return None if found is None else wait.bells[found[0].decode()]
+
+    @staticmethod
+    async def look_at_bells(connection: Connection, queue: "Queue") -> Sequence[bool]:
+        """Whether those for calls and for jobs have a token: there is work that nobody has been woken for."""
+        answers = await connection.post(("LLEN", queue.keys.bell), ("LLEN", queue.keys.job_bell))
+        return [isinstance(answer, int) and answer > 0 for answer in answers]
 
     def end_wait(self, connection: Connection, client_id: int) -> None:
         """Ends a wait for the bell early, over another connection; does nothing when it is over. Refused, it ends by itself."""

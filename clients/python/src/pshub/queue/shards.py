@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import binascii
 import re
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from ..redis.connection import Connection
+from ..redis.library import run
 from ..redis.refusals import ReplyError, is_refusal
 from ..wire.foreign import Unreadable, is_count, object_of
 from ..wire.keys import Keys, is_queue_name, is_shard_of, whole_queue
+from ..wire.payload import compact
 
 MOST_SHARDS = 256
 #: What the functions read of it at the most.
@@ -95,6 +97,16 @@ async def read_shards(connection: Connection, keys: Keys, queue: str) -> Optiona
         if is_refusal(error):
             return None
         raise
+
+
+async def note_shards(connection: Connection, keys: Keys, place: str, shards: Shards) -> None:
+    """Notes it in the place of the queue or of one of its shards, unless a higher one is there."""
+    record: Dict[str, Any] = {"epoch": shards.epoch, "names": shards.names}
+    if shards.is_coming:
+        record["coming"] = True
+    if shards.earlier is not None:
+        record["earlier"] = shards.earlier
+    await run(connection, "shard", [keys.queue(place).shards], [compact(record), ""])
 
 
 async def places_of(connection: Connection, keys: Keys, queue: str) -> Names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import List
+from typing import List, Sequence
 
 from ..wire.keys import Keys
 from .connection import Connection
@@ -12,21 +12,21 @@ from .refusals import ConnectionLost, NotConnected, ReplyError, explained
 from .rights_check import missing_rights
 
 
-async def find_unfit(connection: Connection, keys: Keys, queue: str) -> List[str]:
+async def find_unfit(connection: Connection, keys: Keys, queues: Sequence[str]) -> List[str]:
     """
-    What makes the server unfit for a worker of the queue, one sentence each; of a Cluster all its masters. What one does not tell is no
-    reason, and one that is away only counts where the queue is.
+    What makes the server unfit for a worker of these queues, one sentence each; of a Cluster all its masters. What one does not tell is no
+    reason, and one that is away only counts where the first one is.
     """
-    reasons = await _unfit_here(connection, keys, queue)
+    reasons = await _unfit_here(connection, keys, queues)
     for name, master in connection.each_master():
         if name:
             with suppress(NotConnected, ConnectionLost):
-                found = await _unfit_here(master, keys, queue)
+                found = await _unfit_here(master, keys, queues)
                 reasons += [f"node {name}: {reason}" for reason in found if reason not in reasons]
     return reasons
 
 
-async def _unfit_here(connection: Connection, keys: Keys, queue: str) -> List[str]:
+async def _unfit_here(connection: Connection, keys: Keys, queues: Sequence[str]) -> List[str]:
     try:
         text = (await connection.one("INFO")).decode("utf-8", "replace")
     except ReplyError:
@@ -54,9 +54,11 @@ async def _unfit_here(connection: Connection, keys: Keys, queue: str) -> List[st
             present = "is missing" if has is None else f"has revision {has}, and {needed} is needed"
             why = f", and it cannot be loaded: {explained(library.refusal)}" if library.refusal else ""
             reasons.append(f"pshub's library {present}{why}. Load it with: pshub install")
-    with suppress(ReplyError):
-        missing = await missing_rights(connection, "worker", keys, queue)
-        if missing:
+    for queue in queues:
+        with suppress(ReplyError):
+            missing = await missing_rights(connection, "worker", keys, queue)
+            if not missing:
+                continue
             reasons.append(f"this user may not serve a queue: it lacks {missing}. See 'pshub check --for worker'")
     return reasons
 

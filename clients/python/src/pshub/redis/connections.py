@@ -27,6 +27,11 @@ def make_connections(owner: str, target: RedisTarget, events: Events) -> Tuple[C
     )
 
 
+def make_waiting_connection(beside: Connection) -> Connection:
+    """A further one of a worker's that may block: on a Cluster each place that it serves is waited for by itself."""
+    return Connection(beside.servers, "pshub-worker-blocking", BLOCK_S + 1.0, asks_id=True)
+
+
 def make_durable_connection(beside: Connection, events: Events) -> Connection:
     """A connection of a hub's on which Redis may wait for its replicas."""
     return _make("hub", "durable", beside.servers, _STALL_S + 1.0, events)

@@ -1,112 +1,126 @@
-"""One worker on its event loop: identity and life, and the roles that do what is done in between."""
+"""What serves one place of a worker's queue, under an identity of its own, and the roles that do what is done in between."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Coroutine, Dict, List, Mapping, Optional, Set
+from typing import Any, Callable, Coroutine, Dict, List, Mapping, NamedTuple, Optional, Set
 
 from ..catalogue.registrar import Registrar
 from ..figures.events import Events
 from ..queue.job_queue import JobQueue
 from ..queue.queue import MergedTask, Queue
-from ..redis.boot_check import find_unfit, unfit_text
-from ..redis.connections import make_connections
+from ..redis.connection import Connection
 from ..redis.refusals import explained
 from ..settings.table import Settings
 from ..task.task import Task
 from ..wire.answers import Beat, Claimed
 from ..wire.clock import Stop, ignore, now_s, spawn, within
-from ..wire.errors import ConfigError, hub_error, message_of
+from ..wire.errors import hub_error, message_of
 from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import Request
 from ..wire.redis_clock import RedisClock
+from .context import NestedCall
 from .executor import Executor
 from .job_ends import JobEnds
 from .measures import Measures
-from .nested import NestedCalls
 from .roles.adopt import Adopt
 from .roles.beat import BeatLoop
 from .roles.due import Due
 from .roles.farewell import Farewell
 from .roles.fetch import FetchLoop
 from .roles.forward import Forward
-from .roles.inspect import Inspect
 from .roles.intake import Intake
 from .roles.pause import Pause
 from .roles.reconcile import Reconcile
 from .roles.settle import Settle
 from .roles.tick import Tick
+from .served_queue import ServedQueue
 from .sharding import Sharding
+from .slot_pool import SlotPool
 from .slots import Slots
 from .unserved import Unserved
 
-#: How long start() waits for Redis, and the end for the last confirmations.
+#: How long the last confirmations are waited for.
 _PATIENCE_S = 2.0
+
+
+class Common(NamedTuple):
+    """What the crews of one worker share."""
+
+    settings: Settings
+    tasks: Mapping[str, Task[Any]]
+    events: Events
+    keys: Keys
+    pool: SlotPool
+    fetch: FetchLoop
+    sharding: Sharding
+    post: Callable[..., None]
+    nested_call: NestedCall
+    #: Whether it serves a queue.
+    serves: Callable[[str], bool]
 
 
 class Crew:
     def __init__(
-        self,
-        settings: Settings,
-        tasks: Mapping[str, Task[Any]],
-        events: Events,
-        post: Callable[..., None],
-        nested: NestedCalls,
+        self, common: Common, name: str, commands: Connection, waiting: Connection, on_gone: Callable[["Crew"], None]
     ) -> None:
+        """
+        ``commands`` and ``waiting`` stand where the place is. ``on_gone`` is told when this holds nothing, and its place is none of
+        the queue any more.
+        """
         self.id = new_id()
-        self.events = events
-        self.settings = settings
-        self.slots = Slots(settings.slots, (settings.slots + 1) // 2 if settings.job_slots is None else settings.job_slots)
-        self.state = "new"
+        self.name = name
+        self.slots = Slots(common.pool)
+        self._common = common
+        self._events = common.events
+        self._on_gone = on_gone
         self._clock = RedisClock()
         self._measures = Measures(self.slots, self._clock)
-        self._keys = Keys(settings.namespace)
-        here = self._keys.queue(settings.queue).calls
-        # Where the queue is: these are ready when that server is.
-        self._commands, self._waiting = (each.at(here) for each in make_connections("worker", settings.redis, events))
-        self._queue = Queue(settings.queue, self._keys)
-        self._job_queue = JobQueue(settings.queue, self._keys)
-        self._registrar = Registrar(self._keys, self._queue, tasks, settings, events)
-        self._sharding = Sharding(settings.queue)
-        self._nested = nested
-        self._grace_over = Stop()
-        self._stopped: Optional["asyncio.Task[None]"] = None
+        self._commands = commands
+        self._waiting = waiting
+        self._queue = Queue(name, common.keys)
+        self._job_queue = JobQueue(name, common.keys)
+        self._registrar = Registrar(common.keys, self._queue, common.tasks, common.settings, common.events, common.serves)
         self._under_way: "Set[asyncio.Task[Any]]" = set()
+        self._is_serving = False
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
-        self._executor = Executor(tasks, settings.slots, settings.max_payload_bytes, post, nested.call)
-        self._make_roles(tasks)
+        settings = common.settings
+        self._executor = Executor(common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call)
+        self._make_roles(common.tasks)
 
     def _make_roles(self, tasks: Mapping[str, Task[Any]]) -> None:
-        queue, commands, slots, events = self._queue, self._commands, self.slots, self.events
-        worker_id = self._worker_id
+        common, queue, commands, slots, events = self._common, self._queue, self._commands, self.slots, self._events
+        worker_id, keys = self._worker_id, self._common.keys
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
         job_ends = JobEnds(queue.name, tasks, events, self._measures.counters)
         self._forward = Forward(
-            self._keys, queue, self._job_queue, commands, slots, self._clock, worker_id, lambda: self._fetch.slots_idle(),
+            keys, queue, self._job_queue, commands, slots, self._clock, worker_id, common.fetch.slots_idle,
             self._problem("forward"),
         )  # fmt: skip
         self._due = Due(self._job_queue, commands, self._clock, self._problem("due"))
         self._tick = Tick(self._job_queue, commands, self._clock, events, self._problem("schedule"))
         self._intake = Intake(
-            self._keys, queue.name, tasks, self._executor, slots, self._clock, self._measures, events, job_ends,
+            keys, queue.name, tasks, self._executor, slots, self._clock, self._measures, events, job_ends,
             worker_id, lambda settlement: self._settle.add(settlement), self._moves,
             unserved.verdict, self._hand_back_to_others, self._problem,
         )  # fmt: skip
         self._settle = Settle(
             queue, self._job_queue, commands, slots, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
-            lambda: self._fetch.slots_idle(), self._forward.send, self._problem,
+            common.fetch.slots_idle, self._forward.send, self._problem,
         )  # fmt: skip
         merged = [(name, task.merging) for name, task in tasks.items() if task.keyed == "merged"]
         merging = [MergedTask(name, rules.batch, rules.max_payloads) for name, rules in merged]
-        self._fetch = FetchLoop(
-            queue, self._waiting, commands, slots, self._clock, merging, lambda: self._sharding.epoch, worker_id, self._age_s,
-            self._intake.take, lambda: self._beat.beat_now(), self._on_due_bell, self._problem("fetch"),
+        self._served = ServedQueue(
+            queue, self._waiting, commands, self._clock, merging, worker_id, lambda: common.sharding.epoch_of(queue.name),
+            self._age_s, self._intake.take, lambda: self._beat.beat_now(), self._on_due_bell, self._problem("fetch"),
         )  # fmt: skip
-        self._pause = Pause(queue.name, events, worker_id, self._fetch.pause, self._fetch.resume)
+        self._pause = Pause(
+            queue.name, events, worker_id, lambda: common.fetch.pause(self._served), lambda: common.fetch.resume(self._served)
+        )
         self._adopt = Adopt(
-            self._keys, queue, commands, slots, self._clock, events, worker_id,
+            keys, queue, commands, slots, self._clock, events, worker_id,
             lambda settlement: self._settle.add(settlement), self._forward.send, self._problem("adopt"),
         )  # fmt: skip
         self._reconcile = Reconcile(
@@ -114,81 +128,35 @@ class Crew:
             self._problem,
         )  # fmt: skip
         self._beat = BeatLoop(
-            queue, commands, self.settings.lease, self._clock, worker_id, self._become_new, lambda: self.state == "running",
-            self._tick.is_able, self._publish, self._on_beat, self._tell_started, self._problem("beat"),
+            queue, commands, common.settings.lease, self._clock, worker_id, self._become_new, lambda: self._is_serving,
+            self._tick.is_able, self._publish, self._on_beat, self._on_registered, self._problem("beat"),
         )  # fmt: skip
         self._farewell = Farewell(
             queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._problem("stop"),
         )  # fmt: skip
-        self._inspect = Inspect(commands, events, lambda: find_unfit(commands, self._keys, queue.name))
 
     # Life.
 
     async def start(self) -> None:
+        """Returns when the lease is held, or could not be had at once: this goes on trying then."""
+        self._is_known = self._is_serving = True
+        await self._beat.beat_now()
+        if self._is_serving:
+            self._beat.start()
+
+    async def announce(self) -> None:
+        """Before all else of the end: a caller that counts on this worker waits for nothing until its deadline."""
+        self._is_serving = False
+        if self._is_known:
+            await self._farewell.announce()
+
+    async def leave(self, grace_over: Stop) -> Dict[str, Any]:
         """
-        Returns when the worker is registered, or after two seconds while Redis is away: it goes on trying then. Raises ConfigError
-        when this Redis cannot keep the promises.
+        When nothing is claimed here any more: lets what runs finish until ``grace_over`` is set, puts the rest back, ends the lease. Returns
+        what is told of the end.
         """
-        self.state = "running"
-        self._waiting.open()
-        self._commands.open()
-        await self._commands.ready_within(_PATIENCE_S)
-        unfit = await self._inspect.look()
-        if self.state != "running":
-            return
-        if unfit:
-            await self._waiting.close()
-            await self._commands.close()
-            self.state = "stopped"
-            raise ConfigError(unfit_text(unfit))
-        if unfit is not None:
-            self._is_known = True
-            await self._beat.beat_now()
-            self._serve()
-        else:
-            self._spawn(self._serve_when_fit())
-
-    async def stop(self, grace_s: float) -> None:
-        """Takes no more work, lets what runs finish for ``grace_s``, puts the rest back. A second call may shorten the first."""
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(grace_s, self._grace_over.set)
-        if grace_s <= 0:
-            self._grace_over.set()
-        if self._stopped is None:
-            self._stopped = loop.create_task(self._shut_down())
-        await asyncio.wait({self._stopped})
-        timer.cancel()
-
-    async def _serve_when_fit(self) -> None:
-        await self._inspect.until_fit()
-        self._serve()
-
-    def _serve(self) -> None:
-        if self.state != "running":
-            return
-        self._is_known = True
-        self._beat.start()
-        self._fetch.start()
-        self._spawn(self._inspect.watch())
-
-    async def _shut_down(self) -> None:
-        try:
-            await self._leave()
-        except Exception as error:
-            self._problem("stop")(error)
-        self.state = "stopped"
-
-    async def _leave(self) -> None:
-        self.state = "stopping"
-        self._inspect.stop()
-        announced = asyncio.ensure_future(self._farewell.announce()) if self._is_known else None
-        self._fetch.stop()
-        await self._waiting.close()
-        await self._fetch.settled()
-        if announced is not None:
-            await announced
         handed_back = await self._farewell.hand_back_unknown() if self._is_known else 0
-        await within(asyncio.ensure_future(self._intake.idle()), None, self._grace_over)
+        await within(asyncio.ensure_future(self._intake.idle()), None, grace_over)
         reason = hub_error("WorkerLost", "The worker was stopped before the task had finished.")
         abandoned = self._executor.abandon_all(reason)
         await within(asyncio.ensure_future(self._drained()), _PATIENCE_S)
@@ -201,11 +169,11 @@ class Crew:
         if self._is_known:
             handed_back += await self._farewell.leave()
         self._executor.stop()
-        await self._nested.close()
-        await self._commands.close()
-        self.events.emit(
-            "worker:stopped", worker=self.id, queue=self._queue.name, handed_back=handed_back, abandoned=abandoned
-        )
+        return {"worker": self.id, "queue": self.name, "handed_back": handed_back, "abandoned": abandoned}
+
+    async def retreat(self) -> None:
+        """Takes nothing from its place any more, while others are still served."""
+        await self._common.fetch.remove(self._served)
 
     async def _drained(self) -> None:
         await self._settle.drained()
@@ -221,7 +189,7 @@ class Crew:
         before, self.id = self.id, new_id()
         aborted = self._executor.abandon_all(hub_error("WorkerLost", "The lease of the worker ended."))
         self.slots.reset()
-        self.events.emit("lease:lost", worker=before, queue=self._queue.name, aborted=aborted)
+        self._events.emit("lease:lost", worker=before, queue=self._queue.name, aborted=aborted)
 
     async def _age_s(self, claimed: Claimed) -> float:
         if not await self._beat.beat_anew():
@@ -236,34 +204,40 @@ class Crew:
             raise
 
     def _stats(self, seen_ms: int) -> Dict[str, Any]:
-        return self._measures.stats(seen_ms, self.state != "running")
+        return self._measures.stats(seen_ms, not self._is_serving)
 
     def _on_beat(self, beat: Beat, held: Optional[List[str]]) -> None:
         self._pause.on_beat(beat)
-        self._sharding.on_beat(beat.shards)
+        if beat.held and self._is_serving:
+            self._common.sharding.on_beat(self.name, beat.shards)
         for id in beat.cancelled:
             self._executor.abort(id, hub_error("Aborted", "The caller gave up waiting."))
-        if self.state != "running":
+        if not self._is_serving:
             return
         if held is not None:
             self._spawn(self._reconcile.look(held, beat.now_us, self._beat.sent_at))
         self._adopt.on_beat(beat.ended)
+        self._spawn(self._common.sharding.bring_up(self.name, self._commands))
+        if self._common.sharding.is_gone(self.name) and held == [] and not beat.ended and not self.slots.known_ids():
+            self._on_gone(self)
         self._due.on_beat(beat)
         self._tick.on_beat(beat)
 
     def _moves(self, request: Request, worker_id: str, now_us: int) -> bool:
-        shard = self._sharding.shard_of(request, now_us)
+        shard = self._common.sharding.shard_of(self.name, request, now_us)
         if shard is not None:
             self._forward.move(request, shard, worker_id)
         return shard is not None
 
-    def _tell_started(self) -> None:
-        self.events.emit(
+    def _on_registered(self) -> None:
+        """The first beat was held: others see this worker from now on."""
+        self._common.fetch.add(self._served)
+        self._events.emit(
             "worker:started",
             worker=self.id,
             queue=self._queue.name,
             slots=self.slots.size,
-            tasks=list(self._registrar._tasks),
+            tasks=list(self._common.tasks),
         )
 
     def _on_due_bell(self) -> None:
@@ -281,4 +255,4 @@ class Crew:
         ignore(spawn(work, self._under_way))
 
     def _problem(self, where: str) -> Callable[[Exception], None]:
-        return lambda error: self.events.emit("problem", where=where, reason=explained(message_of(error)))
+        return lambda error: self._events.emit("problem", where=where, reason=explained(message_of(error)))

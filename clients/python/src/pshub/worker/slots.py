@@ -1,17 +1,16 @@
-"""What a worker holds, and how many of its slots run something."""
+"""What a worker holds of one place, and how many of its slots run something of it."""
 
 from __future__ import annotations
 
 from typing import Dict, Iterable, List, Optional, Set
 
 from ..wire.clock import now_s
+from .slot_pool import SlotPool
 
 #: A replica is seconds behind at most, unless its link is broken; then others would promote it after a minute or so.
 _REMEMBERED_S = 60.0
 #: What waits for another server is stuck after this long.
 STUCK_S = 0.1
-#: So many may be held beyond the usual because other servers are away: a reply, or what is to be done in another queue.
-_MOST_STUCK = 1000
 #: Some 100 bytes each.
 _MOST_REMEMBERED = 200_000
 
@@ -31,11 +30,9 @@ class Slots:
     and is not known here was claimed by an answer that got lost, or released by one that a failover took back.
     """
 
-    def __init__(self, size: int, job_slots: int = 0) -> None:
-        """``job_slots``: the most that run jobs at once."""
-        self.size = size
-        self._job_slots = job_slots
-        self._busy_jobs = 0
+    def __init__(self, pool: SlotPool) -> None:
+        """``pool``: the worker's, for all places."""
+        self._pool = pool
         self._known: Dict[str, None] = {}
         #: Of these what waits for another server than the one that this worker's queue is at.
         self._stuck: Set[str] = set()
@@ -44,24 +41,14 @@ class Slots:
         self._used_s = 0.0
 
     @property
+    def size(self) -> int:
+        """All that the worker has, for all of its places."""
+        return self._pool.size
+
+    @property
     def idle(self) -> int:
-        """
-        How many requests may be claimed: one for each idle slot, unless three times as many as there are slots are held. That is what
-        a busy worker comes to: what runs, what is answered, and what is on its way to be released. Beyond that Redis refuses
-        releases, or does not answer, and what this worker holds must not grow without an end.
-        """
-        held = len(self._known) - min(len(self._stuck), _MOST_STUCK)
-        return min(self.size - len(self._busy), 3 * self.size - held)
-
-    @property
-    def job_room(self) -> int:
-        """How many more jobs may run, as far as slots are idle."""
-        return max(0, min(self._job_slots - self._busy_jobs, self.idle))
-
-    @property
-    def takes_jobs(self) -> bool:
-        """Whether this worker takes jobs at all."""
-        return self._job_slots > 0
+        """How many requests may be claimed, from any place."""
+        return self._pool.idle
 
     @property
     def busy(self) -> int:
@@ -80,11 +67,15 @@ class Slots:
         if id in self._known:
             return False
         self._known[id] = None
+        self._pool.held += 1
         return True
 
     def stick(self, ids: Iterable[str]) -> None:
         """These cannot go before another server is back, which must not keep what this one has from being served."""
-        self._stuck.update(id for id in ids if id in self._known)
+        for id in ids:
+            if id in self._known and id not in self._stuck:
+                self._stuck.add(id)
+                self._pool.stuck += 1
 
     def known_ids(self) -> List[str]:
         return list(self._known)
@@ -93,7 +84,8 @@ class Slots:
         """A request starts."""
         slot = Slot(is_job)
         self._busy[slot] = now_s()
-        self._busy_jobs += is_job
+        self._pool.busy += 1
+        self._pool.busy_jobs += is_job
         return slot
 
     def free(self, slot: Optional[Slot]) -> None:
@@ -101,19 +93,27 @@ class Slots:
         since = self._busy.pop(slot, None) if slot is not None else None
         if slot is not None and since is not None:
             self._used_s += now_s() - since
-            self._busy_jobs -= slot.is_job
+            self._pool.busy -= 1
+            self._pool.busy_jobs -= slot.is_job
 
     def forget(self, ids: Iterable[str]) -> None:
         """Not held here any more: others have them."""
         for id in ids:
-            self._known.pop(id, None)
+            self._forget(id)
+
+    def _forget(self, id: str) -> None:
+        if id not in self._known:
+            return
+        del self._known[id]
+        self._pool.held -= 1
+        if id in self._stuck:
             self._stuck.discard(id)
+            self._pool.stuck -= 1
 
     def released(self, ids: Iterable[str]) -> None:
         """Redis confirmed that these are not held any more."""
         for id in ids:
-            self._known.pop(id, None)
-            self._stuck.discard(id)
+            self._forget(id)
             self._released.add(id)
 
     def was_released(self, id: str) -> bool:
@@ -122,8 +122,7 @@ class Slots:
 
     def reset(self) -> None:
         """After the identity changed: nothing of before counts."""
-        self._known.clear()
-        self._stuck.clear()
+        self.forget(self.known_ids())
         for slot in list(self._busy):
             self.free(slot)
 

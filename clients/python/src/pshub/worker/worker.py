@@ -16,8 +16,8 @@ from ..settings.read import read_settings
 from ..task.task import Task, check_tasks
 from ..wire.errors import ConfigError, message_of
 from ..wire.keys import forwarder_of
-from .crew import Crew
 from .nested import NestedCalls
+from .service import Service
 
 
 class Worker:
@@ -29,8 +29,7 @@ class Worker:
     :param tasks: what it runs, as ``@task`` made it
     :param options: ``queue`` (default ``default``), ``slots`` (4), ``job_slots`` (how many of these may run jobs; half), ``namespace``,
         ``grace`` (seconds to finish what runs when it is stopped, 10), ``lease`` (seconds of silence after which others take over, 4),
-        ``max_payload_bytes``, ``max_backlog``, ``statsd``. Of a queue that is spread over shards a worker serves one, ``shard.2.mail`` for one
-        of ``mail``; each of them needs workers
+        ``max_payload_bytes``, ``max_backlog``, ``statsd``. Of a queue that is spread over shards a worker serves all, with these slots
     :raises ConfigError: for what cannot work
     """
 
@@ -46,14 +45,14 @@ class Worker:
         log_events(self.events)
         self._statsd = send_metrics(self.events, self._settings.statsd)
         self._thread: Optional[LoopThread] = None
-        self._crew: Optional[Crew] = None
+        self._service: Optional[Service] = None
         self._pid = os.getpid()
         self._stopped = threading.Event()
 
     @property
     def id(self) -> Optional[str]:
         """Changes when the lease was lost. None before the start."""
-        return self._crew.id if self._crew else None
+        return self._service.id if self._service else None
 
     @property
     def redis(self) -> RedisTarget:
@@ -63,7 +62,7 @@ class Worker:
     @property
     def busy(self) -> int:
         """Requests that run now."""
-        return self._crew.slots.busy if self._crew else 0
+        return self._service.pool.busy if self._service else 0
 
     def start(self) -> "Worker":
         """
@@ -75,9 +74,9 @@ class Worker:
             raise ConfigError("A worker is started once; make a new one.")
         thread = self._thread = LoopThread("pshub-worker")
         nested = NestedCalls(self._settings, self.events, thread)
-        crew = self._crew = Crew(self._settings, self._tasks, self.events, thread.post, nested)
+        service = self._service = Service(self._settings, self._tasks, self.events, thread.post, nested)
         try:
-            thread.run(crew.start())
+            thread.run(service.start())
         except BaseException:
             thread.stop()
             raise
@@ -88,11 +87,11 @@ class Worker:
         Takes no more work, lets what runs finish for ``grace`` seconds (default: the setting), puts the rest back, and says goodbye to
         the registry. Never raises. A second call may shorten the grace of the first.
         """
-        thread, crew = self._thread, self._crew
-        if thread is None or crew is None or self._stopped.is_set() or self._pid != os.getpid():
+        thread, service = self._thread, self._service
+        if thread is None or service is None or self._stopped.is_set() or self._pid != os.getpid():
             return
         try:
-            thread.run(crew.stop(self._settings.grace if grace is None else grace))
+            thread.run(service.stop(self._settings.grace if grace is None else grace))
         except Exception as error:
             self.events.emit("problem", where="stop", reason=explained(message_of(error)))
         thread.stop()
