@@ -36,8 +36,8 @@ describe('what is live', () => {
   it('stands still while it is paused, says so, and goes on', async () => {
     const page = await openPage(browser, await fixture.registry(), 'tasks')
     await page.getByText('No worker has declared a task yet.').waitFor()
-    await page.getByRole('button', { name: 'Pause' }).click()
-    await page.getByText('Paused', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Freeze page' }).click()
+    await page.getByText('Frozen', { exact: true }).waitFor()
     await fixture.worker(shopTasks(), { queue: 'images' })
     // Its age goes on being told: so time passes, and the page would have heard of the worker.
     await page.getByText(/^[3-9] s ago$/).waitFor()
@@ -56,7 +56,7 @@ describe('what is live', () => {
         document.dispatchEvent(new Event('visibilitychange'))`)
     await hide(true)
     await ended
-    await page.getByText('Paused while hidden').waitFor()
+    await page.getByText('Frozen while hidden').waitFor()
     await hide(false)
     await page.getByText('Live', { exact: true }).waitFor()
   })

@@ -68,7 +68,7 @@ describe('the pages, with a live worker', () => {
     expect(await page.locator('.markdown img').count()).toBe(0)
     await page.getByText('<img src=x onerror=document.title=1>').waitFor()
     expect(await textOf(page.locator('.facts'))).toMatch(
-      /Queue images Timeout 2\.5 s Idempotent yes Workers 1 worker on 1 host Registered .* Other versions 2\.0$/,
+      /Queue images Timeout 2\.5 s Idempotent yes Workers 1 worker on 1 host Served since .* Other versions 2\.0$/,
     )
     const parts = page.getByRole('navigation', { name: 'Parts of this page' })
     await parts.getByRole('link', { name: 'Schema' }).click()

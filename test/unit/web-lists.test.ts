@@ -34,6 +34,7 @@ const task = (full: string, changes: Partial<TaskRow> = {}): TaskRow => {
     keyed: undefined,
     timeoutMs: 1000,
     load,
+    refused: { lastMinute: {}, counts: {} },
     trend: [],
     ...changes,
   }
@@ -155,6 +156,7 @@ const queue = (name: string, changes: Partial<QueueRow> = {}): QueueRow =>
     busy: 0,
     busyShare: 0,
     load: idle,
+    refused: { lastMinute: {}, counts: {} },
     drainMs: undefined,
     trend: [],
     ...changes,
@@ -194,6 +196,8 @@ describe('health', () => {
     busy: 0,
     slots: 8,
     load: idle,
+    refused: {},
+    memory: undefined,
     unreadable: [],
   }
   const wrong = (changes: Partial<Summary>, queues: QueueRow[] = []) =>

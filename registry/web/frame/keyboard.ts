@@ -10,7 +10,7 @@ export const keys = [
   { keys: ['g', 'q'], does: 'Go to the queues' },
   { keys: ['g', 'j'], does: 'Go to the jobs' },
   { keys: ['g', 's'], does: 'Go to the schedules' },
-  { keys: ['p'], does: 'Pause what is live, and go on' },
+  { keys: ['p'], does: 'Freeze what this page shows, and go on' },
   { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
   { keys: ['Esc'], does: 'Close a dialog; leave the search' },
   { keys: ['?'], does: 'This help' },

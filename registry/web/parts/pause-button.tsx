@@ -8,9 +8,10 @@ export const PauseButton = ({ row }: { row: QueueRow }) => {
   const { queue } = row
   const isPaused = pausedSinceMs(row) !== undefined
   const verb = isPaused ? 'Resume' : 'Pause'
+  const name = `${verb} queue`
   return (
     <ActionButton
-      name={verb}
+      name={name}
       of={queue}
       question={`${verb} ${queue}`}
       verb={`${verb} the queue`}

@@ -5,7 +5,7 @@ import { at } from '../../address/paths.ts'
 import { choiceOf } from '../../address/query.ts'
 import { useQuery } from '../../address/use-query.ts'
 import { HistoryCharts } from '../../charts/history.tsx'
-import { tasks } from '../../live/shown.ts'
+import { queues, tasks } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { useTaskDetail } from '../../live/task-detail.ts'
 import { Empty, Loading } from '../../parts/empty.tsx'
@@ -14,6 +14,7 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { SchemaView } from '../../parts/schema-view.tsx'
 import { SwitchLinks } from '../../parts/switch-links.tsx'
 import { TaskBadges } from '../../parts/task-badges.tsx'
+import { QueueTroubles } from '../../parts/troubles.tsx'
 import { printable } from '../../text/printable.ts'
 import { TryIt } from '../../try-it/index.tsx'
 import { SlowCalls } from './calls.tsx'
@@ -30,7 +31,7 @@ export const TaskPage = () => {
 }
 
 const OneTask = ({ task }: { task: string }) => {
-  useLive('tasks', 'workers')
+  useLive('tasks', 'workers', 'queues')
   const state = useTaskDetail(task)
   const row = tasks.value?.get(task)
   return (
@@ -66,6 +67,7 @@ const Parts = ({ detail }: { detail: TaskDetail }) => {
   }
   return (
     <>
+      <Troubles detail={detail} />
       <TaskFacts detail={detail} />
       <SwitchLinks
         label="Parts of this page"
@@ -95,6 +97,14 @@ const Parts = ({ detail }: { detail: TaskDetail }) => {
       {part === 'failures' && <Failures detail={detail} />}
     </>
   )
+}
+
+/** Of the queues that would take its calls now: those with workers, or all where none has any. */
+const Troubles = ({ detail }: { detail: TaskDetail }) => {
+  const { queues: own } = tasks.value?.get(detail.row.task) ?? detail.row
+  const served = own.filter(({ workers }) => workers > 0)
+  const rows = (served.length > 0 ? served : own).flatMap(({ queue }) => queues.value?.get(queue) ?? [])
+  return <QueueTroubles rows={rows} isNamed />
 }
 
 /** Drawn anew only when what the form is made from changed, not with every figure. */
