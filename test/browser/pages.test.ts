@@ -40,7 +40,7 @@ describe('the pages, with a live worker', () => {
 
   it('list tasks with their figures, to be searched, filtered and sorted by the address', async () => {
     const page = await openPage(browser, await shop(), 'tasks')
-    await expect.poll(() => rowText(page, /always_fails/)).toMatch(/always_fails Fails\. 1\.0 images 1 on 1 .*100 %$/)
+    await expect.poll(() => rowText(page, /always_fails/)).toMatch(/always_fails Fails\. 1\.0 images 1 on 1 .*100 % 0$/)
     await page.getByRole('link', { name: 'errors' }).click()
     await expect.poll(() => textOf(page.getByRole('row').nth(1))).toContain('always_fails')
     expect(await page.getByRole('columnheader', { name: 'errors' }).getAttribute('aria-sort')).toBe('descending')

@@ -8,10 +8,9 @@ export const PauseButton = ({ row }: { row: QueueRow }) => {
   const { queue } = row
   const isPaused = pausedSinceMs(row) !== undefined
   const verb = isPaused ? 'Resume' : 'Pause'
-  const name = `${verb} queue`
   return (
     <ActionButton
-      name={name}
+      name={verb}
       of={queue}
       question={`${verb} ${queue}`}
       verb={`${verb} the queue`}
