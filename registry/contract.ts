@@ -7,6 +7,9 @@ import type {
   OwnCode,
   Problem,
   QueueOverview,
+  RedisMemory,
+  RefusalOverview,
+  Refused,
   SlowCallOverview,
   TaskCaller,
   TaskOverview,
@@ -82,6 +85,8 @@ export interface TaskRow {
   keyed: TaskOverview['keyed']
   timeoutMs: number
   load: Load
+  /** Calls that their hubs refused or gave up: these are in no figure of `load`. */
+  refused: Refused
   /** Calls per second of the last 15 minutes, oldest first; null where nothing is known. */
   trend: (number | null)[]
 }
@@ -124,6 +129,9 @@ export interface Summary {
   busy: number
   slots: number
   load: Load
+  /** Calls of the last minute that their hubs refused or gave up, by code. */
+  refused: Record<string, number>
+  memory: RedisMemory | undefined
   /** What is in Redis and cannot be read; it counts as absent. The first hundred of it. */
   unreadable: UnreadableRecord[]
 }
@@ -147,6 +155,8 @@ export interface TaskDetail {
   slow: SlowCallOverview[]
   /** Calls and jobs of the last hour that did not end well, newest first. */
   failures: FailureOverview[]
+  /** What hubs refused or gave up in the last hour, by code and hub, the latest first. */
+  refusals: RefusalOverview[]
   /** Services that call it, busiest first. */
   callers: TaskCaller[]
 }

@@ -1,6 +1,8 @@
 export type { FailureOverview, SlowCallOverview } from './catalogue/call-lists.ts'
 export type { LiveWorker, WorkerCard, WorkerStats } from './catalogue/cards.ts'
 export type { Overview, QueueOverview, TaskOverview, TaskQueue, WorkerOverview } from './catalogue/overview.ts'
+export type { RedisMemory } from './catalogue/redis-memory.ts'
+export type { RefusalOverview, Refused } from './catalogue/refusals.ts'
 export type { EventMap, EventName, Events, Listener } from './figures/events.ts'
 export type { Load, TaskCaller, Waits } from './figures/load.ts'
 export type { BlockedLook, RunLook, WorkerLook } from './figures/worker-look.ts'

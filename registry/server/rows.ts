@@ -16,7 +16,7 @@ const keyed =
   (row: Row): KeyedRow<Row> => ({ key: keyOf(row), row, json: JSON.stringify(row) })
 
 export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>, trends: Trends): TaskRow => {
-  const { queue, queues, retired, conflict, idempotent, keyed: keyedAs, timeoutMs, load } = task
+  const { queue, queues, retired, conflict, idempotent, keyed: keyedAs, timeoutMs, load, refused } = task
   const at = task.task.lastIndexOf(':')
   return {
     task: task.task,
@@ -33,6 +33,7 @@ export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>,
     keyed: keyedAs,
     timeoutMs,
     load,
+    refused,
     trend: trends.of('task', task.task, 'callsPerSecond'),
   }
 }
@@ -67,7 +68,13 @@ export const queueRows = ({ queues }: Overview, trends: Trends): KeyedRow<QueueR
 const sum = <T>(rows: readonly T[], value: (row: T) => number): number =>
   rows.reduce((total, row) => total + value(row), 0)
 
-export const summaryOf = ({ tasks, workers, queues, load, unreadable }: Overview): Summary => {
+const lastMinuteOf = (refusals: Overview['refusals']): Record<string, number> => {
+  const byCode: Record<string, number> = {}
+  for (const { code, lastMinute } of refusals) if (lastMinute > 0) byCode[code] = (byCode[code] ?? 0) + lastMinute
+  return byCode
+}
+
+export const summaryOf = ({ tasks, workers, queues, load, refusals, memory, unreadable }: Overview): Summary => {
   const live = workers.filter(worker => worker.live)
   const ages = queues.flatMap(({ oldestMs }) => oldestMs ?? [])
   const jobAges = queues.flatMap(({ oldestJobMs }) => oldestJobMs ?? [])
@@ -91,6 +98,8 @@ export const summaryOf = ({ tasks, workers, queues, load, unreadable }: Overview
     busy: sum(queues, ({ busy }) => busy),
     slots: sum(queues, ({ slots }) => slots),
     load,
+    refused: lastMinuteOf(refusals),
+    memory,
     unreadable,
   }
 }

@@ -28,6 +28,7 @@ export const taskDetail = (
     providers: task.workers,
     slow: slow.filter(call => call.task === name),
     failures: failures.filter(failure => failure.task === name),
+    refusals: overview.refusals.filter(refusal => refusal.task === name),
     callers: task.callers,
   }
 }

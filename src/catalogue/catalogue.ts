@@ -229,6 +229,10 @@ export class Catalogue {
     }
   }
 
+  noteUnreadable(key: string, reason: string): void {
+    this.#note({ key, reason })
+  }
+
   /** Sends a command about one key. Of one that is of another type there is nothing to read, which hurts nobody else. */
   async ask<T>(client: Redis, nothing: T, name: string, key: string, ...args: (string | number)[]): Promise<T> {
     try {

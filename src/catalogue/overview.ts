@@ -9,6 +9,8 @@ import { newestFirst, tryParseTaskName } from '../wire/names.ts'
 import type { LiveWorker, WorkerCard } from './cards.ts'
 import { Catalogue } from './catalogue.ts'
 import { readQueueCounts } from './queue-counts.ts'
+import { type RedisMemory, readRedisMemory } from './redis-memory.ts'
+import { noRefusals, type RefusalOverview, type Refused, readRefusals, refusedOf } from './refusals.ts'
 import { eachOnce } from './unreadable.ts'
 import { type QueueOverview, type TaskQueue, wholeQueues, wholeTaskQueues } from './whole-queues.ts'
 
@@ -30,6 +32,8 @@ export interface TaskOverview extends TaskCard {
   totals: Counts
   /** Who makes them, busiest first. */
   callers: TaskCaller[]
+  /** Calls that their hubs refused or gave up without a word of a worker: these are in no other figure. */
+  refused: Refused
 }
 
 export interface WorkerOverview extends LiveWorker {
@@ -50,11 +54,17 @@ export interface Overview {
   queues: QueueOverview[]
   /** Of the last minute, on all live workers. */
   load: Load
+  /** Calls that hubs refused or gave up in the last hour without a word of a worker; by task, code and hub, the latest first. */
+  refusals: RefusalOverview[]
+  /** How full Redis is; undefined where it has no limit, or its user may not know. */
+  memory: RedisMemory | undefined
   /** What is not what its key is for and counts as absent; the first hundred of it. */
   unreadable: UnreadableRecord[]
 }
 
 const maxUnreadable = 100
+/** A worker that died is missed for so long. */
+const missedMs = 3_600_000
 
 /** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
 export const readOverview = async (client: Redis, keys: Keys): Promise<Overview> => {
@@ -63,10 +73,11 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
     keys,
     eachOnce(maxUnreadable, record => unreadable.push(record)),
   )
-  const [cards, known, nowMs] = await Promise.all([
+  const [cards, known, nowMs, memory] = await Promise.all([
     catalogue.allTasks(client),
     catalogue.allWorkers(client),
     nowMsOf(client, keys.workers),
+    readRedisMemory(client),
   ])
   const queueNames = [...new Set([...cards, ...known].map(({ queue }) => queue))].sort()
   const leases = await inPages(queueNames, name => catalogue.liveIds(client, name, nowMs))
@@ -94,7 +105,7 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
       own.map(({ id }) => id),
       nowMs,
     )
-    return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records) }
+    return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records), refused: noRefusals() }
   })
   const queues = wholeQueues(places, names =>
     workerLoad(
@@ -102,10 +113,25 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
       records,
     ),
   )
+  // Where no worker is left nobody removes the cards of those that died long ago.
+  const missed = workers.filter(({ live, stats }) => live || !stats || nowMs - stats.seen < missedMs)
+  const refusals = await readRefusals(client, catalogue, keys, cards, nowMs)
+  const refusedIn = grouped(refusals, ({ queue }) => queue ?? '')
+  for (const queue of queues) queue.refused = refusedOf(refusedIn.get(queue.queue) ?? [])
+  const refusedBy = grouped(refusals, ({ task }) => task)
   const tasks = [...grouped(cards, ({ task }) => task).values()].map(found =>
-    taskOverview(found, liveIn, records, known),
+    taskOverview(found, liveIn, records, missed, refusedBy),
   )
-  return { atMs: nowMs, tasks: tasks.sort(byName), workers, queues, load: workerLoad(live, records), unreadable }
+  return {
+    atMs: nowMs,
+    tasks: tasks.sort(byName),
+    workers,
+    queues,
+    load: workerLoad(live, records),
+    refusals,
+    memory,
+    unreadable,
+  }
 }
 
 /** Queues that are asked for at once: their commands go out together, and no more answers than these wait here. */
@@ -153,6 +179,7 @@ const taskOverview = (
   liveIn: ReadonlyMap<string, WorkerOverview[]>,
   records: Records,
   known: readonly WorkerCard[],
+  refusedBy: ReadonlyMap<string, RefusalOverview[]>,
 ): TaskOverview => {
   // The field of the first queue is the task's name, which the others only begin with.
   const cards = found.sort((a, b) => (a.field < b.field ? -1 : 1))
@@ -198,6 +225,7 @@ const taskOverview = (
     load: sum.load(),
     totals,
     callers: callers.list(),
+    refused: refusedOf(refusedBy.get(task) ?? []),
   }
 }
 

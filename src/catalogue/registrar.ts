@@ -82,6 +82,8 @@ export class Registrar {
   /** Under which identity it was told that a task is elsewhere. */
   readonly #told = new Map<string, string>()
 
+  #started: { id: string; seconds: number } | undefined
+
   constructor(options: RegistrarOptions) {
     this.#options = options
     this.#catalogue = new Catalogue(options.keys, unreadableTeller(options.events))
@@ -96,7 +98,7 @@ export class Registrar {
     if (!isDue && !stats.draining && this.#beats % this.#everyBeats !== 0) return
     const seconds = Math.floor(nowMs / 1000)
     const { tasks: taskStats, slow, failures } = measured(isDue)
-    const workers = isDue ? JSON.stringify(this.#card(workerId, seconds)) : undefined
+    const workers = isDue ? JSON.stringify(this.#card(workerId, this.#startedOf(workerId, seconds))) : undefined
     await Promise.all([
       this.#write(client, workerId, { stats: JSON.stringify(stats), taskStats, slow, failures, workers }),
       isDue && this.#declare(client, workerId, seconds),
@@ -222,6 +224,12 @@ export class Registrar {
       ])
       if (waiting.every(count => count === 0)) await command(client, 'zrem', keys.queues, String(name))
     }
+  }
+
+  /** Of the first card of an identity; later ones are written at other times. */
+  #startedOf(id: string, seconds: number): number {
+    if (this.#started?.id !== id) this.#started = { id, seconds }
+    return this.#started.seconds
   }
 
   #card(id: string, started: number): WorkerCard {

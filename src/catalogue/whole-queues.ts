@@ -2,6 +2,7 @@ import type { Load } from '../figures/load.ts'
 import type { KeyFigures } from '../wire/answers.ts'
 import { wholeQueue } from '../wire/keys.ts'
 import type { QueueCounts } from './queue-counts.ts'
+import { noRefusals, type Refused } from './refusals.ts'
 
 export interface TaskQueue {
   queue: string
@@ -23,6 +24,8 @@ export interface QueueOverview extends QueueCounts {
   busyShare: number | undefined
   /** Of the last minute. */
   load: Load
+  /** Calls of its tasks that their hubs refused or gave up without a word of a worker. */
+  refused: Refused
   /** Its places, of a queue that is spread over several; undefined: it is in one. */
   shards?: QueueOverview[] | undefined
 }
@@ -58,6 +61,7 @@ export const wholeQueues = (
       slots: Math.max(...own.map(({ slots }) => slots)),
       busy: sum(own.map(({ busy }) => busy)),
       busyShare: shares.length === 0 ? undefined : Math.min(1, sum(shares)),
+      refused: noRefusals(),
       load: loadOf(own.map(place => place.queue)),
       shards: [...own],
     }

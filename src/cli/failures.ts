@@ -1,11 +1,14 @@
 import { type FailureOverview, readFailures } from '../catalogue/call-lists.ts'
+import type { RefusalOverview } from '../catalogue/refusals.ts'
+import { settingsOf } from './arguments.ts'
 import { showCalls } from './call-list.ts'
-import type { Command } from './command.ts'
+import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { formatMs, phaseTitles } from './figures.ts'
-import { limitOption } from './limit.ts'
+import { limitOf, limitOption } from './limit.ts'
 import { jsonOption } from './options.ts'
-import type { Column } from './table.ts'
+import { readRegistry } from './registry.ts'
+import { type Column, writeTable } from './table.ts'
 import { shortId } from './workers.ts'
 
 const columnsAt = (nowMs: number): Column<FailureOverview>[] => [
@@ -19,6 +22,25 @@ const columnsAt = (nowMs: number): Column<FailureOverview>[] => [
   { title: 'MESSAGE', value: ({ message }) => message },
 ]
 
+const refusalColumnsAt = (nowMs: number): Column<RefusalOverview>[] => [
+  { title: 'LATEST', value: ({ atMs }) => `${formatDuration(Math.max(0, nowMs - atMs))} ago`, right: true },
+  { title: 'TASK', value: ({ task }) => task },
+  { title: 'CODE', value: ({ code }) => code, style: () => 'red' },
+  { title: 'LAST MINUTE', value: ({ lastMinute }) => lastMinute, right: true },
+  { title: 'IN ALL', value: ({ count }) => count, right: true },
+  { title: 'FROM', value: ({ from }) => from || '-', rank: 1 },
+  { title: 'MESSAGE', value: ({ message }) => message },
+]
+
+const showRefusals = async (invocation: Invocation): Promise<void> => {
+  const { positionals, flags, output } = invocation
+  const overview = await readRegistry(settingsOf('hub', failuresCommand, invocation, 'silent'))
+  const [wanted] = positionals
+  const all = overview.refusals.filter(({ task }) => wanted === undefined || task.includes(wanted))
+  const shown = all.slice(0, limitOf(flags.limit, failuresCommand.name))
+  if (shown.length > 0) writeTable(output.out, refusalColumnsAt(overview.atMs), shown)
+}
+
 export const failuresCommand: Command = {
   name: 'failures',
   usage: 'failures [part of a name]',
@@ -28,8 +50,9 @@ export const failuresCommand: Command = {
       'long its handler ran (EXEC), the service that called (FROM), and the MESSAGE that the caller was told, cut to 300 ' +
       'characters. A worker keeps the last ten of each of its tasks; how many there were is in: pshub tasks.',
     'TaskFailed is an error of the handler, InvalidArgs and InvalidResult are against its schemas, and Expired was not started ' +
-      'any more: slots were busy for too long. What never reached a worker (Overloaded, NoWorkers), and what only the caller ' +
-      'noticed, is in the logs and metrics of the caller. The log of the worker has the same ID, and the stack.',
+      'any more: slots were busy for too long. The log of the worker has the same ID, and the stack.',
+    'Below that, without --json: calls that hubs refused or gave up in the last hour (Overloaded, NoWorkers, Timeout), by task, code and hub, ' +
+      'with how many there were in the LAST MINUTE and IN ALL since that hub started.',
   ],
   arity: { min: 0, max: 1 },
   options: [limitOption, jsonOption],
@@ -38,9 +61,12 @@ export const failuresCommand: Command = {
     { line: 'pshub failures resize_image:1.0', about: 'of one' },
     { line: "pshub failures --json | jq -r '.[].message' | sort | uniq -c | sort -rn", about: 'the most frequent' },
   ],
-  run: invocation =>
-    showCalls(
+  run: async invocation => {
+    const code = await showCalls(
       { command: failuresCommand, read: readFailures, columnsAt, none: 'failed on a worker in the last hour.' },
       invocation,
-    ),
+    )
+    if (invocation.flags.json === undefined) await showRefusals(invocation)
+    return code
+  },
 }

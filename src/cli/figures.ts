@@ -1,3 +1,4 @@
+import type { Refused } from '../catalogue/refusals.ts'
 import type { Load, Waits } from '../figures/load.ts'
 import { phaseNames } from '../figures/task-stats.ts'
 import type { Phases } from '../wire/phases.ts'
@@ -61,11 +62,23 @@ export const loadColumns = <Row extends { load: Load }>(): Column<Row>[] => [
   ),
 ]
 
+/** Of tasks and queues: calls of the last minute that hubs refused or gave up. Left out where there are none. */
+export const refusedColumn = <Row extends { refused: Refused }>(): Column<Row> & { isWanted(row: Row): boolean } => ({
+  title: 'REFUSED',
+  value: ({ refused }) => refusedCalls(refused),
+  right: true,
+  style: ({ refused }) => (refusedCalls(refused) > 0 ? 'red' : undefined),
+  isWanted: ({ refused }) => refusedCalls(refused) > 0,
+})
+
+const refusedCalls = ({ lastMinute }: Refused): number =>
+  Object.values(lastMinute).reduce((sum, calls) => sum + calls, 0)
+
 export const phaseTitles: Record<keyof Phases, string> = { backlog: 'BACKLOG', queue: 'QUEUE WAIT', exec: 'EXEC' }
 
 /** What the columns mean; help of each command that shows them says so. */
 export const aboutLoad =
   'Figures are of the last minute, added up from what all live workers measured. The columns in ms are the median, the 95th ' +
   'and the 99th percentile of three waits: BACKLOG in Redis until a worker had an idle slot, QUEUE WAIT from there until the ' +
-  'handler was started (near 0; more means a blocked event loop), and EXEC, the handler itself. On a narrow terminal ' +
+  'handler was started (near 0; more means a blocked event loop), and EXEC, the handler itself. REFUSED, where there are any, are calls that hubs refused or gave up; no worker counts these. On a narrow terminal ' +
   'columns are left out.'

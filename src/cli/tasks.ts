@@ -5,7 +5,7 @@ import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
-import { aboutLoad, loadColumns } from './figures.ts'
+import { aboutLoad, loadColumns, refusedColumn } from './figures.ts'
 import { jsonOption } from './options.ts'
 import type { Output } from './output.ts'
 import { printable } from './printable.ts'
@@ -15,7 +15,7 @@ import { writeTask } from './task-details.ts'
 import { doubledOf, unreadableOf, warn } from './warnings.ts'
 
 /** Those that `pshub top` shows too. */
-export const taskColumns: Column<TaskOverview>[] = [
+const leading: Column<TaskOverview>[] = [
   { title: 'TASK', value: task => task.task },
   { title: 'QUEUE', value: task => task.queue, rank: 4 },
   {
@@ -24,11 +24,19 @@ export const taskColumns: Column<TaskOverview>[] = [
     right: true,
     style: task => (task.workers.length === 0 && !task.retired ? 'yellow' : undefined),
   },
+]
+
+const refused = refusedColumn<TaskOverview>()
+
+/** Those that `pshub top` shows too. */
+export const taskColumns = (tasks: readonly TaskOverview[]): Column<TaskOverview>[] => [
+  ...leading,
+  ...(tasks.some(refused.isWanted) ? [refused] : []),
   ...loadColumns<TaskOverview>(),
 ]
 
-const columns: Column<TaskOverview>[] = [
-  ...taskColumns,
+const columns = (tasks: readonly TaskOverview[]): Column<TaskOverview>[] => [
+  ...taskColumns(tasks),
   { title: 'TIMEOUT', value: task => formatDuration(task.timeoutMs), right: true, rank: 6 },
   { title: 'IDEMPOTENT', value: task => (task.idempotent ? 'yes' : 'no'), rank: 7 },
   { title: 'DESCRIPTION', value: task => firstLine(task.description), rank: 5 },
@@ -49,7 +57,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   if (flags.json !== undefined) output.json(exact ? [exact] : tasks)
   else if (exact) writeTask(exact, overview, output.out)
   else if (tasks.length > 0) {
-    writeTable(output.out, columns, tasks)
+    writeTable(output.out, columns(tasks), tasks)
     warnOfConflicts(tasks, output)
     for (const task of tasks) warn(output.err, doubledOf(task))
   } else if (wanted !== undefined && overview.tasks.length > 0) tellNoMatch(wanted, overview, output)

@@ -40,7 +40,7 @@ export const writeOverviewTables = (sink: Sink, overview: Overview, sort: Sort, 
   const { queues, tasks, workers } = overview
   const tables: Table[] = [
     table(queueColumns(queues), sorted(queues, sort, queueWeight)),
-    table(taskColumns, sorted(tasks, sort, taskWeight)),
+    table(taskColumns(tasks), sorted(tasks, sort, taskWeight)),
     table(columnsOfWorkers(queues), sorted(workers, sort, workerWeight)),
   ]
   const [ofQueues, ofTasks, ofWorkers] = tables as [Table, Table, Table]

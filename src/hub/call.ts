@@ -63,6 +63,8 @@ export class Call implements Parcel, Timed {
   /** How an earlier try ended that may have been run; then no later one can say that it certainly was not. */
   readonly #earlier: HubError | undefined
   settled = false
+  /** A worker ended it, and counts it. */
+  isAnswered = false
   inDoubt = false
   abandoned = false
   setback: string | undefined
@@ -123,6 +125,7 @@ export class Call implements Parcel, Timed {
   }
 
   answer(reply: Reply): void {
+    this.isAnswered = true
     if (reply.ok) this.#settle(undefined, reply.us, reply.result)
     else this.#settle(fromWire(reply.error, { task: this.task, id: this.id }), reply.us)
   }

@@ -28,6 +28,8 @@ export interface DispatchOptions {
   blocking: Connection
   events: Events
   closing: AbortSignal
+  /** Told of each call that fails without a word of a worker. */
+  onUnserved(task: string, queue: string | undefined, error: HubError): void
 }
 
 const retryFirstMs = 10
@@ -68,7 +70,7 @@ export class Dispatch implements CallHost {
     const { maxPayloadBytes, maxBacklog } = this.#options.settings
     const json = encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
     if (json instanceof HubError) {
-      caller.reject(this.refused(route.task, json, startedAt, span))
+      caller.reject(this.refused(route.task, json, startedAt, span, route.queue))
       return
     }
     this.#budget.onCall()
@@ -137,6 +139,7 @@ export class Dispatch implements CallHost {
       caller.resolve(isAsked ? { result, phases } : result)
     } else if (!this.#retry(call, error)) {
       const verdict = call.verdict(error)
+      if (!call.isAnswered) this.#options.onUnserved(call.task, outbox.queueName, verdict)
       verdict.phases = this.#told(call, verdict, us)
       caller.reject(verdict)
     }
@@ -161,8 +164,15 @@ export class Dispatch implements CallHost {
   }
 
   /** Tells of a call that ended before there was a request. Returns its error. */
-  refused(task: string, error: HubError, startedAt: number, span: CallSpan | undefined): HubError {
+  refused(
+    task: string,
+    error: HubError,
+    startedAt: number,
+    span: CallSpan | undefined,
+    queue?: string | undefined,
+  ): HubError {
     const ms = monotonicMs() - startedAt
+    this.#options.onUnserved(task, queue, error)
     this.#options.events.emit('call:settled', { task, id: undefined, ok: false, code: error.kind, ms, us: undefined })
     span?.end(error, undefined)
     return error

@@ -1,4 +1,5 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
+import { RefusalReport } from '../catalogue/refusal-report.ts'
 import type { JobHost } from '../jobs/job.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
@@ -42,6 +43,7 @@ export class Hub extends JobHub {
   readonly #blocking: Connection
   readonly #routes: Routes
   readonly #dispatch: Dispatch
+  readonly #refusals: RefusalReport
   protected readonly enqueuing: Enqueuing
   protected readonly jobHost: JobHost
   readonly #tracing: Tracing | undefined
@@ -70,7 +72,9 @@ export class Hub extends JobHub {
       blocking,
       events: this.events,
       closing: this.closing.signal,
+      onUnserved: (task, queue, error) => this.#refusals.note(task, queue, error),
     })
+    this.#refusals = new RefusalReport({ hubId: this.id, name: this.#settings.name ?? '', keys: this.keys, commands })
     this.jobHost = {
       hubId: this.id,
       ask: asked => this.ask(asked, 'Redis could not be asked about the job'),
@@ -168,6 +172,7 @@ export class Hub extends JobHub {
         .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
         .catch(() => undefined)
     }
+    await this.#refusals.close()
     await this.commands.close()
     await Promise.all(this.#subscriptions.map(end => end()))
   }

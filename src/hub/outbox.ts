@@ -78,6 +78,10 @@ export class Outbox {
   /** What waits is being sent, or will be with the end of this tick. */
   #isBusy = false
 
+  get queueName(): string {
+    return this.#options.queue.name
+  }
+
   constructor(options: OutboxOptions) {
     this.#options = options
   }

@@ -3,7 +3,7 @@ import type { Overview, QueueOverview, TaskOverview, WorkerOverview } from '../c
 
 /** What is known under these values of the labels; undefined where nothing is. */
 type Sample = readonly [values: readonly string[], value: number | boolean | undefined]
-type Told = Pick<Overview, 'tasks' | 'queues' | 'workers'>
+type Told = Pick<Overview, 'tasks' | 'queues' | 'workers' | 'refusals'>
 
 interface Metric {
   type: 'counter' | 'gauge'
@@ -97,6 +97,12 @@ export const prometheusMetrics = {
     "Calls that ended on a worker since it started, by how: 'ok' or the error's code.",
     ['queue', 'task', 'worker', 'code'],
     ({ workers }) => workers.flatMap(callsOf),
+  ),
+  pshub_refused_total: metric(
+    'counter',
+    'Calls that a hub refused or gave up without a word of a worker, by code.',
+    ['queue', 'task', 'hub', 'code'],
+    ({ refusals }) => refusals.map(({ queue = '', task, hub, code, count }) => [[queue, task, hub, code], count]),
   ),
   pshub_wait_seconds: ofTasks(
     'How long calls of the last minute took, by phase: backlog (in Redis), queue (in a worker with a blocked event loop), exec (the handler). Quantile 1 is the longest.',

@@ -46,6 +46,8 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
     reads(keys.queues, 'ZRANGE'),
     reads([keys.stats, keys.taskStats, keys.slow, keys.failures], 'HMGET HSTRLEN'),
+    reads(keys.refusing, 'ZRANGE'),
+    reads(keys.refused(id), 'GETRANGE'),
     reads(leases, 'ZRANGEBYSCORE'),
     reads([calls, jobs, jobsHigh, jobsLow], 'LLEN LRANGE'),
     reads([scheduled, retries, dead], 'ZCARD ZRANGE'),
@@ -76,6 +78,8 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     runs(cancelled, 'PEXPIRE ZADD'),
     writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
     writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE RPUSH UNLINK'),
+    writes(keys.refusing, 'PEXPIRE ZADD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
+    writes(keys.refused(id), 'SET'),
   ]
   const uses: Record<Role, Use[][]> = {
     hub: calling('FCALL TIME INFO CLIENT|SETNAME CLUSTER|SLOTS'),
@@ -182,9 +186,12 @@ const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', '
 export const isOfClusters = ({ command, key }: Pick<Probe, 'command' | 'key'>): boolean =>
   command === 'CLUSTER|SLOTS' || key?.endsWith('}:moving') === true
 
-/** The same of a key: the names of queues that no card tells of. */
+/** The same of a key: the names of queues that no card tells of, and what hubs refused. */
 export const isDispensable = ({ command, key }: Pick<Probe, 'command' | 'key'>, keys: Keys): boolean =>
-  dispensable.includes(command) || key === keys.queues
+  dispensable.includes(command) ||
+  key === keys.queues ||
+  key === keys.refusing ||
+  key?.startsWith(keys.refused('')) === true
 
 /** The access rules that grant a role what it needs and nothing else. */
 export const rulesOf = (role: Role, keys: Keys, queue = '*'): string => {

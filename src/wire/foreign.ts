@@ -20,6 +20,8 @@ export interface UnreadableRecord {
 /** Longest card of a task, and longest of all other records, in characters. No worker writes longer ones. */
 export const maxCardLength = 262_144
 export const maxRecordLength = 1_048_576
+/** Longest record of what a hub refused. */
+export const maxRefusalsLength = 65_536
 /** Deeper than any schema that is used, and so that whatever is done with it by recursion ends well. */
 export const maxNesting = 1024
 /** As many as nobody counts; what a stranger writes must not make sums lose their precision. */

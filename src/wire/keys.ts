@@ -48,6 +48,9 @@ export const makeKeys = (namespace: string) => {
     slow: `${namespace}:slow`,
     /** HASH: worker id -> its recent failures. */
     failures: `${namespace}:failures`,
+    /** ZSET: hub id -> when it last wrote what it refused, Redis milliseconds; STRING: that. */
+    refusing: `${namespace}:refusing`,
+    refused: (hubId: string) => `${namespace}:refused:${hubId}`,
     queue: (name: string): QueueKeys => queueKeys(`${namespace}:{${name}}`),
     /** HASH: who holds a lock that workers of all queues share. */
     lock: (name: string) => `${namespace}:lock:{${name}}`,

@@ -36,8 +36,8 @@ describe('what is live', () => {
   it('stands still while it is paused, says so, and goes on', async () => {
     const page = await openPage(browser, await fixture.registry(), 'tasks')
     await page.getByText('No worker has declared a task yet.').waitFor()
-    await page.getByRole('button', { name: 'Pause' }).click()
-    await page.getByText('Paused', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Freeze page' }).click()
+    await page.getByText('Frozen', { exact: true }).waitFor()
     await fixture.worker(shopTasks(), { queue: 'images' })
     // Its age goes on being told: so time passes, and the page would have heard of the worker.
     await page.getByText(/^[3-9] s ago$/).waitFor()
@@ -45,6 +45,29 @@ describe('what is live', () => {
     await page.keyboard.press('p')
     await page.getByText('3 tasks').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
+  })
+
+  it('does nothing by a single key once these are switched off, also after a reload', async () => {
+    const page = await openPage(browser, await fixture.registry(), 'tasks')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.keyboard.press('?')
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('link', { name: 'OpenAPI document' }).getAttribute('href')).toBe('/openapi.json')
+    expect(await dialog.getByRole('link', { name: 'metrics for Prometheus' }).getAttribute('href')).toBe('/metrics')
+    await dialog.getByRole('checkbox').uncheck()
+    await browser.screenshot(page, 'pages-keys-help')
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await page.reload()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.keyboard.press('p')
+    await page.keyboard.press('?')
+    expect(await dialog.count()).toBe(0)
+    expect(await page.getByText('Frozen', { exact: true }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Keys' }).click()
+    await dialog.getByRole('checkbox').check()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await page.keyboard.press('p')
+    await page.getByText('Frozen', { exact: true }).waitFor()
   })
 
   it('stops while nobody sees the page', async () => {
@@ -56,7 +79,7 @@ describe('what is live', () => {
         document.dispatchEvent(new Event('visibilitychange'))`)
     await hide(true)
     await ended
-    await page.getByText('Paused while hidden').waitFor()
+    await page.getByText('Frozen while hidden').waitFor()
     await hide(false)
     await page.getByText('Live', { exact: true }).waitFor()
   })

@@ -40,7 +40,7 @@ describe('the pages, with a live worker', () => {
 
   it('list tasks with their figures, to be searched, filtered and sorted by the address', async () => {
     const page = await openPage(browser, await shop(), 'tasks')
-    await expect.poll(() => rowText(page, /always_fails/)).toMatch(/always_fails Fails\. 1\.0 images 1 on 1 .*100 %$/)
+    await expect.poll(() => rowText(page, /always_fails/)).toMatch(/always_fails Fails\. 1\.0 images 1 on 1 .*100 % 0$/)
     await page.getByRole('link', { name: 'errors' }).click()
     await expect.poll(() => textOf(page.getByRole('row').nth(1))).toContain('always_fails')
     expect(await page.getByRole('columnheader', { name: 'errors' }).getAttribute('aria-sort')).toBe('descending')
@@ -68,7 +68,7 @@ describe('the pages, with a live worker', () => {
     expect(await page.locator('.markdown img').count()).toBe(0)
     await page.getByText('<img src=x onerror=document.title=1>').waitFor()
     expect(await textOf(page.locator('.facts'))).toMatch(
-      /Queue images Timeout 2\.5 s Idempotent yes Workers 1 worker on 1 host Registered .* Other versions 2\.0$/,
+      /Queue images Timeout 2\.5 s Idempotent yes Workers 1 worker on 1 host Served since .* Other versions 2\.0$/,
     )
     const parts = page.getByRole('navigation', { name: 'Parts of this page' })
     await parts.getByRole('link', { name: 'Schema' }).click()

@@ -126,7 +126,16 @@ describe('pshub top elsewhere', () => {
     expect(await once.ended).toBe(0)
     expect(once.output).not.toContain('\u001b')
     const json = JSON.parse((await cli.run(['top', '--json'])).out)
-    expect(Object.keys(json)).toEqual(['atMs', 'tasks', 'workers', 'queues', 'load', 'unreadable'])
+    expect(Object.keys(json)).toEqual([
+      'atMs',
+      'tasks',
+      'workers',
+      'queues',
+      'load',
+      'refusals',
+      'memory',
+      'unreadable',
+    ])
     expect(json.tasks.find(({ task }: { task: string }) => task === 'echo:1.2').load.us.exec.count).toBe(1)
     expect(await cli.run(['top', '--sort', 'size'])).toMatchObject({
       code: 2,

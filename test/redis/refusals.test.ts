@@ -1,141 +1,91 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask, type HubError } from '../../src/index.ts'
-import { startServer } from '../../tools/redis-server.mjs'
-import { useRights } from '../support/acl-users.ts'
+import { defineTask, prometheusText } from '../../src/index.ts'
+import { rulesOf } from '../../src/redis/rights.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
+import { add } from '../support/example-tasks.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
-/** What the first caller hears of a Redis that does not let it call: what is wrong and what to do, and never a Timeout. */
-const server = useRedis()
-const rights = useRights(server)
+const fixture = useRedis()
 
-const echo = defineTask('echo:1.0', {}, args => args)
-
-/** The first call of a new hub fails as certainly not sent, within the second that a Redis is waited for. */
-const firstCall = async (redis: string, expected: RegExp): Promise<HubError> => {
-  const started = performance.now()
-  const error = await failure(server.hub({ redis }).call('echo:1.0', 1, { timeoutMs: 5000 }))
-  expect(error).toMatchObject({ code: 'NotEnqueued', ran: 'no', message: expect.stringMatching(expected) })
-  expect(performance.now() - started).toBeLessThan(1400)
-  return error
-}
-
-const grantedBy = (error: HubError) => /What grants it: (ACL SETUSER .+)$/.exec(error.message)![1]!.split(' ')
-
-describe('the first call, with', () => {
-  it('a wrong password', async () => {
-    const url = await rights.user('app', rights.rules('hub'))
-    const error = await firstCall(
-      url.replace('secret', 'guess'),
-      /does not accept this user or password; correct them in/,
+describe('what hubs refuse', () => {
+  it('is told to the registry, by task and code, once a second at most', async () => {
+    const worker = await fixture.worker([add])
+    await worker.stop()
+    const hub = fixture.hub({ name: 'shop' })
+    for (let call = 0; call < 20; call++) await failure(hub.call('my_task:1.0', { x: 1 }))
+    await failure(hub.call('nowhere:1.0'))
+    const overview = (await eventually(async () => {
+      const seen = await fixture.hub().overview()
+      return seen.refusals.length === 2 ? seen : undefined
+    }))!
+    const [unknown, gone] = overview.refusals.sort((a, b) => (a.code < b.code ? -1 : 1))
+    expect(unknown).toMatchObject({ task: 'nowhere:1.0', code: 'NoSuchTask', count: 1, from: 'shop' })
+    expect(gone).toMatchObject({ task: 'my_task:1.0', queue: 'q', code: 'NoWorkers', count: 20, lastMinute: 20 })
+    expect(gone?.message).toMatch(/No live worker provides my_task/)
+    const expected = { lastMinute: { NoWorkers: 20 }, counts: { NoWorkers: 20 } }
+    expect(overview.tasks[0]?.refused).toEqual(expected)
+    expect(overview.queues.map(({ refused }) => refused)).toEqual(overview.queues.length ? [expected] : [])
+    expect(prometheusText(overview)).toContain(
+      `pshub_refused_total{queue="q",task="my_task:1.0",hub="${hub.id}",code="NoWorkers"} 20`,
     )
-    expect(error.message).not.toContain('guess')
-    await rights.denied()
+    const ttlMs = await fixture.redis.pttl(`${fixture.namespace}:refused:${hub.id}`)
+    expect(ttlMs).toBeGreaterThan(3_500_000)
+    expect(await fixture.redis.pttl(`${fixture.namespace}:refusing`)).toBeGreaterThan(3_500_000)
   })
 
-  it('no password where one is needed', async () => {
-    const locked = await startServer({ args: ['--requirepass', 'secret'] })
-    server.onEnd(() => locked.stop())
-    await firstCall(locked.url, /Redis wants a password; give it in its URL/)
+  it('is told by a hub that is closed at once', async () => {
+    const hub = fixture.hub()
+    await failure(hub.call('nowhere:1.0'))
+    await hub.close()
+    expect(await fixture.keys()).toContain(`refused:${hub.id}`)
   })
 
-  it('a user who may not even look: at once, with the command that was refused', async () => {
-    const started = performance.now()
-    await firstCall(await rights.user('app', '~* +info'), /lacks a right; 'pshub check' names it.*'hstrlen' command/)
-    expect(performance.now() - started).toBeLessThan(500)
-    await rights.denied()
+  it('costs no command while nothing is refused, and while a worker fails by itself', async () => {
+    const failing = defineTask('failing:1.0', {}, async () => {
+      throw new Error('no')
+    })
+    await fixture.worker([add, failing])
+    const hub = fixture.hub()
+    expect(await hub.call('my_task:1.0', { x: 1 })).toBeDefined()
+    await failure(hub.call('failing:1.0'))
+    await hub.close()
+    expect((await fixture.keys()).filter(key => key.startsWith('refus'))).toEqual([])
   })
 
-  it('a user who may look and not push', async () => {
-    await server.worker([echo])
-    const error = await firstCall(
-      await rights.user('app', `${rights.rules('hub')} -rpush`),
-      /^The Redis user may not call tasks of queue q: it lacks RPUSH on t\d+:\{q\}:calls, RPUSH on t\d+:\{q\}:bell, RPUSH on t\d+:reply:\{\*\}:read\. What/,
+  it('is kept to itself by a hub whose rights are of an earlier version', async () => {
+    const keys = makeKeys(fixture.namespace)
+    const rules = rulesOf('hub', keys)
+      .split(' ')
+      .filter(rule => !rule.includes(':refus'))
+    await fixture.redis.call('ACL', 'SETUSER', 'earlier', 'on', '>pw', 'resetkeys', '-@all', ...rules)
+    const url = fixture.url.replace('redis://', 'redis://earlier:pw@')
+    const problems: unknown[] = []
+    const hub = fixture.hub({ redis: url })
+    hub.events.on('problem', problem => problems.push(problem))
+    expect((await failure(hub.call('nowhere:1.0'))).code).toBe('NoSuchTask')
+    await hub.close()
+    expect(problems).toEqual([])
+    expect((await fixture.keys()).filter(key => key.startsWith('refused'))).toEqual([])
+    await fixture.redis.call('ACL', 'DELUSER', 'earlier')
+  })
+
+  it('may be anything: it counts as absent, and is said to be', async () => {
+    const { redis, namespace } = fixture
+    await redis.zadd(`${namespace}:refusing`, 1, 'h1', 2, 'h2', 3, '{}', 4, 'h3')
+    await redis.set(
+      `${namespace}:refused:h1`,
+      '{"tasks":[{"task":1},{"task":"t:1.0","codes":[{"code":"constructor"}]}]}',
     )
-    // What it says is enough to go on.
-    const [first, ...words] = grantedBy(error)
-    await server.redis.call(first!, ...words)
-    const hub = server.hub({ redis: server.url.replace('//', '//app:secret@') })
-    expect(await hub.call('echo:1.0', 'granted')).toBe('granted')
-    expect(await rights.denied()).toEqual([])
-  })
-
-  it('a user who may run no function', async () => {
-    await server.worker([echo])
-    const rules = `${rights.rules('hub')} -fcall`
-    await firstCall(await rights.user('app', rules), /may not call tasks of queue q: it lacks FCALL\. What/)
-    await rights.denied()
-  })
-
-  it('a user who may push and not read what comes back: nothing is run', async () => {
-    const runs: unknown[] = []
-    await server.worker([defineTask('echo:1.0', {}, args => runs.push(args))])
-    const rules = rights.rules('hub').replaceAll(/~\S+:reply:\S+/g, '')
-    await firstCall(await rights.user('app', rules), /it lacks BLMOVE LRANGE LTRIM UNLINK on t\d+:reply:\{\*\}, /)
-    expect(runs).toEqual([])
-    expect(await rights.denied()).toEqual([])
-  })
-
-  it('a replica', async () => {
-    await server.worker([echo])
-    const replica = await startServer({ args: ['--replicaof', '127.0.0.1', String(server.server.port)] })
-    server.onEnd(() => replica.stop())
-    const other = server.redis.duplicate({ port: replica.port })
-    server.onEnd(() => other.disconnect())
-    await eventually(async () => (await other.info('replication')).includes('master_link_status:up'), 15_000)
-    await eventually(() => other.hexists(`${server.namespace}:tasks`, 'echo:1.0'))
-    await firstCall(replica.url, /for \d+ ms: this server is a replica, which refuses writes; connect to its master/)
-  }, 30_000)
-
-  it('a server that does not tell its version: it is called', async () => {
-    const url = await rights.user('app', `${rights.rules('hub')} -info`)
-    await server.worker([echo])
-    expect(await server.hub({ redis: url }).call('echo:1.0', 'fine')).toBe('fine')
-    expect(await rights.denied()).toEqual(expect.arrayContaining(['app command info']))
-  })
-})
-
-describe('a hub that called before', () => {
-  it('is told of a right that it lost, by the refusal of the push', async () => {
-    await server.worker([echo])
-    const hub = server.hub({ redis: await rights.user('app', rights.rules('hub')) })
-    await hub.call('echo:1.0')
-    await server.redis.call('ACL', 'SETUSER', 'app', '-rpush')
-    expect(await failure(hub.call('echo:1.0'))).toMatchObject({
-      code: 'NotEnqueued',
-      message: expect.stringMatching(
-        /^Redis refused the request: the Redis user lacks a right; 'pshub check' names it/,
-      ),
-    })
-    await rights.denied()
-  })
-
-  it('is told that its password was changed, and comes back by itself when it is right again', async () => {
-    await server.worker([echo])
-    const hub = server.hub({ redis: await rights.user('app', rights.rules('hub')) })
-    await hub.call('echo:1.0')
-    const downs: string[] = []
-    hub.events.on('redis:down', ({ role, reason }) => role === 'hub commands' && downs.push(reason))
-    await server.redis.call('ACL', 'SETUSER', 'app', 'resetpass', '>other')
-    await server.redis.call('CLIENT', 'KILL', 'USER', 'app')
-    await eventually(() => downs.some(reason => reason.startsWith('WRONGPASS')))
-    expect(downs.length).toBeLessThanOrEqual(2)
-    expect(await failure(hub.call('echo:1.0', 1, { timeoutMs: 4000 }))).toMatchObject({
-      code: 'NotEnqueued',
-      message: expect.stringMatching(/does not accept this user or password/),
-    })
-    await server.redis.call('ACL', 'SETUSER', 'app', '>secret')
-    await eventually(async () => (await hub.call('echo:1.0', 'back').catch(() => 0)) === 'back')
-    await rights.denied()
-  })
-
-  it('reads the overview or is told why not', async () => {
-    await server.worker([echo])
-    const hub = server.hub({ redis: await rights.user('app', rights.rules('hub')) })
-    expect(await failure(hub.overview())).toMatchObject({
-      name: 'HubError',
-      code: 'NotEnqueued',
-      message: expect.stringMatching(/^The registry could not be read: the Redis user lacks a right/),
-    })
-    await rights.denied()
+    await redis.lpush(`${namespace}:refused:h2`, 'x')
+    await redis.set(`${namespace}:refused:h3`, '['.repeat(100_000))
+    const overview = await fixture.hub().overview()
+    expect(overview.refusals).toEqual([])
+    expect(overview.unreadable.map(({ key }) => key.slice(namespace.length + 1)).sort()).toEqual([
+      'refused:h2',
+      'refused:h3',
+    ])
+    await redis.del(`${namespace}:refusing`)
+    await redis.set(`${namespace}:refusing`, 'x')
+    expect((await fixture.hub().overview()).refusals).toEqual([])
   })
 })

@@ -23,7 +23,7 @@ export interface Fixture {
   onEnd(cleanUp: () => unknown): void
 }
 
-const registry = ['tasks', 'queues', 'workers', 'stats', 'taskstats', 'slow', 'failures']
+const registry = ['tasks', 'queues', 'workers', 'stats', 'taskstats', 'slow', 'failures', 'refusing']
 
 export const useRedis = (args: string[] = []): Fixture => {
   let server: Server
@@ -88,7 +88,8 @@ export const useRedis = (args: string[] = []): Fixture => {
     const namespace = fixture.namespace
     const checkLeftovers = !leftoversAllowed
     for (const cleanUp of cleanUps.reverse()) await cleanUp()
-    const leftovers = async () => (await fixture.keys()).filter(key => !registry.includes(key))
+    const leftovers = async () =>
+      (await fixture.keys()).filter(key => !registry.includes(key) && !key.startsWith('refused:'))
     let left = await leftovers()
     // What callers said when they gave up, who reported a queue, and whose turn it was, goes by itself, after some seconds; the last token
     // of its keys after a minute, who is logged in after twelve hours.

@@ -55,6 +55,7 @@ class CallerSide {
       blocking: atOnePlace(this.redis.replies.connection),
       events,
       closing: this.closing.signal,
+      onUnserved: () => undefined,
     })
   }
 

@@ -16,7 +16,26 @@ const stats = {
   rssBytes: 5e7,
   jobs: { ran: 40, retried: 3, dead: 1, putOff: 2, lateMs: { p50: 2, p99: 18, max: 21 } },
 }
-const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tasks' | 'workers' | 'queues'> => ({
+const overviewOf = (
+  name = 'q',
+  task = 't:1.0',
+  host = 'h',
+): Pick<Overview, 'tasks' | 'workers' | 'queues' | 'refusals'> => ({
+  refusals: [
+    {
+      task,
+      queue: name,
+      code: 'Overloaded',
+      lastMinute: 3,
+      count: 9,
+      atMs: 1_795_220_000_000,
+      message: '',
+      from: '',
+      hub: 'h1',
+      host,
+      pid: 17,
+    },
+  ],
   tasks: [
     {
       task,
@@ -33,6 +52,7 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
       callers: [],
       load,
       totals: { ok: 8, errors: { TaskFailed: 1 } },
+      refused: { lastMinute: {}, counts: {} },
     },
   ],
   queues: [
@@ -53,6 +73,7 @@ const overviewOf = (name = 'q', task = 't:1.0', host = 'h'): Pick<Overview, 'tas
       busy: 1,
       busyShare: 0.5,
       load,
+      refused: { lastMinute: {}, counts: {} },
     },
   ],
   workers: [
@@ -160,7 +181,7 @@ describe('the text for Prometheus', () => {
       ['constructor', 'ok', 0],
       ['constructor', 'TaskFailed', 0],
     ])
-    expect(prometheusText({ tasks: [], queues: [], workers: [] })).toBe('')
+    expect(prometheusText({ tasks: [], queues: [], workers: [], refusals: [] })).toBe('')
   })
 })
 

@@ -60,7 +60,8 @@ describe('PROTOCOL.md', () => {
     const keys = makeKeys('pshub')
     const queue = keys.queue('<queue>')
     const lists = Object.values(queue).filter(key => typeof key === 'string')
-    const all = [keys.tasks, keys.queues, keys.workers, keys.stats, keys.taskStats, keys.slow, keys.failures, ...lists]
+    const { tasks, queues, workers, stats, taskStats, slow, failures, refusing } = keys
+    const all = [tasks, queues, workers, stats, taskStats, slow, failures, refusing, keys.refused('<hub>'), ...lists]
     all.push(
       queue.job('<job>'),
       queue.batch('<batch>'),

@@ -34,6 +34,7 @@ const task = (full: string, changes: Partial<TaskRow> = {}): TaskRow => {
     keyed: undefined,
     timeoutMs: 1000,
     load,
+    refused: { lastMinute: {}, counts: {} },
     trend: [],
     ...changes,
   }
@@ -155,6 +156,7 @@ const queue = (name: string, changes: Partial<QueueRow> = {}): QueueRow =>
     busy: 0,
     busyShare: 0,
     load: idle,
+    refused: { lastMinute: {}, counts: {} },
     drainMs: undefined,
     trend: [],
     ...changes,
@@ -194,6 +196,8 @@ describe('health', () => {
     busy: 0,
     slots: 8,
     load: idle,
+    refused: {},
+    memory: undefined,
     unreadable: [],
   }
   const wrong = (changes: Partial<Summary>, queues: QueueRow[] = []) =>
@@ -220,10 +224,22 @@ describe('health', () => {
   it('tells a growing backlog from a burst and from a steady one', () => {
     const backlog = (now: number, oldestMs: number, trend: (number | null)[]) =>
       wrong({ backlog: now, oldestMs }, [queue('a', { backlog: now, oldestMs, trend })])
-    expect(backlog(20, 5000, [null, 2, 5, 9])).toEqual(['Backlog bad queues?sort=-backlog'])
+    expect(backlog(20, 5000, [null, 2, 5, 9])).toEqual(['Backlog bad queues/a'])
     expect(backlog(20, 50, [null, 2, 5, 9])).toEqual([])
     expect(backlog(10, 5000, [9, 11, 10, 9, 9, 10])).toEqual([])
     expect(backlog(20, 5000, [null])).toEqual([])
+    expect(backlog(1, 5001, [null])).toEqual(['Backlog bad queues/a'])
+  })
+  it('tells of what nobody serves, of refused calls and of a full Redis, with what to do', () => {
+    const unserved = healthOf(fine, [queue('a', { backlog: 39, oldestMs: 55_000, workers: 0 })])
+    expect(unserved[0]?.text).toMatch(
+      /^a: Nobody serves it: 39 requests wait, the oldest for 55 s\. Start a worker: .* --queue a$/,
+    )
+    const refused = healthOf({ ...fine, refused: { Overloaded: 40 }, load: { ...idle, callsPerSecond: 1 } }, [])
+    expect(refused[0]).toMatchObject({ name: 'Refused calls', tone: 'bad' })
+    expect(refused[0]?.text).toMatch(/^40 calls of the last minute \(40 %\) .* Overloaded\. .*start more of them/)
+    const full = healthOf({ ...fine, memory: { usedBytes: 100, maxBytes: 100 } }, [])
+    expect(full[0]).toMatchObject({ name: 'Memory of Redis', tone: 'bad' })
   })
   it('has the worst first', () => {
     const concerns = healthOf({ ...fine, lost: 1, unserved: 1 }, [])

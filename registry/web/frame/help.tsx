@@ -1,5 +1,6 @@
+import { at } from '../address/paths.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { isHelpOpen, keys } from './keyboard.ts'
+import { areSingleKeysOn, isHelpOpen, keys, switchSingleKeys } from './keyboard.ts'
 
 const close = () => {
   isHelpOpen.value = false
@@ -21,6 +22,20 @@ export const Help = () =>
           </div>
         ))}
       </dl>
+      <p>
+        <label>
+          <input
+            type="checkbox"
+            checked={areSingleKeysOn.value}
+            onChange={event => switchSingleKeys(event.currentTarget.checked)}
+          />{' '}
+          Keys that are pressed alone do something
+        </label>
+      </p>
+      <p>
+        For programs: <a href={at('openapi.json')}>OpenAPI document</a>,{' '}
+        <a href={at('metrics')}>metrics for Prometheus</a>
+      </p>
       <div class="dialog-actions">
         <button type="button" onClick={close}>
           Close

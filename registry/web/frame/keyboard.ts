@@ -10,13 +10,35 @@ export const keys = [
   { keys: ['g', 'q'], does: 'Go to the queues' },
   { keys: ['g', 'j'], does: 'Go to the jobs' },
   { keys: ['g', 's'], does: 'Go to the schedules' },
-  { keys: ['p'], does: 'Pause what is live, and go on' },
+  { keys: ['p'], does: 'Freeze what this page shows, and go on' },
   { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
   { keys: ['Esc'], does: 'Close a dialog; leave the search' },
   { keys: ['?'], does: 'This help' },
 ] as const
 
 export const isHelpOpen = signal(false)
+
+const storedAs = 'pshub-single-keys'
+/** Storage may be denied; then the choice lasts as long as the page. */
+const stored = (): string | null => {
+  try {
+    return localStorage.getItem(storedAs)
+  } catch {
+    return null
+  }
+}
+
+/** Keys that are pressed alone; who dictates, or whose hand slips, may switch them off. */
+export const areSingleKeysOn = signal(stored() !== 'off')
+
+export const switchSingleKeys = (isOn: boolean): void => {
+  areSingleKeysOn.value = isOn
+  try {
+    localStorage.setItem(storedAs, isOn ? 'on' : 'off')
+  } catch {
+    // As above.
+  }
+}
 
 export interface KeyActions {
   go(place: string): void
@@ -40,6 +62,7 @@ export const startKeyboard = ({ go, pause }: KeyActions): (() => void) => {
       ;(event.target as HTMLElement).blur()
       return
     }
+    if (!areSingleKeysOn.value) return
     const isJump = event.timeStamp - jumpedAt < patienceMs
     jumpedAt = Number.NEGATIVE_INFINITY
     const place = isJump ? places[event.key] : undefined

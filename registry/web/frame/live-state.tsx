@@ -5,8 +5,8 @@ import { ago } from '../text/figures.ts'
 const texts: Record<State, string> = {
   connecting: 'Connecting',
   live: 'Live',
-  paused: 'Paused',
-  hidden: 'Paused while hidden',
+  paused: 'Frozen',
+  hidden: 'Frozen while hidden',
   lost: 'Connection lost',
   blind: 'Redis away',
 }
@@ -17,8 +17,13 @@ export const LiveState = () => (
     <span class="live-dot" aria-hidden="true" />
     <span role="status">{texts[state.value]}</span>
     <DataAge />
-    <button type="button" class="small" onClick={() => (isPaused.value = !isPaused.value)}>
-      {isPaused.value ? 'Go on' : 'Pause'}
+    <button
+      type="button"
+      class="small"
+      title="Stops what this page shows; queues and workers go on"
+      onClick={() => (isPaused.value = !isPaused.value)}
+    >
+      {isPaused.value ? 'Go on' : 'Freeze page'}
     </button>
   </div>
 )

@@ -13,13 +13,13 @@ import { PageHead } from '../parts/page-head.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
 import { QueueBadges } from '../parts/queue-badges.tsx'
 import { Tile } from '../parts/tile.tsx'
-import { Since } from '../parts/time.tsx'
+import { QueueTroubles } from '../parts/troubles.tsx'
 import { WorkerCommand } from '../parts/worker-command.tsx'
-import { pausedSinceMs } from '../rows/queue-state.ts'
+import { refusedCount, refusedShare } from '../rows/queue-state.ts'
 import { pageSize, taskPage, taskView } from '../rows/tasks.ts'
 import { TaskTable } from '../tables/tasks.tsx'
 import { WorkerTable } from '../tables/workers.tsx'
-import { count, ms, perSecond, plural, span, us } from '../text/figures.ts'
+import { count, ms, percent, perSecond, plural, span, us } from '../text/figures.ts'
 
 export const QueuePage = () => {
   useLive('queues', 'tasks', 'workers')
@@ -53,14 +53,9 @@ export const QueuePage = () => {
 
 const QueueParts = ({ row }: { row: QueueRow }) => {
   const { queue, load } = row
-  const paused = pausedSinceMs(row)
   return (
     <>
-      {paused !== undefined && (
-        <p class="note warn">
-          Paused for <Since atMs={paused} />: its workers take nothing until it is resumed.
-        </p>
-      )}
+      <QueueTroubles rows={[row]} />
       <section class="part" aria-label="Figures of the last minute">
         <dl class="tiles">
           <Tile name="Backlog" value={count(row.backlog)}>
@@ -71,6 +66,9 @@ const QueueParts = ({ row }: { row: QueueRow }) => {
           </Tile>
           <Tile name="Wait p95" value={us(load.us.backlog?.p95)}>
             p50 {us(load.us.backlog?.p50)}
+          </Tile>
+          <Tile name="Refused" value={count(refusedCount(row))}>
+            {percent(refusedShare(row))} of the calls
           </Tile>
           <Tile name="Held" value={count(row.held)}>
             by {plural(row.workers, 'worker')}

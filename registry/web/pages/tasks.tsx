@@ -19,6 +19,7 @@ const stateNames: Record<TaskState, string> = {
   doubled: 'In several queues',
   conflict: 'Conflicting schemas',
   failing: 'Failing',
+  refused: 'Refused calls',
 }
 
 export const TasksPage = () => {

@@ -4,13 +4,12 @@ import { Command } from './command.tsx'
 /** Names that need no quoting in any shell. */
 const plain = /^[\w.-]+$/
 
-/** How to start a worker that this registry sees. */
+/** How to start a worker that this registry sees, where PSHUB_REDIS names its Redis. */
 export const WorkerCommand = ({ queue = 'default' }: { queue?: string }) => {
   const own = namespace.value !== undefined && namespace.value !== 'pshub' && plain.test(namespace.value)
   const parts = [
     'pshub worker ./tasks.mjs',
     `--queue ${plain.test(queue) ? queue : 'default'}`,
-    '--redis redis://127.0.0.1:6379',
     ...(own ? [`--namespace ${namespace.value}`] : []),
   ]
   return <Command>{parts.join(' ')}</Command>

@@ -1,6 +1,7 @@
 import type { QueueRow, Summary } from '../../contract.ts'
-import { ms, percent, plural, span } from '../text/figures.ts'
-import { isGrowing, pausedSinceMs } from './queue-state.ts'
+import { bytes, percent, plural, span } from '../text/figures.ts'
+import { remedyOf } from '../text/remedies.ts'
+import { pausedSinceMs, troublesOf } from './queue-state.ts'
 
 export interface Concern {
   name: string
@@ -23,10 +24,11 @@ export const healthOf = (summary: Summary, queues: Iterable<QueueRow>): Concern[
     conflicts(summary),
     lost(summary),
     backlog(summary, rows),
-    paused(summary),
+    paused(summary, rows),
     errors(summary),
   ]
-  concerns.push(overdue(summary, rows))
+  concerns.push(overdue(summary, rows), refused(summary))
+  if (summary.memory) concerns.push(memory(summary.memory))
   if (summary.dead > 0) concerns.push(dead(summary, rows))
   if (summary.doubled > 0) concerns.push(doubled(summary))
   if (summary.unreadable.length > 0) concerns.push(unreadable(summary))
@@ -92,30 +94,75 @@ const lost = ({ lost: count, workers, draining }: Summary): Concern => {
 }
 
 const backlog = (summary: Summary, queues: QueueRow[]): Concern => {
-  const growing = queues.filter(isGrowing)
-  if (growing.length > 0)
-    return {
-      name: 'Backlog',
-      tone: 'bad',
-      state: 'Problem',
-      text: `Growing in ${growing.length === 1 ? growing[0]!.queue.slice(0, 60) : plural(growing.length, 'queue')}; the oldest request waits for ${ms(summary.oldestMs)}.`,
-      place: 'queues?sort=-backlog',
-    }
-  const waiting =
-    summary.backlog === 0 ? 'Nothing waits.' : `${plural(summary.backlog, 'request')} waiting, not growing.`
-  return good('Backlog', waiting, 'queues')
+  const troubled = queues
+    .flatMap(row => troublesOf(row).map(trouble => ({ row, ...trouble })))
+    .filter(({ kind }) => kind !== 'paused' && kind !== 'refused')
+    .sort((a, b) => (b.row.oldestMs ?? 0) - (a.row.oldestMs ?? 0))
+  const [first] = troubled
+  if (!first)
+    return good(
+      'Backlog',
+      summary.backlog === 0 ? 'Nothing waits.' : `${plural(summary.backlog, 'request')} waiting, none for long.`,
+      'queues',
+    )
+  const others = new Set(troubled.map(({ row }) => row.queue)).size - 1
+  const more = others > 0 ? ` ${plural(others, 'further queue')} to look at.` : ''
+  return {
+    name: 'Backlog',
+    tone: first.tone,
+    state: stateOf(first.tone),
+    text: `${first.row.queue.slice(0, 60)}: ${first.text} ${first.remedy}${more}`,
+    place: `queues/${encodeURIComponent(first.row.queue)}`,
+  }
 }
 
-const paused = ({ paused: count }: Summary): Concern =>
-  count === 0
-    ? good('Pauses', 'No queue is paused.', 'queues')
-    : {
-        name: 'Pauses',
-        tone: 'warn',
-        state: 'Check',
-        text: `${plural(count, 'queue')} paused: requests wait until somebody resumes.`,
-        place: 'queues?state=paused',
-      }
+const stateOf = (tone: 'warn' | 'bad'): string => (tone === 'bad' ? 'Problem' : 'Check')
+
+/** Calls that hubs refused or gave up: workers cannot know of them. */
+const refused = ({ refused: byCode, load }: Summary): Concern => {
+  const codes = Object.entries(byCode).sort(([, a], [, b]) => b - a)
+  const count = codes.reduce((sum, [, calls]) => sum + calls, 0)
+  const [first] = codes
+  if (!first) return good('Refused calls', 'No caller was refused in the last minute.', 'tasks')
+  const share = count / (count + load.callsPerSecond * 60)
+  const tone = share >= alarmingErrors ? 'bad' : 'warn'
+  return {
+    name: 'Refused calls',
+    tone,
+    state: stateOf(tone),
+    text: `${plural(count, 'call')} of the last minute (${percent(share)}) refused or given up by callers, most of them ${first[0].slice(0, 40)}. ${remedyOf(first[0])}`,
+    place: 'tasks?sort=-refused&state=refused',
+  }
+}
+
+const memory = ({ usedBytes, maxBytes }: NonNullable<Summary['memory']>): Concern => {
+  const name = 'Memory of Redis'
+  const text = `${bytes(usedBytes)} of ${bytes(maxBytes)} in use`
+  if (usedBytes >= maxBytes * 0.995)
+    return {
+      name,
+      tone: 'bad',
+      state: 'Problem',
+      text: `Redis is full and refuses writes: ${text}. Raise its maxmemory, or delete what fills it, as dead jobs.`,
+      place: 'jobs?state=dead',
+    }
+  if (usedBytes < maxBytes * 0.9) return good(name, `${text}.`, 'jobs')
+  return { name, tone: 'warn', state: 'Check', text: `Nearly full: ${text}. Then Redis refuses writes.`, place: 'jobs' }
+}
+
+const paused = ({ paused: count }: Summary, queues: QueueRow[]): Concern => {
+  if (count === 0) return good('Pauses', 'No queue is paused.', 'queues')
+  const rows = queues.filter(row => pausedSinceMs(row) !== undefined)
+  const waiting = rows.reduce((sum, { backlog, jobs }) => sum + backlog + jobs, 0)
+  const which = rows.length === 1 ? `Queue ${rows[0]!.queue.slice(0, 60)} is` : `${plural(count, 'queue')} are`
+  return {
+    name: 'Pauses',
+    tone: 'warn',
+    state: 'Check',
+    text: `${which} paused with ${plural(waiting, 'request')} waiting: nothing is taken until somebody resumes.`,
+    place: rows.length === 1 ? `queues/${encodeURIComponent(rows[0]!.queue)}` : 'queues?state=paused',
+  }
+}
 
 const errors = ({ load }: Summary): Concern => {
   if (load.errorRate === 0) return good('Errors', 'No call failed in the last minute.', 'tasks')

@@ -1,4 +1,6 @@
 import type { QueueRow } from '../../contract.ts'
+import { percent, plural, span } from '../text/figures.ts'
+import { remedyOf } from '../text/remedies.ts'
 
 /** Redis' milliseconds since when a queue is paused; undefined when it is not. */
 export const pausedSinceMs = (row: QueueRow): number | undefined => {
@@ -14,4 +16,68 @@ export const isGrowing = ({ backlog, oldestMs, trend }: QueueRow): boolean => {
   if (backlog === 0 || (oldestMs ?? 0) < oldMs) return false
   const before = trend.slice(-6).find(value => value !== null)
   return before !== undefined && before !== null && backlog > before * 1.2 + 1
+}
+
+/** Who waits for longer than this waits for nothing: it is the time of calls when nobody says another. */
+const tooOldMs = 5000
+
+/** Something that is wrong with a queue, and what to do. */
+export interface Trouble {
+  kind: 'paused' | 'unserved' | 'old' | 'growing' | 'refused'
+  tone: 'warn' | 'bad'
+  text: string
+  remedy: string
+}
+
+/** What is wrong with a queue: by the age of what waits, by whether anybody serves it, and by what its callers were refused. */
+export const troublesOf = (row: QueueRow): Trouble[] => {
+  const paused = pausedTrouble(row)
+  return [paused, backlogTrouble(row, paused !== undefined), refusedTrouble(row)].filter(each => each !== undefined)
+}
+
+const waitingIn = ({ backlog, jobs, oldestMs, oldestJobMs }: QueueRow): string => {
+  const ages = [oldestMs, oldestJobMs].filter(age => age !== undefined)
+  const oldest = ages.length === 0 ? '' : `, the oldest for ${span(Math.max(...ages))}`
+  return `${plural(backlog + jobs, 'request')} ${backlog + jobs === 1 ? 'waits' : 'wait'}${oldest}`
+}
+
+const pausedTrouble = (row: QueueRow): Trouble | undefined => {
+  const sinceMs = pausedSinceMs(row)
+  if (sinceMs === undefined) return undefined
+  const waits = row.backlog + row.jobs === 0 ? 'Nothing waits.' : `${waitingIn(row)}.`
+  const text = `It is paused: its workers take nothing. ${waits}`
+  return { kind: 'paused', tone: 'warn', text, remedy: 'Resume it, and its workers go on within a second.' }
+}
+
+const backlogTrouble = (row: QueueRow, isPaused: boolean): Trouble | undefined => {
+  const waits = waitingIn(row)
+  if (row.workers === 0 && row.backlog + row.jobs > 0) {
+    const remedy = `Start a worker: pshub worker <module> --queue ${row.queue}`
+    return { kind: 'unserved', tone: 'bad', text: `Nobody serves it: ${waits}.`, remedy }
+  }
+  if (isPaused) return undefined
+  if ((row.oldestMs ?? 0) > tooOldMs) {
+    const remedy = 'Start more workers, or see what they run.'
+    return { kind: 'old', tone: 'bad', text: `${waits}: its workers do not keep up, or hang.`, remedy }
+  }
+  if (!isGrowing(row)) return undefined
+  return { kind: 'growing', tone: 'bad', text: `The backlog grows: ${waits}.`, remedy: 'Start more workers.' }
+}
+
+const refusedTrouble = (row: QueueRow): Trouble | undefined => {
+  const [most] = Object.entries(row.refused.lastMinute).sort(([, a], [, b]) => b - a)
+  if (!most) return undefined
+  const calls = `${plural(refusedCount(row), 'call')} of the last minute (${percent(refusedShare(row))})`
+  const text = `${calls} refused or given up by callers, most of them ${most[0]}.`
+  return { kind: 'refused', tone: 'bad', text, remedy: remedyOf(most[0]) }
+}
+
+/** Calls of the last minute that their hubs refused or gave up. */
+export const refusedCount = ({ refused }: Pick<QueueRow, 'refused'>): number =>
+  Object.values(refused.lastMinute).reduce((sum, calls) => sum + calls, 0)
+
+/** Of all calls of the last minute, 0 to 1. */
+export const refusedShare = (row: Pick<QueueRow, 'refused' | 'load'>): number => {
+  const count = refusedCount(row)
+  return count === 0 ? 0 : count / (count + row.load.callsPerSecond * 60)
 }

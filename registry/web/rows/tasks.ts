@@ -2,11 +2,32 @@ import type { TaskQueue } from 'pshub'
 import type { TaskRow } from '../../contract.ts'
 import { choiceOf, compare, pageOf, sortOf } from '../address/query.ts'
 import { printable } from '../text/printable.ts'
+import { refusedCount } from './queue-state.ts'
 
-export const taskStates = ['all', 'serving', 'unserved', 'retired', 'doubled', 'conflict', 'failing'] as const
+export const taskStates = [
+  'all',
+  'serving',
+  'unserved',
+  'retired',
+  'doubled',
+  'conflict',
+  'failing',
+  'refused',
+] as const
 export type TaskState = (typeof taskStates)[number]
 
-export const taskColumns = ['task', 'version', 'queue', 'workers', 'rate', 'p50', 'p95', 'p99', 'errors'] as const
+export const taskColumns = [
+  'task',
+  'version',
+  'queue',
+  'workers',
+  'rate',
+  'p50',
+  'p95',
+  'p99',
+  'errors',
+  'refused',
+] as const
 export type TaskColumn = (typeof taskColumns)[number]
 
 /** Which times the percentiles are of: the handler's, or those in the backlog. */
@@ -40,6 +61,7 @@ export const isInState: Record<TaskState, (row: TaskRow) => boolean> = {
   doubled: row => liveQueues(row).length > 1,
   conflict: row => row.conflict,
   failing: row => row.load.errorRate > 0,
+  refused: row => refusedCount(row) > 0,
 }
 
 /** Queues whose live workers provide it; more than one is rarely meant. */
@@ -90,6 +112,7 @@ const values = (times: TaskTimes): Record<TaskColumn, (row: TaskRow) => string |
     p95: row => us(row)?.p95,
     p99: row => us(row)?.p99,
     errors: row => row.load.errorRate,
+    refused: refusedCount,
   }
 }
 

@@ -5,6 +5,7 @@ import { Sparkline } from '../charts/sparkline.tsx'
 import { memo } from '../parts/memo.ts'
 import { TaskBadges } from '../parts/task-badges.tsx'
 import { Text } from '../parts/text.tsx'
+import { refusedCount } from '../rows/queue-state.ts'
 import { plainSummary, type TaskTimes, type TaskView } from '../rows/tasks.ts'
 import { count, percent, perSecond, plural, us } from '../text/figures.ts'
 import { QueueCell } from './queue-cell.tsx'
@@ -43,6 +44,9 @@ export const TaskTable = ({ rows, view, state }: { rows: TaskRow[]; view: TaskVi
             ))}
             <SortHead {...head} column="errors" isNumber>
               errors
+            </SortHead>
+            <SortHead {...head} column="refused" isNumber>
+              refused
             </SortHead>
           </tr>
         </thead>
@@ -99,6 +103,13 @@ const Row = memo(({ row, times }: { row: TaskRow; times: TaskTimes }) => {
       </td>
       <td data-name="errors" class={load.errorRate > 0 ? 'number failing' : 'number'}>
         {percent(load.errorRate)}
+      </td>
+      <td
+        data-name="refused"
+        class={refusedCount(row) > 0 ? 'number failing' : 'number'}
+        title="Calls of the last minute that callers refused or gave up"
+      >
+        {count(refusedCount(row))}
       </td>
     </tr>
   )

@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { TaskDetail } from '../../contract.ts'
+import { queues, tasks } from '../live/shown.ts'
+import { pausedSinceMs } from '../rows/queue-state.ts'
 import { keepArgsInAddress, keepTabInAddress, tabOfAddress } from './arguments/address.ts'
 import type { EditorTab } from './arguments/editor.tsx'
 import { useArguments } from './arguments/state.ts'
@@ -28,7 +30,7 @@ export const useTrial = (detail: TaskDetail) => {
   const checkedTimeout = timeoutOf(timeout)
   const timeoutMs = 'timeoutMs' in checkedTimeout ? checkedTimeout.timeoutMs : undefined
 
-  const obstacle = () => obstacleTo(args, checkedTimeout)
+  const obstacle = () => obstacleTo(args, checkedTimeout, pausedQueueOf(task))
   const start = async (isSentAnyway: boolean) => {
     if (run.startedMs !== undefined) return
     const wrong = obstacle()
@@ -83,4 +85,12 @@ export const useTrial = (detail: TaskDetail) => {
     share,
     reuse,
   }
+}
+
+/** The queue that a call of it would wait in, where that is paused. */
+const pausedQueueOf = (task: string): string | undefined => {
+  const own = tasks.value?.get(task)?.queues ?? []
+  const target = own.find(({ workers }) => workers > 0) ?? own[0]
+  const row = target && queues.value?.get(target.queue)
+  return row && pausedSinceMs(row) !== undefined ? row.queue : undefined
 }

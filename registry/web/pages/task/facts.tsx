@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact'
 import type { TaskDetail } from '../../../contract.ts'
 import { queuePath, taskPath } from '../../address/paths.ts'
 import { Sparkline } from '../../charts/sparkline.tsx'
-import { tasks } from '../../live/shown.ts'
+import { tasks, workers } from '../../live/shown.ts'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
-import { ms, percent, perSecond, plural, us } from '../../text/figures.ts'
+import { refusedCount, refusedShare } from '../../rows/queue-state.ts'
+import { count, ms, percent, perSecond, plural, us } from '../../text/figures.ts'
 
 const aboutKeyed = {
   ordered: 'Its jobs with the same key run one after the other',
@@ -16,6 +17,7 @@ const aboutKeyed = {
 export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
   const row = tasks.value?.get(detail.row.task) ?? detail.row
   const { load } = row
+  const servedSinceMs = sinceOf(detail.providers)
   const others = detail.versions.filter(({ task }) => task !== row.task)
   return (
     <dl class="facts">
@@ -41,9 +43,15 @@ export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
       <Fact name="Workers">
         {plural(row.workers, 'worker')} on {plural(row.hosts, 'host')}
       </Fact>
-      <Fact name="Registered">
-        <Ago atMs={detail.registeredMs} />
-      </Fact>
+      {servedSinceMs === undefined ? (
+        <Fact name="Last published">
+          <Ago atMs={detail.registeredMs} />
+        </Fact>
+      ) : (
+        <Fact name="Served since" title="Since the first of its live workers started">
+          <Ago atMs={servedSinceMs} />
+        </Fact>
+      )}
       <Fact name="Rate">
         {perSecond(load.callsPerSecond)} <Sparkline values={row.trend} name="Calls per second" format={perSecond} />
       </Fact>
@@ -53,6 +61,11 @@ export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
       <Fact name="Wait p95">{us(load.us.backlog?.p95)}</Fact>
       <Fact name="Errors">
         <span class={load.errorRate > 0 ? 'failing' : undefined}>{percent(load.errorRate)}</span>
+      </Fact>
+      <Fact name="Refused" title="Calls of the last minute that callers refused or gave up, which no worker counts">
+        <span class={refusedCount(row) > 0 ? 'failing' : undefined}>
+          {count(refusedCount(row))} · {percent(refusedShare(row))}
+        </span>
       </Fact>
       {others.length > 0 && (
         <Fact name="Other versions">
@@ -65,6 +78,12 @@ export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
       )}
     </dl>
   )
+}
+
+/** When the first of these workers started; undefined where none says. */
+const sinceOf = (ids: readonly string[]): number | undefined => {
+  const times = ids.map(id => (workers.value?.get(id)?.started ?? 0) * 1000).filter(time => time > 0)
+  return times.length === 0 ? undefined : Math.min(...times)
 }
 
 const Fact = ({ name, title, children }: { name: string; title?: string; children: ComponentChildren }) => (

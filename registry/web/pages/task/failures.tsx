@@ -1,6 +1,7 @@
 import type { TaskDetail } from '../../../contract.ts'
 import { Text, WrappedText } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
+import { RefusalTable } from '../../tables/refusals.tsx'
 import { count, perSecond, us } from '../../text/figures.ts'
 
 /** Who calls a task: '' gave no name, '*' are all who were not counted by name. */
@@ -69,6 +70,7 @@ export const Failures = ({ detail }: { detail: TaskDetail }) => (
   <section class="part" aria-labelledby="failures">
     <h2 id="failures">Recent failures</h2>
     <Errors detail={detail} />
+    <RefusalTable refusals={detail.refusals} />
     <FailureTable failures={(detail as Told).failures} />
   </section>
 )

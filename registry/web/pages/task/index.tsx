@@ -5,7 +5,7 @@ import { at } from '../../address/paths.ts'
 import { choiceOf } from '../../address/query.ts'
 import { useQuery } from '../../address/use-query.ts'
 import { HistoryCharts } from '../../charts/history.tsx'
-import { tasks } from '../../live/shown.ts'
+import { queues, tasks } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { useTaskDetail } from '../../live/task-detail.ts'
 import { Boundary } from '../../parts/boundary.tsx'
@@ -15,6 +15,7 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { SchemaView } from '../../parts/schema-view.tsx'
 import { SwitchLinks } from '../../parts/switch-links.tsx'
 import { TaskBadges } from '../../parts/task-badges.tsx'
+import { QueueTroubles } from '../../parts/troubles.tsx'
 import { printable } from '../../text/printable.ts'
 import { TryIt } from '../../try-it/index.tsx'
 import { SlowCalls } from './calls.tsx'
@@ -31,7 +32,7 @@ export const TaskPage = () => {
 }
 
 const OneTask = ({ task }: { task: string }) => {
-  useLive('tasks', 'workers')
+  useLive('tasks', 'workers', 'queues')
   const state = useTaskDetail(task)
   const row = tasks.value?.get(task)
   return (
@@ -68,6 +69,7 @@ const Parts = ({ detail }: { detail: TaskDetail }) => {
   return (
     <>
       <Boundary what="What is known of it" of={detail}>
+        <Troubles detail={detail} />
         <TaskFacts detail={detail} />
       </Boundary>
       <SwitchLinks
@@ -113,6 +115,14 @@ const Part = ({ part, detail }: { part: (typeof parts)[number]; detail: TaskDeta
     {part === 'failures' && <Failures detail={detail} />}
   </>
 )
+
+/** Of the queues that would take its calls now: those with workers, or all where none has any. */
+const Troubles = ({ detail }: { detail: TaskDetail }) => {
+  const { queues: own } = tasks.value?.get(detail.row.task) ?? detail.row
+  const served = own.filter(({ workers }) => workers > 0)
+  const rows = (served.length > 0 ? served : own).flatMap(({ queue }) => queues.value?.get(queue) ?? [])
+  return <QueueTroubles rows={rows} isNamed />
+}
 
 /** Drawn anew only when what the form is made from changed, not with every figure. */
 const Form = ({ detail }: { detail: TaskDetail }) => {

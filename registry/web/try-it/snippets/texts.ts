@@ -11,9 +11,6 @@ export interface CallToWrite {
   url: string
 }
 
-/** A Redis that the browser cannot know. */
-const redis = 'redis://127.0.0.1:6379'
-
 export const snippets: readonly { name: string; of(call: CallToWrite): string }[] = [
   { name: 'curl', of: call => curlSnippet(call) },
   { name: 'pshub', of: call => cliSnippet(call) },
@@ -35,22 +32,23 @@ export const cliSnippet = ({ task, args, timeoutMs, namespace }: CallToWrite): s
   const json = jsonLiteral(args)
   const options = [
     ...(timeoutMs === undefined ? [] : [`--timeout ${timeoutMs}ms`]),
-    `--redis ${redis}`,
     ...(namespace === 'pshub' ? [] : [`--namespace ${shellWord(namespace)}`]),
-  ].join(' ')
+  ]
+    .map(option => ` ${option}`)
+    .join('')
   // What begins with - would be taken for an option.
   return json.startsWith('-')
-    ? `pshub call ${options} -- ${shellWord(task)} ${shellWord(json)}`
-    : `pshub call ${shellWord(task)} ${shellWord(json)} ${options}`
+    ? `pshub call${options} -- ${shellWord(task)} ${shellWord(json)}`
+    : `pshub call ${shellWord(task)} ${shellWord(json)}${options}`
 }
 
 export const typescriptSnippet = ({ task, args, timeoutMs, namespace }: CallToWrite): string => {
   const options = timeoutMs === undefined ? '' : `, { timeoutMs: ${timeoutMs} }`
-  const inNamespace = namespace === 'pshub' ? '' : `, namespace: ${javascriptLiteral(namespace)}`
+  const inNamespace = namespace === 'pshub' ? '' : `{ namespace: ${javascriptLiteral(namespace)} }`
   return [
     'import { Hub } from "pshub"',
     '',
-    `const hub = new Hub({ redis: "${redis}"${inNamespace} })`,
+    `const hub = new Hub(${inNamespace})`,
     `const result = await hub.call(${javascriptLiteral(task)}, ${javascriptLiteral(args)}${options})`,
     'console.log(result)',
     'await hub.close()',
@@ -59,11 +57,11 @@ export const typescriptSnippet = ({ task, args, timeoutMs, namespace }: CallToWr
 
 export const pythonSnippet = ({ task, args, timeoutMs, namespace }: CallToWrite): string => {
   const timeout = timeoutMs === undefined ? '' : `, timeout=${timeoutMs / 1000}`
-  const inNamespace = namespace === 'pshub' ? '' : `, namespace=${pythonLiteral(namespace)}`
+  const inNamespace = namespace === 'pshub' ? '' : `namespace=${pythonLiteral(namespace)}`
   return [
     'from pshub import Hub',
     '',
-    `with Hub("${redis}"${inNamespace}) as hub:`,
+    `with Hub(${inNamespace}) as hub:`,
     `    result = hub.call(${pythonLiteral(task)}, ${indented(pythonLiteral(args), '    ')}${timeout})`,
     '    print(result)',
   ].join('\n')
@@ -71,11 +69,11 @@ export const pythonSnippet = ({ task, args, timeoutMs, namespace }: CallToWrite)
 
 export const rubySnippet = ({ task, args, timeoutMs, namespace }: CallToWrite): string => {
   const timeout = timeoutMs === undefined ? '' : `, timeout: ${timeoutMs / 1000}`
-  const inNamespace = namespace === 'pshub' ? '' : `, namespace: ${rubyLiteral(namespace)}`
+  const inNamespace = namespace === 'pshub' ? '' : `(namespace: ${rubyLiteral(namespace)})`
   return [
     'require "pshub"',
     '',
-    `hub = Pshub::Hub.new(redis: "${redis}"${inNamespace})`,
+    `hub = Pshub::Hub.new${inNamespace}`,
     `result = hub.call(${rubyLiteral(task)}, ${rubyLiteral(args)}${timeout})`,
     'p result',
     'hub.close',

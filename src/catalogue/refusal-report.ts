@@ -1,0 +1,96 @@
+import { hostname } from 'node:os'
+import { Refusals } from '../figures/refusals.ts'
+import { command, nowMsOf } from '../redis/client.ts'
+import type { Connection, Redis } from '../redis/connection.ts'
+import { isAboutRights } from '../redis/refusals.ts'
+import { monotonicMs, signalAfter } from '../wire/clock.ts'
+import { type ErrorCode, type HubError, messageOf } from '../wire/errors.ts'
+import type { Keys } from '../wire/keys.ts'
+
+export interface RefusalReportOptions {
+  hubId: string
+  /** The service. */
+  name: string
+  keys: Keys
+  commands: Connection
+}
+
+const everyMs = 1000
+/** A record is kept for so long after it was written last, and so many hubs are listed. */
+export const refusalMemoryMs = 3_600_000
+export const maxRefusingHubs = 1000
+const farewellMs = 1000
+/** Whoever calls ended these by themselves: nothing is wrong. */
+const own: readonly ErrorCode[] = ['HubClosed', 'Aborted']
+
+/**
+ * Tells the registry which calls this hub refused, or gave up without a word of a worker: no worker can know. Nothing is sent
+ * while there are none, and at most once a second while there are.
+ */
+export class RefusalReport {
+  readonly #options: RefusalReportOptions
+  readonly #refusals = new Refusals()
+  #timer: NodeJS.Timeout | undefined
+  #isRefused = false
+  #isClosed = false
+
+  constructor(options: RefusalReportOptions) {
+    this.#options = options
+  }
+
+  note(task: string, queue: string | undefined, error: HubError): void {
+    if (this.#isRefused || this.#isClosed || own.includes(error.kind) || typeof task !== 'string') return
+    this.#refusals.count(task.slice(0, 256), queue, error, monotonicMs())
+    if (!this.#timer) this.#schedule(everyMs / 10)
+  }
+
+  /** Tells what is not told yet, where Redis is there. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    const { commands } = this.#options
+    if (this.#isRefused || !commands.isReady || !this.#refusals.isChanged(monotonicMs())) return
+    const patience = signalAfter(farewellMs)
+    await Promise.race([
+      this.#write(),
+      new Promise(resolve => patience.addEventListener('abort', resolve, { once: true })),
+    ])
+  }
+
+  #schedule(ms: number): void {
+    this.#timer = setTimeout(() => void this.#round(), ms)
+    this.#timer.unref()
+  }
+
+  async #round(): Promise<void> {
+    const { commands } = this.#options
+    if (commands.isReady && this.#refusals.isChanged(monotonicMs())) await this.#write()
+    this.#timer = undefined
+    // It goes on for a minute, until the last one has left the window.
+    if (!this.#isClosed && !this.#isRefused && this.#refusals.hasRecent()) this.#schedule(everyMs)
+  }
+
+  async #write(): Promise<void> {
+    try {
+      await this.#options.commands.send(client => this.#send(client))
+    } catch (error) {
+      // A user whose rights are of an earlier version: this hub goes on as earlier ones did.
+      this.#isRefused = isAboutRights(messageOf(error))
+      this.#refusals.again()
+    }
+  }
+
+  async #send(client: Redis): Promise<void> {
+    const { hubId, name, keys } = this.#options
+    const key = keys.refused(hubId)
+    const nowMs = await nowMsOf(client, key)
+    const text = this.#refusals.text(monotonicMs(), nowMs, { name, host: hostname(), pid: process.pid })
+    await Promise.all([
+      command(client, 'set', key, text, 'PX', refusalMemoryMs),
+      command(client, 'zadd', keys.refusing, nowMs, hubId),
+      command(client, 'zremrangebyscore', keys.refusing, '-inf', nowMs - refusalMemoryMs),
+      command(client, 'zremrangebyrank', keys.refusing, 0, -maxRefusingHubs - 1),
+      command(client, 'pexpire', keys.refusing, refusalMemoryMs),
+    ])
+  }
+}

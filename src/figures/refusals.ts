@@ -1,0 +1,179 @@
+import { type ErrorCode, isErrorCode } from '../wire/errors.ts'
+import { isCount, isMoment, isObject, maxRefusalsLength, objectOf, textOf } from '../wire/foreign.ts'
+import { isId, isQueueName } from '../wire/keys.ts'
+
+/** Calls of one task that ended with one code in their hub, without a word of a worker. */
+export interface Refusal {
+  code: ErrorCode
+  /** In the last minute before the record was written, and since the hub's start. */
+  lastMinute: number
+  count: number
+  /** When the latest ended, Redis milliseconds. */
+  atMs: number
+  /** What its caller was told, cut to 300 characters. */
+  message: string
+  /** Of its request, where there was one. */
+  id?: string
+}
+
+/** Those of one task, as it was called. */
+export interface RefusedTask {
+  task: string
+  /** Absent where none was known. */
+  queue?: string
+  codes: Refusal[]
+}
+
+/** What one hub publishes of the calls that no worker ended. */
+export interface HubRefusals {
+  /** Redis milliseconds when it was written. */
+  seen: number
+  /** The service, as it names itself. */
+  name: string
+  host: string
+  pid: number
+  tasks: RefusedTask[]
+}
+
+export const maxRefusedTasks = 50
+export const maxRefusalMessage = 300
+const sliceMs = 10_000
+const sliceCount = 6
+const maxCodes = 20
+
+interface Counted {
+  count: number
+  endedAt: number
+  message: string
+  id: string | undefined
+  /** Number of the slice of time -> calls. */
+  readonly slices: Map<number, number>
+}
+
+interface Known {
+  queue: string | undefined
+  readonly codes: Map<ErrorCode, Counted>
+}
+
+/** Counts what one hub refused or gave up. Time is in monotonic milliseconds and given by the caller. */
+export class Refusals {
+  /** The task that was refused last is the last one. */
+  readonly #tasks = new Map<string, Known>()
+  #isNew = false
+  #slice = 0
+
+  count(
+    task: string,
+    queue: string | undefined,
+    error: { kind: ErrorCode; message: string; id?: string | undefined },
+    now: number,
+  ): void {
+    const known: Known = this.#tasks.get(task) ?? { queue, codes: new Map() }
+    known.queue = queue ?? known.queue
+    this.#tasks.delete(task)
+    if (this.#tasks.size >= maxRefusedTasks) this.#tasks.delete(this.#tasks.keys().next().value!)
+    this.#tasks.set(task, known)
+    const counted: Counted = known.codes.get(error.kind) ?? {
+      count: 0,
+      endedAt: now,
+      message: '',
+      id: undefined,
+      slices: new Map(),
+    }
+    known.codes.set(error.kind, counted)
+    counted.count++
+    counted.endedAt = now
+    counted.message = error.message.slice(0, maxRefusalMessage)
+    counted.id = error.id
+    const slice = Math.floor(now / sliceMs)
+    counted.slices.set(slice, (counted.slices.get(slice) ?? 0) + 1)
+    this.#isNew = true
+  }
+
+  /** Whether what would be written differs from what was: never while nothing was refused for more than a minute. */
+  isChanged(now: number): boolean {
+    if (this.#isNew) return true
+    const slice = Math.floor(now / sliceMs)
+    return slice !== this.#slice && this.#counted().some(({ slices }) => slices.size > 0)
+  }
+
+  text(now: number, redisNowMs: number, whose: Pick<HubRefusals, 'name' | 'host' | 'pid'>): string {
+    this.#isNew = false
+    this.#slice = Math.floor(now / sliceMs)
+    for (const { slices } of this.#counted())
+      for (const slice of slices.keys()) if (slice <= this.#slice - sliceCount) slices.delete(slice)
+    const record: HubRefusals = { seen: redisNowMs, ...whose, tasks: [] }
+    let length = JSON.stringify(record).length
+    for (const [task, { queue, codes }] of [...this.#tasks].reverse()) {
+      const told: RefusedTask = {
+        task,
+        ...(queue === undefined ? {} : { queue }),
+        codes: [...codes].map(([code, { count, slices, endedAt, message, id }]) => ({
+          code,
+          lastMinute: [...slices.values()].reduce((sum, calls) => sum + calls, 0),
+          count,
+          atMs: Math.round(redisNowMs - (now - endedAt)),
+          message,
+          ...(id === undefined ? {} : { id }),
+        })),
+      }
+      length += JSON.stringify(told).length + 1
+      if (length > maxRefusalsLength) break
+      record.tasks.push(told)
+    }
+    return JSON.stringify(record)
+  }
+
+  /** Whether any is in the window, or not told yet. */
+  hasRecent(): boolean {
+    return this.#isNew || this.#counted().some(({ slices }) => slices.size > 0)
+  }
+
+  /** What was told did not arrive. */
+  again(): void {
+    this.#isNew = true
+  }
+
+  #counted(): Counted[] {
+    return [...this.#tasks.values()].flatMap(({ codes }) => [...codes.values()])
+  }
+}
+
+/**
+ * Reads what a hub wrote, who may have written anything.
+ * @throws Unreadable
+ */
+export const readHubRefusals = (text: string): HubRefusals => {
+  const { seen, name, host, pid, tasks } = objectOf(text, maxRefusalsLength)
+  return {
+    seen: isMoment(seen) ? seen : 0,
+    name: textOf(name, 64),
+    host: textOf(host, 256),
+    pid: isCount(pid) ? pid : 0,
+    tasks: (Array.isArray(tasks) ? tasks : []).slice(0, maxRefusedTasks).flatMap(taskOf),
+  }
+}
+
+const taskOf = (value: unknown): RefusedTask[] => {
+  if (!isObject(value)) return []
+  const { task, queue, codes } = value
+  if (typeof task !== 'string' || task === '' || !Array.isArray(codes)) return []
+  const named = isQueueName(queue) ? { queue } : {}
+  return [{ task: task.slice(0, 256), ...named, codes: codes.slice(0, maxCodes).flatMap(refusalOf) }]
+}
+
+const refusalOf = (value: unknown): Refusal[] => {
+  if (!isObject(value)) return []
+  const { code, lastMinute, count, atMs, message, id } = value
+  if (!isErrorCode(code) || !isCount(count) || !isMoment(atMs)) return []
+  return [
+    {
+      code,
+      lastMinute: isCount(lastMinute) ? Math.min(lastMinute, count) : 0,
+      count,
+      atMs,
+      message: textOf(message, maxRefusalMessage),
+      ...(isId(id) ? { id } : {}),
+    },
+  ]
+}
