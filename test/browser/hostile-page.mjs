@@ -57,7 +57,7 @@
   }
 
   const parts = {
-    Schema: '.schemas .jv-string',
+    Schema: '.schemas .json-string',
     Versions: '[aria-labelledby=versions] code',
     Charts: '[aria-labelledby=slow] td[data-name=caller]',
     Workers: '[aria-labelledby=providers] tbody tr',

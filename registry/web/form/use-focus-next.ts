@@ -5,10 +5,9 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 export const useFocusNext = (root: RefObject<HTMLElement | null>): ((selector: string) => void) => {
   const focus = useRef<string | undefined>(undefined)
   const [, setDrawn] = useState(0)
-  useLayoutEffect(() => {
-    if (focus.current === undefined) return
+  const give = (): void => {
     // Of several selectors the first that finds something able to take the focus.
-    for (const selector of focus.current.split(', ')) {
+    for (const selector of focus.current?.split(', ') ?? []) {
       const found = [...(root.current?.querySelectorAll<HTMLElement>(selector) ?? [])].find(
         one => !one.matches(':disabled'),
       )
@@ -17,6 +16,10 @@ export const useFocusNext = (root: RefObject<HTMLElement | null>): ((selector: s
       break
     }
     focus.current = undefined
+  }
+  useLayoutEffect(() => {
+    // What a field changes in itself alone is drawn right after the form.
+    if (focus.current !== undefined) queueMicrotask(give)
   })
   return selector => {
     focus.current = selector

@@ -15,7 +15,8 @@ export const useReveal = (root: RefObject<HTMLElement | null>) => {
     return () => form?.removeEventListener(revealEvent, reveal)
   }, [])
   useLayoutEffect(() => {
-    if (revealed.count > 0 && root.current) focusNearest(revealed.pointer, root.current)
+    // Fields hear of it through their context, and are drawn right after the form itself.
+    if (revealed.count > 0) queueMicrotask(() => root.current && focusNearest(revealed.pointer, root.current))
   }, [revealed])
   return revealed
 }

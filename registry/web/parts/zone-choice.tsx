@@ -3,7 +3,7 @@ import { type Zone, zone, zoneName, zones } from '../text/zone.ts'
 
 export const ZoneChoice = () => (
   <label class="theme">
-    <span class="visually-hidden">Times are shown in</span>
+    <span class="visually-hidden">Clock</span>
     <select
       class="small"
       title={`Times are those of ${zoneName()}`}
