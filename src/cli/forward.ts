@@ -110,6 +110,13 @@ export const forwardCommand: Command = {
       isDuration: true,
       fallback: '4s',
     },
+    {
+      flag: 'health-port',
+      value: 'port',
+      about: 'answer probes there: /livez and /readyz',
+      setting: 'healthPort',
+      fallback: 'none',
+    },
     ...callerOptions
       .filter(({ setting }) => setting !== 'maxBacklog')
       .map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),

@@ -99,6 +99,13 @@ export const workerCommand: Command = {
       isDuration: true,
       fallback: '1m',
     },
+    {
+      flag: 'health-port',
+      value: 'port',
+      about: 'answer probes there: /livez and /readyz',
+      setting: 'healthPort',
+      fallback: 'none',
+    },
     ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
   ],
   examples: [

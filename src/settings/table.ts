@@ -35,6 +35,11 @@ export interface Settings {
    * others take over. 0: the lease ends as if the process had died. Default 60000.
    */
   maxBlockedMs: number
+  /**
+   * Where the worker answers probes over HTTP, on all addresses of its host: /livez, whether its event loop turns, and /readyz, whether it
+   * holds its lease. 0 takes a free port, which the log names. Default none.
+   */
+  healthPort: number | undefined
   /** StatsD daemon: host:port or udp://host:port, tcp://host:port, unix:///path (datagrams). Default none. */
   statsd: string | undefined
   /** What names of metrics begin with. Default 'pshub.'. */
@@ -164,6 +169,7 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
   // A beat is sent every second; with less, one that is late would pass for a death.
   leaseMs: { users: worker, fallback: 4000, ...integer(2000, 600_000) },
   maxBlockedMs: { users: worker, fallback: 60_000, ...upToAnHour },
+  healthPort: { users: worker, fallback: undefined, ...integer(0, 65_535) },
   statsd: { users: all, fallback: undefined, ...statsdAddress },
   statsdPrefix: { users: all, fallback: 'pshub.', ...metricPrefix },
   statsdFormat: { users: all, fallback: 'tags', ...oneOf('tags', 'graphite') },

@@ -35,8 +35,6 @@ export interface CommonParts
   readonly pool: SlotPool
   readonly fetch: FetchLoop
   readonly keepalive: Keepalive
-  /** Redis knows the worker of that crew: others see it from now on. */
-  onRegistered(crew: Crew): void
   readonly pulse: Pulse
   readonly loop: LoopDelay
   startSpan(queue: string): ExecutorOptions['startSpan']
@@ -94,7 +92,10 @@ export const makeCrew = (common: CommonParts, queueName: string): Crew => {
   crew.due = new Due(crew)
   crew.tick = new Tick(crew)
   crew.forward = new Forward(crew)
-  crew.beat = new BeatLoop(crew, onBeat, () => common.onRegistered(crew))
+  crew.beat = new BeatLoop(crew, onBeat, () => {
+    const tasks = [...common.tasks.keys()]
+    events.emit('worker:started', { worker: workerId(), queue: queue.name, slots: common.pool.size, tasks })
+  })
   crew.farewell = new Farewell(crew)
   crew.show = new Show(crew)
   fetch.add(crew)

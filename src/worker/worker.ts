@@ -21,6 +21,7 @@ import { makeKeys } from '../wire/keys.ts'
 import { namesOf, wrongOptions } from '../wire/options.ts'
 import { type CommonParts, type Crew, makeCrew } from './crew.ts'
 import { Handlers } from './handlers.ts'
+import { Health } from './health.ts'
 import { Hooks, type WorkerHooks } from './hooks.ts'
 import { finish, leave } from './leaving.ts'
 import { makeNestedCalls } from './nested.ts'
@@ -59,6 +60,7 @@ export class Worker {
   readonly #waiting: Connection
   readonly #find: Find
   readonly #inspect: Inspect
+  readonly #health: Health
   readonly #nested: ReturnType<typeof makeNestedCalls>
   readonly #threads: Threads
   readonly #tracing: Tracing | undefined
@@ -125,13 +127,20 @@ export class Worker {
         blockedLines: blockedLines(logger),
         onProblem: problem,
       }),
-      onRegistered: crew => this.#tellStarted(crew),
       startSpan: queue => tracing && ((request, queueMs) => tracing.startRun(request, queue, queueMs)),
       sharding: new Sharding({ commands, keys, onShards: queues => this.#find.addShards(queues) }),
       tasksOf: queue => this.#find.tasksOf(queue),
       serves: queue => this.#find.serves(queue),
     }
     this.#inspect = this.#makeInspect()
+    this.#health = new Health({
+      settings,
+      crews: this.#crews,
+      loop: this.#common.loop,
+      state: () => (this.#state !== 'running' ? 'stopping' : this.#isServing ? 'serving' : 'starting'),
+      isConnected: () => commands.isReady,
+      onOpen: port => logger.info({ port }, 'probes are answered: /livez and /readyz'),
+    })
     for (const queue of this.#find.first) this.#add(queue)
   }
 
@@ -165,7 +174,7 @@ export class Worker {
    * Starts serving. Resolves when the worker is registered, or after two seconds while Redis is away: it goes on trying, and
    * what it finds unfit then is a `problem` event, and not served until it is fit.
    * @throws StartFailed when `onStart` fails
-   * @throws ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
+   * @throws ConfigError when `healthPort` is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
    */
   start(): Promise<void> {
     return this.#tracing ? this.#tracing.detached(() => this.#start()) : this.#start()
@@ -174,8 +183,11 @@ export class Worker {
   async #start(): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
-    await this.#hooks.start().catch(error => {
+    // Behind the probes: what takes its time is seen to be starting.
+    const begun = this.#health.open().then(() => this.#hooks.start())
+    await begun.catch(async error => {
       this.#state = 'stopped'
+      await this.#health.close()
       throw error
     })
     // stop() may have been called meanwhile.
@@ -185,12 +197,11 @@ export class Worker {
     this.#waiting.open()
     commands.open()
     await commands.whenReady(signalAfter(patienceMs))
-    // stop() may have been called meanwhile.
     if (this.#state !== 'running') return
     const unfit = await this.#inspect.look()
     if (this.#state !== 'running') return
     if (unfit?.length) {
-      await Promise.all([this.#waiting.close(), commands.close()])
+      await Promise.all([this.#waiting.close(), commands.close(), this.#health.close()])
       this.#state = 'stopped'
       throw unfitError(unfit)
     }
@@ -206,15 +217,6 @@ export class Worker {
         .untilFit()
         .then(() => this.#find.look())
         .then(() => this.#serve())
-  }
-
-  #tellStarted({ workerId, queue }: Crew): void {
-    this.events.emit('worker:started', {
-      worker: workerId(),
-      queue: queue.name,
-      slots: this.#common.pool.size,
-      tasks: [...this.#common.tasks.keys()],
-    })
   }
 
   /** From now on that queue is served, too. */
@@ -289,7 +291,7 @@ export class Worker {
     await Promise.all([keepalive.stop(), this.#threads.stop()])
     const stopped = await Promise.all(crews.map((crew, at) => leave(crew, isKnown, left[at]!)))
     loop.stop()
-    await Promise.all([commands.close(), this.#nested.close()])
+    await Promise.all([commands.close(), this.#nested.close(), this.#health.close()])
     this.#state = 'stopped'
     this.#hooks.stop()
     for (const event of stopped) this.events.emit('worker:stopped', event)
