@@ -7,11 +7,14 @@ import { readJson } from '../../registry/web/json/text.ts'
 import { standing } from '../../registry/web/try-it/arguments/verdict.ts'
 import { anyJson, hasProto } from '../support/any-json.ts'
 
+/** Whole numbers beyond 2^53 are refused, even where they are spelled as JavaScript spells them. */
+const wouldChange = (value: unknown) => /\d{16}/.test(JSON.stringify(value))
+
 describe('arguments as text', () => {
   it('are what JSON.parse makes of them', () => {
     fc.assert(
       fc.property(
-        anyJson.filter(value => !hasProto(value)),
+        anyJson.filter(value => !hasProto(value) && !wouldChange(value)),
         fc.constantFrom(undefined, 2),
         (value, indent) => {
           expect(parseJson(JSON.stringify(value, undefined, indent))).toEqual({ ok: true, value })

@@ -6,11 +6,12 @@ import { countIn, hasFilter, jobPlace, jobsQuery, jobsView, keyOfJob, seenState 
 import type { QueuedJob } from '../../src/index.ts'
 
 const load = { callsPerSecond: 0, errorRate: 0, errors: {}, us: {} }
+const refused = { lastMinute: {}, counts: {} }
 const queue = (name: string, changes: Partial<QueueRow>): QueueRow =>
-  ({ queue: name, backlog: 0, jobs: 0, dead: 0, workers: 1, load, trend: [], ...changes }) as QueueRow
+  ({ queue: name, backlog: 0, jobs: 0, dead: 0, workers: 1, load, trend: [], refused, ...changes }) as QueueRow
 /** All that health looks at, with nothing wrong. */
 const fine = { tasks: 1, unserved: 0, conflicts: 0, doubled: 0, workers: 1, draining: 0, lost: 0, unreadable: [] }
-const summary = { ...fine, paused: 0, backlog: 0, jobs: 0, dead: 0, load } as unknown as Summary
+const summary = { ...fine, refused: {}, paused: 0, backlog: 0, jobs: 0, dead: 0, load } as unknown as Summary
 const wrong = (changes: Partial<Summary>, queues: QueueRow[]) =>
   healthOf({ ...summary, ...changes }, queues)
     .filter(({ tone }) => tone !== 'good')
