@@ -55,7 +55,8 @@ describe('by keyboard alone', () => {
     const page = await openPage(browser, await shop(), 'tasks')
     await page.getByText('3 tasks').waitFor()
     const seen: string[] = []
-    for (let step = 0; step < 26; step++) {
+    while (!seen.includes('always_fails')) {
+      expect(seen.length, String(seen)).toBeLessThan(60)
       await page.keyboard.press('Tab')
       seen.push(String(await page.evaluate(`${focused} || document.activeElement.tagName`)))
       const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
@@ -63,7 +64,6 @@ describe('by keyboard alone', () => {
     }
     expect(seen[0]).toBe('Skip to content')
     expect(seen.slice(1, 6)).toEqual([`pshub ${fixture.namespace}`, 'Overview', 'Tasks', 'Workers', 'Queues'])
-    expect(seen).toContain('always_fails')
     await page.getByRole('link', { name: 'always_fails' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'always_fails:1.0' }).waitFor()

@@ -108,7 +108,9 @@ describe('what is live', () => {
   })
 
   it('says that Redis is away, and why', async () => {
-    const server = await startServer()
+    // Who is logged in is in Redis, too.
+    const args = ['--appendonly', 'yes']
+    const server = await startServer({ args })
     fixture.onEnd(() => server.stop())
     const hub = { redis: server.url, namespace: fixture.namespace, logLevel: 'silent' as const }
     const page = await openPage(browser, await fixture.registry({ hub }), 'queues')
@@ -117,7 +119,7 @@ describe('what is live', () => {
     await page.getByText('Redis away').waitFor({ timeout: 30_000 })
     await page.getByRole('alert').getByText('The registry cannot be read.').waitFor()
     await browser.screenshot(page, 'pages-blind')
-    const again = await startServer({ port: server.port, dir: server.dir })
+    const again = await startServer({ port: server.port, dir: server.dir, args })
     fixture.onEnd(() => again.stop())
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 })
   })

@@ -123,7 +123,10 @@ describe('a stream whose page does not read', () => {
         conflict: false,
         load,
       }))
-      stream.onReading({ tookMs: 1, overview: { atMs: 1, tasks: rows, workers: [], queues: [], load } } as never)
+      stream.onReading({
+        tookMs: 1,
+        overview: { atMs: 1, tasks: rows, workers: [], queues: [], refusals: [], load },
+      } as never)
     }
     reading('a:1.0', 'b:1.0')
     response.writableLength = 2_000_000
