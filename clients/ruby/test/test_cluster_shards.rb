@@ -133,8 +133,8 @@ class TestClusterShardAway < TestClusterShards
     serve(stay, slots: 2)
     calling = hub_hearing_elsewhere(silent)
     20.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }) }
+    other = names.find { |name| owner_of_place(name) != silent && name != "default" }
     cluster.signal(silent, "STOP")
-    other = names.find { |name| owner_of_place_at_first(name) != silent && name != "default" }
     # Once that is noticed, and before the Cluster has given it up or after that: the others are served.
     40.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }, queue: other, timeout: 10) }
     cluster.signal(silent, "CONT")

@@ -96,6 +96,7 @@ class TestShards < PshubTest
     home = "pshub:{#{NAMES[1]}}:jobs"
     server.client.call("FCALL", "pshub_1_forward", 2, home, "#{home.delete_suffix('s')}bell", 60_000, Pshub::JobText.moved(first, 0))
     serve(runs)
+    eventually("the runs") { runs.size >= 2 }
     eventually("the end") { server.held_count.zero? && server.client.keys("*:line:*").empty? }
     assert_equal([0, 1], Array.new(runs.size) { runs.pop[2] })
   end
