@@ -5,12 +5,12 @@ import { join } from 'node:path'
 const namespace = 'pshub'
 /** These are the registry and the leases of those who live; everything else that is left must end by itself. */
 const lasting = new Set(
-  ['tasks', 'queues', 'workers', 'stats', 'taskstats', 'slow', 'failures', '{q}:leases'].map(
+  ['tasks', 'queues', 'workers', 'stats', 'taskstats', 'slow', 'failures', 'refusing', '{q}:leases'].map(
     key => `${namespace}:${key}`,
   ),
 )
 /** These stay when nobody lives any more. */
-const outliving = new Set(['tasks', 'queues'].map(key => `${namespace}:${key}`))
+const outliving = new Set(['tasks', 'queues', 'refusing'].map(key => `${namespace}:${key}`))
 const ofWorkers = new Set(['workers', 'stats', 'taskstats', 'slow', 'failures'].map(key => `${namespace}:${key}`))
 const bells = new Set(['{q}:bell', '{q}:jobbell'].map(key => `${namespace}:${key}`))
 const longestTtlMs = 60_000
@@ -29,6 +29,8 @@ const leftOn = async (redis, { workersLive, cardsStay = false }) => {
   for (const key of await redis.keys('*')) {
     const ttlMs = await redis.pttl(key)
     if (ttlMs === -2 || (ttlMs >= 0 && ttlMs <= longestTtlMs)) continue
+    // What hubs refused is told for an hour.
+    if (key.startsWith(`${namespace}:refused:`)) continue
     if (lasting.has(key) && (workersLive || outliving.has(key))) continue
     // The cards of workers that were killed are shown for an hour.
     if (cardsStay && ofWorkers.has(key)) continue

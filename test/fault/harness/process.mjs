@@ -7,7 +7,7 @@ export const setup = JSON.parse(process.env.PSHUB_FAULT_SETUP)
 export const journal = openJournal(setup.folder, setup.name)
 
 /** pshub as it is built, or a copy of it with a planted bug. */
-export const pshub = await import(`${setup.dist}/index.js`)
+export const pshub = await import(`${setup.dist}/unjoined.mjs`)
 
 const lagCheckMs = 20
 

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs'
 
 const { redis, journal, queue, count, quietMs, dist } = JSON.parse(process.env.PSHUB_RESHARD_SETUP)
-const { Hub } = await import(`${dist}/index.js`)
+const { Hub } = await import(`${dist}/unjoined.mjs`)
 const { Connection } = await import(`${dist}/redis/connection.js`)
 const { Resharding } = await import(`${dist}/queue/resharding.js`)
 const { makeKeys } = await import(`${dist}/wire/keys.js`)

@@ -76,7 +76,7 @@ try {
 const planted = bug && plant(bug)
 const dist = planted?.dist ?? new URL('../../../dist', import.meta.url).pathname
 const { random } = seeded(Number(values.seed))
-const { Hub } = await import(`${dist}/index.js`)
+const { Hub } = await import(`${dist}/unjoined.mjs`)
 
 const languages = values.worker.split(',').map(name => (name === 'typescript' ? undefined : loadLanguage(name)))
 const perSecond = Number(values['per-second'] ?? fault.perSecond ?? 40)

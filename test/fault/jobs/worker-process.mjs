@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs'
 
 const { redis, name, journal, queue, workers, graceMs, dist } = JSON.parse(process.env.PSHUB_JOBS_SETUP)
-const { defineTask, Worker } = await import(`${dist}/index.js`)
+const { defineTask, Worker } = await import(`${dist}/unjoined.mjs`)
 
 let runs = 0
 const note = line => appendFileSync(journal, `${JSON.stringify(line)}\n`)
