@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List
 import pytest
 
 from called_tasks import add, wait
-from conftest import Proxy, Server, eventually, vectors
+from conftest import Server, eventually, vectors
 from pshub import AsyncHub, Hub, HubError, NoSuchTask, NoWorkers, TaskError, Worker, task
 from pshub.figures.refusals import Refusals
 from pshub.wire.errors import hub_error
@@ -86,15 +86,13 @@ def test_arguments_that_do_not_fit_and_calls_that_were_given_up_are_told(server:
         assert (told["codes"][0]["id"], told["codes"][0]["message"]) == (late.value.id, late.value.message)
 
 
-def test_a_hub_that_is_closed_tells_at_once(server: Server, make_proxy: Callable[[Server], Proxy]) -> None:
-    proxy = make_proxy(server)
-    with Hub(proxy.url) as hub:
+def test_a_hub_that_is_closed_tells_at_once(server: Server) -> None:
+    with Hub(server.url) as hub:
         with pytest.raises(NoSuchTask):
             hub.call("nowhere:1.0")
         hub_id = hub.id
-        # An answer that is on its way for so long that the rest of the hub's end is over before that of its last word.
-        proxy.bytes_per_s = 20
-        hub.resume("default")
+        # Longer than the rest of its end takes.
+        server.client.execute_command("CLIENT", "PAUSE", 300)
     assert codes_of(server, hub_id) == {"nowhere:1.0": {"NoSuchTask": 1}}
 
 
