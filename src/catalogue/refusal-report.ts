@@ -4,7 +4,7 @@ import { command, nowMsOf } from '../redis/client.ts'
 import type { Connection, Redis } from '../redis/connection.ts'
 import { isAboutRights } from '../redis/refusals.ts'
 import { monotonicMs, signalAfter } from '../wire/clock.ts'
-import { type ErrorCode, type HubError, messageOf } from '../wire/errors.ts'
+import { type HubError, messageOf } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
 
 export interface RefusalReportOptions {
@@ -20,8 +20,6 @@ const everyMs = 1000
 export const refusalMemoryMs = 3_600_000
 export const maxRefusingHubs = 1000
 const farewellMs = 1000
-/** Whoever calls ended these by themselves: nothing is wrong. */
-const own: readonly ErrorCode[] = ['HubClosed', 'Aborted']
 
 /**
  * Tells the registry which calls this hub refused, or gave up without a word of a worker: no worker can know. Nothing is sent
@@ -39,9 +37,9 @@ export class RefusalReport {
   }
 
   note(task: string, queue: string | undefined, error: HubError): void {
-    if (this.#isRefused || this.#isClosed || own.includes(error.kind) || typeof task !== 'string') return
-    this.#refusals.count(task.slice(0, 256), queue, error, monotonicMs())
-    if (!this.#timer) this.#schedule(everyMs / 10)
+    if (this.#isRefused || this.#isClosed || typeof task !== 'string') return
+    this.#refusals.count(task, queue, error, monotonicMs())
+    if (!this.#timer && this.#refusals.hasRecent()) this.#schedule(everyMs / 10)
   }
 
   /** Tells what is not told yet, where Redis is there. */

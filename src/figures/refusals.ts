@@ -37,6 +37,9 @@ export interface HubRefusals {
 
 export const maxRefusedTasks = 50
 export const maxRefusalMessage = 300
+const maxTaskLength = 256
+/** Whoever calls ended these by themselves: nothing is wrong. */
+const own: readonly ErrorCode[] = ['HubClosed', 'Aborted']
 const sliceMs = 10_000
 const sliceCount = 6
 const maxCodes = 20
@@ -63,11 +66,13 @@ export class Refusals {
   #slice = 0
 
   count(
-    task: string,
+    called: string,
     queue: string | undefined,
     error: { kind: ErrorCode; message: string; id?: string | undefined },
     now: number,
   ): void {
+    if (own.includes(error.kind)) return
+    const task = called.slice(0, maxTaskLength)
     const known: Known = this.#tasks.get(task) ?? { queue, codes: new Map() }
     known.queue = queue ?? known.queue
     this.#tasks.delete(task)
@@ -159,7 +164,7 @@ const taskOf = (value: unknown): RefusedTask[] => {
   const { task, queue, codes } = value
   if (typeof task !== 'string' || task === '' || !Array.isArray(codes)) return []
   const named = isQueueName(queue) ? { queue } : {}
-  return [{ task: task.slice(0, 256), ...named, codes: codes.slice(0, maxCodes).flatMap(refusalOf) }]
+  return [{ task: task.slice(0, maxTaskLength), ...named, codes: codes.slice(0, maxCodes).flatMap(refusalOf) }]
 }
 
 const refusalOf = (value: unknown): Refusal[] => {

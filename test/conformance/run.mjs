@@ -18,6 +18,7 @@ const { jobChecks } = await import('./checks/jobs.mjs')
 const { keyedJobChecks } = await import('./checks/keyed-jobs.mjs')
 const { mergedJobChecks } = await import('./checks/merged-jobs.mjs')
 const { shardChecks } = await import('./checks/shards.mjs')
+const { refusedCallChecks } = await import('./checks/refused-calls.mjs')
 const { outcomeChecks } = await import('./checks/outcomes.mjs')
 const { valueChecks } = await import('./checks/values.mjs')
 const { workerChecks } = await import('./checks/worker.mjs')
@@ -153,7 +154,7 @@ const plan = languages.flatMap(worker =>
     // What a worker does with anybody's requests, and what either side sends, is looked at with its own language, once.
     const own = caller === worker ? [...workerChecks, ...transcriptChecks] : []
     const ofJobs = [...jobChecks, ...keyedJobChecks, ...mergedJobChecks, ...shardChecks]
-    const checks = [...valueChecks, ...outcomeChecks, ...own, ...ofJobs, ...faultChecks]
+    const checks = [...valueChecks, ...outcomeChecks, ...refusedCallChecks, ...own, ...ofJobs, ...faultChecks]
     return { caller, worker, checks: checks.filter(isTriedWith(caller, worker)).filter(fits) }
   }),
 )

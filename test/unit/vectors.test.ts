@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { readTaskCard, readWorkerCard } from '../../src/catalogue/cards.ts'
 import { parseWorkerRecord } from '../../src/figures/load.ts'
 import { parseFailures, RecentFailures } from '../../src/figures/recent-failures.ts'
+import { Refusals, readHubRefusals } from '../../src/figures/refusals.ts'
 import { TaskStats } from '../../src/figures/task-stats.ts'
 import { Forecast } from '../../src/hub/forecast.ts'
 import { explained } from '../../src/redis/refusals.ts'
@@ -104,6 +105,31 @@ describe('golden files', () => {
       expect(JSON.parse(recent.text(0)), title).toEqual(published)
       const own = Object.fromEntries(failed.map(({ task }: { task: string }) => [task, '']))
       expect(parseFailures(published, own), title).toEqual(published)
+    }
+  })
+
+  it('refused-calls.json', () => {
+    const { cases, name, host, pid } = vectors('refused-calls.json')
+    for (const { title, steps } of cases) {
+      const refusals = new Refusals()
+      for (const { at, code, series, redisMs, ...step } of steps) {
+        const where = `${title}, at ${at}`
+        for (let n = 0; code && n < (series ?? 1); n++) {
+          const error = { kind: code, message: step.message, id: step.id ?? undefined }
+          refusals.count(step.task.replace('{n}', String(n)), step.queue ?? undefined, error, at)
+        }
+        if (step.again) refusals.again()
+        if (step.changed !== undefined) expect(refusals.isChanged(at), where).toBe(step.changed)
+        if (step.recent !== undefined) expect(refusals.hasRecent(), where).toBe(step.recent)
+        if (redisMs === undefined) continue
+        const text = refusals.text(at, redisMs, { name, host, pid })
+        if (step.text) expect(text, where).toBe(step.text)
+        else
+          expect(
+            readHubRefusals(text).tasks.map(each => each.task),
+            where,
+          ).toEqual(step.tasks)
+      }
     }
   })
 

@@ -50,6 +50,11 @@ class TestNumbers < Minitest::Test
     "memory of recent failures, ms" => Pshub::RecentFailures::MEMORY_S * 1000,
     "longest message of a recent failure, characters" => Pshub::RecentFailures::MAX_MESSAGE_CHARS,
     "longest recent failures of a worker, characters" => Pshub::RecentFailures::MAX_CHARS,
+    "tasks with refused calls of a hub" => Pshub::RefusedCalls::MAX_TASKS,
+    "longest message of a refused call, characters" => Pshub::RefusedCalls::MAX_MESSAGE_CHARS,
+    "longest refused calls of a hub, characters" => Pshub::RefusedCalls::MAX_CHARS,
+    "memory of refused calls, ms" => Pshub::RefusalReport::MEMORY_MS,
+    "hubs whose refused calls are listed" => Pshub::RefusalReport::MAX_HUBS,
     "longest task card, characters" => Pshub::Foreign::MAX_CARD,
     "longest other record of the registry, characters" => Pshub::Foreign::MAX_RECORD,
     "deepest nesting of a record of the registry" => Pshub::Foreign::MAX_NESTING

@@ -84,6 +84,8 @@ class AsyncHub(AsyncJobCalls):
         called = name_of(task)
         wrong = wrong_call(called, timeout, queue, self._is_closed)
         if wrong is not None:
+            if self._dispatch is not None and not self._is_closed:
+                self._started().refusals.note(called, None, wrong)
             raise wrong
         dispatch = self._started()
         future: "asyncio.Future[Any]" = asyncio.get_running_loop().create_future()

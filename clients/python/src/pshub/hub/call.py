@@ -87,6 +87,8 @@ class Call:
         self.body = request_body(self.id, self.task, self.idempotent, out.args_json, out.tail)
         self.tries: int = previous.tries + 1 if previous else 0
         self.settled = False
+        #: A worker ended it, and counts it.
+        self.answered = False
         #: From the moment it is written until Redis answered: it may be running.
         self.in_doubt = False
         #: Its caller gave up: it need not run any more.
@@ -138,6 +140,7 @@ class Call:
     def answer(self, reply: Dict[str, Any]) -> None:
         if self.settled:
             return
+        self.answered = True
         us = phases_of(reply.get("us"))
         if reply["ok"] is not True:
             self.fail(from_wire(reply["error"], task=self.task, id=self.id), us)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Awaitable, Callable, Dict, List, Optional, TypeVar
 
+from ..catalogue.refusal_report import RefusalReport
 from ..figures.events import Events
 from ..queue.pause import pause_queue, resume_queue
 from ..queue.job_queue import JobQueue
-from ..queue.queue import Queue
 from ..redis.connection import Connection
 from ..redis.connections import make_connections
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
@@ -20,14 +20,13 @@ from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import request_tail
 from ..wire.phases import Phases
-from ..wire.redis_clock import RedisClock
 from .call import UNSENT_S, Call, Outgoing
 from .enqueuing import Enqueuing
 from .inbox import Inbox
 from .loop import LoopThread
-from .outbox import Outbox
+from .outboxes import Outboxes
 from .placement import Placement, lighter_of
-from .resolver import Resolver
+from .resolver import Resolver, Route
 from .retries import MAX_TRIES, RetryBudget, may_retry
 from .routes import Routes
 
@@ -58,7 +57,8 @@ class Dispatch:
         self.blocking = blocking.at(self.keys.reply(self.id))
         resolver = Resolver(self.commands, self.keys, events, Placement(self.commands, self.keys, self.ask))
         self.routes = Routes(resolver, self.commands, self.closing)
-        self._outboxes: Dict[str, Outbox] = {}
+        self._outboxes = Outboxes(self.commands, self.keys, self.id, events, self.closing)
+        self.refusals = RefusalReport(self.id, self._name, self.keys, self.commands, self.closing)
         self._pending: Dict[str, Call] = {}
         #: Who waits for an answer that is no call's: that of a job.
         self._tickets: Dict[str, Callable[[Dict[str, Any]], None]] = {}
@@ -98,7 +98,7 @@ class Dispatch:
             try:
                 out.routed(route, self.settings.max_payload_bytes)
             except HubError as error:
-                out.settle(None, error)
+                self._refuse(out, error, route)
                 return
         self.routes.refresh(out.called, out.queue)
         self._send(out)
@@ -169,7 +169,7 @@ class Dispatch:
         self._deadlines.stop()
         # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
         await asyncio.gather(self.enqueuing.stop(), self.blocking.close(), self._inbox.stop())
-        await self._delete_keys()
+        await asyncio.gather(self._delete_keys(), self.refusals.close())
         await self.commands.close()
 
     def detach(self, thread: Optional[LoopThread] = None) -> None:
@@ -182,10 +182,10 @@ class Dispatch:
     # What calls tell.
 
     def why_down(self, queue: str) -> Optional[str]:
-        return self.commands.at(self.keys.queue(queue).calls).down_reason
+        return self._outboxes.why_down(queue)
 
     def is_sending(self, queue: str) -> bool:
-        return self._outbox_of(queue).is_sending
+        return self._outboxes.of(queue).is_sending
 
     def on_postponed(self, call: Call) -> None:
         self._deadlines.add(call)
@@ -193,7 +193,7 @@ class Dispatch:
     def on_ended(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
         self._pending.pop(call.id, None)
         self._deadlines.delete(call)
-        outbox = self._outbox_of(call.queue)
+        outbox = self._outboxes.of(call.queue)
         outbox.in_flight -= 1
         outbox.drop(call)
         ahead = call.pushed.ahead if call.pushed else None
@@ -216,10 +216,12 @@ class Dispatch:
         again = Call(call.out, self, call, error)
         self._expect(again)
         self.events.emit("call:retried", task=call.task, id=call.id, next_id=again.id, code=error.kind)
-        asyncio.get_running_loop().call_later(wait, self._outbox_of(call.queue).add, again)
+        asyncio.get_running_loop().call_later(wait, self._outboxes.of(call.queue).add, again)
         return True
 
     def on_settled(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
+        if error is not None and not call.answered:
+            self.refusals.note(call.task, call.queue, error)
         if self.events.has("call:settled"):
             ms = (now_s() - call.out.started_at) * 1000
             code = error.kind if error else None
@@ -228,6 +230,7 @@ class Dispatch:
     # The way of a call.
 
     async def _look_up(self, out: Outgoing) -> None:
+        route: Optional[Route] = None
         try:
             patience = min(out.timeout_s or 1.0, 1.0)
             route = await self.routes.find(out.called, out.queue, out.started_at + patience)
@@ -235,11 +238,18 @@ class Dispatch:
                 out.routed(route, self.settings.max_payload_bytes)
                 self._send(out)
         except HubError as error:
-            out.settle(None, error)
+            self._refuse(out, error, route)
         except Exception as error:
-            out.settle(None, InvalidArgs(f"{out.called} could not be called: {message_of(error)}", task=out.called))
+            wrong = InvalidArgs(f"{out.called} could not be called: {message_of(error)}", task=out.called)
+            self._refuse(out, wrong, route)
         finally:
             self._lookups.pop(out, None)
+
+    def _refuse(self, out: Outgoing, error: HubError, route: Optional[Route]) -> None:
+        """It ends before there was a request."""
+        if not out.over:
+            self.refusals.note(route.task if route else out.called, route.queue if route else None, error)
+        out.settle(None, error)
 
     def _send(self, out: Outgoing) -> None:
         route = out.route
@@ -247,9 +257,9 @@ class Dispatch:
         self._budget.on_call()
         slots = route.slots
         if route.spread is not None:
-            out.place = lighter_of(route.spread, route.queue, self.why_down, lambda name: self._outbox_of(name).in_flight)
+            out.place = lighter_of(route.spread, route.queue, self.why_down, self._outboxes.in_flight)
             slots = route.spread.live.get(out.place, slots)
-        outbox = self._outbox_of(out.place)
+        outbox = self._outboxes.of(out.place)
         outbox.max_length = min(self.settings.max_backlog, route.max_backlog)
         outbox.forecast.slots = slots
         out.tail = self._tail if out.traceparent is None else self._tail_for(out.traceparent, out.tracestate)
@@ -259,7 +269,7 @@ class Dispatch:
 
     def _expect(self, call: Call) -> None:
         self._pending[call.id] = call
-        self._outbox_of(call.queue).in_flight += 1
+        self._outboxes.of(call.queue).in_flight += 1
         self._deadlines.add(call)
         self._inbox.wake()
 
@@ -275,20 +285,9 @@ class Dispatch:
     def _tail_for(self, traceparent: Optional[str], tracestate: Optional[str]) -> str:
         return request_tail(self.keys.reply(self.id), self._name, traceparent, tracestate)
 
-    def _outbox_of(self, name: str) -> Outbox:
-        outbox = self._outboxes.get(name)
-        if outbox is None:
-            queue = Queue(name, self.keys)
-            here = self.commands.at(queue.keys.calls, waits=False)
-            # A clock of its own: queues may be at servers whose clocks differ.
-            outbox = self._outboxes[name] = Outbox(here, queue, self.id, RedisClock(), self.events, self.closing)
-        return outbox
-
     async def _delete_keys(self) -> None:
         """What is left when Redis is away expires by itself."""
-        pushed: List[str] = [
-            self.keys.queue(name).pushed(self.id) for name, outbox in self._outboxes.items() if outbox.used
-        ]
+        pushed = self._outboxes.used_keys()
         if pushed or self._has_heard:
             pushed += [self.keys.reply(self.id), self.keys.read(self.id)]
         keys = [*pushed, *self.enqueuing.used_keys()]

@@ -156,6 +156,7 @@ class Hub(JobCalls):
         if wrong is not None:
             pending: PendingCall[Any] = PendingCall(None, None)
             pending._settle(None, wrong)
+            self._note(called, None, wrong)
             return pending
         thread, dispatch = self._started()
         pending = PendingCall(thread, dispatch, reader_of(task))
@@ -167,6 +168,7 @@ class Hub(JobCalls):
                 out.routed(route, self._settings.max_payload_bytes)
             except HubError as error:
                 out.settle(None, error)
+                self._note(route.task, route.queue, error)
                 return pending
         thread.post(dispatch.begin, out)
         return pending
@@ -213,6 +215,12 @@ class Hub(JobCalls):
         """
         check_queue_name(queue)
         return self._run(lambda dispatch: dispatch.resume(queue))
+
+    def _note(self, task: Any, queue: Optional[str], error: HubError) -> None:
+        """Tells of a call that ended on its caller's thread."""
+        thread, dispatch = self._thread, self._dispatch
+        if thread is not None and dispatch is not None:
+            thread.post(dispatch.refusals.note, task, queue, error)
 
     def _run(self, work: Callable[[Dispatch], Awaitable[T]], patience_s: float = 0.0) -> T:
         if self._is_closed:

@@ -118,6 +118,8 @@ class Keys:
         self.taskstats = f"{namespace}:taskstats"
         self.slow = f"{namespace}:slow"
         self.failures = f"{namespace}:failures"
+        #: Hubs by when they last wrote what they refused.
+        self.refusing = f"{namespace}:refusing"
         self._reply = f"{namespace}:reply:{{"
         self._queues: Dict[str, QueueKeys] = {}
 
@@ -126,6 +128,9 @@ class Keys:
         if keys is None:
             keys = self._queues[name] = QueueKeys(f"{self.namespace}:{{{name}}}")
         return keys
+
+    def refused(self, hub_id: str) -> str:
+        return f"{self.namespace}:refused:{hub_id}"
 
     def reply(self, hub_id: str) -> str:
         return f"{self._reply}{hub_id}}}"

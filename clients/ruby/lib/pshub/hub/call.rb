@@ -14,8 +14,8 @@ module Pshub
     UNSENT_S = 1.0
 
     attr_reader :id, :call, :queue, :body, :tries, :earlier
-    # +in_doubt+: it was written and not answered, so it may be running. +setback+: why the last try to push it failed.
-    attr_accessor :settled, :in_doubt, :abandoned, :setback, :pushed, :waits_since, :not_before
+    # +answered+: a worker ended it, and counts it. +in_doubt+: it was written and not answered, so it may be running. +setback+: why the last try to push it failed.
+    attr_accessor :settled, :answered, :in_doubt, :abandoned, :setback, :pushed, :waits_since, :not_before
 
     def initialize(call, queue, tail, previous = nil, error = nil, wait_s = 0)
       @id = Ids.make

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "monitor"
+require_relative "../catalogue/refusal_report"
 require_relative "../queue/pause"
 require_relative "../queue/queue"
 require_relative "../redis/failures"
@@ -28,12 +29,10 @@ require_relative "routes"
 module Pshub
   # The calls in flight of one hub in one process: from a name and arguments to a settled call. Made anew after a fork.
   class Dispatch
-    RETRY_FIRST_S = 0.01
-    RETRY_MOST_S = 0.2
     SWEEP_S = 0.5
 
-    # +jobs+: what it has for jobs.
-    attr_reader :id, :pid, :jobs
+    # +jobs+: what it has for jobs. +refusals+: who tells of calls that no worker ended.
+    attr_reader :id, :pid, :jobs, :refusals
 
     def initialize(settings, events, name: settings.name)
       @id = Ids.make
@@ -51,6 +50,7 @@ module Pshub
       @budget = RetryBudget.new
       @clock = RedisClock.new
       @commands, @blocking = Connections.pair("hub", settings.redis, events)
+      @refusals = RefusalReport.new(@id, name, @keys, @commands, @closing)
       @routes = Routes.new(@commands, Resolver.new(@commands.without_waiting, @keys, events), @closing)
       @jobs = JobLinks.new(@id, @keys, @commands, @routes, events, @closing)
       @inbox = Inbox.new(
@@ -95,7 +95,7 @@ module Pshub
         attempt = call.attempt
         now = Clock.now
         return if call.done?
-        return call.settle(nil, Routes.unasked(call.called, @commands.down_reason || "no answer in time")) unless attempt
+        return refuse_call(call, Routes.unasked(call.called, @commands.down_reason || "no answer in time")) unless attempt
         return if now < attempt.deadline
 
         if now < attempt.finish && !attempt.sent? && outbox(attempt.queue).sending?
@@ -134,6 +134,7 @@ module Pshub
       @jobs.stop
       @outboxes.each_value(&:stop)
       delete_keys
+      @refusals.close
       @commands.close
     end
 
@@ -185,7 +186,7 @@ module Pshub
 
     def look_up(call)
       @routes.find(call.called, call.queue, call.patience_end) do |found|
-        found.is_a?(Route) ? send_call(call, found) : call.settle(nil, found)
+        found.is_a?(Route) ? send_call(call, found) : refuse_call(call, found)
       end
     end
 
@@ -200,9 +201,15 @@ module Pshub
         try_call(call)
       end
     rescue HubError => e
-      call.settle(nil, e)
+      refuse_call(call, e, route)
     rescue StandardError => e
-      call.settle(nil, InvalidArgs.new("#{call.called} could not be called: #{Errors.message_of(e)}.", task: call.called))
+      refuse_call(call, InvalidArgs.new("#{call.called} could not be called: #{Errors.message_of(e)}.", task: call.called), route)
+    end
+
+    # It ends before there was a request.
+    def refuse_call(call, error, route = nil)
+      @refusals.note(route&.task || call.called, route&.queue, error) unless call.done?
+      call.settle(nil, error)
     end
 
     # One more try, +more+ of which is what Attempt has of those before it.
@@ -232,6 +239,7 @@ module Pshub
 
     def deliver(reply, again)
       attempt = @lock.synchronize { @pending[reply["id"]] }
+      attempt&.answered = true
       if attempt.nil?
         @events.emit("reply:late", id: reply["id"]) unless @jobs.ears.hear(reply) || again
       elsif reply["ok"]
@@ -260,6 +268,7 @@ module Pshub
 
     def settle(attempt, value, error, phases)
       call = attempt.call
+      @refusals.note(attempt.task, attempt.queue, error) if error && !attempt.answered
       call.settle(value, error)
       return unless @events.any?("call:settled")
 
@@ -269,16 +278,10 @@ module Pshub
 
     # True when a further try was started; that one settles the call then.
     def try_again(attempt, error)
-      call = attempt.call
-      return false if @closing.set? || attempt.tries + 1 >= RetryBudget::MAX_TRIES
-      return false unless RetryBudget.allows?(error, call.route.idempotent)
+      wait_s = @budget.wait_for(attempt, error) unless @closing.set?
+      return false unless wait_s
 
-      wait_s = Clock.backoff(attempt.tries, RETRY_FIRST_S, RETRY_MOST_S)
-      # A Redis that cannot be reached is tried for a second all along; its calls fail then.
-      last = error.is_a?(NotEnqueued) ? [call.finish, call.started_at + Attempt::UNSENT_S].min : call.finish
-      return false if Clock.now + wait_s >= last || !@budget.take
-
-      again = try_call(call, attempt, error, wait_s)
+      again = try_call(attempt.call, attempt, error, wait_s)
       @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.kind)
       true
     end

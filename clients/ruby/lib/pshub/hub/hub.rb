@@ -66,6 +66,7 @@ module Pshub
       called = Arguments.name_of(task)
       wrong = Arguments.wrong(called, timeout, queue)
       wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
+      @dispatch&.refusals&.note(called, nil, wrong) if wrong
       return PendingCall.failed(wrong) if wrong
 
       dispatch.submit(called, args, timeout, [traceparent, tracestate], queue)

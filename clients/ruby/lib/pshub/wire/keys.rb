@@ -61,7 +61,7 @@ module Pshub
       def tried(task) = "#{@base}:tried:#{task}"
     end
 
-    attr_reader :namespace, :tasks, :queues, :workers, :stats, :task_stats, :slow, :failures
+    attr_reader :namespace, :tasks, :queues, :workers, :stats, :task_stats, :slow, :failures, :refusing
 
     def initialize(namespace)
       @namespace = namespace
@@ -73,10 +73,13 @@ module Pshub
       @task_stats = "#{namespace}:taskstats"
       @slow = "#{namespace}:slow"
       @failures = "#{namespace}:failures"
+      # Hubs by when they last wrote what they refused.
+      @refusing = "#{namespace}:refusing"
       @reply_list = /\A#{Regexp.escape(namespace)}:reply:\{([A-Za-z0-9_-]{1,64})\}\z/
     end
 
     def queue(name) = OfQueue.new("#{namespace}:{#{name}}")
+    def refused(hub_id) = "#{namespace}:refused:#{hub_id}"
     def reply(hub_id) = "#{namespace}:reply:{#{hub_id}}"
     def read(hub_id) = "#{namespace}:reply:{#{hub_id}}:read"
 

@@ -1,0 +1,141 @@
+"""What a hub tells of the calls that no worker ended: PROTOCOL.md, section 11.5."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Callable, Dict, List
+
+import pytest
+
+from called_tasks import add, wait
+from conftest import Server, eventually, vectors
+from pshub import AsyncHub, Hub, HubError, NoSuchTask, NoWorkers, TaskError, Worker, task
+from pshub.figures.refusals import Refusals
+from pshub.wire.errors import hub_error
+from test_rights import RULES, user
+
+__all__ = ["user"]
+
+
+def record_of(server: Server, hub_id: str) -> Dict[str, Any]:
+    found: Dict[str, Any] = json.loads(server.client.get(f"pshub:refused:{hub_id}") or '{"tasks":[]}')
+    return found
+
+
+def codes_of(server: Server, hub_id: str) -> Dict[str, Dict[str, int]]:
+    tasks: List[Dict[str, Any]] = record_of(server, hub_id)["tasks"]
+    return {each["task"]: {code["code"]: code["count"] for code in each["codes"]} for each in tasks}
+
+
+def test_golden_records() -> None:
+    golden = vectors("refused-calls.json")
+    for case in golden["cases"]:
+        refusals = Refusals()
+        for step in case["steps"]:
+            at, where = step["at"], (case["title"], step["at"])
+            for n in range(step.get("series", 1) if "code" in step else 0):
+                error = hub_error(step["code"], step["message"], id=step["id"])
+                refusals.count(step["task"].replace("{n}", str(n)), step["queue"], error, at)
+            if step.get("again"):
+                refusals.again()
+            if "changed" in step:
+                assert refusals.is_changed(at) is step["changed"], where
+            if "recent" in step:
+                assert refusals.has_recent is step["recent"], where
+            if "redisMs" not in step:
+                continue
+            text = refusals.text(at, step["redisMs"], golden["name"], golden["host"], golden["pid"])
+            if "text" in step:
+                assert text == step["text"], where
+            else:
+                assert [each["task"] for each in json.loads(text)["tasks"]] == step["tasks"], where
+
+
+def test_they_are_told_by_task_and_code(server: Server) -> None:
+    Worker(server.url, tasks=[add]).start().stop()
+    with Hub(server.url, name="shop") as hub:
+        for _ in range(20):
+            with pytest.raises(NoWorkers):
+                hub.call("add:1.0", x=1)
+        with pytest.raises(NoSuchTask):
+            hub.call("nowhere:1.0")
+        with pytest.raises(HubError):
+            hub.call("add:1.0", x=1, timeout="soon")  # type: ignore[call-overload]
+        expected = {"add:1.0": {"NoWorkers": 20, "InvalidArgs": 1}, "nowhere:1.0": {"NoSuchTask": 1}}
+        eventually(lambda: codes_of(server, hub.id) == expected, what="their record")
+        record = record_of(server, hub.id)
+        assert record["name"] == "shop"
+        assert server.client.pttl(f"pshub:refused:{hub.id}") > 3_500_000
+        assert server.client.pttl("pshub:refusing") > 3_500_000
+        assert server.client.zscore("pshub:refusing", hub.id) == record["seen"]
+
+
+def test_arguments_that_do_not_fit_and_calls_that_were_given_up_are_told(server: Server) -> None:
+    with Worker(server.url, tasks=[add, wait]), Hub(server.url) as hub:
+        # The first one looks the name up, the second one knows it.
+        for _ in range(2):
+            with pytest.raises(HubError, match="x"):
+                hub.call("add:1.0", x="one")
+        with pytest.raises(HubError) as late:
+            hub.call("wait:1.0", s=20, timeout=0.2)
+        expected = {"add:1.0": {"InvalidArgs": 2}, "wait:1.0": {"Timeout": 1}}
+        eventually(lambda: codes_of(server, hub.id) == expected, what="their record")
+        [told] = [each for each in record_of(server, hub.id)["tasks"] if each["task"] == "wait:1.0"]
+        assert told["queue"] == "default"
+        assert (told["codes"][0]["id"], told["codes"][0]["message"]) == (late.value.id, late.value.message)
+
+
+def test_a_hub_that_is_closed_tells_at_once(server: Server) -> None:
+    with Hub(server.url) as hub:
+        with pytest.raises(NoSuchTask):
+            hub.call("nowhere:1.0")
+        hub_id = hub.id
+        # Longer than the rest of its end takes.
+        server.client.execute_command("CLIENT", "PAUSE", 300)
+    assert codes_of(server, hub_id) == {"nowhere:1.0": {"NoSuchTask": 1}}
+
+
+def test_so_does_one_for_asyncio(server: Server) -> None:
+    async def call() -> str:
+        async with AsyncHub(server.url) as hub:
+            with pytest.raises(NoSuchTask):
+                await hub.call("nowhere:1.0")
+            with pytest.raises(HubError):
+                await hub.call("nowhere:1.0", timeout=-1)
+            return hub._started().id
+
+    assert codes_of(server, asyncio.run(call())) == {"nowhere:1.0": {"NoSuchTask": 1, "Expired": 1}}
+
+
+def test_nothing_is_sent_while_nothing_is_refused_and_while_a_worker_fails_by_itself(server: Server) -> None:
+    @task("fail:1.0")
+    def fail() -> None:
+        raise TaskError("no")
+
+    with Worker(server.url, tasks=[add, fail]), Hub(server.url) as hub:
+        assert hub.call("add:1.0", x=1) == 3
+        with pytest.raises(HubError, match="no"):
+            hub.call("fail:1.0")
+    assert server.client.keys("pshub:refus*") == []
+
+
+def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself(
+    server: Server, user: Callable[..., str]
+) -> None:
+    url = user("earlier", *(rule for rule in RULES["pshub-hub"] if ":refus" not in rule))
+    problems: List[Any] = []
+
+    def denied() -> int:
+        return int(server.client.info("commandstats").get("cmdstat_set", {}).get("rejected_calls", 0))
+
+    before = denied()
+    with Hub(url) as hub:
+        hub.events.on("problem", lambda **told: problems.append(told))
+        with pytest.raises(NoSuchTask):
+            hub.call("nowhere:1.0")
+        eventually(lambda: denied() > before, what="the first try")
+        with pytest.raises(NoSuchTask):
+            hub.call("elsewhere:1.0")
+    assert (problems, denied() - before) == ([], 1)
+    assert server.client.keys("pshub:refused:*") == []
