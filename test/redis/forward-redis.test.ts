@@ -82,7 +82,7 @@ describe('a Redis list', () => {
     expect(await target.forward([job], signal)).toMatchObject({ taken: [job.id] })
     const elsewhere = redisList({ redis, key: 'elsewhere' })
     const { message } = await failure(Promise.resolve(elsewhere.forward([job], signal)))
-    expect(message).toMatch(/^Redis at redis:\/\/127\.0\.0\.1:\d+: NOPERM .* keys/)
+    expect(message).toMatch(/^Redis at redis:\/\/127\.0\.0\.1:\d+: NOPERM .* key/)
     await Promise.all([target.close?.(), elsewhere.close?.()])
   })
 
