@@ -117,8 +117,8 @@ export class Placement {
 }
 
 /**
- * So many calls go together into one shard. Spread one by one they would go in several times as many writes, each of which costs a node as much
- * as ten calls do: three masters took twice the time of one for the same calls.
+ * So many calls go together into one shard. Spread one by one over three, those of 4 callers with 192 in flight took Redis 98 to 116 functions for each
+ * thousand of them, so some 50.
  */
 const mostTogether = 64
 

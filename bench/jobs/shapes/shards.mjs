@@ -22,8 +22,11 @@ const kinds = [
 const callers = 12
 const workers = 3
 const enqueuers = 3
-/** Of each caller on each node: less would be smaller writes, whoever they go to. */
-const inFlight = 64
+/**
+ * Of each caller on each node: less would be smaller writes, whoever they go to. Not as many as a worker has slots: there each claim of a lone
+ * master would bring all that one caller had sent, again and again.
+ */
+const inFlight = 50
 const loadMs = 5000
 const queue = 'bench'
 
