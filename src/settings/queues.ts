@@ -1,7 +1,7 @@
 import { isDeclared } from '../task/any-task.ts'
 import type { Task } from '../task/task.ts'
 import { ConfigError } from '../wire/errors.ts'
-import { forwarderOf, isQueueName } from '../wire/keys.ts'
+import { forwarderOf, isQueueName, wholeQueue } from '../wire/keys.ts'
 
 /** One of the queues that a worker is to serve. */
 export interface QueueEntry {
@@ -24,8 +24,10 @@ export const readQueues = (value: unknown): QueueEntry[] | undefined => {
     const [, name, weight] = typeof text === 'string' ? (/^([^:]*)(?::([1-9]\d{0,3}))?$/s.exec(text) ?? []) : []
     if (name === undefined || (name !== everyQueue && !isQueueName(name)) || Number(weight ?? 1) > 1000)
       return undefined
-    if (entries.some(entry => entry.name === name)) return undefined
-    entries.push({ name, weight: weight === undefined ? undefined : Number(weight) })
+    // Whoever names a shard serves all of its queue: what it holds may move to any of them.
+    const whole = wholeQueue(name)
+    if (entries.some(entry => entry.name === whole)) return undefined
+    entries.push({ name: whole, weight: weight === undefined ? undefined : Number(weight) })
   }
   return entries
 }

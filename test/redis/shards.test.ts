@@ -188,6 +188,17 @@ describe('a change', () => {
   })
 })
 
+it('a worker that is told to serve a shard serves all of its queue', async () => {
+  const { task } = noting()
+  const worker = await it_.worker([task], { queue: 'shard.2.q' })
+  await (await resharding()).change(2)
+  const hub = it_.hub()
+  await eventually(async () => (await hub.workers()).length === 2)
+  expect((await hub.workers()).map(({ queue }) => queue).sort()).toEqual(['q', 'shard.2.q'])
+  expect(worker.busy).toBe(0)
+  it_.allowLeftovers()
+})
+
 describe('the record of shards', () => {
   it('is brought back by workers where it was lost', async () => {
     await it_.worker([noting().task])

@@ -117,30 +117,23 @@ class TestClusterShards < ClusterTest
     assert_order(counts, Array.new(runs.size) { runs.pop })
     eventually("one place") { places == names.first(1) * 2 }
   end
-end
-
-# One of its nodes says nothing any more.
-class TestClusterShardAway < TestClusterShards
-  def self.runnable_methods = ["test_a_node_that_is_away_keeps_nothing_of_the_others"]
-  def cluster = own_cluster
 
   def test_a_node_that_is_away_keeps_nothing_of_the_others
+    # The last one has nothing that calls of the others need.
+    silent = own_cluster.masters.last
+    away, other = names.drop(1).partition { |name| owner_of_place(name) == silent }.map(&:first)
     spread(1, names)
-    # Neither that of the registry nor that of the queue itself.
-    registry = [owner_of_place("default"), cluster.owner_of("pshub:workers"), cluster.owner_of("pshub:stats"), cluster.owner_of("pshub:tasks")]
-    silent = (cluster.masters - registry).first or return skip("each node has something that is needed")
     @going_on.set
     serve(stay, slots: 2)
     calling = hub_hearing_elsewhere(silent)
-    20.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }) }
-    other = names.find { |name| owner_of_place(name) != silent && name != "default" }
+    call = ->(n, queue) { calling.call("stay:1.0", { n: n }, queue: queue, timeout: 15) }
+    20.times { |n| assert_equal n, call[n, "default"] }
     cluster.signal(silent, "STOP")
-    # Once that is noticed, and before the Cluster has given it up or after that: the others are served.
-    40.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }, queue: other, timeout: 10) }
+    # Before it is noticed, and after that.
+    50.times { |n| assert_equal n, call[n, other] }
     cluster.signal(silent, "CONT")
-    away = (names - ["default", other]).first
     eventually("its return", patience: 60) do
-      calling.call("stay:1.0", { n: 1 }, queue: away, timeout: 5) == 1
+      call[1, away] == 1
     rescue Pshub::HubError
       false
     end
