@@ -207,7 +207,7 @@ export interface LiveProblem {
   message: string
 }
 
-/** GET api/history?range=15m|1d and optionally queue= or task=. One value per step; null where nothing is known. */
+/** GET api/history?range=15m|1h|1d|30d and optionally queue= or task=. One value per step; null where nothing is known. */
 export interface History {
   /** Start of the first step, milliseconds since 1970. */
   fromMs: number

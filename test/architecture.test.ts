@@ -62,6 +62,7 @@ const doors: Record<string, string[]> = {
     'catalogue',
     'foreign-checks',
     'forgetting',
+    'kept-charts',
     'kept-sessions',
     'overview',
     'queue-counts',

@@ -2,12 +2,24 @@ import type { Load, Overview } from 'pshub'
 import { type History, type HistorySeries, historySeries } from '../contract.ts'
 import type { Reading, Watcher } from './readings.ts'
 
-type Kind = 'all' | 'queue' | 'task'
+export type Kind = 'all' | 'queue' | 'task'
 type Values = Partial<Record<HistorySeries, number | undefined>>
 
-/** The last 15 minutes in steps of 10 s, and the last day in steps of 10 minutes. */
-const ranges = { '15m': { stepMs: 10_000, steps: 90 }, '1d': { stepMs: 600_000, steps: 144 } } as const
+const ranges = {
+  '15m': { stepMs: 10_000, steps: 90 },
+  '1h': { stepMs: 60_000, steps: 60 },
+  '1d': { stepMs: 600_000, steps: 144 },
+  '30d': { stepMs: 3600_000, steps: 720 },
+} as const
+const rangeNames = Object.keys(ranges) as Range[]
 export type Range = keyof typeof ranges
+
+/** The means of one step; values in the order of historySeries. */
+export interface ChartRow {
+  kind: Kind
+  name: string
+  values: (number | null)[]
+}
 
 /** Sparklines show the 15 minutes in this many points. */
 const trendPoints = 30
@@ -48,6 +60,13 @@ class Track {
     })
   }
 
+  /** Of the step with this number since 1970. */
+  at(step: number): number | null {
+    if (step > this.#step || step <= this.#step - this.#steps) return null
+    const value = this.#values[this.#place(step)]!
+    return Number.isNaN(value) ? null : Number(value.toPrecision(3))
+  }
+
   #forgetUntil(atMs: number): number {
     const step = Math.floor(atMs / this.#stepMs)
     // Redis' clock went back, as to that of another server: what was remembered is of no time that is known here.
@@ -79,7 +98,7 @@ export interface Trends {
 }
 
 /**
- * What charts show: samples of every reading since this service started, in memory. Each series of each name takes under 1 kB,
+ * What charts show: samples of every reading since this service started, in memory. Each series of each name takes some 4 kB,
  * and names are bounded.
  */
 export class HistoryStore implements Watcher, Trends {
@@ -113,6 +132,25 @@ export class HistoryStore implements Watcher, Trends {
     return { fromMs, stepMs, series: Object.fromEntries(series) }
   }
 
+  /** What is known of one step of all names. */
+  rowsOf(range: Range, step: number): ChartRow[] {
+    return [...this.#known].flatMap(([key, { tracks }]) => {
+      const values = historySeries.map(series => tracks.get(series)?.[range].at(step) ?? null)
+      const [kind, name] = [key.slice(0, key.indexOf(' ')) as Kind, key.slice(key.indexOf(' ') + 1)]
+      return values.every(value => value === null) ? [] : [{ kind, name, values }]
+    })
+  }
+
+  /** What was known before a restart. The oldest comes first, and all of it before the first reading. */
+  recall(atMs: number, rows: ChartRow[], into: readonly Range[]): void {
+    this.#lastMs = this.#atMs
+    this.#atMs = atMs
+    for (const { kind, name, values } of rows) {
+      const known = values.flatMap((value, at) => (value === null ? [] : [[historySeries[at]!, value]]))
+      this.#record(kind, name, Object.fromEntries(known), into)
+    }
+  }
+
   of(kind: Kind, name: string, series: HistorySeries): (number | null)[] {
     const track = this.#known.get(keyOf(kind, name))?.tracks.get(series)?.['15m']
     if (!track) return new Array<null>(trendPoints).fill(null)
@@ -129,15 +167,15 @@ export class HistoryStore implements Watcher, Trends {
     return track?.read(this.#atMs).find(value => value !== null) ?? undefined
   }
 
-  #record(kind: Kind, name: string, values: Values): void {
+  #record(kind: Kind, name: string, values: Values, into: readonly Range[] = rangeNames): void {
     const known = this.#see(keyOf(kind, name))
     if (!known) return
     const { tracks } = known
     for (const series of historySeries) {
       if (!(series in values)) continue
       let track = tracks.get(series)
-      if (!track) tracks.set(series, (track = { '15m': new Track(ranges['15m']), '1d': new Track(ranges['1d']) }))
-      for (const range of Object.values(track)) range.add(values[series], this.#atMs)
+      if (!track) tracks.set(series, (track = newTracks()))
+      for (const range of into) track[range].add(values[series], this.#atMs)
     }
   }
 
@@ -166,6 +204,13 @@ export class HistoryStore implements Watcher, Trends {
     }
   }
 }
+
+const newTracks = (): Record<Range, Track> => ({
+  '15m': new Track(ranges['15m']),
+  '1h': new Track(ranges['1h']),
+  '1d': new Track(ranges['1d']),
+  '30d': new Track(ranges['30d']),
+})
 
 const keyOf = (kind: Kind, name: string): string => `${kind} ${name}`
 

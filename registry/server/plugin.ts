@@ -10,6 +10,7 @@ import { enqueueRoutes } from './enqueue-routes.ts'
 import { Guard } from './guard.ts'
 import { HistoryStore } from './history.ts'
 import { jobRoutes } from './job-routes.ts'
+import { KeptHistory } from './kept-history.ts'
 import { keyRoutes } from './key-routes.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
@@ -69,8 +70,12 @@ export const addRegistry = async (
       `maxBodyBytes is ${setup.maxBodyBytes}, but the hub sends no more than maxPayloadBytes, ${hub.maxPayloadBytes}.`,
     )
   const history = new HistoryStore()
-  const readings = new Readings(hub, history)
-  app.addHook('onReady', async () => readings.start())
+  const kept = new KeptHistory(history, hub, app.log)
+  const readings = new Readings(hub, kept)
+  app.addHook('onReady', async () => {
+    await kept.restore()
+    readings.start()
+  })
   app.addHook('onClose', async () => readings.close())
   const sessionOf = (role: Role): Session => ({ role, readOnly: setup.readOnly, namespace: hub.namespace, version })
   await addCookies(app)

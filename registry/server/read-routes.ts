@@ -20,7 +20,7 @@ export interface ReadParts {
 }
 
 const view = { config: { registryAccess: 'view' as const } }
-const ranges: readonly Range[] = ['15m', '1d']
+const ranges: readonly Range[] = ['15m', '1h', '1d', '30d']
 const maxNameLength = 200
 /** How old a reading may be that says that there is no such task. */
 const unknownMaxAgeMs = 250

@@ -1,5 +1,6 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
+import { KeptCharts } from '../catalogue/kept-charts.ts'
 import { KeptSessions } from '../catalogue/kept-sessions.ts'
 import { type Overview, readOverview } from '../catalogue/overview.ts'
 import { unreadableTeller } from '../catalogue/unreadable.ts'
@@ -19,6 +20,11 @@ export abstract class Onlooker {
   readonly events: Events = new Events()
   /** What a service on this hub, as the registry is, keeps in Redis of who is logged in. */
   readonly sessions: KeptSessions = new KeptSessions(
+    () => this.keys,
+    (commands, otherwise) => this.ask(commands, otherwise),
+  )
+  /** What a service on this hub, as the registry is, keeps in Redis of its charts. */
+  readonly charts: KeptCharts = new KeptCharts(
     () => this.keys,
     (commands, otherwise) => this.ask(commands, otherwise),
   )

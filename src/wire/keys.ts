@@ -59,6 +59,8 @@ export const makeKeys = (namespace: string) => {
     told: (name: string) => `${namespace}:told:{${name}}`,
     /** STRING: whose session it is; the name is a digest of it. */
     session: (name: string) => `${namespace}:session:${name}`,
+    /** STRING: what the charts of the registry show of one minute or hour, by its number since 1970. */
+    chart: (step: string, number: number | '*') => `${namespace}:chart:${step}:${number}`,
     /** LIST: replies for one hub. */
     reply: (hubId: string) => `${reply}${hubId}}`,
     /** LIST: the last replies that the hub took off its list one by one. */

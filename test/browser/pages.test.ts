@@ -36,6 +36,15 @@ describe('the pages, with a live worker', () => {
     await page.getByRole('heading', { name: 'Last day' }).waitFor()
     expect(page.url()).toContain('range=1d')
     await browser.screenshot(page, 'pages-overview')
+    for (const [choice, title, range] of [
+      ['1 hour', 'Last hour', '1h'],
+      ['30 days', 'Last 30 days', '30d'],
+    ] as const) {
+      await page.getByRole('link', { name: choice }).click()
+      await page.getByRole('heading', { name: title }).waitFor()
+      expect(page.url()).toContain(`range=${range}`)
+      await page.getByRole('img', { name: /^Calls per second\. calls: now/ }).waitFor()
+    }
   })
 
   it('list tasks with their figures, to be searched, filtered and sorted by the address', async () => {

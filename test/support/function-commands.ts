@@ -73,3 +73,4 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(/(keys|running|tried|next):.*/, '$1:*')
     .replace(/unique:.*/, 'unique:*')
     .replace(/session:.*/, 'session:*')
+    .replace(/chart:.*/, 'chart:*:*')

@@ -92,11 +92,17 @@ export const useRedis = (args: string[] = []): Fixture => {
       (await fixture.keys()).filter(key => !registry.includes(key) && !key.startsWith('refused:'))
     let left = await leftovers()
     // What callers said when they gave up, who reported a queue, and whose turn it was, goes by itself, after some seconds; the last token
-    // of its keys after a minute, who is logged in after twelve hours.
-    for (const key of left.filter(name => /:(cancelled|reporter|turn|ticker|fence)$|^session:/.test(name))) {
+    // of its keys after a minute, who is logged in after twelve hours, charts after a month.
+    for (const key of left.filter(name => /:(cancelled|reporter|turn|ticker|fence)$|^session:|^chart:/.test(name))) {
       const ttlMs = await redis.pttl(`${namespace}:${key}`)
       expect(ttlMs).toBeLessThanOrEqual(
-        key.startsWith('session:') ? 43_200_000 : key.endsWith(':fence') ? 60_000 : 5000,
+        key.startsWith('chart:')
+          ? 721 * 3600_000
+          : key.startsWith('session:')
+            ? 43_200_000
+            : key.endsWith(':fence')
+              ? 60_000
+              : 5000,
       )
       if (ttlMs !== -1) left = left.filter(name => name !== key)
     }

@@ -19,6 +19,7 @@ const documentedShape = (key: string) =>
     .replace(/(batch|ended):<id>/, '$1:<batch>')
     .replace('unique:*', 'unique:<text>')
     .replace('session:*', 'session:<digest>')
+    .replace('chart:*:*', 'chart:<step>:<number>')
     .replace(/(line|merged):\*:\*/, '$1:<task>:<key>')
     .replace(/(keys|running|tried|next):\*/, '$1:<task>')
     .replace(/(lock|rate|told):{<id>}/, '$1:{<name>}')

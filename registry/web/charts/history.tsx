@@ -77,6 +77,8 @@ export const chartPlans = {
 } as const satisfies Record<string, ChartPlan>
 export type ChartName = keyof typeof chartPlans
 
+const rangeTexts: Record<Range, string> = { '15m': '15 minutes', '1h': '1 hour', '1d': '1 day', '30d': '30 days' }
+
 /** Charts of everything, of one queue or of one task, and the choice of how far back they reach. */
 export const HistoryCharts = ({
   of,
@@ -97,7 +99,7 @@ export const HistoryCharts = ({
           name="range"
           value={range}
           state={state}
-          options={ranges.map(value => ({ value, text: value === '15m' ? '15 minutes' : '1 day' }))}
+          options={ranges.map(value => ({ value, text: rangeTexts[value] }))}
         />
       </div>
       <div class="charts" data-count={charts.length}>

@@ -4,12 +4,17 @@ import type { History } from '../../contract.ts'
 import { request } from '../session/request.ts'
 import { state } from './shown.ts'
 
-export const ranges = ['15m', '1d'] as const
+export const ranges = ['15m', '1h', '1d', '30d'] as const
 export type Range = (typeof ranges)[number]
-export const rangeNames: Record<Range, string> = { '15m': 'Last 15 minutes', '1d': 'Last day' }
+export const rangeNames: Record<Range, string> = {
+  '15m': 'Last 15 minutes',
+  '1h': 'Last hour',
+  '1d': 'Last day',
+  '30d': 'Last 30 days',
+}
 
 /** As often as a chart has a new value worth a look. */
-const refreshMs: Record<Range, number> = { '15m': 5000, '1d': 30_000 }
+const refreshMs: Record<Range, number> = { '15m': 5000, '1h': 15_000, '1d': 30_000, '30d': 60_000 }
 
 /** What charts show of everything, of one queue, or of one task; read again while the page is live. */
 export const useHistory = (range: Range, of: { queue?: string; task?: string } = {}): History | undefined => {

@@ -1,0 +1,110 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Hub } from 'pshub'
+import { historySeries } from '../contract.ts'
+import type { ChartRow, HistoryStore, Kind } from './history.ts'
+import type { Reading, Watcher } from './readings.ts'
+
+const minuteMs = 60_000
+const hourMs = 3600_000
+const longest = 16_384
+const kinds: readonly unknown[] = ['all', 'queue', 'task'] satisfies Kind[]
+
+/** Rows beyond 16384 bytes are left out, the last ones first. */
+export const chartText = (rows: ChartRow[]): string => {
+  const parts: string[] = []
+  let bytes = 1
+  for (const { kind, name, values } of rows) {
+    const part = JSON.stringify([kind, name, ...values])
+    bytes += Buffer.byteLength(part) + 1
+    if (bytes > longest) break
+    parts.push(part)
+  }
+  return `[${parts.join(',')}]`
+}
+
+const isValue = (value: unknown): value is number | null =>
+  value === null || (typeof value === 'number' && Number.isFinite(value) && value >= 0)
+
+/** What Redis has may be anything: rows that are none are left out. */
+export const chartRows = (text: string): ChartRow[] => {
+  let read: unknown
+  try {
+    read = JSON.parse(text || '[]')
+  } catch {
+    return []
+  }
+  if (!Array.isArray(read)) return []
+  return read.flatMap((row: unknown) => {
+    if (!Array.isArray(row) || row.length !== historySeries.length + 2) return []
+    const [kind, name, ...values] = row as unknown[]
+    if (!kinds.includes(kind) || typeof name !== 'string' || name.length > 200 || !values.every(isValue)) return []
+    return [{ kind: kind as Kind, name, values }]
+  })
+}
+
+/**
+ * Keeps the charts in Redis: after each minute and each hour its means, unless another registry did. While that fails they are in memory
+ * alone, and the log says so once.
+ */
+export class KeptHistory implements Watcher {
+  readonly #history: HistoryStore
+  readonly #hub: Hub
+  readonly #log: FastifyBaseLogger
+  #atMs: number | undefined
+  #isWarned = false
+
+  constructor(history: HistoryStore, hub: Hub, log: FastifyBaseLogger) {
+    this.#history = history
+    this.#hub = hub
+    this.#log = log
+  }
+
+  /** Reads what there is, before the first reading. */
+  async restore(): Promise<void> {
+    try {
+      const { atMs } = await this.#hub.overview()
+      const hours = await this.#hub.charts.read('hour', Math.floor(atMs / hourMs))
+      const minutes = await this.#hub.charts.read('minute', Math.floor(atMs / minuteMs))
+      const known = new Set(hours.filter(({ text }) => text !== '').map(({ number }) => number))
+      // In the order of time: a track takes one that goes back for another clock.
+      for (const { number, text } of hours) this.#history.recall(number * hourMs, chartRows(text), ['30d'])
+      for (const { number, text } of minutes) {
+        const isInHour = known.has(Math.floor((number * minuteMs) / hourMs))
+        this.#history.recall(number * minuteMs, chartRows(text), isInHour ? ['1h', '1d'] : ['1h', '1d', '30d'])
+      }
+    } catch (error) {
+      this.#warn(error as Error)
+    }
+  }
+
+  onReading(reading: Reading): void {
+    const before = this.#atMs
+    const { atMs } = reading.overview
+    this.#atMs = atMs
+    this.#history.onReading(reading)
+    if (before === undefined) return
+    const minute = Math.floor(before / minuteMs)
+    if (Math.floor(atMs / minuteMs) > minute) void this.#keep('minute', '1h', minute)
+    const hour = Math.floor(before / hourMs)
+    if (Math.floor(atMs / hourMs) > hour) void this.#keep('hour', '30d', hour)
+  }
+
+  onProblem(): void {
+    // A gap in the charts says it.
+  }
+
+  async #keep(step: 'minute' | 'hour', range: '1h' | '30d', number: number): Promise<void> {
+    try {
+      await this.#hub.charts.write(step, number, chartText(this.#history.rowsOf(range, number)))
+    } catch (error) {
+      this.#warn(error as Error)
+    }
+  }
+
+  #warn(error: Error): void {
+    if (this.#isWarned) return
+    this.#isWarned = true
+    const why = `${error.message} What its user lacks is shown by: pshub check --for registry`
+    this.#log.warn(`charts cannot be kept in Redis, so that they end with this process: ${why}`)
+  }
+}
