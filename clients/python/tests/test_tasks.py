@@ -212,3 +212,11 @@ def test_foreign_schemas_that_could_cost_much_are_not_used() -> None:
             compile_foreign(__import__("json").dumps(schema))
     # A property may have any of these names.
     compile_foreign('{"properties":{"$ref":{"type":"string"},"uniqueItems":{}}}')
+
+
+@pytest.mark.parametrize("options", [{}, {"keyed": "merged"}])
+def test_an_async_function_is_refused_when_it_is_declared(options: Any) -> None:
+    async def handler(by_key: Any) -> None: ...
+
+    with pytest.raises(ConfigError, match="later:1.0: handlers are ordinary functions; declare it with 'def'"):
+        task("later:1.0", **options)(handler)

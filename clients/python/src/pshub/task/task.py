@@ -192,6 +192,9 @@ def task(
     def declare(function: Callable[..., R]) -> Task[R]:
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
+        # What it returns would never be awaited, and a merged run would pass for done.
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise ConfigError(f"{name}: handlers are ordinary functions; declare it with 'def', and use asyncio.run inside.")
         if keyed == "merged":
             signature = read_merged_signature(function, _is_context, name, args is not None, deserialize)
         else:
