@@ -11,7 +11,7 @@ import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
-import { keepSessions } from '../support/keep-sessions.ts'
+import { keepAsRegistry } from '../support/keep-as-registry.ts'
 import { enqueueWithKeys } from '../support/keyed-work.ts'
 import { cancelInBulk, lookAtJobs } from '../support/looking-at-jobs.ts'
 import { enqueueMerged } from '../support/merged-work.ts'
@@ -253,7 +253,7 @@ describe('users with exactly the listed rights', () => {
     await admin.failures()
     for (const looking of [viewer, admin]) await lookAtJobs(server, looking)
     for (const user of ['view', 'admin']) await lookAtRecord(user)
-    await keepSessions(server.hub({ redis: urls.registry }))
+    await keepAsRegistry(server.hub({ redis: urls.registry }))
     await askAsAdmin(server, worker)
     await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
