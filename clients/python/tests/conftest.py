@@ -154,6 +154,9 @@ class Proxy:
         self.url = f"redis://127.0.0.1:{self.port}"
         #: Answers of the server are swallowed, on all connections.
         self.loses_answers = False
+        #: From the moment on when this text goes to the server, answers are swallowed: what is asked before that is answered,
+        #: however long it takes.
+        self.loses_answers_from: Optional[str] = None
         #: How fast answers of the server come, on each connection.
         self.bytes_per_s: Optional[int] = None
         self._sockets: List[socket.socket] = []
@@ -180,6 +183,8 @@ class Proxy:
                 data = source.recv(65_536)
                 if not data:
                     break
+                if not is_answer and self.loses_answers_from and self.loses_answers_from.encode() in data:
+                    self.loses_answers, self.loses_answers_from = True, None
                 if not (is_answer and self.loses_answers):
                     target.sendall(data)
                 if is_answer and self.bytes_per_s:

@@ -79,14 +79,19 @@ module Support
     end
 
     # Whether a worker's blocking connection waits for the bell.
-    def worker_waits?
-      @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-worker-blocking .*flags=b/) }
-    end
+    def worker_waits? = waits?("worker")
+
+    # Whether a hub's blocking connection waits for a reply.
+    def hub_waits? = waits?("hub")
 
     # Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves.
     def leftovers = @client.scan_each.select { |key| !%w[pshub:tasks pshub:queues].include?(key) && @client.ttl(key) == -1 }.sort
 
     private
+
+    def waits?(owner)
+      @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-#{owner}-blocking .*flags=b/) }
+    end
 
     def up?
       @client.ping
@@ -100,6 +105,9 @@ module Support
     attr_reader :url
     # Answers of the server are swallowed, on all connections; so many bytes of them pass in a second, on each.
     attr_accessor :loses_answers, :rate
+    # From the moment on when this text goes to the server, answers are swallowed: what is asked before that is answered, however
+    # long it takes.
+    attr_writer :loses_answers_from
 
     def initialize(port)
       @target = port
@@ -136,6 +144,7 @@ module Support
 
     def pass(source, target, answers)
       while (data = source.readpartial(65_536))
+        @loses_answers, @loses_answers_from = true, nil if !answers && @loses_answers_from && data.include?(@loses_answers_from)
         answers && @rate ? trickle(data, target) : target.write(data) unless answers && @loses_answers
       end
     rescue IOError, SystemCallError

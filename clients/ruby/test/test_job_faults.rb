@@ -28,7 +28,7 @@ class TestJobFaults < PshubTest
     calling = hub(between.url)
     3.times do |round|
       calling.enqueue("note:1.0", "warm", queue: "default")
-      between.loses_answers = true
+      between.loses_answers_from = "u#{round}"
       lost = Thread.new { calling.enqueue("note:1.0", round, queue: "default", unique: "u#{round}") }
       eventually("its arrival") { server.client.llen(JOBS) == (2 * round) + 2 }
       between.cut
