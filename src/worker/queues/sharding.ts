@@ -36,7 +36,6 @@ export class Sharding {
   async onBeat(queue: string, text: string | undefined): Promise<void> {
     const whole = wholeQueue(queue)
     const known = this.#known.get(whole)
-    if (text === undefined && !known) return
     // Each beat brings it, and it is nearly always what it was.
     const isNews = text !== this.#read.get(queue)?.text
     if (text === undefined) this.#read.delete(queue)

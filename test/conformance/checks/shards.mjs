@@ -90,6 +90,17 @@ export const shardChecks = [
     },
   },
   {
+    name: 'shards: what is no record there keeps no jobs back, nor does it once it is gone',
+    run: async pair => {
+      const spread = await pair.fresh({})
+      const { queue } = spread
+      await spread.redis.set(spread.key('shards'), '{"epoch":7,"names":[]}')
+      await wellDone(spread, await enqueue(spread, 'echo:1.0', { n: 1 }, { queue, tracked: true }))
+      await spread.redis.del(spread.key('shards'))
+      await wellDone(spread, await enqueue(spread, 'echo:1.0', { n: 2 }, { queue, tracked: true }))
+    },
+  },
+  {
     name: 'shards: a key of merged jobs is looked for in the queue itself, where they are kept, and one of ordered jobs in its home',
     run: async pair => {
       const spread = await pair.fresh({})
