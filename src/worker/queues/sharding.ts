@@ -32,6 +32,12 @@ export class Sharding {
     return shards ? homeOf(shards.names, key) : queue
   }
 
+  /** It was a shard, and is none any more; nor may there be anything of before. */
+  isGone(queue: string): boolean {
+    const shards = this.#known.get(wholeQueue(queue))
+    return shards !== undefined && !servedShards(shards).includes(queue)
+  }
+
   /** What the place of a queue or shard says. A place that is behind what is known elsewhere is brought up to that. */
   async onBeat(queue: string, text: string | undefined): Promise<void> {
     const whole = wholeQueue(queue)
