@@ -35,6 +35,8 @@ _LINES = {
     "task:conflict": (_WARN, "live workers declare this task with different schemas"),
     "request:malformed": (_WARN, "something in the list is not a request and was dropped"),
     "request:handedback": (_WARN, "handed back: only another worker of this queue has this task"),
+    "loop:blocked": (_WARN, "the event loop was blocked; nothing else ran meanwhile"),
+    "loop:stuck": (_WARN, "the event loop is blocked now"),
     "lease:lost": (_WARN, "the lease ended; going on under a new id"),
     "worker:lost": (_WARN, "a worker was lost; what it held was taken over"),
     "request:unserved": (_ERROR, "a request without a deadline for a task that nobody here provides; it was ended"),
