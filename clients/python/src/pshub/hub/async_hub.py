@@ -213,7 +213,7 @@ class AsyncHub(AsyncJobCalls):
         if dispatch is not None:
             await dispatch.close()
         if self._statsd is not None:
-            self._statsd.flush()
+            await asyncio.get_running_loop().run_in_executor(None, self._statsd.close)
 
     async def __aenter__(self) -> "AsyncHub":
         return self
@@ -226,6 +226,8 @@ class AsyncHub(AsyncJobCalls):
         if self._dispatch is None or self._owner != owner:
             if self._dispatch is not None and self._owner[0] != owner[0]:
                 self._dispatch.detach()
+                if self._statsd is not None:
+                    self._statsd.forked()
             self._dispatch = Dispatch(self._settings, self.events)
             self._owner = owner
         return self._dispatch

@@ -116,7 +116,7 @@ class Hub(TaskCalls, JobCalls):
             pass
         thread.stop()
         if self._statsd is not None:
-            self._statsd.flush()
+            self._statsd.close()
 
     def __enter__(self) -> "Hub":
         return self
@@ -144,6 +144,8 @@ class Hub(TaskCalls, JobCalls):
     def _forked(self) -> None:
         """In the child of a fork: threads are gone, locks may be held by those, sockets are the parent's."""
         self._lock = threading.Lock()
+        if self._statsd is not None:
+            self._statsd.forked()
         if self._dispatch is not None:
             self._dispatch.detach(self._thread)
         self._dispatch = self._thread = None

@@ -126,7 +126,7 @@ class Worker:
             self._async_runs.stop()
         thread.stop()
         if self._statsd is not None:
-            self._statsd.flush()
+            self._statsd.close()
         self._stopped.set()
 
     def _whose(self) -> Dict[str, Any]:
