@@ -263,6 +263,16 @@ def test_jobs(hub: Hub, serve: Serve) -> None:  # noqa: F811
     eventually(lambda: hub.key(merge, "k").status().state == "empty")
 
 
+def test_a_job_whose_time_is_up_failed_by_that(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    @task("long:1.0", job_timeout_ms=200, retries=0)
+    async def long() -> None:
+        await asyncio.sleep(20)
+
+    serve(long)
+    with pytest.raises(Timeout, match="did not finish before its deadline"):
+        hub.enqueue(long, tracked=True).result(timeout_ms=5000)
+
+
 def test_a_coroutine_that_a_function_returns_is_no_result(hub: Hub, serve: Serve) -> None:  # noqa: F811
     serve(task("hidden:1.0")(lambda: add(1)))
     with pytest.raises(TaskFailed, match="declare it with async def"):
