@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import Any, Callable, Coroutine, Dict, Generic, Mapping, Optional, Protocol, TypeVar, overload
+from typing import Any, Callable, Coroutine, Dict, Generic, Mapping, Optional, Protocol, TypeVar, cast, overload
 
 from ..wire.errors import ConfigError, InvalidResult, message_of
 from ..wire.names import TaskName, parse_task_name
@@ -146,15 +146,14 @@ class AsyncTask(Task[R_co]):
     is_async = True
 
     def __call__(self, *args: Any, **named: Any) -> "Coroutine[Any, Any, R_co]":  # type: ignore[override]
-        coroutine: Coroutine[Any, Any, R_co] = self.function(*args, **named)  # type: ignore[assignment]
-        return coroutine
+        return cast("Coroutine[Any, Any, R_co]", self.function(*args, **named))
 
 
 class Declare(Protocol):
     """What makes a task of a function."""
 
     @overload
-    def __call__(self, function: "Callable[..., Coroutine[Any, Any, R]]", /) -> AsyncTask[R]: ...  # type: ignore[overload-overlap]
+    def __call__(self, function: "Callable[..., Coroutine[Any, Any, R]]", /) -> AsyncTask[R]: ...
 
     @overload
     def __call__(self, function: Callable[..., R], /) -> Task[R]: ...
@@ -246,7 +245,7 @@ def task(
             merging,
         )
 
-    return declare
+    return cast(Declare, declare)
 
 
 def _is_coroutine_function(function: Callable[..., Any]) -> bool:
