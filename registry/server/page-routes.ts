@@ -22,6 +22,8 @@ const paths = [
   '/jobs/:job',
   '/key',
   '/schedules',
+  '/failures',
+  '/slow',
 ]
 
 /** The one HTML page, under each of its addresses, and its files. */

@@ -43,6 +43,7 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
   app.get('/api/queues', view, () => rows(({ overview }) => queueRows(overview, history)))
   app.get('/api/slow', view, () => slowCalls())
   app.get('/api/failures', view, () => failures())
+  app.get('/api/refusals', view, async () => (await readings.latest()).overview.refusals)
   // Names of tasks have slashes.
   app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
     const name = request.params['*']

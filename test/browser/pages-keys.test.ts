@@ -24,6 +24,8 @@ describe('by keyboard alone', () => {
       ['q', 'Queues'],
       ['j', 'Jobs'],
       ['s', 'Schedules'],
+      ['f', 'Failures'],
+      ['c', 'Slow calls'],
       ['o', 'Overview'],
     ]) {
       await page.keyboard.press('g')

@@ -47,6 +47,7 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /api/queues': 'view',
   'GET /api/slow': 'view',
   'GET /api/failures': 'view',
+  'GET /api/refusals': 'view',
   'GET /api/history': 'view',
   'GET /api/live': 'view',
   'GET /metrics': 'view',
@@ -64,6 +65,8 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /jobs/:job': 'anybody',
   'GET /key': 'anybody',
   'GET /schedules': 'anybody',
+  'GET /failures': 'anybody',
+  'GET /slow': 'anybody',
   'GET /assets/*': 'anybody',
 }
 const neededBy = ({ method, url }: Route) =>

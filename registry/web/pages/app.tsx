@@ -4,12 +4,14 @@ import { base } from '../address/paths.ts'
 import { Frame } from '../frame/index.tsx'
 import { Boundary } from '../parts/boundary.tsx'
 import { access } from '../session/access.ts'
+import { FailuresPage } from './failures.tsx'
 import { JobsPage } from './jobs/index.tsx'
 import { LoginPage } from './login.tsx'
 import { OverviewPage } from './overview/index.tsx'
 import { QueuePage } from './queue.tsx'
 import { QueuesPage } from './queues.tsx'
 import { SchedulesPage } from './schedules.tsx'
+import { SlowCallsPage } from './slow-calls.tsx'
 import { TasksPage } from './tasks.tsx'
 import { UnknownPage } from './unknown.tsx'
 import { WorkersPage } from './workers.tsx'
@@ -45,6 +47,8 @@ const pages = {
   'jobs/:job': guarded(JobPage),
   key: guarded(KeyPage),
   schedules: guarded(SchedulesPage),
+  failures: guarded(FailuresPage),
+  slow: guarded(SlowCallsPage),
 }
 const NoPage = guarded(UnknownPage)
 

@@ -7,7 +7,7 @@ import { queues, tasks } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { Empty, Loading } from '../../parts/empty.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { ChoiceField, QueueField, SearchField } from '../../parts/search-field.tsx'
+import { NameField, QueueField, SearchField } from '../../parts/search-field.tsx'
 import { SwitchLinks } from '../../parts/switch-links.tsx'
 import { actionsOf, countIn, hasFilter, type JobsView, jobsQuery, jobsView, stateNames } from '../../rows/jobs.ts'
 import { JobTable } from '../../tables/jobs.tsx'
@@ -72,20 +72,11 @@ const Filters = ({ state, view }: { state: QueryState; view: JobsView }) => {
     ...state,
     change: (changes, quietly) => state.change({ ...changes, from: undefined }, quietly),
   }
-  const names = new Set(tasks.value?.keys())
-  if (view.task !== '') names.add(view.task)
-  const options = [...names].sort().map(task => ({ value: task, text: printable(task) }))
   return (
     <search class="filters">
       <SearchField name="Search jobs" state={anew} />
       <QueueField rows={queues.value?.values() ?? []} value={view.queue} state={anew} />
-      <ChoiceField
-        label="Task"
-        name="task"
-        value={view.task}
-        state={anew}
-        options={[{ value: '', text: 'All' }, ...options]}
-      />
+      <NameField label="Task" name="task" names={tasks.value?.keys() ?? []} value={view.task} state={anew} />
       <KeyField state={anew} view={view} />
     </search>
   )
