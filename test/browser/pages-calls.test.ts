@@ -1,9 +1,8 @@
-import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { failure } from '../support/hub-fixture.ts'
-import { openPage, overflows, rowText, shopTasks, textOf } from '../support/pages-fixture.ts'
+import { look, openPage, rowText, shopTasks, textOf } from '../support/pages-fixture.ts'
 import { type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
@@ -31,18 +30,6 @@ const shop = async () => {
   return { registry, worker, hub }
 }
 
-/** In both colours and widths, of which the narrow one must not be wider than its window. */
-const look = async (page: Page, name: string) => {
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1300, 390]) {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize({ width, height: 900 })
-      expect([name, width, await overflows(page)]).toEqual([name, width, false])
-      await browser.screenshot(page, `${name}-${width}-${colorScheme}`)
-    }
-  await page.setViewportSize({ width: 1300, height: 900 })
-}
-
 const open = (registry: TestRegistry, path: string) =>
   openPage(browser, registry, path, { viewport: { width: 1300, height: 900 } })
 
@@ -67,7 +54,7 @@ describe('the page of failures', () => {
     const ids = await entries.locator('.mono').allTextContents()
     expect(new Set(ids).size).toBe(3)
     expect(ids.every(id => /^[\w-]{16,64}$/.test(id))).toBe(true)
-    await look(page, 'failures')
+    await look(browser, page, 'failures')
     await page.getByRole('searchbox').fill(ids[2]!)
     await page.getByText('3 failures of 1 kind, out of 6 failures of 4 kinds').waitFor()
     await page.getByRole('link', { name: 'always_fails:1.0' }).click()
@@ -91,7 +78,7 @@ describe('the page of failures', () => {
     expect(await page.getByRole('columnheader', { name: 'times' }).getAttribute('aria-sort')).toBe('descending')
     await page.getByRole('searchbox').fill('zebra')
     await page.getByText('No failure fits.').waitFor()
-    await look(page, 'failures-none-fits')
+    await look(browser, page, 'failures-none-fits')
     await page.getByRole('link', { name: 'Show all failures' }).click()
     await expect.poll(async () => (await tasks()).length).toBe(4)
     expect(new URL(page.url()).search).toBe('?sort=-times')
@@ -101,10 +88,10 @@ describe('the page of failures', () => {
     const registry = await fixture.registry()
     const page = await open(registry, 'failures')
     await page.getByText('Nothing failed in the last hour, and no caller was refused.').waitFor()
-    await look(page, 'failures-none')
+    await look(browser, page, 'failures-none')
     await page.goto(registry.at('slow'))
     await page.getByText('No call took longer than a millisecond in the last 5 minutes.').waitFor()
-    await look(page, 'slow-none')
+    await look(browser, page, 'slow-none')
   })
 })
 
@@ -117,7 +104,7 @@ describe('the page of slow calls', () => {
     await expect.poll(async () => (await totals()).length, patience).toBeGreaterThanOrEqual(2)
     await page.getByRole('combobox', { name: /^Task/ }).selectOption('think:1.0')
     await expect.poll(totals).toEqual([expect.stringMatching(/^backlog \d+ %$/), expect.stringMatching(/^run \d+ %$/)])
-    await look(page, 'slow')
+    await look(browser, page, 'slow')
     await page.getByLabel('Longest part').selectOption('backlog')
     await expect.poll(totals).toEqual([expect.stringMatching(/^backlog \d+ %$/)])
     expect(new URL(page.url()).search).toBe('?phase=backlog&task=think:1.0')

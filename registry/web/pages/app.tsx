@@ -14,6 +14,7 @@ import { SchedulesPage } from './schedules.tsx'
 import { SlowCallsPage } from './slow-calls.tsx'
 import { TasksPage } from './tasks.tsx'
 import { UnknownPage } from './unknown.tsx'
+import { WorkerPage } from './worker/index.tsx'
 import { WorkersPage } from './workers.tsx'
 
 // Forms and descriptions are the larger part of what is sent, and no other page needs them.
@@ -41,6 +42,7 @@ const pages = {
   tasks: guarded(TasksPage),
   'tasks/:task': guarded(TaskPage),
   workers: guarded(WorkersPage),
+  'workers/:worker': guarded(WorkerPage),
   queues: guarded(QueuesPage),
   'queues/:queue': guarded(QueuePage),
   jobs: guarded(JobsPage),

@@ -72,11 +72,7 @@ const Listed = ({ groups, view, state }: { groups: FailureGroup[]; view: Failure
         <NameField label="Task" name="task" names={groups.map(({ task }) => task)} value={view.task} state={state} />
         <NameField label="Code" name="code" names={groups.map(({ code }) => code)} value={view.code} state={state} />
       </search>
-      {shown.length === 0 ? (
-        <NoneFits state={state} />
-      ) : (
-        <FailureTable groups={shown} view={view} state={state} withTask />
-      )}
+      {shown.length === 0 ? <NoneFits state={state} /> : <FailureTable groups={shown} view={view} state={state} />}
       <Pager page={page} pages={pages} state={state} />
       {shown.length > 0 && (
         <p class="quiet nothing">

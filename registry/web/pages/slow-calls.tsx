@@ -69,11 +69,7 @@ const Listed = ({ calls, view, state }: { calls: SlowCallOverview[]; view: SlowV
           options={phaseChoices.map(value => ({ value, text: phaseTexts[value] }))}
         />
       </search>
-      {shown.length === 0 ? (
-        <NoneFits state={state} />
-      ) : (
-        <SlowCallTable calls={shown} view={view} state={state} withTask />
-      )}
+      {shown.length === 0 ? <NoneFits state={state} /> : <SlowCallTable calls={shown} view={view} state={state} />}
       <Pager page={page} pages={pages} state={state} />
       {shown.length > 0 && (
         <p class="quiet nothing">

@@ -8,20 +8,23 @@ import type { FailureEntry, FailureGroup, FailureView } from '../rows/failures.t
 import { count, plural, us } from '../text/figures.ts'
 import { SortHead } from './sort-head.tsx'
 
+/** What a page is of: its calls need no column for that. */
+export type Whole = 'task' | 'worker'
+
 /** Of one cause; further ones are told by their number. */
 const mostEntries = 50
 
-/** Failures of the last hour, those of one cause in one row that unfolds; `withTask`: they are of several tasks. */
+/** Failures of the last hour, those of one cause in one row that unfolds; `of`: what all of them are of, which needs no column. */
 export const FailureTable = ({
   groups,
   view,
   state,
-  withTask = false,
+  of,
 }: {
   groups: readonly FailureGroup[]
   view: FailureView
   state: QueryState
-  withTask?: boolean
+  of?: Whole
 }) => {
   const head = { sort: view.sort, state }
   return (
@@ -33,7 +36,7 @@ export const FailureTable = ({
             <SortHead {...head} column="latest" isNumber>
               latest
             </SortHead>
-            {withTask && (
+            {of !== 'task' && (
               <SortHead {...head} column="task">
                 task
               </SortHead>
@@ -50,12 +53,12 @@ export const FailureTable = ({
             </th>
             <th scope="col">request</th>
             <th scope="col">caller</th>
-            <th scope="col">told by</th>
+            {of !== 'worker' && <th scope="col">told by</th>}
           </tr>
         </thead>
         <tbody>
           {groups.map(group => (
-            <GroupRows key={group.key} group={group} withTask={withTask} />
+            <GroupRows key={group.key} group={group} of={of} />
           ))}
         </tbody>
       </table>
@@ -63,7 +66,7 @@ export const FailureTable = ({
   )
 }
 
-const GroupRows = ({ group, withTask }: { group: FailureGroup; withTask: boolean }) => {
+const GroupRows = ({ group, of }: { group: FailureGroup; of: Whole | undefined }) => {
   const [isOpen, setOpen] = useState(false)
   const { task, code, message, isRefused, entries, atMs } = group
   const rest = entries.length - mostEntries
@@ -73,7 +76,7 @@ const GroupRows = ({ group, withTask }: { group: FailureGroup; withTask: boolean
         <td data-name="latest" class="number">
           <Ago atMs={atMs} />
         </td>
-        {withTask && (
+        {of !== 'task' && (
           <td data-name="task">
             <a href={taskPath(task)}>
               <Text class="short">{task}</Text>
@@ -90,17 +93,15 @@ const GroupRows = ({ group, withTask }: { group: FailureGroup; withTask: boolean
         <td data-name="times" class={isRefused ? 'number whole' : 'number'}>
           <Times group={group} isOpen={isOpen} toggle={setOpen} />
         </td>
-        <EntryCells entry={entries[0]!} />
+        <EntryCells entry={entries[0]!} of={of} />
       </tr>
       {isOpen &&
         entries
           .slice(0, mostEntries)
-          .map(entry => (
-            <EntryRow key={`${entry.worker ?? entry.hub} ${entry.id}`} entry={entry} span={withTask ? 3 : 2} />
-          ))}
+          .map(entry => <EntryRow key={`${entry.worker ?? entry.hub} ${entry.id}`} entry={entry} of={of} />)}
       {isOpen && rest > 0 && (
         <tr class="inner">
-          <td colSpan={withTask ? 9 : 8}>{plural(rest, 'further one', 'further ones')}.</td>
+          <td colSpan={of === undefined ? 9 : 8}>{plural(rest, 'further one', 'further ones')}.</td>
         </tr>
       )}
     </>
@@ -139,40 +140,45 @@ const Times = ({
   </span>
 )
 
-const EntryRow = ({ entry, span }: { entry: FailureEntry; span: number }) => (
+const EntryRow = ({ entry, of }: { entry: FailureEntry; of: Whole | undefined }) => (
   <tr class="entry">
     <td data-name="ended" class="number">
       <Ago atMs={entry.atMs} />
     </td>
-    <td colSpan={span} class="same quiet">
+    <td colSpan={of === 'task' ? 2 : 3} class="same quiet">
       as above
     </td>
     <td data-name="times" class="number">
       {count(entry.times)}
     </td>
-    <EntryCells entry={entry} />
+    <EntryCells entry={entry} of={of} />
   </tr>
 )
 
-const EntryCells = ({ entry: { id, execUs, from, worker, hub, host, pid } }: { entry: FailureEntry }) => (
-  <>
-    <td data-name="ran for" class="number">
-      {execUs === undefined ? '–' : execUs > 0 ? us(execUs) : 'not started'}
-    </td>
-    <td data-name="request">
-      <Text class="short mono">{id ?? '–'}</Text>
-    </td>
-    <td data-name="caller">
-      <Text class="short">{from || (worker === undefined ? '(no name)' : '–')}</Text>
-    </td>
-    <td data-name="told by">
-      {worker === undefined ? (
-        <span title={`hub ${hub}`}>
-          <Text class="short">{`hub on ${host} pid ${pid}`}</Text>
-        </span>
-      ) : (
-        <WorkerLink id={worker} host={host} pid={pid} />
+const EntryCells = ({ entry, of }: { entry: FailureEntry; of: Whole | undefined }) => {
+  const { id, execUs, from, worker, hub, host, pid } = entry
+  return (
+    <>
+      <td data-name="ran for" class="number">
+        {execUs === undefined ? '–' : execUs > 0 ? us(execUs) : 'not started'}
+      </td>
+      <td data-name="request">
+        <Text class="short mono">{id ?? '–'}</Text>
+      </td>
+      <td data-name="caller">
+        <Text class="short">{from || (worker === undefined ? '(no name)' : '–')}</Text>
+      </td>
+      {of !== 'worker' && (
+        <td data-name="told by">
+          {worker === undefined ? (
+            <span title={`hub ${hub}`}>
+              <Text class="short">{`hub on ${host} pid ${pid}`}</Text>
+            </span>
+          ) : (
+            <WorkerLink id={worker} host={host} pid={pid} />
+          )}
+        </td>
       )}
-    </td>
-  </>
-)
+    </>
+  )
+}

@@ -6,19 +6,20 @@ import { Ago } from '../parts/time.tsx'
 import { WorkerLink } from '../parts/worker-link.tsx'
 import { longestPhase, phaseNames, phases, type SlowView, shareOf } from '../rows/slow-calls.ts'
 import { ms, percent, us } from '../text/figures.ts'
+import type { Whole } from './failures.tsx'
 import { SortHead } from './sort-head.tsx'
 
-/** Slow calls, and where their time went; `withTask`: they are of several tasks. */
+/** Slow calls, and where their time went; `of`: what all of them are of, which needs no column. */
 export const SlowCallTable = ({
   calls,
   view,
   state,
-  withTask = false,
+  of,
 }: {
   calls: readonly SlowCallOverview[]
   view: SlowView
   state: QueryState
-  withTask?: boolean
+  of?: Whole
 }) => {
   const head = { sort: view.sort, state }
   const longest = Math.max(1, ...calls.map(({ totalUs }) => totalUs))
@@ -31,7 +32,7 @@ export const SlowCallTable = ({
             <SortHead {...head} column="ended" isNumber>
               ended
             </SortHead>
-            {withTask && (
+            {of !== 'task' && (
               <SortHead {...head} column="task">
                 task
               </SortHead>
@@ -51,12 +52,12 @@ export const SlowCallTable = ({
             <th scope="col">outcome</th>
             <th scope="col">request</th>
             <th scope="col">caller</th>
-            <th scope="col">worker</th>
+            {of !== 'worker' && <th scope="col">worker</th>}
           </tr>
         </thead>
         <tbody>
           {calls.map(call => (
-            <Row key={`${call.worker} ${call.id}`} call={call} longest={longest} withTask={withTask} />
+            <Row key={`${call.worker} ${call.id}`} call={call} longest={longest} of={of} />
           ))}
         </tbody>
       </table>
@@ -64,12 +65,12 @@ export const SlowCallTable = ({
   )
 }
 
-const Row = ({ call, longest, withTask }: { call: SlowCallOverview; longest: number; withTask: boolean }) => (
+const Row = ({ call, longest, of }: { call: SlowCallOverview; longest: number; of: Whole | undefined }) => (
   <tr>
     <td data-name="ended" class="number">
       <Ago atMs={call.at / 1000} />
     </td>
-    {withTask && (
+    {of !== 'task' && (
       <td data-name="task">
         <a href={taskPath(call.task)}>
           <Text class="short">{call.task}</Text>
@@ -97,9 +98,11 @@ const Row = ({ call, longest, withTask }: { call: SlowCallOverview; longest: num
     <td data-name="caller">
       <Text class="short">{call.from ?? '–'}</Text>
     </td>
-    <td data-name="worker">
-      <WorkerLink id={call.worker} host={call.host} pid={call.pid} />
-    </td>
+    {of !== 'worker' && (
+      <td data-name="worker">
+        <WorkerLink id={call.worker} host={call.host} pid={call.pid} />
+      </td>
+    )}
   </tr>
 )
 

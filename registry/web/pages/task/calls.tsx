@@ -20,7 +20,7 @@ export const SlowCalls = ({ detail: { row, slow } }: { detail: TaskDetail }) => 
       {shown.length === 0 ? (
         <p class="quiet">No call took longer than a millisecond.</p>
       ) : (
-        <SlowCallTable calls={shown.slice(0, most)} view={view} state={state} />
+        <SlowCallTable calls={shown.slice(0, most)} view={view} state={state} of="task" />
       )}
     </section>
   )

@@ -23,7 +23,7 @@ export const Failures = ({ detail: { row, failures, refusals } }: { detail: Task
       {shown.length === 0 ? (
         <p class="quiet">No call failed in the last hour, and none was refused.</p>
       ) : (
-        <FailureTable groups={shown} view={view} state={state} />
+        <FailureTable groups={shown} view={view} state={state} of="task" />
       )}
     </section>
   )
