@@ -5,9 +5,11 @@ import { useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
 import { Command } from '../parts/command.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
+import { Export } from '../parts/export.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { NameField, SearchField } from '../parts/search-field.tsx'
+import { eachFailure, exportedFailures } from '../rows/exported.ts'
 import {
   type FailureGroup,
   type FailureView,
@@ -55,9 +57,12 @@ const kinds = (groups: readonly FailureGroup[]): string =>
 const Found = ({ groups, view }: { groups: FailureGroup[]; view: FailureView }) => {
   const { found } = failurePage(groups, view)
   return (
-    <p class="quiet" role="status">
-      {found.length === groups.length ? kinds(groups) : `${kinds(found)}, out of ${kinds(groups)}`}
-    </p>
+    <>
+      <p class="quiet" role="status">
+        {found.length === groups.length ? kinds(groups) : `${kinds(found)}, out of ${kinds(groups)}`}
+      </p>
+      <Export one="failure" columns={exportedFailures} rows={eachFailure(found)} />
+    </>
   )
 }
 

@@ -5,9 +5,11 @@ import { useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
 import { Command } from '../parts/command.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
+import { Export } from '../parts/export.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, NameField, SearchField } from '../parts/search-field.tsx'
+import { exportedSlowCalls } from '../rows/exported.ts'
 import { phaseChoices, type SlowView, slowPage, slowView } from '../rows/slow-calls.ts'
 import { SlowCallTable } from '../tables/slow-calls.tsx'
 import { count, plural } from '../text/figures.ts'
@@ -29,16 +31,19 @@ export const SlowCallsPage = () => {
   const state = useQuery()
   const { value, failure } = useRepeated<SlowCallOverview[]>('slow', refreshMs)
   const view = useMemo(() => slowView(state.query), [state.query])
-  const found = value && slowPage(value, view).found.length
+  const found = useMemo(() => value && slowPage(value, view).found, [value, view])
   return (
     <>
       <PageHead title="Slow calls">
-        {value && (
-          <p class="quiet" role="status">
-            {found === value.length
-              ? plural(value.length, 'call')
-              : `${count(found)} of ${plural(value.length, 'call')}`}
-          </p>
+        {value && found && (
+          <>
+            <p class="quiet" role="status">
+              {found.length === value.length
+                ? plural(value.length, 'call')
+                : `${count(found.length)} of ${plural(value.length, 'call')}`}
+            </p>
+            <Export one="slow call" columns={exportedSlowCalls} rows={found} />
+          </>
         )}
       </PageHead>
       {!value && !failure && <Loading />}

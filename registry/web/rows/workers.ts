@@ -40,7 +40,7 @@ const pageSize = 100
 export const workerGroups = (
   rows: Iterable<WorkerRow>,
   view: WorkerView,
-): { found: number; groups: HostGroup[]; page: number; pages: number } => {
+): { found: WorkerRow[]; groups: HostGroup[]; page: number; pages: number } => {
   const words = wordsOf(view.search)
   const found = [...rows].filter(
     row =>
@@ -54,7 +54,7 @@ export const workerGroups = (
   )
   const pages = paged(grouped(found))
   const page = pageOf(view.page, pages.length)
-  return { found: found.length, groups: pages[page - 1] ?? [], page, pages: pages.length }
+  return { found, groups: pages[page - 1] ?? [], page, pages: pages.length }
 }
 
 const paged = (groups: HostGroup[]): HostGroup[][] => {

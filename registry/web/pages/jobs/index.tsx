@@ -6,9 +6,11 @@ import { useRepeated } from '../../live/repeated.ts'
 import { queues, tasks } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { Empty, Loading } from '../../parts/empty.tsx'
+import { Export } from '../../parts/export.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { NameField, QueueField, SearchField } from '../../parts/search-field.tsx'
 import { SwitchLinks } from '../../parts/switch-links.tsx'
+import { exportedJobs } from '../../rows/exported.ts'
 import { actionsOf, countIn, hasFilter, type JobsView, jobsQuery, jobsView, stateNames } from '../../rows/jobs.ts'
 import { JobTable } from '../../tables/jobs.tsx'
 import { count } from '../../text/figures.ts'
@@ -30,7 +32,11 @@ export const JobsPage = () => {
   const value = read.value ?? (failure || last.current?.state !== view.state ? undefined : last.current.value)
   return (
     <>
-      <PageHead title="Jobs" />
+      <PageHead title="Jobs">
+        {value && (
+          <Export one="job" columns={exportedJobs} rows={value.jobs} title="Those of this page, as they are filtered" />
+        )}
+      </PageHead>
       <States state={state} view={view} page={value} />
       <Filters state={state} view={view} />
       {failure && !value && (

@@ -60,7 +60,8 @@ const OneWorker = ({ id }: { id: string }) => {
 const Gone = ({ known }: { known: WorkerDetail | undefined }) => (
   <Empty title={known ? 'It has left; this is what was known last.' : 'The registry knows no such worker.'}>
     <p>
-      A worker that stops takes its record along; that of one that died is kept for an hour. See <a href={at('workers')}>all workers</a>, or start one:
+      A worker that stops takes its record along; that of one that died is kept for an hour. See{' '}
+      <a href={at('workers')}>all workers</a>, or start one:
     </p>
     <WorkerCommand queue={known?.row.queue ?? 'default'} />
   </Empty>
