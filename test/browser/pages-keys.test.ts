@@ -53,6 +53,41 @@ describe('by keyboard alone', () => {
     await expect.poll(() => help.count()).toBe(0)
   })
 
+  it('one may switch off keys that are pressed alone, which is remembered', async () => {
+    const page = await openPage(browser, await shop(), '')
+    const goTo = async (key: string) => {
+      await page.keyboard.press('g')
+      await page.keyboard.press(key)
+    }
+    const help = page.getByRole('dialog', { name: 'Keys' })
+    const choice = help.getByRole('checkbox', { name: 'Keys that are pressed alone do something' })
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.keyboard.press('?')
+    expect(await choice.isChecked()).toBe(true)
+    await choice.uncheck()
+    await browser.screenshot(page, 'pages-help')
+    await page.keyboard.press('Escape')
+    for (let visit = 1; visit <= 2; visit++) {
+      await goTo('t')
+      await page.keyboard.press('p')
+      await page.keyboard.press('?')
+      // What comes after them is done, so they were not.
+      await page.getByRole('link', { name: 'Queues', exact: true }).click()
+      await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor()
+      expect(await help.count()).toBe(0)
+      await page.getByRole('button', { name: 'Freeze page' }).waitFor()
+      if (visit === 1) await page.reload()
+      await page.getByText('Live', { exact: true }).waitFor()
+    }
+    await page.getByRole('button', { name: 'Keys' }).click()
+    expect(await choice.isChecked()).toBe(false)
+    await choice.check()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => help.count()).toBe(0)
+    await goTo('f')
+    await page.getByRole('heading', { name: 'Failures', level: 1 }).waitFor()
+  })
+
   it('the way through a page goes by what can be used, each of which shows that it is there', async () => {
     const page = await openPage(browser, await shop(), 'tasks')
     await page.getByText('3 tasks').waitFor()
@@ -94,17 +129,24 @@ describe('the theme', () => {
 describe('a narrow screen', () => {
   const viewport = { width: 390, height: 844 }
 
-  it.each(['', 'tasks', 'tasks/resize_image:1.0', 'workers', 'queues', 'queues/images', 'nothing/here'])(
-    'holds /%s',
-    async path => {
-      browser.allow(/status of 404/)
-      const page = await openPage(browser, await shop(), path, { viewport })
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.getByText('Live', { exact: true }).waitFor()
-      expect(await overflows(page)).toBe(false)
-      await browser.screenshot(page, `pages-narrow-${path.replace(/\W+/g, '-') || 'overview'}`)
-    },
-  )
+  it.each([
+    '',
+    'tasks',
+    'tasks/resize_image:1.0',
+    'workers',
+    'queues',
+    'queues/images',
+    'failures',
+    'slow',
+    'nothing/here',
+  ])('holds /%s', async path => {
+    browser.allow(/status of 404/)
+    const page = await openPage(browser, await shop(), path, { viewport })
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    expect(await overflows(page)).toBe(false)
+    await browser.screenshot(page, `pages-narrow-${path.replace(/\W+/g, '-') || 'overview'}`)
+  })
 
   it('holds names and hosts that somebody meant to break it with', async () => {
     const registry = await fixture.registry()
@@ -135,6 +177,9 @@ describe('a narrow screen', () => {
       `tasks/${long}?part=workers`,
       'workers',
       'queues/q',
+      'failures',
+      'slow',
+      `workers/${encodeURIComponent(id)}`,
       `tasks?q=${'z'.repeat(500)}`,
     ]) {
       await page.goto(registry.at(path))
