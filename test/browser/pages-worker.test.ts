@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { failure } from '../support/hub-fixture.ts'
 import { look, openPage, rowText, shopTasks, textOf } from '../support/pages-fixture.ts'
@@ -27,11 +28,11 @@ describe('the page of a worker', () => {
       .click(patience)
     const { id } = worker
     expect(new URL(page.url()).pathname).toBe(`/workers/${id}`)
-    await page.getByRole('heading', { name: new RegExp(`pid ${process.pid}$`), level: 1 }).waitFor()
+    await page.getByRole('heading', { name: `Worker ${id}`, level: 1 }).waitFor()
     const [what] = await page.locator('.facts').allInnerTexts()
     expect(what!.replace(/\s+/g, ' ')).toMatch(
       new RegExp(
-        `^Id ${id} Written in TypeScript or JavaScript, pshub \\S+ Host \\S+ Process pid ${process.pid} Queue images Started .* Last beat .* Same process ${other.id} of spare$`,
+        `^Written in TypeScript or JavaScript, pshub \\S+ Host \\S+ Process pid ${process.pid} Queue images Started .* Last beat .* Same process ${other.id} of spare$`,
       ),
     )
     await expect
@@ -50,7 +51,7 @@ describe('the page of a worker', () => {
       .getByRole('link', { name: `pid ${process.pid}` })
       .first()
       .click()
-    await page.getByRole('heading', { name: new RegExp(`pid ${process.pid}$`), level: 1 }).waitFor()
+    await page.getByRole('heading', { name: `Worker ${id}`, level: 1 }).waitFor()
     await worker.stop()
     await other.stop()
     await page.getByText('It has left; this is what was known last.').waitFor(patience)
@@ -73,15 +74,41 @@ describe('the page of a worker', () => {
     const [line] = (await once(child.stdout, 'data')) as [Buffer]
     const page = await openPage(browser, registry, `workers/${String(line).trim()}`, { viewport })
     await page.getByText('serving', { exact: true }).waitFor(patience)
-    child.kill('SIGKILL')
+    // Takes over what the other one holds, which needs a new id then.
+    await fixture.worker(shopTasks(), { queue: 'images' })
+    child.kill('SIGSTOP')
     const lost = page.getByRole('region', { name: 'Its lease ended' })
     await lost.waitFor(patience)
+    expect(await lost.getByText('Its process goes on').count()).toBe(0)
+    child.kill('SIGCONT')
+    await lost
+      .getByText(/^Its process goes on as worker [\w-]+, because another one took over what it held\.$/)
+      .waitFor(patience)
+    child.kill('SIGKILL')
+    await expect.poll(() => lost.getByText('Its process goes on').count(), patience).toBe(0)
     await lost.getByText(`See whether process ${child.pid} still runs on`).waitFor()
     await lost.getByText('pshub worker ./tasks.mjs --queue images').waitFor()
     await look(browser, page, 'worker-lost')
     await lost.getByRole('link', { name: 'who else serves its queue' }).click()
-    await page.getByText('lost', { exact: true }).waitFor()
-  }, 60_000)
+    await page.getByText('lost', { exact: true }).first().waitFor()
+  }, 90_000)
+
+  it('says that it drains', async () => {
+    const registry = await fixture.registry()
+    let finish = (_: number) => undefined as void
+    const long = defineTask('long:1.0', {}, () => new Promise<number>(resolve => (finish = resolve)))
+    const worker = await fixture.worker([long], { queue: 'images' })
+    const call = fixture.hub().call('long:1.0', {})
+    const page = await openPage(browser, registry, `workers/${worker.id}`, { viewport })
+    await page.getByRole('row').filter({ hasText: 'long:1.0' }).waitFor(patience)
+    await expect.poll(() => page.locator('.bar-text').first().textContent(), patience).toMatch(/^1/)
+    const stopped = worker.stop({ graceMs: 20_000 })
+    await page
+      .getByText('It was told to stop: it takes nothing new, finishes what runs (1 call), and leaves.')
+      .waitFor(patience)
+    finish(1)
+    await Promise.all([call, stopped])
+  })
 
   it('says that a worker is not known', async () => {
     browser.allow(/status of 404/)

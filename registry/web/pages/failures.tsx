@@ -18,6 +18,7 @@ import {
   failureView,
   timesOf,
 } from '../rows/failures.ts'
+import type { RowsPage } from '../rows/page.ts'
 import { FailureTable } from '../tables/failures.tsx'
 import { plural } from '../text/figures.ts'
 import { printable } from '../text/printable.ts'
@@ -37,16 +38,17 @@ export const FailuresPage = () => {
     () => (failed.value && refused.value ? failureGroups(failed.value, refused.value) : undefined),
     [failed.value, refused.value],
   )
+  const listed = useMemo(() => groups && failurePage(groups, view), [groups, view])
   return (
     <>
-      <PageHead title="Failures">{groups && <Found groups={groups} view={view} />}</PageHead>
+      <PageHead title="Failures">{groups && listed && <Found groups={groups} found={listed.found} />}</PageHead>
       {!groups && !failure && <Loading />}
       {!groups && failure && (
         <Empty title="Failures cannot be read now.">
           <p class="wrap">{printable(failure.message)} It is tried again.</p>
         </Empty>
       )}
-      {groups && <Listed groups={groups} view={view} state={state} />}
+      {groups && listed && <Listed groups={groups} listed={listed} view={view} state={state} />}
     </>
   )
 }
@@ -54,20 +56,23 @@ export const FailuresPage = () => {
 const kinds = (groups: readonly FailureGroup[]): string =>
   plural(timesOf(groups), 'failure') + (groups.length === 0 ? '' : ` of ${plural(groups.length, 'kind')}`)
 
-const Found = ({ groups, view }: { groups: FailureGroup[]; view: FailureView }) => {
-  const { found } = failurePage(groups, view)
-  return (
-    <>
-      <p class="quiet" role="status">
-        {found.length === groups.length ? kinds(groups) : `${kinds(found)}, out of ${kinds(groups)}`}
-      </p>
-      <Export one="failure" columns={exportedFailures} rows={eachFailure(found)} />
-    </>
-  )
+const Found = ({ groups, found }: { groups: FailureGroup[]; found: FailureGroup[] }) => (
+  <>
+    <p class="quiet" role="status">
+      {found.length === groups.length ? kinds(groups) : `${kinds(found)}, out of ${kinds(groups)}`}
+    </p>
+    <Export one="failure" columns={exportedFailures} rows={eachFailure(found)} />
+  </>
+)
+
+interface ListedProps {
+  groups: FailureGroup[]
+  listed: RowsPage<FailureGroup>
+  view: FailureView
+  state: QueryState
 }
 
-const Listed = ({ groups, view, state }: { groups: FailureGroup[]; view: FailureView; state: QueryState }) => {
-  const { shown, page, pages } = failurePage(groups, view)
+const Listed = ({ groups, listed: { shown, page, pages }, view, state }: ListedProps) => {
   const isFiltered = view.task !== '' || view.code !== '' || view.search !== ''
   if (groups.length === 0 && !isFiltered) return <None />
   return (

@@ -10,6 +10,7 @@ import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, NameField, SearchField } from '../parts/search-field.tsx'
 import { exportedSlowCalls } from '../rows/exported.ts'
+import type { RowsPage } from '../rows/page.ts'
 import { phaseChoices, type SlowView, slowPage, slowView } from '../rows/slow-calls.ts'
 import { SlowCallTable } from '../tables/slow-calls.tsx'
 import { count, plural } from '../text/figures.ts'
@@ -31,18 +32,18 @@ export const SlowCallsPage = () => {
   const state = useQuery()
   const { value, failure } = useRepeated<SlowCallOverview[]>('slow', refreshMs)
   const view = useMemo(() => slowView(state.query), [state.query])
-  const found = useMemo(() => value && slowPage(value, view).found, [value, view])
+  const listed = useMemo(() => value && slowPage(value, view), [value, view])
   return (
     <>
       <PageHead title="Slow calls">
-        {value && found && (
+        {value && listed && (
           <>
             <p class="quiet" role="status">
-              {found.length === value.length
+              {listed.found.length === value.length
                 ? plural(value.length, 'call')
-                : `${count(found.length)} of ${plural(value.length, 'call')}`}
+                : `${count(listed.found.length)} of ${plural(value.length, 'call')}`}
             </p>
-            <Export one="slow call" columns={exportedSlowCalls} rows={found} />
+            <Export one="slow call" columns={exportedSlowCalls} rows={listed.found} />
           </>
         )}
       </PageHead>
@@ -52,13 +53,19 @@ export const SlowCallsPage = () => {
           <p class="wrap">{printable(failure.message)} It is tried again.</p>
         </Empty>
       )}
-      {value && <Listed calls={value} view={view} state={state} />}
+      {value && listed && <Listed calls={value} listed={listed} view={view} state={state} />}
     </>
   )
 }
 
-const Listed = ({ calls, view, state }: { calls: SlowCallOverview[]; view: SlowView; state: QueryState }) => {
-  const { shown, page, pages } = slowPage(calls, view)
+interface ListedProps {
+  calls: SlowCallOverview[]
+  listed: RowsPage<SlowCallOverview>
+  view: SlowView
+  state: QueryState
+}
+
+const Listed = ({ calls, listed: { shown, page, pages }, view, state }: ListedProps) => {
   const isFiltered = view.task !== '' || view.phase !== 'all' || view.search !== ''
   if (calls.length === 0 && !isFiltered) return <None />
   return (

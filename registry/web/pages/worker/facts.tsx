@@ -2,7 +2,7 @@ import type { WorkerDetail } from '../../../contract.ts'
 import { queuePath } from '../../address/paths.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Fact } from '../../parts/fact.tsx'
-import { Text, WrappedText } from '../../parts/text.tsx'
+import { Text } from '../../parts/text.tsx'
 import { Ago, Moment } from '../../parts/time.tsx'
 import { WorkerLink } from '../../parts/worker-link.tsx'
 import { clientOf } from '../../text/client.ts'
@@ -14,11 +14,6 @@ export const WorkerFacts = ({ detail: { row, others } }: { detail: WorkerDetail 
   return (
     <>
       <dl class="facts">
-        <Fact name="Id">
-          <span class="mono">
-            <WrappedText>{row.id}</WrappedText>
-          </span>
-        </Fact>
         <Fact name="Written in" title={row.client}>
           <Text>{language ? `${language}, pshub ${version}` : row.client || 'unknown'}</Text>
         </Fact>

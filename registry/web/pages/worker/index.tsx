@@ -35,10 +35,7 @@ const OneWorker = ({ id }: { id: string }) => {
   const isGone = failure?.status === 404
   return (
     <>
-      <PageHead
-        title={value ? `${value.row.host || 'unknown host'} pid ${value.row.pid}` : `Worker ${id}`}
-        before={<a href={at('workers')}>Workers</a>}
-      >
+      <PageHead title={`Worker ${id}`} before={<a href={at('workers')}>Workers</a>}>
         {value && !isGone && (
           <div class="head-tools">
             <WorkerState row={value.row} />

@@ -32,7 +32,7 @@ const Lost = ({ detail: { row, others } }: { detail: WorkerDetail }) => {
       </p>
       {successor && (
         <p>
-          Its process goes on as worker <WorkerLink id={successor.id} />: who comes back late takes a new id.
+          Its process goes on as worker <WorkerLink id={successor.id} />, because another one took over what it held.
         </p>
       )}
       <ol>
