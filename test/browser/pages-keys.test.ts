@@ -53,41 +53,6 @@ describe('by keyboard alone', () => {
     await expect.poll(() => help.count()).toBe(0)
   })
 
-  it('one may switch off keys that are pressed alone, which is remembered', async () => {
-    const page = await openPage(browser, await shop(), '')
-    const goTo = async (key: string) => {
-      await page.keyboard.press('g')
-      await page.keyboard.press(key)
-    }
-    const help = page.getByRole('dialog', { name: 'Keys' })
-    const choice = help.getByRole('checkbox', { name: 'Keys that are pressed alone do something' })
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-    await page.keyboard.press('?')
-    expect(await choice.isChecked()).toBe(true)
-    await choice.uncheck()
-    await browser.screenshot(page, 'pages-help')
-    await page.keyboard.press('Escape')
-    for (let visit = 1; visit <= 2; visit++) {
-      await goTo('t')
-      await page.keyboard.press('p')
-      await page.keyboard.press('?')
-      // What comes after them is done, so they were not.
-      await page.getByRole('link', { name: 'Queues', exact: true }).click()
-      await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor()
-      expect(await help.count()).toBe(0)
-      await page.getByRole('button', { name: 'Freeze page' }).waitFor()
-      if (visit === 1) await page.reload()
-      await page.getByText('Live', { exact: true }).waitFor()
-    }
-    await page.getByRole('button', { name: 'Keys' }).click()
-    expect(await choice.isChecked()).toBe(false)
-    await choice.check()
-    await page.keyboard.press('Escape')
-    await expect.poll(() => help.count()).toBe(0)
-    await goTo('f')
-    await page.getByRole('heading', { name: 'Failures', level: 1 }).waitFor()
-  })
-
   it('the way through a page goes by what can be used, each of which shows that it is there', async () => {
     const page = await openPage(browser, await shop(), 'tasks')
     await page.getByText('3 tasks').waitFor()

@@ -23,7 +23,7 @@ import { FailureTable } from '../tables/failures.tsx'
 import { plural } from '../text/figures.ts'
 import { printable } from '../text/printable.ts'
 
-const refreshMs = 3000
+const refreshMs = 5000
 
 /** What failed in the last hour, of all tasks: told by workers, and by hubs where no worker knows of it. */
 export const FailuresPage = () => {

@@ -16,7 +16,7 @@ import { SlowCallTable } from '../tables/slow-calls.tsx'
 import { count, plural } from '../text/figures.ts'
 import { printable } from '../text/printable.ts'
 
-const refreshMs = 3000
+const refreshMs = 5000
 
 const phaseTexts: Record<SlowView['phase'], string> = {
   all: 'All',
