@@ -82,6 +82,7 @@ const doors: Record<string, string[]> = {
     'refusals',
     'registrar',
     'unreadable',
+    'worker-tasks',
   ],
   outlets: ['colour', 'log', 'printable', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
   jobs: [
