@@ -22,6 +22,7 @@ const paths = [
   '/jobs/:job',
   '/key',
   '/schedules',
+  '/api-reference',
 ]
 
 /** The one HTML page, under each of its addresses, and its files. */

@@ -10,6 +10,7 @@ export const keys = [
   { keys: ['g', 'q'], does: 'Go to the queues' },
   { keys: ['g', 'j'], does: 'Go to the jobs' },
   { keys: ['g', 's'], does: 'Go to the schedules' },
+  { keys: ['g', 'a'], does: 'Go to the API reference' },
   { keys: ['p'], does: 'Freeze what this page shows, and go on' },
   { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
   { keys: ['Esc'], does: 'Close a dialog; leave the search' },
@@ -45,7 +46,15 @@ export interface KeyActions {
   pause(): void
 }
 
-const places: Record<string, string> = { o: '', t: 'tasks', w: 'workers', q: 'queues', j: 'jobs', s: 'schedules' }
+const places: Record<string, string> = {
+  o: '',
+  t: 'tasks',
+  w: 'workers',
+  q: 'queues',
+  j: 'jobs',
+  s: 'schedules',
+  a: 'api-reference',
+}
 /** A second key belongs to `g` for so long. */
 const patienceMs = 1500
 

@@ -17,6 +17,7 @@ import { WorkersPage } from './workers.tsx'
 // Forms and descriptions are the larger part of what is sent, and no other page needs them.
 const TaskPage = lazy(() => import('./task/index.tsx').then(module => module.TaskPage))
 const KeyPage = lazy(() => import('./key/index.tsx').then(module => module.KeyPage))
+const ApiReferencePage = lazy(() => import('./api-reference/index.tsx').then(module => module.ApiReferencePage))
 const JobPage = lazy(() => import('./job/index.tsx').then(module => module.JobPage))
 
 /** A page that cannot be drawn says so in its place; the frame around it stays, and leads to the others. */
@@ -45,6 +46,7 @@ const pages = {
   'jobs/:job': guarded(JobPage),
   key: guarded(KeyPage),
   schedules: guarded(SchedulesPage),
+  'api-reference': guarded(ApiReferencePage),
 }
 const NoPage = guarded(UnknownPage)
 
