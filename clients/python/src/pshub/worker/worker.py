@@ -29,7 +29,8 @@ class Worker:
     :param tasks: what it runs, as ``@task`` made it
     :param options: ``queue`` (default ``default``), ``slots`` (4), ``job_slots`` (how many of these may run jobs; half), ``namespace``,
         ``grace`` (seconds to finish what runs when it is stopped, 10), ``lease`` (seconds of silence after which others take over, 4),
-        ``max_payload_bytes``, ``max_backlog``, ``statsd``. Of a queue that is spread over shards a worker serves all, with these slots
+        ``max_payload_bytes``, ``max_backlog``, ``health_port`` (where probes are answered: ``/livez``, ``/readyz``), ``statsd``. Of a queue
+        that is spread over shards a worker serves all, with these slots
     :raises ConfigError: for what cannot work
     """
 
@@ -68,7 +69,8 @@ class Worker:
         """
         Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then.
 
-        :raises ConfigError: when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights or the library)
+        :raises ConfigError: when ``health_port`` is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without
+            needed rights or the library)
         """
         if self._thread is not None:
             raise ConfigError("A worker is started once; make a new one.")
@@ -78,7 +80,9 @@ class Worker:
         try:
             thread.run(service.start())
         except BaseException:
+            # Nothing is left of it, which a stop() may come for all the same.
             thread.stop()
+            self._stopped.set()
             raise
         return self
 
