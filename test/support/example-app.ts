@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import { startServer } from '../../tools/redis-server.mjs'
 import { ensureBuild, root } from './cli-fixture.ts'
 import { eventually } from './hub-fixture.ts'
@@ -34,9 +34,12 @@ export const useExampleApps = (): ExampleApps => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'pshub-examples-')))
     server = await startServer()
   }, 120_000)
-  afterAll(async () => {
+  // Also of a test that failed: its worker would answer for that of the next one.
+  afterEach(async () => {
     for (const program of programs) program.signal('SIGKILL')
     await Promise.all(programs.map(({ ended }) => ended))
+  })
+  afterAll(async () => {
     await server.stop()
     rmSync(folder, { recursive: true, force: true })
   })

@@ -11,9 +11,10 @@ import { eventually } from './hub-fixture.ts'
 export interface ExampleOptions {
   name: string
   cwd: string
-  /** The two commands of its README. */
+  /** The two commands of its README, unless `told` has what it says. */
   worker: string
   web: string
+  told?: string[]
   env?: Record<string, string>
   /** Whether its framework tells a handler that the visitor has left. */
   noticesLeaving: boolean
@@ -29,6 +30,7 @@ interface Answer {
 /** Has the example do all that its README says, with its own worker, without one, and with one that is slow. */
 export const keepsItsPromises = async (apps: ExampleApps, options: ExampleOptions): Promise<void> => {
   const readme = readFileSync(join(root, 'examples', options.name, 'README.md'), 'utf8')
+  for (const command of options.told ?? [options.worker, options.web]) expect(readme).toContain(command)
   const port = await freePort()
   const env = { ...options.env, PORT: String(port) }
   const worker = apps.start(options.worker, options.cwd, env)
@@ -40,7 +42,11 @@ export const keepsItsPromises = async (apps: ExampleApps, options: ExampleOption
     const retryAfter = response.headers.get('retry-after')
     return { status: response.status, body, retryAfter, ms: performance.now() - from }
   }
-  const isUp = () => fetch(`http://127.0.0.1:${port}/shipping`).then(() => true, () => false)
+  const isUp = () =>
+    fetch(`http://127.0.0.1:${port}/shipping`).then(
+      () => true,
+      () => false,
+    )
 
   await hasSaid(worker, /worker started/)
   await eventually(isUp, 60_000)
