@@ -20,6 +20,7 @@ from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import Request
 from ..wire.redis_clock import RedisClock
+from .async_runs import AsyncRuns
 from .context import NestedCall
 from .executor import Executor
 from .job_ends import JobEnds
@@ -58,6 +59,7 @@ class Common(NamedTuple):
     sharding: Sharding
     post: Callable[..., None]
     nested_call: NestedCall
+    async_runs: AsyncRuns
     #: Whether it serves a queue.
     serves: Callable[[str], bool]
 
@@ -88,7 +90,9 @@ class Crew:
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
         settings = common.settings
-        self._executor = Executor(common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call)
+        self._executor = Executor(
+            common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call, common.async_runs
+        )
         self._make_roles(common.tasks)
 
     def _make_roles(self, tasks: Mapping[str, Task[Any]]) -> None:
@@ -138,6 +142,11 @@ class Crew:
         self._farewell = Farewell(
             queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._problem("stop"),
         )  # fmt: skip
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether its lease is held, as far as can be told now."""
+        return self._beat.is_certain
 
     # Life.
 
