@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { pythonEnv } from '../../tools/python-env.mjs'
 import { rubyEnv } from '../../tools/ruby-env.mjs'
 import { ensureBuild, root } from '../support/cli-fixture.ts'
@@ -69,6 +70,31 @@ const sizeBy = async (language: Language, text: string, interpreter: string) => 
   expect([status, said]).toEqual([0, ''])
   return JSON.parse(out)
 }
+
+describe.each(names)('docs/recipes.md, in %s', language => {
+  it('its jobs are enqueued', { timeout: 60_000 }, async ({ skip }) => {
+    const interpreter = interpreterOf(language, skip)
+    fixture.allowLeftovers()
+    const tasks = [
+      defineTask('welcome:1.0', {}, () => undefined),
+      defineTask('report:1.0', {}, () => undefined),
+      defineTask('store_order:1.0', { keyed: 'merged' }, () => undefined),
+    ]
+    const queue = 'recipes'
+    await fixture.worker(tasks, { queue, jobSlots: 0 })
+    const [text] = blocksIn('docs/recipes.md', `${language} outline`)
+    writeFileSync(join(folder, 'recipes'), `${text}\nhub.close${language === 'python' ? '()' : ''}\n`)
+    const { status, said } = await start(interpreter, ['recipes'], interpreter).ended
+    expect([status, said]).toEqual([0, ''])
+    const hub = fixture.hub()
+    const hooked = await hub.key('order.paid', 'order-17', { queue: 'forward.hooks' })
+    expect((await hooked.status()).waiting).toBe(1)
+    expect((await hub.schedules(queue).list()).map(({ name }) => name)).toEqual(['office-report'])
+    const key = await hub.key('store_order:1.0', 'order-17', { queue })
+    expect((await key.status()).payloads).toHaveLength(3)
+    expect((await hub.jobs({ queue, state: 'waiting' })).jobs.map(({ task }) => task)).toContain('welcome:1.0')
+  })
+})
 
 describe.each(names)('docs/other-languages.md, in %s', language => {
   it("its call is one of README's own task", { timeout: 60_000 }, async ({ skip }) => {
