@@ -51,7 +51,9 @@ def raw(port: int, sent: bytes) -> bytes:
 def test_a_worker_answers_them(server: Server, start_worker: Callable[..., WorkerProcess]) -> None:
     port = free_port()
     worker = start_worker(server, "--health-port", str(port))
-    assert (probe(port, "/readyz"), probe(port, "/livez?verbose")) == (READY, LIVE)
+    # Others see it a moment before it serves.
+    eventually(lambda: probe(port, "/readyz") == READY, 10, "that it serves")
+    assert probe(port, "/livez?verbose") == LIVE
     assert probe(port, "/") == (404, {"error": "There are /livez and /readyz here."})
     assert '"port": ' + str(port) in worker.said() and "probes are answered: /livez and /readyz" in worker.said()
     head = raw(port, b"HEAD /livez HTTP/1.1\r\nhost: a\r\n\r\n")
