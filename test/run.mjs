@@ -90,7 +90,8 @@ const computing = [
 ]
 
 /** They fetch what nobody needs otherwise. */
-const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts', 'test/packages/examples.test.ts']
+const fetching = ['package-managers', 'examples', 'deploy-lint'].map(name => `test/packages/${name}.test.ts`)
+const ofWhole = isWhole ? [] : fetching
 
 const excluded = [...ofTime, ...computing, plantedInModel, ...ofWhole].map(file => `--exclude=${file}`)
 const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...excluded)
