@@ -230,6 +230,20 @@ export interface History {
   fromMs: number
   stepMs: number
   series: Record<HistorySeries, (number | null)[]>
+  /** What was put to work meanwhile, oldest first: the latest hundred. */
+  deploys: Deploy[]
+}
+
+/** `task`: it, or this version of it, was not there before; `schema`: it is declared otherwise; `client`: of the client library. */
+export const deployKinds = ['task', 'schema', 'client'] as const
+
+/** Something new that live workers have. */
+export interface Deploy {
+  atMs: number
+  kind: (typeof deployKinds)[number]
+  /** `name:version` of the task, or the client library with its version. */
+  what: string
+  queue: string
 }
 
 export const historySeries = [

@@ -24,6 +24,7 @@ const paths = [
   '/schedules',
   '/failures',
   '/slow',
+  '/api-reference',
 ]
 
 /** The one HTML page, under each of its addresses, and its files. */

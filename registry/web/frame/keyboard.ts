@@ -12,6 +12,7 @@ export const keys = [
   { keys: ['g', 's'], does: 'Go to the schedules' },
   { keys: ['g', 'f'], does: 'Go to the failures' },
   { keys: ['g', 'c'], does: 'Go to the slow calls' },
+  { keys: ['g', 'a'], does: 'Go to the API reference' },
   { keys: ['p'], does: 'Freeze what this page shows, and go on' },
   { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
   { keys: ['Esc'], does: 'Close a dialog; leave the search' },
@@ -56,6 +57,7 @@ const places: Record<string, string> = {
   s: 'schedules',
   f: 'failures',
   c: 'slow',
+  a: 'api-reference',
 }
 /** A second key belongs to `g` for so long. */
 const patienceMs = 1500

@@ -20,6 +20,7 @@ import { WorkersPage } from './workers.tsx'
 // Forms and descriptions are the larger part of what is sent, and no other page needs them.
 const TaskPage = lazy(() => import('./task/index.tsx').then(module => module.TaskPage))
 const KeyPage = lazy(() => import('./key/index.tsx').then(module => module.KeyPage))
+const ApiReferencePage = lazy(() => import('./api-reference/index.tsx').then(module => module.ApiReferencePage))
 const JobPage = lazy(() => import('./job/index.tsx').then(module => module.JobPage))
 
 /** A page that cannot be drawn says so in its place; the frame around it stays, and leads to the others. */
@@ -51,6 +52,7 @@ const pages = {
   schedules: guarded(SchedulesPage),
   failures: guarded(FailuresPage),
   slow: guarded(SlowCallsPage),
+  'api-reference': guarded(ApiReferencePage),
 }
 const NoPage = guarded(UnknownPage)
 
