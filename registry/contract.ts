@@ -16,6 +16,7 @@ import type {
   TaskQueue,
   UnreadableRecord,
   WorkerOverview,
+  WorkerTask,
 } from 'pshub'
 
 /** What somebody may do: look; run and enqueue tasks too; change queues, jobs and schedules too. Each includes the ones before. */
@@ -159,6 +160,22 @@ export interface TaskDetail {
   refusals: RefusalOverview[]
   /** Services that call it, busiest first. */
   callers: TaskCaller[]
+}
+
+/** GET api/workers/<id>: all that the page of one worker shows. */
+export interface WorkerDetail {
+  row: WorkerRow
+  /** What it provides, by name; one whose lease ended has no load, and a task that it did nothing of has no figures. */
+  tasks: WorkerTaskRow[]
+  /** Other workers of its process: in other queues or shards, or what it became when its lease had ended. */
+  others: Pick<WorkerRow, 'id' | 'queue' | 'live'>[]
+  slow: SlowCallOverview[]
+  /** Newest first. */
+  failures: FailureOverview[]
+}
+
+export interface WorkerTaskRow extends Partial<WorkerTask> {
+  task: string
 }
 
 /** POST api/queues/<queue>/pause or /resume, with {}: since when it is paused, Redis milliseconds; absent: it is served. */

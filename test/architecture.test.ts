@@ -54,7 +54,19 @@ const doors: Record<string, string[]> = {
     'target',
     'topology',
   ],
-  queue: ['batches', 'bells', 'guards', 'inspect', 'job-queue', 'numbered', 'pause', 'queue', 'resharding', 'shards'],
+  queue: [
+    'batches',
+    'bells',
+    'guards',
+    'inspect',
+    'job-queue',
+    'numbered',
+    'pause',
+    'queue',
+    'resharding',
+    'shards',
+    'work-left',
+  ],
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: [
     'call-lists',
@@ -70,6 +82,7 @@ const doors: Record<string, string[]> = {
     'refusals',
     'registrar',
     'unreadable',
+    'worker-tasks',
   ],
   outlets: ['colour', 'log', 'printable', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
   jobs: [

@@ -64,6 +64,10 @@ describe('no rule of accessibility is broken', () => {
       ['queues', 'queues'],
       ['jobs', 'jobs'],
       ['schedules', 'schedules'],
+      ['failures', 'failures'],
+      ['slow', 'slow calls'],
+      ['api-reference', 'API reference'],
+      ['workers/none', 'unknown worker'],
       ['nowhere', 'unknown page'],
       ['tasks/none:1.0', 'unknown task'],
       ['jobs/none', 'unknown job'],
@@ -80,7 +84,7 @@ describe('no rule of accessibility is broken', () => {
 
   it('by the lists, and the parts of a task', async () => {
     const registry = await fixture.registry()
-    await fixture.worker(shopTasks(), { queue: 'images' })
+    const worker = await fixture.worker(shopTasks(), { queue: 'images' })
     const hub = fixture.hub({ name: 'web' })
     await Promise.all(Array.from({ length: 20 }, () => hub.call('resize_image:1.0', { width: 3 })))
     await failure(hub.call('always_fails:1.0', {}))
@@ -90,6 +94,10 @@ describe('no rule of accessibility is broken', () => {
       ['tasks', 'always_fails'],
       ['tasks?q=zebra', 'No task fits.'],
       ['workers', `pid ${process.pid}`],
+      [`workers/${worker.id}`, 'images'],
+      ['failures', 'the printer is on fire'],
+      ['slow', 'resize_image:1.0'],
+      ['api-reference?q=2.0', 'Errors'],
       ['queues', 'images'],
       ['queues/images', 'Backlog'],
       ['tasks/resize_image:1.0?part=schema', '"Pixels."'],

@@ -20,6 +20,8 @@ const places = [
   { place: 'queues', name: 'Queues' },
   { place: 'jobs', name: 'Jobs' },
   { place: 'schedules', name: 'Schedules' },
+  { place: 'failures', name: 'Failures' },
+  { place: 'slow', name: 'Slow' },
 ]
 
 /** What is around every page. */

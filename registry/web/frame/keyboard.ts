@@ -10,6 +10,8 @@ export const keys = [
   { keys: ['g', 'q'], does: 'Go to the queues' },
   { keys: ['g', 'j'], does: 'Go to the jobs' },
   { keys: ['g', 's'], does: 'Go to the schedules' },
+  { keys: ['g', 'f'], does: 'Go to the failures' },
+  { keys: ['g', 'c'], does: 'Go to the slow calls' },
   { keys: ['g', 'a'], does: 'Go to the API reference' },
   { keys: ['p'], does: 'Freeze what this page shows, and go on' },
   { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
@@ -53,6 +55,8 @@ const places: Record<string, string> = {
   q: 'queues',
   j: 'jobs',
   s: 'schedules',
+  f: 'failures',
+  c: 'slow',
   a: 'api-reference',
 }
 /** A second key belongs to `g` for so long. */
