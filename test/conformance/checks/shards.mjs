@@ -113,7 +113,13 @@ export const shardChecks = [
       for (const [task, place] of Object.entries(places)) {
         equal((await enqueue(spread, task, { token: 't' }, { key, queue })).queue, place)
         for (const named of [queue, undefined]) {
-          const { ok: isOk, error, queue: found, state, waiting } = await spread.jobs('key', { task, key, queue: named })
+          const {
+            ok: isOk,
+            error,
+            queue: found,
+            state,
+            waiting,
+          } = await spread.jobs('key', { task, key, queue: named })
           ok(isOk, JSON.stringify(error))
           deepEqual([found, state, waiting], [place, 'due', 1], task)
         }
