@@ -143,6 +143,11 @@ class Crew:
             queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._problem("stop"),
         )  # fmt: skip
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether its lease is held, as far as can be told now."""
+        return self._beat.is_certain
+
     # Life.
 
     async def start(self) -> None:

@@ -71,6 +71,12 @@ module Pshub
 
     def name = @queue.name
 
+    # Names of threads that should live and do not.
+    def ended_threads
+      { "beat" => @beat, "settle" => @settle, "settle_jobs" => @settle_jobs, "forward" => @forward, "due" => @due, "tick" => @tick }
+        .select { |_, role| role.ended? }.keys + (@upkeep&.alive? == false ? ["upkeep"] : [])
+    end
+
     # What roles ask and tell.
 
     def lease_certain? = @beat.certain?
