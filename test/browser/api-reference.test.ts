@@ -6,6 +6,7 @@ import { violationsOn } from '../support/axe.ts'
 import { useBrowser } from '../support/browser.ts'
 import { openPage, overflows, shopTasks, textOf } from '../support/pages-fixture.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
+import { scriptPayloads } from '../support/script-payloads.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
@@ -89,6 +90,36 @@ describe('the reference of the API', () => {
     const env = { ...process.env, PSHUB_TOKEN: tokens.run }
     const { stdout } = await promisify(execFile)('sh', ['-c', command], { env })
     expect(JSON.parse(stdout)).toEqual({ size: 2 })
+  })
+
+  it('shows what would be a script as text, wherever a task says it', async () => {
+    const registry = await fixture.registry()
+    const schema = (text: string) => ({
+      type: 'object',
+      title: text,
+      properties: { [`x${text}`]: { type: 'string', description: text, default: text } },
+    })
+    const tasks = scriptPayloads.map((text, n) =>
+      defineTask(
+        `t${n}:1.0`,
+        { description: `${text}\n\n# ${text}`, args: schema(text), result: schema(text) } as never,
+        () => 0,
+      ),
+    )
+    await fixture.worker(tasks, { queue: 'images' })
+    const page = await openPage(browser, registry, 'api-reference')
+    await page.getByText(`${tasks.length} routes`).waitFor()
+    let seen = 0
+    for (let at = 1; seen < tasks.length; at++) {
+      await page.goto(registry.at(`api-reference?page=${at}`))
+      await page.locator('.route').first().waitFor()
+      const shown = await page.locator('.route').count()
+      await page.evaluate(`document.querySelectorAll('.route').forEach(route => { route.open = true })`)
+      await expect.poll(() => page.locator('.route-body .snippet').count()).toBe(2 * shown)
+      expect(await page.locator('main :is(script, img, iframe, object, embed, svg, style)').count()).toBe(0)
+      expect(await page.title()).toMatch(/^API reference · pshub/)
+      seen += shown
+    }
   })
 
   it('follows what workers serve, and leads to what programs read', async () => {

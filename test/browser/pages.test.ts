@@ -45,6 +45,9 @@ describe('the pages, with a live worker', () => {
       expect(page.url()).toContain(`range=${range}`)
       await page.getByRole('img', { name: /^Calls per second\. calls: now/ }).waitFor()
     }
+    // A time of day alone would say little of a month.
+    await page.getByRole('img', { name: /^Slots busy\. share of time: now/ }).hover()
+    await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d-\d\d \d\d:\d\d {2}/)
   })
 
   it('list tasks with their figures, to be searched, filtered and sorted by the address', async () => {

@@ -66,6 +66,7 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /jobs/:job': 'anybody',
   'GET /key': 'anybody',
   'GET /schedules': 'anybody',
+  'GET /api-reference': 'anybody',
   'GET /failures': 'anybody',
   'GET /slow': 'anybody',
   'GET /assets/*': 'anybody',

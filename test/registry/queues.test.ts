@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { HistoryStore } from '../../registry/server/history.ts'
+import { queueRow } from '../../registry/server/rows.ts'
 import { defineTask } from '../../src/index.ts'
 import { eventually } from '../support/hub-fixture.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
@@ -55,5 +57,13 @@ describe('GET /api/tasks/<task>', () => {
     expect(detail.failures).toMatchObject([{ task: 'fail:1.0', code: 'TaskFailed', message: 'no luck', from: 'shop' }])
     expect((await detailOf('echo:1.0')).failures).toEqual([])
     expect(await jsonOf(await registry.get('api/failures'))).toHaveLength(1)
+  })
+})
+
+describe('the row of a queue', () => {
+  it('says how long its backlog takes to drain, where that is known', () => {
+    const drainMs = (backlog: number, callsPerSecond: number) =>
+      queueRow({ queue: 'q', backlog, load: { callsPerSecond } } as never, new HistoryStore()).drainMs
+    expect([drainMs(10, 2), drainMs(1, 3), drainMs(0, 2), drainMs(10, 0)]).toEqual([5000, 333, undefined, undefined])
   })
 })

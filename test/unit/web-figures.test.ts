@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { safeAddress } from '../../registry/web/address/safe.ts'
 import { linePaths } from '../../registry/web/charts/line-paths.ts'
+import { placedLabels } from '../../registry/web/charts/mark-places.ts'
 import { ago, amount, bytes, count, ms, percent, perSecond, plural, span, us } from '../../registry/web/text/figures.ts'
 import { printable, printableLines } from '../../registry/web/text/printable.ts'
 
@@ -87,5 +88,34 @@ describe('a small line', () => {
     expect(linePaths([null, null], box)).toEqual({ line: '', area: '' })
     expect(linePaths([], box)).toEqual({ line: '', area: '' })
     expect(linePaths([0, 0], { ...box, highest: 0 }).line).toBe('M0 9L30 9')
+  })
+})
+
+describe('labels of lines across a chart', () => {
+  const text = 'resize:2.0'
+  const at = (...xs: number[]) =>
+    placedLabels(
+      xs.map(x => ({ x, text })),
+      300,
+    )
+
+  it('are where there is room for them, and cover neither another one nor a line', () => {
+    expect(at(10)).toEqual([{ isAtLeft: false, room: 290 }])
+    expect(at(290)).toEqual([{ isAtLeft: true, room: 290 }])
+    expect(at(100, 150, 290)).toEqual([
+      { isAtLeft: true, room: 100 },
+      { isAtLeft: false, room: 140 },
+      { isAtLeft: true, room: 78 },
+    ])
+  })
+
+  it('are left out where there is no room', () => {
+    expect(at(10, 40, 70, 290)).toEqual([
+      undefined,
+      undefined,
+      { isAtLeft: false, room: 220 },
+      { isAtLeft: true, room: 158 },
+    ])
+    expect(at(270, 280, 290)).toEqual([{ isAtLeft: true, room: 270 }, undefined, undefined])
   })
 })

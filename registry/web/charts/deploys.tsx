@@ -3,7 +3,7 @@ import { Text } from '../parts/text.tsx'
 import { Ago } from '../parts/time.tsx'
 import { count } from '../text/figures.ts'
 import { printable } from '../text/printable.ts'
-import type { ChartMark } from './marks.ts'
+import type { ChartMark } from './mark-places.ts'
 
 const shown = 8
 

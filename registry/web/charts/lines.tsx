@@ -3,8 +3,9 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { isSystemDark } from '../looks/system-theme.ts'
 import { theme } from '../looks/theme.ts'
-import { clock } from '../text/figures.ts'
-import { type ChartMark, drawMarks } from './marks.ts'
+import { clock, dateTime } from '../text/figures.ts'
+import type { ChartMark } from './mark-places.ts'
+import { drawMarks } from './marks.ts'
 
 export interface ChartSeries {
   label: string
@@ -125,7 +126,7 @@ const optionsOf = (
     cursor: { sync: { key: together.key }, drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_, _low, high) => [0, Math.max(high * 1.08, props.least ?? 0) || 1] } },
     axes: [
-      { ...axis, size: 24, space: 64, values: (_, splits) => splits.map(at => clock(at * 1000).slice(0, 5)) },
+      { ...axis, size: 24, space: 64, values: (_, splits) => splits.map(at => axisTime(at * 1000)) },
       { ...axis, size: 56, space: 34, values: (_, splits) => splits.map(value => props.format(value)) },
     ],
     series: [
@@ -160,7 +161,17 @@ const lonePoints: uPlot.Series.Points.Filter = (plot, at) => {
   )
 }
 
-const tellAt = (plot: uPlot, { series, format }: ChartProps, legend: HTMLElement): void => {
+/** Where a day begins, the day. */
+const axisTime = (atMs: number): string => {
+  const time = clock(atMs).slice(0, 5)
+  return time === '00:00' ? dateTime(atMs).slice(5, 10) : time
+}
+
+/** Of steps that reach over more than a day, the day too. */
+const pointTime = (atMs: number, stepMs: number): string =>
+  stepMs >= 600_000 ? dateTime(atMs).slice(5, 16) : clock(atMs)
+
+const tellAt = (plot: uPlot, { series, format, stepMs }: ChartProps, legend: HTMLElement): void => {
   const at = plot.cursor.idx
   if (at === null || at === undefined) {
     legend.textContent = ''
@@ -171,5 +182,5 @@ const tellAt = (plot: uPlot, { series, format }: ChartProps, legend: HTMLElement
     const text = value === null || value === undefined ? 'not known' : format(value)
     return series.length > 1 ? `${label} ${text}` : text
   })
-  legend.textContent = `${clock(plot.data[0][at]! * 1000)}  ${values.join('  ')}`
+  legend.textContent = `${pointTime(plot.data[0][at]! * 1000, stepMs)}  ${values.join('  ')}`
 }
