@@ -80,7 +80,7 @@ def test_hints_become_a_schema() -> None:
                             "additionalProperties": False,
                         },
                     },
-                    "colour": {"enum": ["red", "blue"]},
+                    "colour": {"enum": ["red", "blue"], "default": "red"},
                     "tags": {"type": "array", "items": {"type": "string"}},
                 },
                 "required": ["points"],
@@ -92,7 +92,7 @@ def test_hints_become_a_schema() -> None:
             "at": {"type": ["integer", "string", "null"], "default": 5},
             "pair": {
                 "type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": False, "minItems": 2,
-                "default": (1, "a"),
+                "default": [1, "a"],
             },
             "by_name": {"anyOf": [{"type": "object", "additionalProperties": {"type": "number"}}, {"type": "null"}]},
             "options": {

@@ -25,7 +25,7 @@ WORDED = {
 #: Keywords whose keys are names of the user's and not keywords.
 NAMES = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 #: What is under these is data and no schema.
-_DATA = {"const", "enum", "default", "examples"}
+DATA = {"const", "enum", "default", "examples"}
 
 
 def _error(message: str, *path: Any) -> ValidationError:
@@ -154,7 +154,7 @@ def readable(schema: Any, in_names: bool = False) -> Any:
             out[key] = _NOTHING
         elif key == "prefixItems" and isinstance(inner, list):
             out[key] = [_NOTHING if item is False else readable(item) for item in inner]
-        elif in_names or key not in _DATA | {"pattern", "patternProperties"}:
+        elif in_names or key not in DATA | {"pattern", "patternProperties"}:
             out[key] = readable(inner, not in_names and key in NAMES)
         elif key == "pattern" and isinstance(inner, str):
             out[key] = translated(inner)

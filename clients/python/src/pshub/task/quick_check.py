@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
+from .formats import fits_format
+
 Fits = Callable[[Any], bool]
 
 _IGNORED = {"title", "description", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly", "$schema"}
@@ -125,6 +127,7 @@ _KEYWORDS: Dict[str, Callable[[Any], Optional[Fits]]] = {
     "anyOf": _any_of,
     "enum": _enum,
     "const": lambda given: _enum([given]),
+    "format": lambda given: lambda value: fits_format(given, value),
     "minimum": _bound(lambda value, limit: value >= limit),
     "maximum": _bound(lambda value, limit: value <= limit),
     "exclusiveMinimum": _bound(lambda value, limit: value > limit),

@@ -9,10 +9,11 @@ from typing import Any, Callable, Dict, Generic, Iterable, List, Mapping, Option
 from ..wire.errors import ConfigError, InvalidResult, message_of
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
-from .hints import Signature, read_signature
 from .merged import Merging, read_merged_signature, read_merging
+from .misfit import Misfit, read_whole
 from .options import MAX_TIMEOUT_S, TaskBackoff, check_job_options, check_keyed
-from .schema import Validate, compile_own
+from .schema import Problem, Validate, compile_own
+from .signature import Signature, read_signature
 
 R = TypeVar("R")
 #: What the function of a task returns.
@@ -84,7 +85,10 @@ class Task(Generic[R_co]):
         return f"<task {self.name.full}>"
 
     def run(self, args: Any, context: TaskContext) -> Any:
-        """Calls the function with arguments as they came; of a task that merges its jobs with what a run brought, a RunArgs."""
+        """
+        Calls the function with arguments as they came; of a task that merges its jobs with what a run brought, a RunArgs. Raises Misfit
+        instead where a hint does not take what its schema lets pass.
+        """
         signature = self._signature
         named: Dict[str, Any] = {}
         if signature.takes_whole:
@@ -100,6 +104,16 @@ class Task(Generic[R_co]):
         if signature.context is not None:
             named[signature.context] = context
         return self.function(**named)
+
+    def problems_of(self, payload: Any) -> List[Problem]:
+        """What is wrong with one payload of a task that merges its jobs; its own ``deserialize`` is not asked."""
+        problems = self.check_args(payload) if self.check_args else []
+        try:
+            if not problems and self._signature.convert_payload:
+                read_whole(self._signature.convert_payload, payload)
+        except Misfit as misfit:
+            return misfit.problems
+        return problems
 
     def read_result(self, value: Any) -> R_co:
         """A result as it travelled, as the function's hint promises it: an instance, where that is a class. Raises InvalidResult."""

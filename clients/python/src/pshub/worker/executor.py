@@ -7,6 +7,7 @@ from queue import SimpleQueue
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 from ..queue.job_queue import JobEnd
+from ..task.misfit import Misfit
 from ..task.task import Task
 from ..wire.clock import now_s
 from ..wire.deadlines import Deadlines
@@ -187,6 +188,8 @@ class Executor:
             if problems:
                 return Outcome(error=verdict_of(problem_error("InvalidArgs", problems, request.task)))
             return self._result_of(task, task.run(request.args, run.context), request)
+        except Misfit as misfit:
+            return Outcome(error=verdict_of(problem_error("InvalidArgs", misfit.problems, request.task)))
         except BaseException as raised:
             # Also SystemExit: a handler must not end a thread that serves others.
             return Outcome(error=failure_of(raised), raised=raised)

@@ -91,5 +91,5 @@ def refused_run(request: Request, task: Task[Any], run: RunArgs) -> Optional[Job
 def _problem_of(task: Task[Any], payload: Any) -> Optional[str]:
     if payload is _UNREADABLE:
         return "It is no JSON that can be used."
-    problems = task.check_args(payload) if task.check_args else None
+    problems = task.problems_of(payload)
     return problem_error("InvalidArgs", problems, task.name.full).message if problems else None
