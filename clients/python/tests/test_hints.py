@@ -84,7 +84,7 @@ CASES: List[Tuple[Any, Any, Any, Any]] = [
     (Level, {"enum": [1, 2]}, Level.HIGH, 2),
     (Literal[Colour.RED, 7], {"enum": ["red", 7]}, Colour.RED, "red"),
     (Number, {"type": "integer"}, 5, 5),
-    (Set[int], {"type": "array", "items": {"type": "integer"}}, {3, 1, 20}, [1, 3, 20]),
+    (Set[int], {"type": "array", "items": {"type": "integer"}}, {8, 1}, [1, 8]),
     (frozenset, {"type": "array"}, frozenset({"a"}), ["a"]),
     (tuple, {"type": "array"}, (1, "a"), [1, "a"]),
     (Tuple[()], {"type": "array", "maxItems": 0}, (), []),
@@ -267,8 +267,8 @@ def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F8
     with pytest.raises(InvalidArgs, match="a datetime that has no time zone"):
         hub.call("book:1.0", {**given, "at": NOON.replace(tzinfo=None)})
     # A payload that the hint does not take is given up, and costs the others of its key nothing.
-    hub.enqueue(merge, "much", key="a")
-    hub.enqueue(merge, Decimal("0.5"), key="a")
+    hub.enqueue(merge, "much", key="a", score=2)
+    hub.enqueue(merge, Decimal("0.5"), key="a", score=1)
     dead = hub.dead("q")
     eventually(lambda: seen == [{"a": [Decimal("0.5")]}] and dead.count() == 1, 10, "the run of what is left")
     [given_up] = dead.list()

@@ -30,6 +30,12 @@ class Cat(pydantic.BaseModel):
     kind: Literal["cat"]
     lives: int = 9
 
+    @pydantic.field_validator("lives")
+    @classmethod
+    def _not_thirteen(cls, value: int) -> int:
+        assert value != 13, "no cat has 13"
+        return value
+
 
 class Dog(pydantic.BaseModel):
     kind: Literal["dog"]
@@ -152,6 +158,7 @@ def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F8
     [
         ("user:1.0", {"user": {**USER, "born": "2027-01-01T00:00:00Z"}}, "/user/born", "is in the future"),
         ("user:1.0", {"user": USER, "also": [USER, {**USER, "born": "2027-01-01T00:00:00Z"}]}, "/also/1/born", "is in the future"),
+        ("user:1.0", {"user": {**USER, "pet": {"kind": "cat", "lives": 13}}}, "/user/pet/lives", "no cat has 13"),
         ("user:1.0", {"user": {"born": NOON}}, "/user/id", "is required"),
         ("user:1.0", {"user": {**USER, "addresses": [{"city": "a", "zip": "1"}]}}, "/user/addresses/0/zip", "must match pattern"),
         ("cart:1.0", {"cart": {"firstItem": ITEM, "moreItems": [{**ITEM, "price": "much"}]}}, "/cart/moreItems/0/price", "Invalid decimal"),
