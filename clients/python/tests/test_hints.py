@@ -267,8 +267,8 @@ def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F8
     with pytest.raises(InvalidArgs, match="a datetime that has no time zone"):
         hub.call("book:1.0", {**given, "at": NOON.replace(tzinfo=None)})
     # A payload that the hint does not take is given up, and costs the others of its key nothing.
-    hub.enqueue(merge, "much", key="a", score=2)
-    hub.enqueue(merge, Decimal("0.5"), key="a", score=1)
+    waiting = [("merge:1.0", "much", {"score": 2}), ("merge:1.0", Decimal("0.5"), {"score": 1})]
+    hub.enqueue_many(waiting, key="a")
     dead = hub.dead("q")
     eventually(lambda: seen == [{"a": [Decimal("0.5")]}] and dead.count() == 1, 10, "the run of what is left")
     [given_up] = dead.list()
