@@ -8,6 +8,7 @@ import threading
 from typing import Any, Dict
 
 from caller_jobs import do_jobs
+
 from pshub import Hub, PendingCall, __version__
 from pshub.wire.payload import encode_payload
 

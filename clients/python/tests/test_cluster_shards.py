@@ -21,7 +21,7 @@ Begin = Callable[..., Worker]
 
 
 @pytest.fixture
-def names(cluster: Cluster) -> List[str]:  # noqa: F811
+def names(cluster: Cluster) -> List[str]:
     """The queue itself, and a shard on each other master. Names of their own, because nodes are shared by tests."""
     queue = f"spread{random.randrange(10**6)}"
     place = lambda name: cluster.owner_of(f"pshub:{{{name}}}:calls")  # noqa: E731
@@ -34,7 +34,7 @@ def names(cluster: Cluster) -> List[str]:  # noqa: F811
 
 
 @pytest.fixture
-def begin(cluster: Cluster, names: List[str]) -> Iterator[Begin]:  # noqa: F811
+def begin(cluster: Cluster, names: List[str]) -> Iterator[Begin]:
     started: List[Worker] = []
 
     def start(*tasks: Task[Any], **options: Any) -> Worker:
@@ -46,26 +46,26 @@ def begin(cluster: Cluster, names: List[str]) -> Iterator[Begin]:  # noqa: F811
         worker.stop(grace=0)
 
 
-def at(cluster: Cluster) -> Callable[[str], Any]:  # noqa: F811
+def at(cluster: Cluster) -> Callable[[str], Any]:
     return lambda key: cluster.owner_of(key).client
 
 
-def places(cluster: Cluster, names: List[str]) -> List[str]:  # noqa: F811
+def places(cluster: Cluster, names: List[str]) -> List[str]:
     cards = at(cluster)("pshub:workers").hvals("pshub:workers")
     return sorted(queue for queue in (json.loads(card)["queue"] for card in cards) if queue in names)
 
 
-def held_count(cluster: Cluster, names: List[str]) -> int:  # noqa: F811
+def held_count(cluster: Cluster, names: List[str]) -> int:
     keys = [(name, key) for name in names for key in at(cluster)(f"pshub:{{{name}}}:").scan_iter(f"pshub:{{{name}}}:held:*")]
     return sum(at(cluster)(f"pshub:{{{name}}}:").hlen(key) for name, key in keys)
 
 
-def links(cluster: Cluster, name: str) -> int:  # noqa: F811
+def links(cluster: Cluster, name: str) -> int:
     return sum(client["name"] == name for node in cluster.live for client in node.client.client_list())
 
 
 def test_one_worker_runs_what_is_at_each_node_with_its_slots(
-    cluster: Cluster, names: List[str], begin: Begin, stay: Staying  # noqa: F811
+    cluster: Cluster, names: List[str], begin: Begin, stay: Staying
 ) -> None:
     serving = begin(stay.task, slots=3, job_slots=3)
     spread(at(cluster), 1, names)
@@ -92,7 +92,7 @@ def test_one_worker_runs_what_is_at_each_node_with_its_slots(
 
 
 def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(
-    cluster: Cluster, names: List[str], begin: Begin  # noqa: F811
+    cluster: Cluster, names: List[str], begin: Begin
 ) -> None:
     runs: List[Run] = []
 

@@ -113,7 +113,7 @@ def test_they_are_deleted(server: Server, hub: Hub, serve: Serve) -> None:
 
 def test_what_somebody_else_put_there_is_left_out(server: Server, hub: Hub) -> None:
     texts = ["no job", '{"task":"x:1.0"}', "[1]", b"\xff", '{"id":"a","task":"x:1.0"}']
-    server.client.zadd(f"{PREFIX}dead", {text: 1 for text in texts})
+    server.client.zadd(f"{PREFIX}dead", dict.fromkeys(texts, 1))
     server.client.zadd(f"{PREFIX}dead", {'{"at":1,"ttl":0,"id":"b","task":"x:1.0","args":{}}': "inf"})
     assert [job.id for job in hub.dead("q").list()] == ["b", "a"]
     assert hub.dead("q").retry() == 2 and server.client.llen(f"{PREFIX}jobs") == 2

@@ -248,7 +248,7 @@ def book(at: datetime, id: UUID, price: Annotated[Decimal, "In euros"], tags: Se
     return {at.date(): (price * 2, sorted(tags)[0])}
 
 
-def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F811
+def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:
     seen: List[Any] = []
 
     @task("merge:1.0", keyed="merged", retries=0)

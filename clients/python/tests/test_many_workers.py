@@ -27,7 +27,7 @@ def _put_workers(server: Server, count: int, tasks_of: Callable[[int], List[str]
     cards: Dict[str, str] = {}
     leases: Dict[str, float] = {}
     for n in range(count):
-        tasks = {task: "d" for task in tasks_of(n)}
+        tasks = dict.fromkeys(tasks_of(n), "d")
         cards[f"w{n}"] = json.dumps({"id": f"w{n}", "queue": "q", "host": "h", "pid": n, "slots": 2, "tasks": tasks})
         leases[f"w{n}"] = time.time() * 1000 + 600_000 + n
     server.client.hset(WORKERS, mapping=cards)

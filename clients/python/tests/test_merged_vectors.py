@@ -18,7 +18,7 @@ from pshub.wire.errors import told_error
 from pshub.wire.keys import Keys
 from pshub.wire.message import Request, decode_request
 from pshub.wire.payload import compact
-from pshub.worker.merged_run import _UNREADABLE, refused_run, run_args, cut_run
+from pshub.worker.merged_run import _UNREADABLE, cut_run, refused_run, run_args
 
 _MERGED = vectors("merged.json")
 _KEYS = Keys("pshub")

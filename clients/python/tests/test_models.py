@@ -142,9 +142,9 @@ def test_different_classes_of_one_name_are_told_apart() -> None:
     assert problems != [] and problems[0]["pointer"].startswith("/b")
 
 
-def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F811
+def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:
     serve(user, cart, node)
-    found = hub.call(user, user=User.model_validate_json('{"id":"%s","born":"2026-11-24T12:30:00Z"}' % ID))
+    found = hub.call(user, user=User(id=ID, born=NOON))
     assert type(found) is User and found.addresses[0].city == "Ulm"
     travelled = hub.call("user:1.0", user=USER, also=[USER])
     assert travelled == {**USER, "pet": {"kind": "cat", "lives": 9}, "addresses": [{"city": "Ulm", "zip": "89073"}]}
@@ -166,7 +166,7 @@ def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F8
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(
-    hub: Hub, serve: Callable[..., Worker], name: str, args: Any, pointer: str, said: str  # noqa: F811
+    hub: Hub, serve: Callable[..., Worker], name: str, args: Any, pointer: str, said: str
 ) -> None:
     serve(user, cart)
     with pytest.raises(InvalidArgs) as failed:

@@ -220,7 +220,7 @@ def test_a_record_that_was_lost_is_brought_back(server: Server, serve: Serve, st
     text = server.client.get("pshub:{q}:shards")
     for name in NAMES:
         server.client.delete(f"pshub:{{{name}}}:shards")
-        eventually(lambda: server.client.get(f"pshub:{{{name}}}:shards") == text)  # noqa: B023
+        eventually(lambda: server.client.get(f"pshub:{{{name}}}:shards") == text)
 
 
 def test_it_has_two_connections_and_a_queue_in_one_place_costs_no_more_commands(

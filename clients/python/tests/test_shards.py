@@ -9,11 +9,11 @@ import pytest
 
 from conftest import Server, eventually
 from job_tasks import Flaky, hub, serve  # noqa: F401
-from test_keyed_jobs import Line
 from pshub import Aborted, Hub, Worker
 from pshub.jobs.job_text import moved_message
 from pshub.queue.job_queue import CAME_MS
 from pshub.queue.shards import home_of
+from test_keyed_jobs import Line
 
 Serve = Callable[..., Worker]
 NAMES = ["q", "shard.2.q", "shard.3.q"]

@@ -59,7 +59,7 @@ def outer(ctx: Context) -> int:
 
 
 def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(
-    hub: Hub, serve: Callable[..., Worker]  # noqa: F811
+    hub: Hub, serve: Callable[..., Worker]
 ) -> None:
     serve(size, pair, outer)
     assert hub.call(size, width=1) == Size(1, 2)
@@ -72,7 +72,7 @@ def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(
     assert hub.enqueue(size, {"width": 4}, tracked=True).result(timeout_ms=10_000) == Size(4, 8)
 
 
-def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:  # noqa: F811
+def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:
     import asyncio
 
     from pshub import AsyncHub
@@ -88,7 +88,7 @@ def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:  # noqa: F811
     assert asyncio.run(run()) == [Size(1, 2), Size(2, 4), Size(4, 8)]
 
 
-def test_another_result_than_the_hint_promises_is_told(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F811
+def test_another_result_than_the_hint_promises_is_told(hub: Hub, serve: Callable[..., Worker]) -> None:
     serve(task("size:1.0")(lambda width: {"breadth": width}))
     assert hub.call("size:1.0", width=1) == {"breadth": 1}
     with pytest.raises(InvalidResult, match="^The result of size:1.0 is not what its function promises here: ") as failed:

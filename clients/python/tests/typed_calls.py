@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional
 
-from pshub import AsyncHub, AsyncJob, Context, Hub, Job, PendingCall, Task, TaskError, TaskFailed, Worker, task
 from typing_extensions import assert_type
+
+from pshub import AsyncHub, AsyncJob, Context, Hub, Job, PendingCall, Task, TaskError, TaskFailed, Worker, task
 
 
 @dataclass
@@ -64,6 +65,6 @@ async def loop(hub: AsyncHub) -> None:
 
 def wrong(hub: Hub) -> None:
     hub.call(7)  # type: ignore[call-overload]
-    number: str = hub.call(total, [1])  # type: ignore[assignment]
+    number: str = hub.call(total, [1])  # type: ignore[assignment]  # noqa: F841
     hub.call(total, [1], timeout="soon")  # type: ignore[call-overload]
     hub.enqueue(total, [1], priority="urgent", delay="x")  # type: ignore[call-overload]

@@ -7,8 +7,8 @@ from typing import Any, Awaitable, Callable, Dict, List, Optional, TypeVar
 
 from ..catalogue.refusal_report import RefusalReport
 from ..figures.events import Events
-from ..queue.pause import pause_queue, resume_queue
 from ..queue.job_queue import JobQueue
+from ..queue.pause import pause_queue, resume_queue
 from ..redis.connection import Connection
 from ..redis.connections import make_connections
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import FrozenSet, List, NamedTuple, Optional, Set, Tuple
+from typing import FrozenSet, List, NamedTuple, Set, Tuple
 
 _NICKNAMES = {
     "@yearly": "0 0 1 1 *",

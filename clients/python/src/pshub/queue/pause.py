@@ -52,8 +52,8 @@ async def _pause_place(connection: Connection, keys: Keys, queue: str) -> int:
 
 async def resume_queue(connection: Connection, keys: Keys, queue: str) -> bool:
     """
-    Resumes all places of a queue. Returns whether one was paused. A life that ended long ago removes the key, also from a full Redis and never somebody else's of
-    another type.
+    Resumes all places of a queue. Returns whether one was paused. A life that ended long ago removes the key,
+    also from a full Redis and never somebody else's of another type.
     """
     places = await places_of(connection, keys, queue)
     were = [await connection.one("GETEX", keys.queue(name).paused, "PXAT", 1) for name in places]

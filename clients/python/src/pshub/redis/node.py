@@ -8,7 +8,7 @@ from typing import Any, Callable, List, Optional, Set
 
 from redis.asyncio.connection import Connection as Link
 
-from ..wire.clock import Stop, backoff_s, now_s, settle, sleep, within
+from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
 from ..wire.errors import message_of
 from .client import Command, Greeting, abort, let_go, make_link, open_link, pack
 from .link import Flight, Wire

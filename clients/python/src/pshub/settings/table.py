@@ -34,14 +34,20 @@ def _statsd(value: Any) -> Optional[str]:
 TABLE: Dict[str, Setting] = {
     "redis": Setting(("hub", "worker"), "PSHUB_REDIS", "redis://127.0.0.1:6379", str, check_target),
     "namespace": Setting(
-        ("hub", "worker"), "PSHUB_NAMESPACE", "pshub", str,
+        ("hub", "worker"),
+        "PSHUB_NAMESPACE",
+        "pshub",
+        str,
         lambda value: None if is_namespace(value) else "must be 1 to 32 letters, digits, and _ . -",
-    ),  # fmt: skip
+    ),
     "name": Setting(("hub",), "PSHUB_NAME", lambda: socket.gethostname()[:64], str, text_of_length(1, 64)),
     "queue": Setting(
-        ("worker",), "PSHUB_QUEUE", "default", str,
+        ("worker",),
+        "PSHUB_QUEUE",
+        "default",
+        str,
         lambda value: None if is_queue_name(value) else "must be 1 to 64 letters, digits, and _ . -",
-    ),  # fmt: skip
+    ),
     "slots": Setting(("worker",), "PSHUB_SLOTS", 4, int, integer(1, 256)),
     "job_slots": Setting(
         ("worker",), "PSHUB_JOB_SLOTS", None, int, lambda value: None if value is None else integer(0, 256)(value)

@@ -1,6 +1,7 @@
 """
 The formats of PROTOCOL.md, section 9.3, as their RFCs have them. They are spelled out here and in every client, because libraries
-differ in what they let pass, and a call that one language takes must not be refused by another.
+differ in what they let pass, and a call that one language takes must not be refused by another. What jsonschema[format] brings takes
+``.ada@example.org``, say, and the template ``a b``.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _path(value: Any, place: Tuple[Any, ...], is_missing: bool) -> List[Any]:
     """What of it leads through the value: pydantic names the members of unions, too."""
     steps: List[Any] = []
     for at, step in enumerate(place):
-        if isinstance(value, dict) and step in value or isinstance(value, list) and isinstance(step, int) and step < len(value):
+        if (isinstance(value, dict) and step in value) or (isinstance(value, list) and isinstance(step, int) and step < len(value)):
             value = value[step]
             steps.append(step)
         elif is_missing and at == len(place) - 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Set
+from typing import Any, List, NamedTuple, Optional, Sequence, Set
 
 from ...queue.queue import ClaimOptions, PostedClaim
 from ...redis.connection import Connection

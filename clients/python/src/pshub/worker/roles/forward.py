@@ -90,9 +90,9 @@ class Forward:
             # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
             self._slots.forget([held_id])
 
-        if await self._patience.until_done(act) and worker_id == self._worker_id():
-            if target is not None and out is not None and tally is None:
-                await self._forget(target, out[1])
+        is_done = await self._patience.until_done(act) and worker_id == self._worker_id()
+        if is_done and target is not None and out is not None and tally is None:
+            await self._forget(target, out[1])
 
     async def _move(self, job: Request, shard: str, worker_id: str) -> None:
         target = self._queue_of(shard)

@@ -15,8 +15,8 @@ from ..slots import Slots
 
 class Reconcile:
     """
-    It would stay for ever: a live worker's lease never ends, so nobody adopts from it. Run with each beat, which brings what is held. An id counts as lost
-    when two looks in a row found it unknown, because at a single look its claim may just be on its way here; and when the beat of
+    It would stay for ever: a live worker's lease never ends, so nobody adopts from it. Run with each beat, which brings what is held. An id counts as
+    lost when two looks in a row found it unknown, because at a single look its claim may just be on its way here; and when the beat of
     the second one was sent behind the first one: of two beats close by both looks may meet the same claim on its way.
 
     1. A claim whose answer was lost goes back to the list. It is not run here, because a claim for all idle slots is under way
