@@ -161,7 +161,7 @@ class Enqueuing:
         """A job, and what follows it, as it is sent."""
         return step_message(steps, self._name)
 
-    async def job(self, id: Any, queue: Any, hosts: Callable[[], JobHost]) -> AsyncJob:
+    async def job(self, id: Any, queue: Any, hosts: Callable[[], JobHost]) -> AsyncJob[Any]:
         """A job that was enqueued before, here or elsewhere."""
         where = "" if queue is None else f" in queue {str(queue)[:80]}"
         why = "it was not tracked, or its record has gone"

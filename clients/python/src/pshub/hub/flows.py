@@ -95,7 +95,7 @@ async def start_batch(
     ids, twins = await enqueuing.send_all(steps, [enqueuing.message_of([step]) for step in steps], own)
     await host.ask(lambda connection: queue.close_batch(connection, id, len(ids) - twins))
 
-    def job_of(step: Optional[Step]) -> Optional[AsyncJob]:
+    def job_of(step: Optional[Step]) -> Optional[AsyncJob[Any]]:
         return step and AsyncJob(hosts, home, step.id, step.task, is_to_come=True)
 
     return AsyncBatch(hosts, id, home, ids, job_of(after), job_of(failed))

@@ -111,7 +111,8 @@ class Placement:
 
     async def _has_key(self, place: str, task: str, key: str, epoch: int) -> Optional[bool]:
         queue = JobQueue(place, self._keys)
-        return await self._ask(lambda connection: queue.has_key(connection, task, key, epoch))
+        found: Optional[bool] = await self._ask(lambda connection: queue.has_key(connection, task, key, epoch))
+        return found
 
 
 def _key_of(step: Step) -> Optional[_Key]:

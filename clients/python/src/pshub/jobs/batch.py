@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional
 
 from .job import AsyncJob, JobHost
 from .job_record import moment_of
@@ -39,8 +39,8 @@ class AsyncBatch:
         id: str,
         queue: str,
         ids: List[str],
-        after: Optional[AsyncJob],
-        failed: Optional[AsyncJob],
+        after: Optional[AsyncJob[Any]],
+        failed: Optional[AsyncJob[Any]],
     ) -> None:
         self.id = id
         self.queue = queue

@@ -119,7 +119,8 @@ class JobOutbox:
 
     def _next_batch(self) -> List[_Parcel]:
         batch: List[_Parcel] = []
-        count = weight = taken = 0
+        count = taken = 0
+        weight = 0.0
         for parcel in self._waiting:
             is_full = count + len(parcel.messages) > MAX_COUNT or weight + parcel.weight > MAX_BATCH_BYTES
             if count > 0 and is_full:

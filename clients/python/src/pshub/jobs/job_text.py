@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, Optional
+from typing import List, NamedTuple, Optional
 
 from ..wire.payload import decode_payload
 from .canonical import canonical
@@ -78,7 +78,7 @@ def moved_message(claimed: str, now_us: int) -> str:
 
 def _without_times(part: str) -> str:
     """The other members are as they were."""
-    kept = []
+    kept: List[str] = []
     start = 1
     while True:
         member = _MEMBER.match(part, start)

@@ -61,7 +61,7 @@ class AsyncSchedules:
         need_cron()
         return await self._change(name, lambda entry, now_ms: None)
 
-    async def run(self, name: str) -> Optional[AsyncJob]:
+    async def run(self, name: str) -> Optional[AsyncJob[Any]]:
         """Enqueues its job now; its times stay as they are. None where there is no such schedule."""
         host = self._host()
         job_queue, id = host.queue_of(self.queue), new_id()

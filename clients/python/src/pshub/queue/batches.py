@@ -12,15 +12,15 @@ MAX_COUNT = 256
 T = TypeVar("T")
 
 
-def batches_of(entries: Iterable[T], size_of: Callable[[T], int]) -> Iterator[List[T]]:
+def batches_of(entries: Iterable[T], size_of: Callable[[T], float]) -> Iterator[List[T]]:
     """Divides what is sent together: neither more than 256 entries nor much more than a megabyte goes in one write."""
     batch: List[T] = []
-    size = 0
+    size = 0.0
     for entry in entries:
         own = size_of(entry)
         if len(batch) == MAX_COUNT or (batch and size + own > MAX_BATCH_BYTES):
             yield batch
-            batch, size = [], 0
+            batch, size = [], 0.0
         batch.append(entry)
         size += own
     if batch:

@@ -9,6 +9,7 @@ from typing import Any, Deque, List, Optional
 from redis.asyncio.connection import Connection as Link
 
 from ..wire.clock import now_s
+from .streams import on_data
 
 
 class Flight:
@@ -35,17 +36,7 @@ class Wire:
         self.heard = 0
         #: How Redis calls it, for CLIENT UNBLOCK; None where that was not asked or may not be.
         self.client_id: Optional[int] = None
-        self._listen()
+        on_data(link, self._hear)
 
-    def _listen(self) -> None:
-        """Counts what comes in. redis-py does not document where its bytes come from; without that, whole answers count."""
-        reader: Any = getattr(self.link, "_reader", None)
-        feed = getattr(reader, "feed_data", None)
-        if feed is None:
-            return
-
-        def fed(data: bytes) -> None:
-            self.heard += 1
-            feed(data)
-
-        reader.feed_data = fed
+    def _hear(self) -> None:
+        self.heard += 1

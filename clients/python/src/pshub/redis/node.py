@@ -10,10 +10,11 @@ from redis.asyncio.connection import Connection as Link
 
 from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
 from ..wire.errors import message_of
-from .client import Command, Greeting, abort, let_go, make_link, open_link, pack
+from .client import Command, Greeting, make_link, open_link, pack
 from .link import Flight, Wire
 from .reach import Reach
 from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of
+from .streams import abort, let_go
 from .target import Address
 
 _STALL_CHECK_S = 0.25
@@ -161,9 +162,10 @@ class NodeConnection:
         broken = self._broken
         opening = loop.create_task(self._open())
         tasks: Set["asyncio.Future[Any]"] = {opening}
+        ends: Set["asyncio.Future[Any]"] = {opening, broken}
         open_s = self._reach.open_s
         try:
-            await asyncio.wait({opening, broken}, timeout=open_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, timeout=open_s, return_when=asyncio.FIRST_COMPLETED)
             if not opening.done():
                 self._reason = self._reason or ConnectionLost(f"no answer within {open_s:g} s")
                 return False
@@ -179,7 +181,8 @@ class NodeConnection:
             self._on_up()
             self._release()
             tasks = {loop.create_task(self._write(wire)), loop.create_task(self._read(wire))}
-            await asyncio.wait({*tasks, broken}, return_when=asyncio.FIRST_COMPLETED)
+            ends = {*tasks, broken}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
                 if task.done() and task.exception() is not None:
                     self._reason = self._reason or _as_reason(task.exception())

@@ -9,9 +9,10 @@ from redis.asyncio.connection import Connection as Link
 
 from ..wire.clock import now_s
 from ..wire.errors import message_of
-from .client import Command, abort, make_link, pack, with_password
+from .client import Command, connect, make_link, pack, with_password
 from .reach import Reach, WrongRole, address_text, options_at
 from .refusals import ConnectionLost
+from .streams import abort
 from .target import Address, Place
 
 #: A sentinel that says nothing for so long is passed over.
@@ -86,7 +87,7 @@ class Sentinels:
     async def _open(self, sentinel: Address) -> Link:
         link = make_link(await with_password(options_at(self.place.sentinel_options, sentinel)))
         try:
-            await link.connect()
+            await connect(link)
         except BaseException:
             abort(link)
             raise

@@ -8,9 +8,10 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
 
 from ..wire.clock import now_s, settle
 from ..wire.errors import message_of
-from .client import Word, abort, make_link, pack, with_password
+from .client import Word, connect, make_link, pack, with_password
 from .reach import address_text, options_at
 from .refusals import ANSWERS, ConnectionLost, ReplyError, answer_of
+from .streams import abort
 from .target import Address
 
 SLOTS = 16_384
@@ -144,7 +145,7 @@ class SlotMap:
     async def _ask(self, address: Address) -> Any:
         link = make_link(await with_password(self.options_of(address)))
         try:
-            await link.connect()
+            await connect(link)
             await link.send_packed_command([pack(("CLUSTER", "SLOTS"))], check_health=False)
             answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
         except ANSWERS as error:

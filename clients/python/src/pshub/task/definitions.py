@@ -49,7 +49,8 @@ def hoisted(schema: Schema) -> Schema:
 
         for name, inner in part["$defs"].items():
             found[names[name]] = _mapped(inner, rename)
-        return _mapped({keyword: value for keyword, value in part.items() if keyword != "$defs"}, rename)
+        renamed: Schema = _mapped({keyword: value for keyword, value in part.items() if keyword != "$defs"}, rename)
+        return renamed
 
     whole = _mapped(schema, lift)
     return {**whole, "$defs": found} if found else whole

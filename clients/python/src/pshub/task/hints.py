@@ -10,7 +10,7 @@ import inspect
 import sys
 import types
 import typing
-from typing import Annotated, Any, Callable, Dict, Literal, Tuple, Union
+from typing import Annotated, Any, Callable, Dict, List, Literal, Tuple, Union
 
 from ..wire.errors import ConfigError
 from .constraints import constrained
@@ -107,7 +107,7 @@ def _class(hint: Any, place: Place) -> Described:
     )
 
 
-def _each(convert: Convert, kind: Any) -> Convert:
+def _each(convert: Convert, kind: "Callable[[List[Any]], Any] | None") -> Convert:
     if convert is None:
         return kind
 

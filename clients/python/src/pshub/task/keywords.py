@@ -128,7 +128,7 @@ _OURS: Dict[str, Any] = {
     "format": _format,
 }
 
-SchemaValidator = jsonschema.validators.extend(jsonschema.Draft202012Validator, _OURS)
+SchemaValidator: Any = jsonschema.validators.extend(jsonschema.Draft202012Validator, _OURS)  # type: ignore[no-untyped-call]
 
 
 #: In the place of ``false``, which jsonschema forgets the path of.

@@ -117,7 +117,7 @@ def _bound(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Optional[Fits
     return lambda limit: lambda value: not _is_number(value) or compare(value, limit)
 
 
-def _length(kind: type, compare: Callable[[int, int], bool]) -> Callable[[Any], Optional[Fits]]:
+def _length(kind: "type[str] | type[List[Any]]", compare: Callable[[int, int], bool]) -> Callable[[Any], Optional[Fits]]:
     return lambda limit: lambda value: type(value) is not kind or compare(len(value), limit)
 
 

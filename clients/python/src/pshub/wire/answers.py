@@ -104,9 +104,9 @@ def read_claimed(answer: Sequence[Any]) -> Optional[Claimed]:
 
 def read_beat(answer: Sequence[Any]) -> Beat:
     now, held, cancelled, ended = answer[:4]
-    times = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6, 7))
+    paused_ms, due_ms, tick_ms = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6, 7))
     shards = answer[9] if len(answer) > 9 and answer[9] else None
-    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), *times, shards)
+    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), paused_ms, due_ms, tick_ms, shards)
 
 
 def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:
@@ -133,7 +133,7 @@ class Moved(NamedTuple):
     """What was moved of the jobs whose time had come."""
 
     now_us: int
-    count: int
+    jobs: int
     #: When the next one is due, Redis milliseconds; None when none waits.
     due_ms: Optional[int]
 

@@ -90,5 +90,5 @@ def backoff_s(attempt: int, first_s: float = 0.05, most_s: float = 1.0) -> float
     Wait before attempt 0, 1, 2 ...: doubles up to ``most_s``, each spread over half to all of it, so that many processes do not
     come back in step after an outage.
     """
-    full = min(most_s, first_s * 2 ** min(attempt, 20))
+    full = min(most_s, first_s * 2.0 ** min(attempt, 20))
     return full / 2 + full / 2 * random.random()

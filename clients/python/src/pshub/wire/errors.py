@@ -235,7 +235,7 @@ class TaskError(Exception):
         if http_status is not None and not (isinstance(http_status, int) and is_failed_status(http_status)):
             raise ConfigError(f"The http_status of a TaskError is a whole number from 400 to 599, not {_shown(http_status)}.")
         self.code = code
-        self.http_status = http_status
+        self.http_status = None if http_status is None else int(http_status)
         if retryable is not None:
             self.retryable = retryable
             self.is_final = not retryable

@@ -142,7 +142,7 @@ def read_steps(value: Any) -> Optional[List[Place]]:
 def read_failure(value: Any) -> Optional[JobFailure]:
     if not isinstance(value, dict):
         return None
-    at = value.get("at")
+    at: Any = value.get("at")
     failure: JobFailure = {
         "at": int(at) if is_count(at, LATEST_MS) else 0,
         "code": text_of(value.get("code"), 64),
