@@ -9,7 +9,7 @@ import { prepare, root } from '../tools/prepare.mjs'
 import { clientSteps } from './clients.mjs'
 import { isSeen } from './fault/planted/seen.mjs'
 import { nodeSteps, serverSteps } from './others.mjs'
-import { lint, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
+import { altered, lint, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
 import { Steps } from './steps.mjs'
 
 const { values, positionals: only } = parseArgs({
@@ -94,11 +94,10 @@ const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts']
 
 const excluded = [...ofTime, ...computing, plantedInModel, ...ofWhole].map(file => `--exclude=${file}`)
 const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...excluded)
-const testsThatCompute = {
-  ...vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=2', '--testTimeout=120000', ...computing),
-  env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {},
-  givesWay: true,
-}
+const testsThatCompute = altered(
+  vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=2', '--testTimeout=120000', ...computing),
+  { env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {}, givesWay: true },
+)
 // They wait more than they compute.
 const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', '--maxWorkers=5', ...ofTime)
 const on = server ? ` on ${server}` : ''
@@ -175,4 +174,5 @@ else {
   )
 }
 
+await steps.tryAgain()
 steps.report()
