@@ -42,9 +42,9 @@ class Merge:
             finally:
                 self.runs.append(Run(by_key, ctx.attempt, ctx.fence, begun, time.monotonic()))
 
-        self.task: Task[Any] = merge
+        self.task: Task[..., Any] = merge
 
-    def declared(self, serve: Serve) -> Task[Any]:
+    def declared(self, serve: Serve) -> Task[..., Any]:
         """Known, and nobody takes anything until a worker is started."""
         serve(self.task, job_slots=0).stop()
         return self.task

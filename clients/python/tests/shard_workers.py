@@ -36,7 +36,7 @@ class Staying:
                 self.running -= 1
             return n
 
-        self.task: Task[Any] = stay
+        self.task: Task[..., Any] = stay
 
 
 class Noting:
@@ -49,7 +49,7 @@ class Noting:
             self.runs.append(args["n"])
             return args["n"]
 
-        self.task: Task[Any] = note
+        self.task: Task[..., Any] = note
 
 
 def places(server: Server) -> List[str]:
@@ -79,7 +79,7 @@ def begin(server: Server) -> Iterator[Serve]:
     """Starts a worker of queue q with these tasks."""
     started: List[Worker] = []
 
-    def start(*tasks: Task[Any], **options: Any) -> Worker:
+    def start(*tasks: Task[..., Any], **options: Any) -> Worker:
         started.append(Worker(server.url, tasks=tasks, **{"queue": "q", **options}))
         return started[-1].start()
 
@@ -92,7 +92,7 @@ def begin(server: Server) -> Iterator[Serve]:
 def serve(server: Server, begin: Serve) -> Serve:
     """The same, of a queue that is spread already."""
 
-    def start(*tasks: Task[Any], count: int = 3, **options: Any) -> Worker:
+    def start(*tasks: Task[..., Any], count: int = 3, **options: Any) -> Worker:
         worker = begin(*tasks, **options)
         eventually(lambda: len(places(server)) == count, what="all shards")
         return worker

@@ -37,7 +37,7 @@ def names(cluster: Cluster) -> List[str]:
 def begin(cluster: Cluster, names: List[str]) -> Iterator[Begin]:
     started: List[Worker] = []
 
-    def start(*tasks: Task[Any], **options: Any) -> Worker:
+    def start(*tasks: Task[..., Any], **options: Any) -> Worker:
         started.append(Worker(cluster.url, tasks=tasks, queue=names[0], **options))
         return started[-1].start()
 

@@ -248,6 +248,19 @@ def book(at: datetime, id: UUID, price: Annotated[Decimal, "In euros"], tags: Se
     return {at.date(): (price * 2, sorted(tags)[0])}
 
 
+def test_a_coroutine_is_given_them_too(hub: Hub, serve: Callable[..., Worker]) -> None:
+    @task("later:1.0")
+    async def later(at: datetime, price: Decimal = Decimal(1)) -> Decimal:
+        assert type(at) is datetime
+        return price * 2
+
+    serve(later)
+    assert hub.call(later, at=NOON, price=Decimal("1.25")) == Decimal("2.50")
+    with pytest.raises(InvalidArgs) as failed:
+        hub.call("later:1.0", at=NOON, price="much")
+    assert failed.value.data["problems"][0]["pointer"] == "/price"
+
+
 def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:
     seen: List[Any] = []
 

@@ -44,7 +44,7 @@ class Line:
                 raise ValueError("not yet")
             return ctx.fence
 
-        self.task: Task[Any] = sync
+        self.task: Task[..., Any] = sync
 
     def enqueue(self, hub: Hub, key: str, n: int, **options: Any) -> Any:
         return hub.enqueue(self.task, {"key": key, "n": n}, key=key, **options)

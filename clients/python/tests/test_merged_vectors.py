@@ -28,7 +28,7 @@ def _titled(section: str) -> Any:
     return pytest.mark.parametrize("case", _MERGED[section], ids=lambda case: case["title"])
 
 
-def _task(**options: Any) -> Task[Any]:
+def _task(**options: Any) -> Task[..., Any]:
     return task("sync:1.0", keyed="merged", **options)(lambda by_key: None)
 
 

@@ -134,7 +134,7 @@ def test_different_classes_of_one_name_are_told_apart() -> None:
     def handler(a: Any, b: Any) -> None: ...
 
     handler.__annotations__ = {"a": first, "b": second}
-    declared: Task[Any] = task("both:1.0")(handler)
+    declared: Task[..., Any] = task("both:1.0")(handler)
     assert declared.args is not None and sorted(declared.args["$defs"]) == ["Node", "Node_2"]
     assert declared.check_args is not None
     assert declared.check_args({"a": {"name": "x"}, "b": {"size": 1, "next": {"size": 2}}}) == []

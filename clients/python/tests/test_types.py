@@ -38,6 +38,45 @@ def test_calls_return_what_the_task_returns(tmp_path: Path) -> None:
     assert checked.returncode == 1 and checked.stdout.count("error:") == 1 and '"int"' in checked.stdout, checked.stdout
 
 
+def test_a_type_checker_sees_parameters_and_result_of_a_task(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy could not be installed here")
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+from pshub import Hub, task
+
+@task("resize:1.0")
+def resize(width: int, height: int, box: int = 800) -> list[str]:
+    return []
+
+@task("later:1.0")
+async def later(n: int) -> int:
+    return n
+
+async def user(hub: Hub) -> None:
+    reveal_type(resize)
+    reveal_type(resize.__call__)
+    reveal_type(later)
+    reveal_type(await later(1))
+    reveal_type(hub.call(later, n=1))
+    resize("4000", 3000)
+    await later()
+""",
+        encoding="utf-8",
+    )
+    told = mypy(program, tmp_path).stdout
+    revealed = [line.split("is ", 1)[1].strip('"') for line in told.splitlines() if "Revealed type" in line]
+    assert revealed == [
+        "pshub.task.task.Task[[width: int, height: int, box: int =], list[str]]",
+        "def (width: int, height: int, box: int =) -> list[str]",
+        "pshub.task.task.AsyncTask[[n: int], int]",
+        "int",
+        "int",
+    ]
+    errors = [line for line in told.splitlines() if "error:" in line]
+    assert len(errors) == 2 and 'Argument 1 to "__call__" of "Task"' in errors[0] and "Missing positional argument" in errors[1], told
+
+
 @dataclass
 class Size:
     width: int

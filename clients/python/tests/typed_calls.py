@@ -32,9 +32,17 @@ def total(args: List[int]) -> int:
     return sum(args)
 
 
+@task("later:1.0")
+async def later(n: int) -> int:
+    return n
+
+
 def threads(hub: Hub) -> None:
-    assert_type(resize, Task[Dict[str, int]])
+    anything: Task[..., Dict[str, int]] = resize
+    assert_type(anything(1), Dict[str, int])
     assert_type(resize(1, 2), Dict[str, int])
+    assert_type(resize(width=1, height=2, box=3), Dict[str, int])
+    assert_type(hub.call(later, n=1), int)
     assert_type(hub.call(resize, width=1, height=2), Dict[str, int])
     assert_type(hub.call(measure, {"path": "a"}, timeout=2), Optional[Size])
     assert_type(hub.call(total, [1, 2]), int)
@@ -56,6 +64,8 @@ def threads(hub: Hub) -> None:
 
 
 async def loop(hub: AsyncHub) -> None:
+    assert_type(await later(1), int)
+    assert_type(await hub.call(later, n=1), int)
     assert_type(await hub.call(resize, width=1, height=2), Dict[str, int])
     assert_type(await hub.call("resize", width=1), Any)
     job = await hub.enqueue(total, [1])
@@ -64,6 +74,11 @@ async def loop(hub: AsyncHub) -> None:
 
 
 def wrong(hub: Hub) -> None:
+    resize("1", 2)  # type: ignore[arg-type]
+    resize(1)  # type: ignore[call-arg]
+    resize(1, 2, boks=3)  # type: ignore[call-arg]
+    total(["1"])  # type: ignore[list-item]
+    unfit: Task[[str], Dict[str, int]] = resize  # type: ignore[assignment]  # noqa: F841
     hub.call(7)  # type: ignore[call-overload]
     number: str = hub.call(total, [1])  # type: ignore[assignment]  # noqa: F841
     hub.call(total, [1], timeout="soon")  # type: ignore[call-overload]

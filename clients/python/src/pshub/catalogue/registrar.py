@@ -63,7 +63,7 @@ class _Placed(NamedTuple):
 
 class Registrar:
     def __init__(
-        self, keys: Keys, queue: Queue, tasks: Mapping[str, Task[Any]], settings: Settings, events: Events,
+        self, keys: Keys, queue: Queue, tasks: Mapping[str, Task[..., Any]], settings: Settings, events: Events,
         serves: Callable[[str], bool] = lambda queue: False,
     ) -> None:  # fmt: skip
         #: Whether the same worker serves a queue.

@@ -30,7 +30,7 @@ def done_end(request: Request, result: str, queue: str) -> Optional[JobEnd]:
     return JobEnd(request.held_id, "done", 0, result, following_of(request, result, queue))
 
 
-def failed_end(request: Request, task: Optional[Task[Any]], error: ToldError, raised: Optional[BaseException]) -> JobEnd:
+def failed_end(request: Request, task: Optional[Task[..., Any]], error: ToldError, raised: Optional[BaseException]) -> JobEnd:
     """Of a job that failed: another try, if it may have one, or none any more. ``raised`` is what its handler raised."""
     job: JobPart = request.job or {}
     text = failure_text(error.own or error.code, error.message, error.status)
@@ -54,7 +54,7 @@ def failed_end(request: Request, task: Optional[Task[Any]], error: ToldError, ra
     return JobEnd(request.held_id, "pass" if passes else "retry", delay_ms, text)
 
 
-def _word_of(key: RunKey, task: Optional[Task[Any]], raised: Optional[BaseException], is_final: bool) -> str:
+def _word_of(key: RunKey, task: Optional[Task[..., Any]], raised: Optional[BaseException], is_final: bool) -> str:
     """What becomes of a key of a run of merged jobs that failed: as often as that key did."""
     if isinstance(raised, PutOff):
         return f"b{rounded(raised.delay_ms)}"
@@ -65,7 +65,7 @@ def _word_of(key: RunKey, task: Optional[Task[Any]], raised: Optional[BaseExcept
     return "d1" if delay_ms is None else f"r{delay_ms}"
 
 
-def _retries_of(task: Optional[Task[Any]]) -> int:
+def _retries_of(task: Optional[Task[..., Any]]) -> int:
     return task.retries if task and task.retries is not None else DEFAULT_RETRIES
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, List, Optional, Sequence
 
 from ..wire.errors import ConfigError, message_of
-from .task import Task, tasks_of
+from .collection import tasks_of
+from .task import Task
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -19,7 +20,7 @@ class BrokenModule(Exception):
     """A module was found, and broke while it was loaded."""
 
 
-def load_tasks(names: Sequence[str], folder: str) -> List[Task[Any]]:
+def load_tasks(names: Sequence[str], folder: str) -> List[Task[..., Any]]:
     """
     The tasks of these modules: names of modules, or paths of files from ``folder``. A task that is in several counts once.
 
@@ -27,7 +28,7 @@ def load_tasks(names: Sequence[str], folder: str) -> List[Task[Any]]:
     """
     # As where Python itself runs something: what lies there can be imported.
     sys.path.insert(0, folder)
-    found: List[Task[Any]] = []
+    found: List[Task[..., Any]] = []
     for name in names:
         tasks = tasks_of(_load(name, Path(folder, name)))
         if not tasks:

@@ -20,6 +20,7 @@ from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import Request
 from ..wire.redis_clock import RedisClock
+from .async_runs import AsyncRuns
 from .context import NestedCall
 from .executor import Executor
 from .job_ends import JobEnds
@@ -49,7 +50,7 @@ class Common(NamedTuple):
     """What the crews of one worker share."""
 
     settings: Settings
-    tasks: Mapping[str, Task[Any]]
+    tasks: Mapping[str, Task[..., Any]]
     events: Events
     keys: Keys
     pool: SlotPool
@@ -57,6 +58,7 @@ class Common(NamedTuple):
     sharding: Sharding
     post: Callable[..., None]
     nested_call: NestedCall
+    async_runs: AsyncRuns
     #: Whether it serves a queue.
     serves: Callable[[str], bool]
 
@@ -87,10 +89,12 @@ class Crew:
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
         settings = common.settings
-        self._executor = Executor(common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call)
+        self._executor = Executor(
+            common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call, common.async_runs
+        )
         self._make_roles(common.tasks)
 
-    def _make_roles(self, tasks: Mapping[str, Task[Any]]) -> None:
+    def _make_roles(self, tasks: Mapping[str, Task[..., Any]]) -> None:
         common, queue, commands, slots, events = self._common, self._queue, self._commands, self.slots, self._events
         worker_id, keys = self._worker_id, self._common.keys
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))

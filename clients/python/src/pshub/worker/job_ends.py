@@ -10,11 +10,12 @@ from ..queue.job_queue import JobEnd
 from ..task.task import Task
 from ..wire.errors import told_error
 from ..wire.message import Request
-from .executor import Execution, Outcome
+from .executor import Execution
+from .handling import Outcome
 
 
 class JobEnds:
-    def __init__(self, queue_name: str, tasks: Mapping[str, Task[Any]], events: Events, counters: Dict[str, int]) -> None:
+    def __init__(self, queue_name: str, tasks: Mapping[str, Task[..., Any]], events: Events, counters: Dict[str, int]) -> None:
         self._queue_name = queue_name
         self._tasks = tasks
         self._events = events

@@ -70,7 +70,7 @@ def run_args(request: Request) -> Optional[RunArgs]:
     return brought
 
 
-def refused_run(request: Request, task: Task[Any], run: RunArgs) -> Optional[JobEnd]:
+def refused_run(request: Request, task: Task[..., Any], run: RunArgs) -> Optional[JobEnd]:
     """The end of a run that is not started, because a payload of it is none that its task takes: that one is given up."""
     reason: Optional[str] = None
     words: List[str] = []
@@ -88,7 +88,7 @@ def refused_run(request: Request, task: Task[Any], run: RunArgs) -> Optional[Job
     return JobEnd(request.held_id, "retry", 0, failure_text("InvalidArgs", reason), words=tuple(words))
 
 
-def _problem_of(task: Task[Any], payload: Any) -> Optional[str]:
+def _problem_of(task: Task[..., Any], payload: Any) -> Optional[str]:
     if payload is _UNREADABLE:
         return "It is no JSON that can be used."
     problems = task.problems_of(payload)

@@ -15,6 +15,7 @@ from ..task.task import Task
 from ..wire.clock import Stop, spawn
 from ..wire.errors import ConfigError, message_of
 from ..wire.keys import Keys
+from .async_runs import AsyncRuns
 from .crew import Common, Crew
 from .nested import NestedCalls
 from .roles.fetch import FetchLoop
@@ -28,7 +29,13 @@ _PATIENCE_S = 2.0
 
 class Service:
     def __init__(
-        self, settings: Settings, tasks: Mapping[str, Task[Any]], events: Events, post: Callable[..., None], nested: NestedCalls
+        self,
+        settings: Settings,
+        tasks: Mapping[str, Task[..., Any]],
+        events: Events,
+        post: Callable[..., None],
+        nested: NestedCalls,
+        async_runs: AsyncRuns,
     ) -> None:
         self.pool = SlotPool(settings.slots, (settings.slots + 1) // 2 if settings.job_slots is None else settings.job_slots)
         self._events = events
@@ -41,7 +48,7 @@ class Service:
         keys = self._keys = Keys(settings.namespace)
         self._common = Common(
             settings, tasks, events, keys, self.pool, self._fetch, Sharding(settings.queue, keys, self._serve_also), post,
-            nested.call, self._serves,
+            nested.begin, async_runs, self._serves,
         )  # fmt: skip
         self._crews: List[Crew] = []
         self._named = self._make_crew(settings.queue)
