@@ -15,24 +15,24 @@ Called = Union[str, Any]
 MISSING: Any = object()
 
 
-#: Given by name these are options of a call, whatever its task; arguments of these names are given in a dict.
-OPTION_NAMES = ("timeout", "queue", "traceparent", "tracestate")
-
-
 def arguments_of(called: Called, args: Any, named: Dict[str, Any], given: Mapping[str, Any]) -> Any:
-    """``given``: the options. Raises TypeError where it cannot be told what is meant."""
+    """
+    What a task is given. A value is that, whatever it holds; without one it is what is left of the names when the options are taken out, which
+    are ``given``. Raises TypeError where it cannot be told what is meant.
+    """
     if args is not MISSING:
         if named:
             raise TypeError(f"Give the arguments by name or as one value, not both: {', '.join(named)} came beside one.")
         return args
     # By its name alone nothing is known of it here.
-    own = called.args.get("properties", {}) if isinstance(called, Task) and called.args else {}
-    for name, value in given.items():
-        if value is not None and name in own:
-            raise TypeError(
-                f"'{name}' is an option of the call, and {name_of(called)} has an argument of that name too. Give its arguments in a "
-                f"dict: {{'{name}': ...}}; then '{name}' beside it is the option."
-            )
+    if isinstance(called, Task) and called.args:
+        own = called.args.get("properties", {})
+        for name, value in given.items():
+            if value is not None and name in own:
+                raise TypeError(
+                    f"'{name}' is an option of the call, and {called.name.full} has an argument of that name too. Give its arguments in "
+                    f"a dict: {{'{name}': ...}}; then '{name}' beside it is the option."
+                )
     return named
 
 

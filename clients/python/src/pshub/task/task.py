@@ -159,8 +159,7 @@ class AsyncTask(Task[P, R_co]):
     is_async = True
 
     def __call__(self, *args: P.args, **named: P.kwargs) -> "Coroutine[Any, Any, R_co]":  # type: ignore[override]
-        coroutine: Coroutine[Any, Any, R_co] = self.function(*args, **named)  # type: ignore[assignment]
-        return coroutine
+        return cast("Coroutine[Any, Any, R_co]", self.function(*args, **named))
 
 
 class Declare(Protocol):
