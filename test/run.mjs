@@ -90,7 +90,7 @@ const computing = [
 ]
 
 /** They fetch what nobody needs otherwise. */
-const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts']
+const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts', 'test/packages/examples.test.ts']
 
 const excluded = [...ofTime, ...computing, plantedInModel, ...ofWhole].map(file => `--exclude=${file}`)
 const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...excluded)

@@ -79,6 +79,7 @@ module Pshub
         parser.on("--lease TIME", "others take over when it is silent for this long (4s)") { |v| time(:lease, v) }
         parser.on("--max-payload-bytes N", "largest arguments or result (1 MiB)") { |v| number(:max_payload_bytes, v) }
         parser.on("--max-backlog N", "requests that may wait in the queue (10000)") { |v| number(:max_backlog, v) }
+        parser.on("--health-port PORT", "answer probes there: /livez and /readyz") { |v| number(:health_port, v) }
         parser.on("--statsd HOST:PORT", "send metrics there") { |v| @options[:statsd] = v }
         parser.on("--log-level LEVEL", "debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)") { |v| @level = v }
         parser.on("-h", "--help") { puts(parser) || exit }

@@ -79,6 +79,10 @@ def log_events(events: Events) -> None:
     events.on("redis:down", _redis_down)
 
 
+def log_probes(port: int) -> None:
+    _write(_INFO, "probes are answered: /livez and /readyz", {"port": port})
+
+
 def _write(level: int, message: str, fields: Mapping[str, Any], raised: Optional[BaseException] = None) -> None:
     if logger.isEnabledFor(level):
         logger.log(level, Line(message, fields), exc_info=raised)

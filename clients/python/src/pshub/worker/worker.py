@@ -38,6 +38,7 @@ class Worker:
     :param grace: seconds to finish what runs when it is stopped. Default: ``PSHUB_GRACE_MS``, else 10
     :param lease: seconds of silence after which others take over, at least 2. Default: ``PSHUB_LEASE_MS``, else 4
     :param max_payload_bytes: largest arguments and results. Default: ``PSHUB_MAX_PAYLOAD_BYTES``, else 1 MiB
+    :param health_port: where probes are answered: ``/livez``, ``/readyz``. Default: ``PSHUB_HEALTH_PORT``, else nowhere
     :raises ConfigError: for what cannot work
     """
 
@@ -54,11 +55,13 @@ class Worker:
         lease: Optional[float] = None,
         max_payload_bytes: Optional[int] = None,
         max_backlog: Optional[int] = None,
+        health_port: Optional[int] = None,
         statsd: Optional[str] = None,
     ) -> None:
         options = {
             "redis": redis, "queue": queue, "slots": slots, "job_slots": job_slots, "namespace": namespace, "grace": grace,
-            "lease": lease, "max_payload_bytes": max_payload_bytes, "max_backlog": max_backlog, "statsd": statsd,
+            "lease": lease, "max_payload_bytes": max_payload_bytes, "max_backlog": max_backlog, "health_port": health_port,
+            "statsd": statsd,
         }  # fmt: skip
         settings = self._settings = read_settings("worker", options)
         if (settings.job_slots or 0) > settings.slots:
@@ -95,7 +98,8 @@ class Worker:
         """
         Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then.
 
-        :raises ConfigError: when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights or the library)
+        :raises ConfigError: when ``health_port`` is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without
+            needed rights or the library)
         """
         if self._thread is not None:
             raise ConfigError("A worker is started once; make a new one.")
@@ -106,7 +110,9 @@ class Worker:
         try:
             thread.run(service.start())
         except BaseException:
+            # Nothing is left of it, which a stop() may come for all the same.
             thread.stop()
+            self._stopped.set()
             raise
         return self
 

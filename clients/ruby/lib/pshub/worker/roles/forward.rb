@@ -36,6 +36,7 @@ module Pshub
       end
 
       def start = @thread = Thread.new { serve }
+      def ended? = @thread&.alive? == false
 
       # Pairs of held id and text.
       def send_outs(outs, worker_id)
