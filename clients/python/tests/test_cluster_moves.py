@@ -137,7 +137,7 @@ def test_a_slot_that_nobody_serves_for_a_while(place: Place) -> None:
         before = sum(place.errors(node, "CLUSTERDOWN") for node in nodes)
         pending = place.hub.submit("mark:1.0", n=1, timeout=8, queue=place.queue)
         eventually(lambda: sum(place.errors(node, "CLUSTERDOWN") for node in nodes) > before)
-        assert not pending.done
+        assert not pending.done()
     finally:
         for node in nodes:
             node.do("CLUSTER", "SETSLOT" if node is not place.home else "ADDSLOTS", place.slot, *(
