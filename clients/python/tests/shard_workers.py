@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any, Callable, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ class Staying:
 
 class Noting:
     def __init__(self, takes_s: float = 0.0) -> None:
-        self.runs: List[Any] = []
+        self.runs: list[Any] = []
 
         @task("note:1.0", timeout=20, args={})
         def note(args: Any) -> Any:
@@ -52,7 +53,7 @@ class Noting:
         self.task: Task[..., Any] = note
 
 
-def places(server: Server) -> List[str]:
+def places(server: Server) -> list[str]:
     """Where there are live workers."""
     return sorted(json.loads(card)["queue"] for card in server.client.hvals("pshub:workers"))
 
@@ -77,7 +78,7 @@ def hub(server: Server) -> Iterator[Hub]:
 @pytest.fixture
 def begin(server: Server) -> Iterator[Serve]:
     """Starts a worker of queue q with these tasks."""
-    started: List[Worker] = []
+    started: list[Worker] = []
 
     def start(*tasks: Task[..., Any], **options: Any) -> Worker:
         started.append(Worker(server.url, tasks=tasks, **{"queue": "q", **options}))

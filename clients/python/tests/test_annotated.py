@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any, List, Optional
+from typing import Annotated, Any
 
 import pytest
 
@@ -23,9 +23,9 @@ def test_what_annotated_says() -> None:
     def said(
         number: Annotated[int, Said(gt=0, le=9), "How many"],
         name: Annotated[str, Said(metadata=[Said(min_length=2, max_length=5), Said(pattern="^[a-z]+$")])],
-        many: Annotated[List[Annotated[float, Said(multiple_of=0.5)]], Said(min_length=0, max_length=3)],
+        many: Annotated[list[Annotated[float, Said(multiple_of=0.5)]], Said(min_length=0, max_length=3)],
         wait: Annotated[timedelta, Said(ge=timedelta(seconds=1))],
-        own: Annotated[Optional[int], {"minimum": 3, "deprecated": True}] = None,
+        own: Annotated[int | None, {"minimum": 3, "deprecated": True}] = None,
         other: Annotated[bool, object(), Said(documentation="Whether", gt=True)] = False,
     ) -> None: ...
 

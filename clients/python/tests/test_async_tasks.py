@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,8 +18,8 @@ from pshub import Aborted, Context, Hub, HubError, TaskError, TaskFailed, Timeou
 Serve = Callable[..., Worker]
 
 #: What handlers saw, in this process.
-seen: List[Any] = []
-user: "contextvars.ContextVar[str]" = contextvars.ContextVar("user", default="nobody")
+seen: list[Any] = []
+user: contextvars.ContextVar[str] = contextvars.ContextVar("user", default="nobody")
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ def test_calls_of_coroutines(hub: Hub, serve: Serve) -> None:
     assert wrong.value.code == "InvalidArgs"
 
 
-def thread_names() -> List[str]:
+def thread_names() -> list[str]:
     return [thread.name for thread in threading.enumerate()]
 
 
@@ -217,7 +217,7 @@ def test_a_worker_that_stops_waits_for_them_and_cancels_them_then(hub: Hub, serv
 
 def test_context_variables(hub: Hub, serve: Serve) -> None:
     @task("who:1.0")
-    async def who(name: Optional[str] = None) -> str:
+    async def who(name: str | None = None) -> str:
         before = user.get()
         if name is not None:
             user.set(name)
@@ -241,7 +241,7 @@ def test_jobs(hub: Hub, serve: Serve) -> None:
         return ctx.attempt
 
     @task("merge:1.0", keyed="merged", batch=5)
-    async def merge(by_key: Dict[str, List[Dict[str, int]]], ctx: Context) -> None:
+    async def merge(by_key: dict[str, list[dict[str, int]]], ctx: Context) -> None:
         await asyncio.sleep(0)
         seen.append(by_key)
         if ctx.attempt == 1:
@@ -277,26 +277,3 @@ def test_a_coroutine_that_a_function_returns_is_no_result(hub: Hub, serve: Serve
     serve(task("hidden:1.0")(lambda: add(1)))
     with pytest.raises(TaskFailed, match="declare it with async def"):
         hub.call("hidden:1.0")
-
-
-def test_a_handler_that_blocks_the_loop_is_named(hub: Hub, serve: Serve, caplog: Any) -> None:
-    told: Dict[str, Any] = {}
-    worker = serve(blocking, rest)
-    for event in ("loop:stuck", "loop:blocked"):
-        worker.events.on(event, lambda told_of, event=event: told.update({event: told_of}))  # type: ignore[misc]
-    with caplog.at_level(logging.WARNING, "pshub"):
-        other = hub.submit(rest, s=5)
-        hub.call(blocking, s=2.8)
-        eventually(lambda: "loop:blocked" in told, 3)
-    other.cancel()
-    assert told["loop:stuck"]["tasks"] == told["loop:blocked"]["tasks"] == ["blocking:1.0"]
-    stack = told["loop:stuck"]["stack"]
-    assert stack.count("File") == 1 and "in blocking\n    time.sleep(s)" in stack
-    assert 2000 < told["loop:blocked"]["ms"] < 4000
-    assert (told["loop:blocked"]["worker"], told["loop:blocked"]["queue"]) == (worker.id, "q")
-    lines = [record.getMessage() for record in caplog.records]
-    assert [line for line in lines if line.startswith("the event loop was blocked") and "tasks=['blocking:1.0']" in line]
-    # Nobody is alarmed by the pauses of one that only waits.
-    told.clear()
-    hub.call(rest, s=1.5)
-    assert told == {}

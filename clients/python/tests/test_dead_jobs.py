@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def final(args: Any) -> None:
     raise TaskError("gone", retryable=False)
 
 
-def _bury(hub: Hub, count: int) -> List[str]:
+def _bury(hub: Hub, count: int) -> list[str]:
     ids = hub.enqueue_many([("fail:1.0", {"n": n}) for n in range(count)], tracked=True).ids
     eventually(lambda: hub.dead("q").count() >= count)
     return ids

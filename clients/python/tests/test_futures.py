@@ -6,8 +6,9 @@ import asyncio
 import concurrent.futures
 import pickle
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable, List
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def test_as_completed_and_wait(hub: Hub, serve: Serve) -> None:
     serve(wait, add)
     slow = hub.submit(wait, s=0.5)
     quick = [hub.submit(add, x=n) for n in range(5)]
-    futures: List["concurrent.futures.Future[Any]"] = [slow, *quick]
+    futures: list[concurrent.futures.Future[Any]] = [slow, *quick]
     ended = list(concurrent.futures.as_completed(futures, timeout=5))
     assert ended[-1] is slow and {each.result() for each in ended[:-1]} == {2, 3, 4, 5, 6}
     done, pending = concurrent.futures.wait([hub.submit(wait, s=1), hub.submit(add, x=1)], return_when="FIRST_COMPLETED")
@@ -43,7 +44,7 @@ def test_as_completed_and_wait(hub: Hub, serve: Serve) -> None:
 
 def test_callbacks_and_failures(hub: Hub, serve: Serve) -> None:
     serve(fail, add)
-    told: List[Any] = []
+    told: list[Any] = []
     failed = hub.submit(fail, how="task")
     failed.add_done_callback(lambda ended: told.append((ended, type(ended.exception()))))
     assert isinstance(failed.exception(5), TaskFailed)

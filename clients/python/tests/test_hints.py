@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from typing import Annotated, Any, Callable, Dict, List, Literal, NamedTuple, NewType, Optional, Set, Tuple, TypedDict, Union
+from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, TypedDict, Union
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -46,9 +47,9 @@ class Line:
 
 @dataclass
 class Order:
-    lines: List[Line]
+    lines: list[Line]
     due: date = date(2026, 1, 2)
-    spots: List[Spot] = field(default_factory=list)
+    spots: list[Spot] = field(default_factory=list)
 
 
 class Options(TypedDict, total=False):
@@ -70,7 +71,7 @@ def echo(hint: Any) -> Any:
 
 
 SPOT = [{"type": "string", "format": "date-time"}, {"type": "number", "default": 1.0}]
-CASES: List[Tuple[Any, Any, Any, Any]] = [
+CASES: list[tuple[Any, Any, Any, Any]] = [
     # hint, schema, in Python, as it travels
     (datetime, {"type": "string", "format": "date-time"}, NOON, "2026-11-24T12:30:00Z"),
     (datetime, {"type": "string", "format": "date-time"}, NOON.replace(microsecond=250_000), "2026-11-24T12:30:00.250000Z"),
@@ -84,25 +85,25 @@ CASES: List[Tuple[Any, Any, Any, Any]] = [
     (Level, {"enum": [1, 2]}, Level.HIGH, 2),
     (Literal[Colour.RED, 7], {"enum": ["red", 7]}, Colour.RED, "red"),
     (Number, {"type": "integer"}, 5, 5),
-    (Set[int], {"type": "array", "items": {"type": "integer"}}, {8, 1}, [1, 8]),
+    (set[int], {"type": "array", "items": {"type": "integer"}}, {8, 1}, [1, 8]),
     (frozenset, {"type": "array"}, frozenset({"a"}), ["a"]),
     (tuple, {"type": "array"}, (1, "a"), [1, "a"]),
-    (Tuple[()], {"type": "array", "maxItems": 0}, (), []),
-    (Tuple[date, ...], {"type": "array", "items": {"type": "string", "format": "date"}}, (date(2026, 1, 2),), ["2026-01-02"]),
+    (tuple[()], {"type": "array", "maxItems": 0}, (), []),
+    (tuple[date, ...], {"type": "array", "items": {"type": "string", "format": "date"}}, (date(2026, 1, 2),), ["2026-01-02"]),
     (
-        Dict[UUID, timedelta],
+        dict[UUID, timedelta],
         {"type": "object", "propertyNames": {"type": "string", "format": "uuid"}, "additionalProperties": {"type": "number"}},
         {ID: timedelta(seconds=2)},
         {str(ID): 2.0},
     ),
     (
-        Dict[int, str],
+        dict[int, str],
         {"type": "object", "propertyNames": {"pattern": "^-?[0-9]+$"}, "additionalProperties": {"type": "string"}},
         {-7: "a"},
         {"-7": "a"},
     ),
     (
-        Dict[Colour, int],
+        dict[Colour, int],
         {"type": "object", "propertyNames": {"enum": ["red", "blue"]}, "additionalProperties": {"type": "integer"}},
         {Colour.RED: 1},
         {"red": 1},
@@ -124,7 +125,7 @@ CASES: List[Tuple[Any, Any, Any, Any]] = [
         {"since": "2026-11-24T12:30:00Z", "level": 1},
     ),
     (
-        Union[datetime, Colour, List[Line], str, None],
+        Union[datetime, Colour, list[Line], str, None],
         None,
         [Line(ID, Decimal("1.0"))],
         [{"id": str(ID), "price": "1.0", "colour": "red"}],
@@ -164,7 +165,7 @@ def test_classes_hold_each_other_and_have_defaults() -> None:
 
 def test_defaults_are_named_as_they_travel() -> None:
     @task("defaults:1.0")
-    def defaults(at: datetime = NOON, price: Decimal = Decimal("1.5"), tags: Set[str] = frozenset("ba")) -> None: ...  # type: ignore[assignment]
+    def defaults(at: datetime = NOON, price: Decimal = Decimal("1.5"), tags: set[str] = frozenset("ba")) -> None: ...  # type: ignore[assignment]
 
     assert defaults.args is not None
     found = {name: each.get("default") for name, each in defaults.args["properties"].items()}
@@ -179,8 +180,8 @@ def test_defaults_are_named_as_they_travel() -> None:
         (Decimal, "twelve", "/x", "is no decimal number"),
         (Decimal, "NaN", "/x", "is no decimal number"),
         (timedelta, 1e300, "/x", "more seconds than a timedelta holds"),
-        (List[Decimal], ["1", "a"], "/x/1", "is no decimal number"),
-        (Dict[str, Tuple[int, Decimal]], {"a/b": [1, "a"]}, "/x/a~1b/1", "is no decimal number"),
+        (list[Decimal], ["1", "a"], "/x/1", "is no decimal number"),
+        (dict[str, tuple[int, Decimal]], {"a/b": [1, "a"]}, "/x/a~1b/1", "is no decimal number"),
         (Order, {"lines": [{"id": str(ID), "price": "a"}]}, "/x/lines/0/price", "is no decimal number"),
         (Options, {"since": "0000-01-01T00:00:00Z"}, "/x/since", "is no date"),
         (Spot, ["0000-01-01T00:00:00Z"], "/x/0", "is no date"),
@@ -225,14 +226,14 @@ class Strange(enum.Enum):
 
 @dataclass
 class Endless:
-    inner: Optional["Endless"] = None
+    inner: Endless | None = None
 
 
 @pytest.mark.parametrize(
     ("hint", "said"),
     [
         (Strange, "the values of Strange must be JSON"),
-        (Dict[Tuple[int, int], int], "the keys of an object are texts"),
+        (dict[tuple[int, int], int], "the keys of an object are texts"),
         (bytes, "nothing is known about <class 'bytes'>"),
         (Endless, "Endless holds itself"),
     ],
@@ -243,7 +244,7 @@ def test_hints_that_are_refused(hint: Any, said: str) -> None:
 
 
 @task("book:1.0")
-def book(at: datetime, id: UUID, price: Annotated[Decimal, "In euros"], tags: Set[Colour]) -> Dict[date, Tuple[Decimal, Colour]]:
+def book(at: datetime, id: UUID, price: Annotated[Decimal, "In euros"], tags: set[Colour]) -> dict[date, tuple[Decimal, Colour]]:
     assert type(at) is datetime and type(id) is UUID and type(price) is Decimal and type(tags) is set
     return {at.date(): (price * 2, sorted(tags)[0])}
 
@@ -262,14 +263,14 @@ def test_a_coroutine_is_given_them_too(hub: Hub, serve: Callable[..., Worker]) -
 
 
 def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:
-    seen: List[Any] = []
+    seen: list[Any] = []
 
     @task("merge:1.0", keyed="merged", retries=0)
-    def merge(by_key: Dict[str, List[Decimal]]) -> None:
+    def merge(by_key: dict[str, list[Decimal]]) -> None:
         seen.append(by_key)
 
     serve(book, merge)
-    given: Dict[str, Any] = {"at": NOON, "id": ID, "price": Decimal("1.25"), "tags": {Colour.RED}}
+    given: dict[str, Any] = {"at": NOON, "id": ID, "price": Decimal("1.25"), "tags": {Colour.RED}}
     assert hub.call(book, given) == {NOON.date(): (Decimal("2.50"), Colour.RED)}
     assert hub.call("book:1.0", given) == {"2026-11-24": ["2.50", "red"]}
     with pytest.raises(InvalidArgs) as failed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, Optional
+from typing import Any
 
 import pytest
 
@@ -32,7 +32,7 @@ def _task(**options: Any) -> Task[..., Any]:
     return task("sync:1.0", keyed="merged", **options)(lambda by_key: None)
 
 
-def _options(case: Any) -> Dict[str, Any]:
+def _options(case: Any) -> dict[str, Any]:
     """In Python's names."""
     return {re.sub("[A-Z]", lambda big: f"_{big[0].lower()}", name): value for name, value in case["options"].items()}
 
@@ -85,7 +85,7 @@ def test_ends(case: Any) -> None:
     if outcome.get("ok"):
         end = done_end(request, "null", "q")
     else:
-        raised: Optional[BaseException] = TaskError("no", retryable=not outcome.get("isFinal"))
+        raised: BaseException | None = TaskError("no", retryable=not outcome.get("isFinal"))
         if "putOffMs" in outcome:
             raised = PutOff(outcome["putOffMs"])
         options = {name: case[name] for name in ("retries", "backoff") if name in case}

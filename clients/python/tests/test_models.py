@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import datetime, timezone
 from decimal import Decimal
-from typing import Annotated, Any, Callable, Dict, List, Literal, Optional, Union
+from typing import Annotated, Any, Literal, Optional
 from uuid import UUID
 
 import pytest
@@ -46,9 +47,9 @@ class User(pydantic.BaseModel):
 
     id: UUID
     born: datetime
-    addresses: List[Address] = []
-    pet: Annotated[Union[Cat, Dog, None], pydantic.Field(discriminator="kind")] = None
-    nick: Optional[str] = pydantic.Field(default=None, alias="nickName")
+    addresses: list[Address] = []
+    pet: Annotated[Cat | Dog | None, pydantic.Field(discriminator="kind")] = None
+    nick: str | None = pydantic.Field(default=None, alias="nickName")
 
     @pydantic.field_validator("born")
     @classmethod
@@ -60,7 +61,7 @@ class User(pydantic.BaseModel):
 
 class Node(pydantic.BaseModel):
     name: str
-    kids: List["Node"] = []
+    kids: list[Node] = []
 
 
 class Item(msgspec.Struct, tag="item"):
@@ -71,25 +72,25 @@ class Item(msgspec.Struct, tag="item"):
 
 class Cart(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     first_item: Item
-    more_items: List[Item] = []
-    inner: Optional["Cart"] = None
+    more_items: list[Item] = []
+    inner: Cart | None = None
 
 
 @task("user:1.0")
-def user(user: User, also: Optional[List[User]] = None) -> User:
+def user(user: User, also: list[User] | None = None) -> User:
     """Moves them."""
     assert type(user) is User and all(type(each) is User for each in also or [])
     return user.model_copy(update={"addresses": [Address(city="Ulm", zip="89073")]})
 
 
 @task("cart:1.0")
-def cart(cart: Cart) -> Dict[str, Item]:
+def cart(cart: Cart) -> dict[str, Item]:
     assert type(cart) is Cart
     return {"first": cart.first_item}
 
 
 @task("node:1.0")
-def node(node: Node, cart: Optional[Cart] = None) -> List[Node]:
+def node(node: Node, cart: Cart | None = None) -> list[Node]:
     return [*node.kids, node]
 
 
@@ -124,7 +125,7 @@ def test_different_classes_of_one_name_are_told_apart() -> None:
     def other() -> Any:
         class Node(pydantic.BaseModel):
             size: int
-            next: Optional[Any] = None
+            next: Any | None = None
 
         return pydantic.create_model("Node", size=(int, ...), next=(Optional["Node"], None))
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Callable, Dict, List
+from typing import Any
 
 from conftest import Server, eventually
 from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 
 
-def _code(text: str) -> List[str]:
+def _code(text: str) -> list[str]:
     return re.findall(r"^```python(?: outline)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
@@ -38,9 +39,9 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     def store(album: int, report: str) -> str:
         return f"{album}: {report}"
 
-    mails: List[str] = []
+    mails: list[str] = []
     enqueuing, declaring, keys, timed = _code(README.split("## Jobs\n")[1].split("\n## ")[0])
-    names: Dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "PutOff": PutOff, "TaskError": TaskError}
+    names: dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "PutOff": PutOff, "TaskError": TaskError}
     exec(compile(declaring, "README.md", "exec", dont_inherit=True), names)
     declared = names["mail"]
     assert (declared.retries, declared.backoff, declared.job_timeout_ms) == (10, "polynomial", 60_000)
@@ -67,7 +68,7 @@ def test_hints_in_the_guide_run(hub: Hub, serve: Callable[..., Worker]) -> None:
     [code] = _code(guide.split("## Hints in Python\n")[1].split("\n## ")[0])
     declaring, asking = code.split("found = ")
     head = "from dataclasses import dataclass\nfrom datetime import datetime, timezone\nfrom decimal import Decimal\nfrom typing import Annotated\n"
-    names: Dict[str, Any] = {"hub": hub, "task": task, "__name__": "guide"}
+    names: dict[str, Any] = {"hub": hub, "task": task, "__name__": "guide"}
     # Dataclasses look for their module.
     sys.modules["guide"] = ModuleType("guide")
     try:

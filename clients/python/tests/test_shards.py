@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ Serve = Callable[..., Worker]
 NAMES = ["q", "shard.2.q", "shard.3.q"]
 
 
-def record(epoch: int, names: Sequence[str] = NAMES, earlier: Optional[Sequence[str]] = None, coming: bool = False) -> str:
+def record(epoch: int, names: Sequence[str] = NAMES, earlier: Sequence[str] | None = None, coming: bool = False) -> str:
     parts: Any = {"epoch": epoch, "names": list(names)}
     if coming:
         parts["coming"] = True

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from pshub import Context, Hub, InvalidResult, Worker, task
 LIBRARY = HERE.parent / "src"
 
 
-def mypy(file: Path, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
+def mypy(file: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(file)]
     # As for a user: what the package says of itself counts, and what is wrong inside of it is no matter of the user's.
     environment = {**os.environ, "MYPYPATH": ""}
@@ -89,7 +90,7 @@ def size(width: int) -> Size:
 
 
 @task("pair:1.0")
-def pair(size: Size) -> Tuple[Optional[Size], int]:
+def pair(size: Size) -> tuple[Size | None, int]:
     return (size if size.width else None, size.height)
 
 
@@ -119,7 +120,7 @@ def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:
 
     serve(size)
 
-    async def run() -> List[Any]:
+    async def run() -> list[Any]:
         async with AsyncHub(hub._settings.redis) as asking:
             job = await asking.enqueue(size, {"width": 4}, tracked=True)
             found = await asking.gather(one=(size, {"width": 2}))

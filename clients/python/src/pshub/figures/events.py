@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
-Listener = Callable[[Dict[str, Any]], None]
+Listener = Callable[[dict[str, Any]], None]
 
 
 class Events:
@@ -18,7 +19,7 @@ class Events:
     """
 
     def __init__(self) -> None:
-        self._listeners: Dict[str, List[Listener]] = {}
+        self._listeners: dict[str, list[Listener]] = {}
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
         """Subscribes; the returned function ends the subscription."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Optional
+from typing import Any
 
 from ..redis.connection import Connection
 from ..wire.errors import ConfigError
@@ -21,7 +21,7 @@ def check_queue_name(queue: Any) -> None:
         )
 
 
-def _paused_ms(text: Optional[bytes]) -> Optional[int]:
+def _paused_ms(text: bytes | None) -> int | None:
     """What is no time is nobody's pause, whoever wrote it."""
     return int(text) if text is not None and _TIME.fullmatch(text) else None
 

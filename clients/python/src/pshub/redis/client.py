@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Union
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from redis import exceptions
 from redis.asyncio.connection import Connection as Link
@@ -14,7 +15,7 @@ from redis.backoff import NoBackoff
 
 from .streams import check_streams
 
-Word = Union[str, bytes, int]
+Word = str | bytes | int
 Command = Sequence[Word]
 
 
@@ -58,7 +59,7 @@ async def connect(link: Link) -> None:
 
 async def with_password(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options of a new connection. A password that is a function is asked for each, so that tokens which expire work."""
-    password: Optional[Callable[[], Any]] = options.get("password")
+    password: Callable[[], Any] | None = options.get("password")
     if not callable(password):
         return options
     # It may ask another service, and must not keep this loop from its turns meanwhile.
@@ -72,13 +73,13 @@ class Greeting(NamedTuple):
     #: Its INFO as far as it was asked; empty where that may not be asked.
     info: str
     #: How Redis calls the link, where that was asked and may be.
-    client_id: Optional[int]
+    client_id: int | None
 
 
 async def open_link(link: Link, name: str, asks_id: bool, section: str) -> Greeting:
     """Connects. ``section`` of INFO is what is asked beside whether the data are loaded."""
     await connect(link)
-    commands: List[Command] = [("CLIENT", "SETNAME", name), ("INFO", "persistence"), ("INFO", section)]
+    commands: list[Command] = [("CLIENT", "SETNAME", name), ("INFO", "persistence"), ("INFO", section)]
     if asks_id:
         commands.append(("CLIENT", "ID"))
     await link.send_packed_command([b"".join(map(pack, commands))], check_health=False)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 from redis.asyncio.connection import Connection as Link
 
@@ -21,9 +22,9 @@ def check_streams(link: Link) -> None:
         raise RuntimeError("this version of redis-py keeps its streams where they are not found; install an older one")
 
 
-def _writer_of(link: Link) -> Optional[asyncio.StreamWriter]:
+def _writer_of(link: Link) -> asyncio.StreamWriter | None:
     """None while it is not connected."""
-    writer: Optional[asyncio.StreamWriter] = getattr(link, "_writer", None)
+    writer: asyncio.StreamWriter | None = getattr(link, "_writer", None)
     return writer
 
 
@@ -34,7 +35,7 @@ def abort(link: Link) -> None:
         writer.transport.abort()
 
 
-def let_go(link: Optional[Link]) -> None:
+def let_go(link: Link | None) -> None:
     """Without a word to the server."""
     writer = _writer_of(link) if link is not None else None
     sock = writer.get_extra_info("socket") if writer is not None else None

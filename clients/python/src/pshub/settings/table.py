@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from typing import Any, Dict, Optional
+from typing import Any
 
 from ..redis.target import RedisTarget, check_target
 from ..wire.keys import is_namespace, is_queue_name
@@ -18,22 +18,22 @@ class Settings:
     queue: str
     slots: int
     #: How many of them may run jobs, which only get what calls leave idle. 0: this worker takes none. None: half, rounded up.
-    job_slots: Optional[int]
+    job_slots: int | None
     max_payload_bytes: int
     max_backlog: int
     grace: float
     lease: float
     #: Where probes are answered over HTTP, on all addresses of the host; 0 takes a free port. None: nowhere.
-    health_port: Optional[int]
-    statsd: Optional[str]
+    health_port: int | None
+    statsd: str | None
 
 
-def _statsd(value: Any) -> Optional[str]:
+def _statsd(value: Any) -> str | None:
     fits = value is None or (isinstance(value, str) and re.fullmatch(r"[^\s:]+:[0-9]{1,5}", value))
     return None if fits else "must be host:port"
 
 
-TABLE: Dict[str, Setting] = {
+TABLE: dict[str, Setting] = {
     "redis": Setting(("hub", "worker"), "PSHUB_REDIS", "redis://127.0.0.1:6379", str, check_target),
     "namespace": Setting(
         ("hub", "worker"),

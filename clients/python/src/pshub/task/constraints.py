@@ -6,7 +6,8 @@ and msgspec, by the names of their attributes; none of these packages is needed.
 from __future__ import annotations
 
 import datetime
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ..wire.errors import ConfigError
 from .records import Place, Schema
@@ -19,7 +20,7 @@ _TEXTS = ("description", "title")
 
 def constrained(schema: Schema, said: Sequence[Any], place: Place) -> Schema:
     """Raises ConfigError for a bound that the schema cannot have: it would hold for nothing."""
-    more: Dict[str, Any] = {}
+    more: dict[str, Any] = {}
     for each in said:
         for part in _parts(each):
             more.update(_keywords(part, _types(schema), place))
@@ -35,18 +36,18 @@ def _parts(said: Any) -> Iterator[Any]:
             yield from _parts(each)
 
 
-def _types(schema: Schema) -> Set[str]:
+def _types(schema: Schema) -> set[str]:
     given = schema.get("type", [])
     found = {given} if isinstance(given, str) else set(given)
     return found.union(*(_types(each) for each in schema.get("anyOf", [])))
 
 
-def _keywords(said: Any, types: Set[str], place: Place) -> Dict[str, Any]:
+def _keywords(said: Any, types: set[str], place: Place) -> dict[str, Any]:
     if isinstance(said, str):
         return {"description": said}
     if isinstance(said, Mapping):
         return dict(said)
-    found: Dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for name, keyword in _BOUNDS.items():
         bound = getattr(said, name, None)
         if isinstance(bound, datetime.timedelta):
@@ -63,11 +64,11 @@ def _keywords(said: Any, types: Set[str], place: Place) -> Dict[str, Any]:
     if isinstance(pattern, str):
         _want(types, {"string"}, "pattern", place)
         found["pattern"] = pattern
-    documented: List[Any] = [(name, getattr(said, name, None)) for name in _TEXTS]
+    documented: list[Any] = [(name, getattr(said, name, None)) for name in _TEXTS]
     documented.append(("description", getattr(said, "documentation", None)))
     return {**found, **{name: text for name, text in documented if isinstance(text, str)}}
 
 
-def _want(types: Set[str], wanted: Set[str], name: str, place: Place) -> None:
+def _want(types: set[str], wanted: set[str], name: str, place: Place) -> None:
     if not types & wanted:
         raise ConfigError(f"{place.what}: {name!r} says nothing of a value that is {' or '.join(sorted(types)) or 'anything'} in JSON.")

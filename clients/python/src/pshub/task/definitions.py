@@ -5,17 +5,18 @@ others that refers to anything; only what holds itself stays a definition, of th
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Set
+from collections.abc import Callable
+from typing import Any
 
 from .keywords import DATA, NAMES
 
-Schema = Dict[str, Any]
+Schema = dict[str, Any]
 _HERE = "#/$defs/"
 
 
 def with_definitions(schema: Schema) -> Schema:
     """The same with its definitions in their places; ``$defs`` has what is left."""
-    definitions: Dict[str, Schema] = schema.get("$defs", {})
+    definitions: dict[str, Schema] = schema.get("$defs", {})
     endless = {name for name in definitions if name in _reached(name, definitions)}
 
     def put(part: Schema) -> Schema:
@@ -34,7 +35,7 @@ def with_definitions(schema: Schema) -> Schema:
 
 def hoisted(schema: Schema) -> Schema:
     """A schema made of parts, some of which brought definitions: these are the whole one's. Different ones of one name get other names."""
-    found: Dict[str, Schema] = {}
+    found: dict[str, Schema] = {}
 
     def lift(part: Schema) -> Schema:
         if "$defs" not in part:
@@ -56,7 +57,7 @@ def hoisted(schema: Schema) -> Schema:
     return {**whole, "$defs": found} if found else whole
 
 
-def _free_name(name: str, schema: Schema, found: Dict[str, Schema]) -> str:
+def _free_name(name: str, schema: Schema, found: dict[str, Schema]) -> str:
     free, count = name, 1
     while free in found and found[free] != schema:
         count += 1
@@ -64,9 +65,9 @@ def _free_name(name: str, schema: Schema, found: Dict[str, Schema]) -> str:
     return free
 
 
-def _reached(name: str, definitions: Dict[str, Schema]) -> Set[str]:
+def _reached(name: str, definitions: dict[str, Schema]) -> set[str]:
     """All that a definition leads to."""
-    reached: Set[str] = set()
+    reached: set[str] = set()
     open_ends = [name]
 
     def look(part: Schema) -> Schema:

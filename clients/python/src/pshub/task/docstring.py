@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Tuple
 
 _PARAM = re.compile(r"^:param\s+(?:\w+\s+)?(\w+):\s*(.*)$")
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Return|Raises|Yields|Examples?):\s*$")
 _ENTRY = re.compile(r"^\s+(\w+)(?:\s*\([^)]*\))?:\s*(.+)$")
 
 
-def read_docstring(text: str) -> Tuple[str, Dict[str, str]]:
+def read_docstring(text: str) -> tuple[str, dict[str, str]]:
     """The description, and what is said about parameters, as reStructuredText fields or in a section ``Args:``."""
-    kept: List[str] = []
-    notes: Dict[str, str] = {}
+    kept: list[str] = []
+    notes: dict[str, str] = {}
     section = current = None
     for line in text.splitlines():
         field, heading = _PARAM.match(line), _SECTION.match(line)

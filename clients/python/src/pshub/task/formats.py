@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 from .patterns import NotAPattern, PatternBeyond, translated
 
@@ -107,7 +108,7 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
-FORMATS: Dict[str, Callable[[str], bool]] = {
+FORMATS: dict[str, Callable[[str], bool]] = {
     "date": _is_date,
     "time": _is_time,
     "date-time": lambda text: _is_date(text[:10]) and text[10:11] in ("T", "t") and _is_time(text[11:]),

@@ -7,10 +7,10 @@ import collections.abc
 import dataclasses
 import enum
 import inspect
-import sys
 import types
 import typing
-from typing import Annotated, Any, Callable, Dict, List, Literal, Tuple, Union
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Union
 
 from ..wire.errors import ConfigError
 from .constraints import constrained
@@ -31,7 +31,7 @@ from .records import (
 )
 from .unions import union_of
 
-_SIMPLE: Dict[Any, Described] = {
+_SIMPLE: dict[Any, Described] = {
     int: ({"type": "integer"}, None),
     float: ({"type": "number"}, None),
     str: ({"type": "string"}, None),
@@ -48,7 +48,7 @@ _SIMPLE: Dict[Any, Described] = {
     frozenset: ({"type": "array"}, frozenset),
     **NATIVES,
 }
-_UNIONS = [Union] + ([types.UnionType] if sys.version_info >= (3, 10) else [])
+_UNIONS = (Union, types.UnionType)
 _LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable, collections.abc.Collection)
 _SETS = {set: set, collections.abc.Set: set, collections.abc.MutableSet: set, frozenset: frozenset}
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
@@ -107,7 +107,7 @@ def _class(hint: Any, place: Place) -> Described:
     )
 
 
-def _each(convert: Convert, kind: "Callable[[List[Any]], Any] | None") -> Convert:
+def _each(convert: Convert, kind: Callable[[list[Any]], Any] | None) -> Convert:
     if convert is None:
         return kind
 
@@ -118,7 +118,7 @@ def _each(convert: Convert, kind: "Callable[[List[Any]], Any] | None") -> Conver
     return read
 
 
-def _mapping(inner: Tuple[Any, ...], place: Place) -> Described:
+def _mapping(inner: tuple[Any, ...], place: Place) -> Described:
     names, key = schema_of(inner[0], place)
     schema, convert = schema_of(inner[1], place)
     whole: Schema = {"type": "object", "additionalProperties": schema}
@@ -136,7 +136,7 @@ def _are_texts(values: Any) -> bool:
 
 
 def _mapped(key: Convert, convert: Convert) -> Callable[[Any], Any]:
-    def read(value: Any) -> Dict[Any, Any]:
+    def read(value: Any) -> dict[Any, Any]:
         return {
             read_at(name, key, name) if key else name: read_at(name, convert, each) if convert else each for name, each in value.items()
         }
@@ -144,7 +144,7 @@ def _mapped(key: Convert, convert: Convert) -> Callable[[Any], Any]:
     return read
 
 
-def _tuple(inner: Tuple[Any, ...], place: Place) -> Described:
+def _tuple(inner: tuple[Any, ...], place: Place) -> Described:
     if len(inner) == 2 and inner[1] is Ellipsis:
         schema, convert = schema_of(inner[0], place)
         return {"type": "array", "items": schema}, _each(convert, tuple)

@@ -6,8 +6,9 @@ wrong in it; and where it counts on floats, on ``re`` or on what else happens to
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Dict, Hashable, Iterator, Mapping
+from typing import Any
 
 import jsonschema
 from jsonschema.exceptions import ValidationError
@@ -116,7 +117,7 @@ def _format(validator: Any, name: Any, instance: Any, schema: Any) -> Errors:
         yield _error("is not of the format")
 
 
-_OURS: Dict[str, Any] = {
+_OURS: dict[str, Any] = {
     "required": _required,
     "dependentRequired": _dependent_required,
     "additionalProperties": _additional_properties,
@@ -132,7 +133,7 @@ SchemaValidator: Any = jsonschema.validators.extend(jsonschema.Draft202012Valida
 
 
 #: In the place of ``false``, which jsonschema forgets the path of.
-_NOTHING: Dict[str, Any] = {"not": {}}
+_NOTHING: dict[str, Any] = {"not": {}}
 
 
 def readable(schema: Any, in_names: bool = False) -> Any:
@@ -143,7 +144,7 @@ def readable(schema: Any, in_names: bool = False) -> Any:
         return [readable(inner) for inner in schema]
     if not isinstance(schema, Mapping):
         return schema
-    out: Dict[str, Any] = {}
+    out: dict[str, Any] = {}
     for key, inner in schema.items():
         if not in_names:
             refuse_older(key, inner)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import typing
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..wire.errors import ConfigError
 from .definitions import hoisted
@@ -18,7 +19,7 @@ _MOST_KEYS = 100
 _MOST_PAYLOADS = 10_000
 
 #: What a run brought, as it travelled: keys and their payloads.
-RunArgs = Sequence[Tuple[str, List[Any]]]
+RunArgs = Sequence[tuple[str, list[Any]]]
 
 
 class Merging(NamedTuple):
@@ -30,12 +31,12 @@ class Merging(NamedTuple):
     #: Which score counts where a payload is enqueued that waits already: ``last`` or ``first``.
     scores: str = "last"
     #: What travels of a payload, as JSON; None: the payload.
-    serialize: Optional[Callable[[Any], Any]] = None
+    serialize: Callable[[Any], Any] | None = None
     #: The payload again, for the handler.
-    deserialize: Optional[Callable[[Any], Any]] = None
+    deserialize: Callable[[Any], Any] | None = None
 
 
-def read_merging(name: str, keyed: Optional[str], on_failure: Any, result: Any, given: Dict[str, Any]) -> Merging:
+def read_merging(name: str, keyed: str | None, on_failure: Any, result: Any, given: dict[str, Any]) -> Merging:
     """``given``: what was said of it, by the names of its fields. Raises ConfigError for an option that cannot work."""
     said = {option: value for option, value in given.items() if value is not None}
     if keyed != "merged":
@@ -66,7 +67,7 @@ def read_merged_signature(
     is_context: Callable[[str, Any], bool],
     what: str,
     has_args: bool,
-    deserialize: Optional[Callable[[Any], Any]],
+    deserialize: Callable[[Any], Any] | None,
 ) -> Signature:
     """
     Of a function that is given a dict of keys and their payloads. The schema of one payload is made of its hint, ``Dict[str, List[...]]``,
@@ -114,10 +115,10 @@ def _payload_hint(hint: Any) -> Any:
     return hint
 
 
-def _by_key(convert: Convert, is_own: bool) -> Callable[[RunArgs], Dict[str, List[Any]]]:
+def _by_key(convert: Convert, is_own: bool) -> Callable[[RunArgs], dict[str, list[Any]]]:
     """What is the user's own raises what it likes, which is a failure of the run."""
 
-    def read(payloads: List[Any]) -> List[Any]:
+    def read(payloads: list[Any]) -> list[Any]:
         if convert is None:
             return list(payloads)
         return [convert(each) if is_own else read_at(place, convert, each) for place, each in enumerate(payloads)]

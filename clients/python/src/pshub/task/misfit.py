@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional
+from collections.abc import Callable
+from typing import Any
 
 from ..wire.errors import message_of
 from ..wire.payload import escape_pointer
@@ -13,14 +14,14 @@ _MAX_MESSAGE_LENGTH = 200
 class Misfit(ValueError):
     """Has what is wrong, field by field, as a check by the schema has it: JSON Pointers and what is said of these."""
 
-    def __init__(self, message: str, problems: Optional[List[Dict[str, str]]] = None) -> None:
+    def __init__(self, message: str, problems: list[dict[str, str]] | None = None) -> None:
         super().__init__(message)
         self.problems = [{"pointer": "", "message": message}] if problems is None else problems
 
     def __str__(self) -> str:
         return "; ".join(f"{each['pointer']} {each['message']}".strip() for each in self.problems)
 
-    def under(self, step: Any) -> "Misfit":
+    def under(self, step: Any) -> Misfit:
         """The same, of what lies there in something larger."""
         before = f"/{escape_pointer(step)}"
         return Misfit(str(self), [{**each, "pointer": before + each["pointer"]} for each in self.problems])

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import sys
 import typing
-from typing import Any, Callable, List, Optional, Tuple
+from collections.abc import Callable
+from typing import Any
 
 from ..wire.errors import ConfigError
 from ..wire.payload import escape_pointer, published
@@ -17,7 +18,7 @@ from .misfit import Misfit
 from .records import Described, Place, Schema
 
 
-def model_of(hint: Any, place: Place) -> Optional[Described]:
+def model_of(hint: Any, place: Place) -> Described | None:
     """None for what is no such class. Raises ConfigError for one of which its package makes no schema."""
     if isinstance(hint, type) and callable(getattr(hint, "model_json_schema", None)) and hasattr(hint, "model_validate_json"):
         return _pydantic(hint, place)
@@ -65,7 +66,7 @@ def _struct(hint: Any, msgspec: Any, place: Place) -> Described:
         except msgspec.ValidationError as error:
             text = str(error)
             at, missing = _AT.search(text), _MISSING.search(text)
-            steps: List[Any] = [name or int(index) for name, index in _STEP.findall(at[1])] if at else []
+            steps: list[Any] = [name or int(index) for name, index in _STEP.findall(at[1])] if at else []
             if missing:
                 steps.append(missing[1])
             raise _misfit([(steps, _AT.sub("", text))]) from None
@@ -73,9 +74,9 @@ def _struct(hint: Any, msgspec: Any, place: Place) -> Described:
     return schema, read
 
 
-def _path(value: Any, place: Tuple[Any, ...], is_missing: bool) -> List[Any]:
+def _path(value: Any, place: tuple[Any, ...], is_missing: bool) -> list[Any]:
     """What of it leads through the value: pydantic names the members of unions, too."""
-    steps: List[Any] = []
+    steps: list[Any] = []
     for at, step in enumerate(place):
         if (isinstance(value, dict) and step in value) or (isinstance(value, list) and isinstance(step, int) and step < len(value)):
             value = value[step]
@@ -85,7 +86,7 @@ def _path(value: Any, place: Tuple[Any, ...], is_missing: bool) -> List[Any]:
     return steps
 
 
-def _misfit(found: List[Tuple[List[Any], str]]) -> Misfit:
+def _misfit(found: list[tuple[list[Any], str]]) -> Misfit:
     problems = [
         {"pointer": "".join(f"/{escape_pointer(step)}" for step in steps), "message": f"is refused: {message}"}
         for steps, message in found

@@ -8,12 +8,13 @@ import enum
 import json
 import re
 import uuid
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..wire.errors import ConfigError
 from .misfit import Misfit
 
-Schema = Dict[str, Any]
+Schema = dict[str, Any]
 Read = Callable[[Any], Any]
 
 _CLOCK = re.compile(
@@ -62,7 +63,7 @@ def _decimal(text: str) -> decimal.Decimal:
 
 
 #: A class, its schema, and what reads it.
-NATIVES: Dict[type, Tuple[Schema, Read]] = {
+NATIVES: dict[type, tuple[Schema, Read]] = {
     datetime.datetime: ({"type": "string", "format": "date-time"}, _datetime),
     datetime.date: ({"type": "string", "format": "date"}, _date),
     datetime.time: ({"type": "string", "format": "time"}, _time),
@@ -82,15 +83,15 @@ def _is_json(value: Any) -> bool:
         return False
 
 
-def enum_of(cls: "type[enum.Enum]", what: str) -> Tuple[Schema, Read]:
+def enum_of(cls: type[enum.Enum], what: str) -> tuple[Schema, Read]:
     values = [member.value for member in cls]
     if not values or not all(_is_json(value) for value in values):
         raise ConfigError(f"{what}: the values of {cls.__name__} must be JSON; give 'args' or 'result' as a schema instead.")
     return {"enum": values}, cls
 
 
-def literal_of(given: Sequence[Any]) -> Tuple[Schema, "Read | None"]:
-    values: List[Any] = [each.value if isinstance(each, enum.Enum) else each for each in given]
+def literal_of(given: Sequence[Any]) -> tuple[Schema, Read | None]:
+    values: list[Any] = [each.value if isinstance(each, enum.Enum) else each for each in given]
     if not any(isinstance(each, enum.Enum) for each in given):
         return {"enum": values}, None
 

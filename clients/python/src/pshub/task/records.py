@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload
 from .misfit import read_at
 
-Schema = Dict[str, Any]
+Schema = dict[str, Any]
 #: Turns a JSON value that fits the schema into what the hint says; None: it is that already. What it raises says why it cannot.
-Convert = Optional[Callable[[Any], Any]]
-Described = Tuple[Schema, Convert]
+Convert = Callable[[Any], Any] | None
+Described = tuple[Schema, Convert]
 
 
 class Place(NamedTuple):
@@ -22,12 +23,12 @@ class Place(NamedTuple):
     what: str
     is_result: bool
     #: The classes around it.
-    seen: Tuple[Any, ...] = ()
+    seen: tuple[Any, ...] = ()
 
-    def inside(self, part: str) -> "Place":
+    def inside(self, part: str) -> Place:
         return self._replace(what=f"{self.what}, {part}")
 
-    def of(self, cls: Any) -> "Place":
+    def of(self, cls: Any) -> Place:
         return self._replace(seen=(*self.seen, cls))
 
 
@@ -35,7 +36,7 @@ class Place(NamedTuple):
 Describe = Callable[[Any, Place], Described]
 
 
-def object_of(properties: Dict[str, Schema], required: List[str], rest: Optional[bool]) -> Schema:
+def object_of(properties: dict[str, Schema], required: list[str], rest: bool | None) -> Schema:
     schema: Schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
@@ -60,16 +61,16 @@ def with_default(schema: Schema, default: Any) -> Schema:
         return schema
 
 
-def read_places(converts: Sequence[Convert], value: Iterable[Any]) -> List[Any]:
+def read_places(converts: Sequence[Convert], value: Iterable[Any]) -> list[Any]:
     """What each place of a list says of what is there."""
     return [read_at(place, convert, each) if convert else each for place, (convert, each) in enumerate(zip(converts, value))]
 
 
 def dataclass_of(cls: Any, place: Place, describe: Describe) -> Described:
     hints = typing.get_type_hints(cls, include_extras=True)
-    properties: Dict[str, Schema] = {}
-    required: List[str] = []
-    converts: Dict[str, Callable[[Any], Any]] = {}
+    properties: dict[str, Schema] = {}
+    required: list[str] = []
+    converts: dict[str, Callable[[Any], Any]] = {}
     for field in dataclasses.fields(cls):
         if not field.init:
             continue
@@ -86,9 +87,9 @@ def dataclass_of(cls: Any, place: Place, describe: Describe) -> Described:
 
 
 def typed_dict_of(cls: Any, place: Place, describe: Describe) -> Described:
-    properties: Dict[str, Schema] = {}
+    properties: dict[str, Schema] = {}
     required = set(cls.__required_keys__)
-    converts: Dict[str, Callable[[Any], Any]] = {}
+    converts: dict[str, Callable[[Any], Any]] = {}
     for name, hint in typing.get_type_hints(cls, include_extras=True).items():
         # Where hints are texts, the class itself has not read them.
         if is_qualified(typing.get_origin(hint), "NotRequired"):
@@ -104,7 +105,7 @@ def typed_dict_of(cls: Any, place: Place, describe: Describe) -> Described:
 def named_tuple_of(cls: Any, place: Place, describe: Describe) -> Described:
     """A list, as Python itself writes it."""
     hints = typing.get_type_hints(cls, include_extras=True)
-    defaults: Dict[str, Any] = cls._field_defaults
+    defaults: dict[str, Any] = cls._field_defaults
     parts = [describe(hints.get(name, Any), place.inside(f"field '{name}'")) for name in cls._fields]
     schemas = [with_default(schema, defaults.get(name)) for name, (schema, _) in zip(cls._fields, parts)]
     converts = [convert for _, convert in parts]
@@ -116,8 +117,8 @@ def is_qualified(origin: Any, *names: str) -> bool:
     return str(origin).rpartition(".")[2] in (names or ("Required", "NotRequired", "ReadOnly"))
 
 
-def _fields(converts: Dict[str, Callable[[Any], Any]]) -> Callable[[Any], Dict[str, Any]]:
-    def read(value: Any) -> Dict[str, Any]:
+def _fields(converts: dict[str, Callable[[Any], Any]]) -> Callable[[Any], dict[str, Any]]:
+    def read(value: Any) -> dict[str, Any]:
         return {name: read_at(name, converts[name], each) if name in converts else each for name, each in value.items()}
 
     return read

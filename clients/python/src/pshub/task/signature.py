@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import typing
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ..wire.errors import ConfigError
 from .definitions import hoisted
@@ -23,16 +24,16 @@ class Parameter(NamedTuple):
 
 class Signature(NamedTuple):
     args: Schema
-    result: Optional[Schema]
+    result: Schema | None
     convert_result: Convert
     description: str
-    parameters: List[Parameter]
+    parameters: list[Parameter]
     #: Takes names that its signature does not list.
     takes_any: bool
     #: Takes the arguments as one value, in a parameter named ``args``.
     takes_whole: bool
     #: The parameter that is given the context.
-    context: Optional[str]
+    context: str | None
     #: Of a task that merges its jobs: reads one payload.
     convert_payload: Convert = None
 
@@ -44,9 +45,9 @@ def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any]
     except Exception as error:
         raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' and 'result' instead.") from None
     description, notes = read_docstring(inspect.getdoc(function) or "")
-    properties: Dict[str, Schema] = {}
-    required: List[str] = []
-    parameters: List[Parameter] = []
+    properties: dict[str, Schema] = {}
+    required: list[str] = []
+    parameters: list[Parameter] = []
     takes_any = False
     context = None
     listed = list(inspect.signature(function).parameters.values())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import Any, Callable, Coroutine, Dict, Generic, Mapping, Optional, ParamSpec, Protocol, TypeVar, cast, overload
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ..wire.errors import ConfigError, InvalidResult, message_of
 from ..wire.names import TaskName, parse_task_name
@@ -43,16 +44,16 @@ class Task(Generic[P, R_co]):
         name: TaskName,
         function: Callable[P, R_co],
         signature: Signature,
-        args: Optional[Mapping[str, Any]],
-        result: Optional[Mapping[str, Any]],
+        args: Mapping[str, Any] | None,
+        result: Mapping[str, Any] | None,
         description: str,
         timeout: float,
         idempotent: bool,
         job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
-        retries: Optional[int] = None,
-        backoff: Optional[TaskBackoff] = None,
-        keyed: Optional[str] = None,
-        on_failure: Optional[str] = None,
+        retries: int | None = None,
+        backoff: TaskBackoff | None = None,
+        keyed: str | None = None,
+        on_failure: str | None = None,
         merging: Merging = Merging(),
     ) -> None:
         self.name = name
@@ -69,8 +70,8 @@ class Task(Generic[P, R_co]):
         self.on_failure = on_failure or "hold"
         self.merging = merging
         self._signature = signature
-        self.check_args: Optional[Validate] = None if args is None else compile_own(args, f"{name.full}: 'args'")
-        self.check_result: Optional[Validate] = None if result is None else compile_own(result, f"{name.full}: 'result'")
+        self.check_args: Validate | None = None if args is None else compile_own(args, f"{name.full}: 'args'")
+        self.check_result: Validate | None = None if result is None else compile_own(result, f"{name.full}: 'result'")
         length = len(compact([description, args, result]))
         if length > _MAX_DECLARATION:
             raise ConfigError(
@@ -93,7 +94,7 @@ class Task(Generic[P, R_co]):
         def`` returns is to be awaited. Raises Misfit instead where a hint does not take what its schema lets pass.
         """
         signature = self._signature
-        named: Dict[str, Any] = {}
+        named: dict[str, Any] = {}
         if signature.takes_whole:
             convert = signature.parameters[0].convert
             named[signature.parameters[0].name] = convert(args) if convert else args
@@ -109,7 +110,7 @@ class Task(Generic[P, R_co]):
         call: Callable[..., Any] = self.function
         return call(**named)
 
-    def problems_of(self, payload: Any) -> "list[Problem]":
+    def problems_of(self, payload: Any) -> list[Problem]:
         """What is wrong with one payload of a task that merges its jobs; its own ``deserialize`` is not asked."""
         problems = self.check_args(payload) if self.check_args else []
         try:
@@ -134,8 +135,8 @@ class Task(Generic[P, R_co]):
             told = f"The result of {self.name.full} is not what its function promises here: {message_of(error)}."
             raise InvalidResult(told, task=self.name.full) from error
 
-    def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> Dict[str, Any]:
-        card: Dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
+    def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> dict[str, Any]:
+        card: dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
         if self.args is not None:
             card["args"] = self.args
         if self.result is not None:
@@ -158,7 +159,7 @@ class AsyncTask(Task[P, R_co]):
 
     is_async = True
 
-    def __call__(self, *args: P.args, **named: P.kwargs) -> "Coroutine[Any, Any, R_co]":  # type: ignore[override]
+    def __call__(self, *args: P.args, **named: P.kwargs) -> Coroutine[Any, Any, R_co]:  # type: ignore[override]
         return cast("Coroutine[Any, Any, R_co]", self.function(*args, **named))
 
 
@@ -166,7 +167,7 @@ class Declare(Protocol):
     """What makes a task of a function."""
 
     @overload
-    def __call__(self, function: "Callable[P, Coroutine[Any, Any, R]]", /) -> AsyncTask[P, R]: ...
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
 
     @overload
     def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
@@ -179,21 +180,21 @@ def _whole(value: float) -> Any:
 def task(
     name: str,
     *,
-    args: Optional[Mapping[str, Any]] = None,
-    result: Optional[Mapping[str, Any]] = None,
-    description: Optional[str] = None,
+    args: Mapping[str, Any] | None = None,
+    result: Mapping[str, Any] | None = None,
+    description: str | None = None,
     timeout: float = DEFAULT_TIMEOUT_S,
     idempotent: bool = False,
     job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
-    retries: Optional[int] = None,
-    backoff: Optional[TaskBackoff] = None,
-    keyed: Optional[str] = None,
-    on_failure: Optional[str] = None,
-    batch: Optional[int] = None,
-    max_payloads: Optional[int] = None,
-    scores: Optional[str] = None,
-    serialize: Optional[Callable[[Any], Any]] = None,
-    deserialize: Optional[Callable[[Any], Any]] = None,
+    retries: int | None = None,
+    backoff: TaskBackoff | None = None,
+    keyed: str | None = None,
+    on_failure: str | None = None,
+    batch: int | None = None,
+    max_payloads: int | None = None,
+    scores: str | None = None,
+    serialize: Callable[[Any], Any] | None = None,
+    deserialize: Callable[[Any], Any] | None = None,
 ) -> Declare:
     """
     Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.

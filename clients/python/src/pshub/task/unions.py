@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from .definitions import hoisted
 from .misfit import Misfit, misfit_of
@@ -15,7 +15,7 @@ class _Member(NamedTuple):
     convert: Convert
 
 
-def union_of(parts: List[Described], place: Place) -> Described:
+def union_of(parts: list[Described], place: Place) -> Described:
     """A value is read as the first of them whose schema it fits, and that takes it."""
     schemas = [schema for schema, _ in parts]
     if not all(schemas):
@@ -31,9 +31,9 @@ def union_of(parts: List[Described], place: Place) -> Described:
     return schema, _first_of([_Member(compile_own(hoisted(schema), place.what), convert) for schema, convert in parts])
 
 
-def _first_of(members: List[_Member]) -> Convert:
+def _first_of(members: list[_Member]) -> Convert:
     def read(value: Any) -> Any:
-        wrong: Optional[Misfit] = None
+        wrong: Misfit | None = None
         for check, convert in members:
             if check(value):
                 continue

@@ -8,7 +8,7 @@ import decimal
 import enum
 import sys
 import uuid
-from typing import Any, List
+from typing import Any
 
 _MINUTE = datetime.timedelta(minutes=1)
 _NO_ZONE = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
@@ -70,7 +70,7 @@ def _iso(value: Any) -> str:
     return f"{text[:-6]}Z" if text.endswith("+00:00") else text
 
 
-def _listed(value: Any) -> List[Any]:
+def _listed(value: Any) -> list[Any]:
     """Always in the same order: what is unique by its arguments is told by their text."""
     try:
         return sorted(value)

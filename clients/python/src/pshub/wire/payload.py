@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict
+from typing import Any
 
 from .natives import plain, plain_keys
 
@@ -22,7 +22,7 @@ class PayloadProblem(ValueError):
 
     def __init__(self, message: str, pointer: str = "") -> None:
         super().__init__(message)
-        self.problem: Dict[str, str] = {"pointer": pointer, "message": message}
+        self.problem: dict[str, str] = {"pointer": pointer, "message": message}
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=plain).encode

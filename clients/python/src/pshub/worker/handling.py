@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import CoroutineType
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from ..queue.job_queue import JobEnd
 from ..task.misfit import Misfit
@@ -24,11 +24,11 @@ class Outcome(NamedTuple):
     """How a request ended in this worker: with ``result``, which is JSON already, or with ``error``."""
 
     result: str = ""
-    error: Optional[ToldError] = None
+    error: ToldError | None = None
     #: Stays in this process, for its log.
-    raised: Optional[BaseException] = None
+    raised: BaseException | None = None
     #: Of a run that was not started, because one of its payloads is none that its task takes.
-    refused: Optional[JobEnd] = None
+    refused: JobEnd | None = None
 
 
 class Handling:
@@ -70,7 +70,7 @@ class Handling:
         except BaseException as raised:
             return Outcome(error=failure_of(raised), raised=raised)
 
-    def _before(self, task: Task[..., Any], request: Request) -> Tuple[Optional[Outcome], Any]:
+    def _before(self, task: Task[..., Any], request: Request) -> tuple[Outcome | None, Any]:
         """How it ends without being run, or else what its handler is given."""
         if task.keyed == "merged":
             return self._before_merged(task, request)
@@ -85,7 +85,7 @@ class Handling:
             return Outcome(error=verdict_of(problem_error("InvalidArgs", problems, request.task))), None
         return None, request.args
 
-    def _before_merged(self, task: Task[..., Any], request: Request) -> Tuple[Optional[Outcome], Any]:
+    def _before_merged(self, task: Task[..., Any], request: Request) -> tuple[Outcome | None, Any]:
         brought = run_args(request)
         if brought is None:
             message = f"{request.task} merges its jobs: enqueue it with a key, instead of calling it."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 from ...queue.job_queue import JobQueue
 from ...redis.connection import Connection
