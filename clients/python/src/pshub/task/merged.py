@@ -13,7 +13,7 @@ from .docstring import read_docstring
 from .hints import schema_of
 from .misfit import read_at
 from .records import Convert, Place, Schema
-from .signature import Parameter, Signature
+from .signature import Parameter, Signature, hints_of
 
 _MOST_KEYS = 100
 _MOST_PAYLOADS = 10_000
@@ -75,7 +75,7 @@ def read_merged_signature(
     """
     is_described = has_args or deserialize is not None
     try:
-        hints = typing.get_type_hints(function, include_extras=True)
+        hints = hints_of(function)
     except Exception as error:
         if not is_described:
             raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' instead.") from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import types
 import typing
 from collections.abc import Callable
 from functools import partial
@@ -38,10 +40,19 @@ class Signature(NamedTuple):
     convert_payload: Convert = None
 
 
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Raises what reading them raises."""
+    if sys.version_info < (3, 11) and inspect.isfunction(function):
+        # Python 3.10 joins a hint with None where that is the default, which fails for one that cannot be hashed.
+        holder = types.SimpleNamespace(__annotations__=function.__annotations__)
+        return typing.get_type_hints(holder, inspect.unwrap(function).__globals__, include_extras=True)
+    return typing.get_type_hints(function, include_extras=True)
+
+
 def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any], bool], what: str) -> Signature:
     """Raises ConfigError for hints that say nothing about JSON."""
     try:
-        hints = typing.get_type_hints(function, include_extras=True)
+        hints = hints_of(function)
     except Exception as error:
         raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' and 'result' instead.") from None
     description, notes = read_docstring(inspect.getdoc(function) or "")
