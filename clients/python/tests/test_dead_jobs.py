@@ -86,7 +86,7 @@ def test_one_is_tried_again_with_other_arguments(hub: Hub, serve: Serve) -> None
     serve(fail)
     [id] = _bury(hub, 1)
     with pytest.raises(InvalidArgs, match="The arguments are not JSON"):
-        hub.dead("q").retry({1, 2}, ids=[id])
+        hub.dead("q").retry(b"bytes", ids=[id])
     given = {"card": ['a "quoted" }', {"deep": [1]}]}
     assert hub.dead("q").retry(given, ids=[id]) == 1
     assert hub.job(id).result() == given
